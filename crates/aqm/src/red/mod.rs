@@ -5,8 +5,6 @@
 mod average;
 mod config;
 mod probability;
-#[cfg(test)]
-mod tests;
 
 pub use config::{AboveMax, AdaptiveConfig, EarlyAction, RedConfig, Spacing, Unit};
 
