@@ -309,6 +309,18 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_that_starts_above_the_plateau_is_convex_from_its_start() {
+        let at = Params { initial_window: 100_000, initial_ssthresh: 100_000, ..params() };
+        let mut cubic = Cubic::default().build(&at);
+        // FlightSize can be above cwnd, and so can what the cut leaves.
+        cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, 200_000.0));
+        assert_eq!(segments(&*cubic), 140.0);
+        run(&mut *cubic, 0, 50);
+        let expected = 140.0 + 0.4 * 125.0;
+        assert!((segments(&*cubic) - expected).abs() < 5.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
     fn one_round_trip_raises_the_window_by_half_at_most() {
         let steep = Cubic { c: 1e6, ..Cubic::default() };
         let at = Params { initial_window: 100_000, initial_ssthresh: 50_000, ..params() };

@@ -227,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn a_standing_queue_leaves_it_two_segments() {
+        let from = Params { initial_window: 6000, initial_ssthresh: 2000, ..params() };
+        let mut vegas = Vegas { alpha: 0.1, beta: 0.2, gamma: 0.1 }.build(&from);
+        let windows = run(&mut *vegas, 1.0, 20);
+        assert_eq!(windows[19], 2.0, "{windows:?}");
+    }
+
+    #[test]
     fn losses_and_ecn_echoes_are_answered_as_by_reno() {
         for (cause, cwnd) in [(FastRetransmit, 10_000.0), (Ecn, 10_000.0), (Timeout, 1000.0)] {
             let mut vegas = Vegas::default().build(&params());
