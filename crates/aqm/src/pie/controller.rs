@@ -101,3 +101,78 @@ fn gain(probability: f64) -> f64 {
         _ => 1.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn made_up_updates_equal_those_of_a_timer() {
+        let config = PieConfig::default();
+        let (mut timer, mut lazy) = (Controller::new(&config), Controller::new(&config));
+        lazy.catch_up(Time::ZERO, &config);
+        for ms in 0..3_000 {
+            timer.catch_up(at_ms(ms), &config);
+            if ms % 700 == 699 {
+                lazy.catch_up(at_ms(ms), &config);
+                let delay = Span::from_millis(ms % 90);
+                timer.set_delay(delay);
+                lazy.set_delay(delay);
+            }
+        }
+        timer.catch_up(at_ms(3_000), &config);
+        lazy.catch_up(at_ms(3_000), &config);
+        assert!(timer.probability > 0.0);
+        assert_eq!(timer.probability, lazy.probability);
+        assert_eq!(timer.burst_allowance, lazy.burst_allowance);
+        assert_eq!(timer.next_update, lazy.next_update);
+    }
+
+    /// RFC 8033 §4.2: a step at a probability below 0.000001 is divided by 2048.
+    #[test]
+    fn the_first_step_is_a_2048th() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        controller.set_delay(Span::from_millis(35));
+        controller.update(&config);
+        let expected = (0.125 * 0.020 + 1.25 * 0.035) / 2048.0;
+        assert!((controller.probability - expected).abs() < 1e-15);
+    }
+
+    /// RFC 8033 §5.5.
+    #[test]
+    fn a_step_from_ten_percent_up_is_at_most_two_percent() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        controller.probability = 0.1;
+        controller.set_delay(Span::from_secs(3));
+        controller.update(&config);
+        assert!((controller.probability - 0.12).abs() < 1e-12);
+    }
+
+    /// RFC 8033 §4.2: without congestion the probability decays by 2 percent an update, besides.
+    #[test]
+    fn the_probability_decays_while_the_delay_is_low() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        controller.probability = 0.5;
+        controller.update(&config);
+        assert!((controller.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_age_without_calls_takes_no_age_to_make_up_for() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        controller.catch_up(Time::ZERO, &config);
+        controller.probability = 1.0;
+        let late = Time::ZERO + Span::from_secs(3600 * 24 * 365);
+        controller.catch_up(late, &config);
+        assert_eq!(controller.probability, 0.0);
+        assert_eq!(controller.next_update, Some(late + config.update_interval));
+    }
+}

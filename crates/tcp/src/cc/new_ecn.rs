@@ -34,7 +34,6 @@ impl ControllerFactory for NewEcn {
     fn build(&self, params: &Params) -> Box<dyn Controller> {
         Box::new(NewEcnController {
             factors: *self,
-            params: *params,
             window: Window::new(params),
             slope: 1.0,
             marked: false,
@@ -46,7 +45,6 @@ impl ControllerFactory for NewEcn {
 #[derive(Debug)]
 struct NewEcnController {
     factors: NewEcn,
-    params: Params,
     window: Window,
     /// Segments per round trip.
     slope: f64,
@@ -68,11 +66,12 @@ impl NewEcnController {
 
     fn on_mark(&mut self, congestion: &Congestion) {
         let NewEcn { alpha_wnd, alpha_slp, .. } = self.factors;
-        self.window.set_cwnd(self.params.cut(congestion.window, alpha_wnd));
+        let params = *self.window.params();
+        self.window.set_cwnd(params.cut(congestion.window, alpha_wnd));
         // In slow start cwnd may stay below the new ssthresh: slow start then goes on.
         let ssthresh = self.window.ssthresh();
         if !congestion.hold_ssthresh && ssthresh != u64::MAX {
-            self.window.set_ssthresh(self.params.cut(ssthresh as f64, alpha_wnd));
+            self.window.set_ssthresh(params.cut(ssthresh as f64, alpha_wnd));
         }
         if self.marked {
             self.slope *= alpha_slp;

@@ -17,6 +17,11 @@ impl Window {
         window
     }
 
+    /// What the window was made from.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// cwnd in bytes.
     pub fn cwnd(&self) -> f64 {
         self.cwnd
