@@ -151,8 +151,10 @@ pub(super) fn did_you_mean<'a>(
     let near = names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(word, name.as_ref()), name.as_ref()))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().max(word.len()).div_ceil(3));
+        .min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(name.len())))
+        .filter(|(distance, name)| {
+            *distance <= name.len().max(word.len()).div_ceil(3) && *distance < word.len()
+        });
     near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
 }
 

@@ -8,9 +8,9 @@ mod tcp;
 mod topology;
 
 use super::decode::{At, Context, did_you_mean};
-use super::keys::ScenarioKeys;
+use super::keys::{ScenarioKeys, SourceKeys};
 use super::model::{SCHEMA_VERSION, Scenario};
-use super::{DEFAULT_SEED, Document};
+use super::{DEFAULT_SEED, Document, Source};
 use queues::Queues;
 use topology::Topology;
 use windlass_base::Span;
@@ -37,13 +37,20 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
         flows,
         udp,
     };
-    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED) })
+    let source = keys.source.map(source);
+    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source })
+}
+
+fn source(keys: SourceKeys) -> Source {
+    let SourceKeys { paper, section, table, figure, note } = keys;
+    Source { paper, section, table, figure, note }
 }
 
 fn header(keys: &ScenarioKeys, context: &mut Context) {
     let At { value, spot } = &keys.schema;
     if *value != SCHEMA_VERSION {
-        let message = format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
+        let message =
+            format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
         context.wrong_at(spot, message);
     }
     if keys.name.value.is_empty() {
@@ -66,7 +73,12 @@ fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
 }
 
 /// The position of a name among `names`, or a message with the names that there are.
-fn look_up(name: &At<String>, what: &str, names: &[String], context: &mut Context) -> Option<usize> {
+fn look_up(
+    name: &At<String>,
+    what: &str,
+    names: &[String],
+    context: &mut Context,
+) -> Option<usize> {
     let found = names.iter().position(|other| *other == name.value);
     if found.is_none() {
         let list = if names.len() <= 12 {

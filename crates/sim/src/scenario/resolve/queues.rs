@@ -19,6 +19,7 @@ impl Queues {
             if QueueKeys::KINDS.contains(&name.as_str()) {
                 let message = format!("{name:?} is the name of a kind; choose another name");
                 context.wrong_at(&keys.spot, message);
+                continue;
             }
             queues.names.push(name.clone());
             queues.configs.push(config(&keys.value, &keys.spot, context));
@@ -74,9 +75,7 @@ fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {
                 limit: keys.limit.unwrap_or(default.limit),
             })
         }
-        QueueKeys::Red(keys) => {
-            aqm::Config::Red(red(keys, aqm::RedConfig::default(), context))
-        }
+        QueueKeys::Red(keys) => aqm::Config::Red(red(keys, aqm::RedConfig::default(), context)),
         QueueKeys::AdaptiveRed(keys) => aqm::Config::Red(adaptive_red(keys, context)),
         QueueKeys::CoDel(keys) => aqm::Config::CoDel(codel(keys)),
         QueueKeys::FqCoDel(keys) => {

@@ -126,25 +126,22 @@ impl Builder<'_> {
         delay: Span,
         context: &mut Context,
     ) {
-        let (Some(forward), Some(backward)) =
-            (self.forward(path, delay, context), self.backward(path, delay, context))
-        else {
-            return;
-        };
+        let forward = self.forward(path, delay, context);
+        let backward = self.backward(path, delay, context);
         self.links.push(Link { name, a, b, forward, backward });
     }
 
-    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Option<Channel> {
-        Some(Channel {
+    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
+        Channel {
             rate: path.rate,
             delay,
-            queue: self.queue(path.queue.as_ref(), path.rate, context)?,
+            queue: self.queue(path.queue.as_ref(), path.rate, context),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
-        })
+        }
     }
 
-    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Option<Channel> {
+    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
         let back = path.back.clone().unwrap_or(BackKeys {
             rate: None,
             delay: None,
@@ -153,25 +150,25 @@ impl Builder<'_> {
             reorder: None,
         });
         let rate = back.rate.or(path.rate);
-        Some(Channel {
+        Channel {
             rate,
             delay: back.delay.unwrap_or(delay),
-            queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context)?,
+            queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context),
             loss: loss(back.loss.as_ref()),
             reorder: reorder(back.reorder.as_ref()),
-        })
+        }
     }
 
+    /// The queue that a link names; where that is wrong, any, to go on and find what else is.
     fn queue(
         &self,
         queue: Option<&QueueRef>,
         rate: Option<BitRate>,
         context: &mut Context,
-    ) -> Option<aqm::Config> {
-        match queue {
-            Some(queue) => self.queues.resolve(queue, rate, context),
-            None => Some(aqm::Config::DropTail(aqm::DropTailConfig::default())),
-        }
+    ) -> aqm::Config {
+        queue
+            .and_then(|queue| self.queues.resolve(queue, rate, context))
+            .unwrap_or(aqm::Config::DropTail(aqm::DropTailConfig::default()))
     }
 
     /// Hosts named `prefix`1, `prefix`2, ..., each with its link to or from `router`.
@@ -287,7 +284,7 @@ impl Builder<'_> {
             names.push(name);
         }
         check_unique(&names, "a link", context);
-        (names.len() == links.len() && self.links.len() == links.len()).then_some(())
+        (names.len() == links.len()).then_some(())
     }
 }
 
