@@ -1,4 +1,7 @@
-use crate::{Discipline, DropTail, DropTailConfig, Packet, Red, RedConfig};
+use crate::{
+    CoDel, CoDelConfig, Discipline, DropTail, DropTailConfig, FqCoDel, FqCoDelConfig, Packet, Pie,
+    PieConfig, Red, RedConfig,
+};
 use core::fmt;
 use windlass_base::BitRate;
 
@@ -71,6 +74,12 @@ pub enum Config {
     DropTail(DropTailConfig),
     /// [`Red`], adaptive or not.
     Red(RedConfig),
+    /// [`CoDel`].
+    CoDel(CoDelConfig),
+    /// [`FqCoDel`].
+    FqCoDel(FqCoDelConfig),
+    /// [`Pie`].
+    Pie(PieConfig),
 }
 
 impl Config {
@@ -79,6 +88,9 @@ impl Config {
         match self {
             Config::DropTail(config) => config.validate(),
             Config::Red(config) => config.validate(),
+            Config::CoDel(config) => config.validate(),
+            Config::FqCoDel(config) => config.validate(),
+            Config::Pie(config) => config.validate(),
         }
     }
 
@@ -88,6 +100,9 @@ impl Config {
         Ok(match self {
             Config::DropTail(config) => Discipline::DropTail(DropTail::new(*config)?),
             Config::Red(config) => Discipline::Red(Red::new(*config, link)?),
+            Config::CoDel(config) => Discipline::CoDel(CoDel::new(*config)?),
+            Config::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config)?),
+            Config::Pie(config) => Discipline::Pie(Pie::new(*config)?),
         })
     }
 }

@@ -1,15 +1,20 @@
-use crate::{DropReason, DropTail, Packet, Queue, Red, Stats};
+use crate::{CoDel, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats};
 use windlass_base::{Rng, Time};
 
 /// Any of the queue disciplines, dispatched without virtual calls. Built by
 /// [`Config::build`](crate::Config::build).
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per link: size is nothing, indirection is")]
 pub enum Discipline<P> {
     /// First in, first out.
     DropTail(DropTail<P>),
     /// Random Early Detection.
     Red(Red<P>),
+    /// Controlled Delay.
+    CoDel(CoDel<P>),
+    /// Flows in turn, Controlled Delay in each.
+    FqCoDel(FqCoDel<P>),
+    /// Proportional Integral controller Enhanced.
+    Pie(Pie<P>),
 }
 
 /// Calls the same method on whichever discipline this is.
@@ -18,6 +23,9 @@ macro_rules! each {
         match $self {
             Discipline::DropTail($queue) => $call,
             Discipline::Red($queue) => $call,
+            Discipline::CoDel($queue) => $call,
+            Discipline::FqCoDel($queue) => $call,
+            Discipline::Pie($queue) => $call,
         }
     };
 }

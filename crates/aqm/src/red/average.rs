@@ -24,8 +24,9 @@ impl Average {
     /// whole mean packets as the link could have sent, each finding an empty queue.
     pub(super) fn update(&mut self, now: Time, len: f64) {
         if let Some(since) = self.idle_since.take() {
-            let missed =
-                libm::floor(now.saturating_since(since).as_secs_f64() * self.packets_per_sec);
+            // Multiplied first, divided last: exact where whole packets fit the idle time exactly.
+            let idle_ns = now.saturating_since(since).as_nanos() as f64;
+            let missed = libm::floor(idle_ns * self.packets_per_sec / 1e9);
             if missed > 0.0 {
                 self.value *= libm::pow(1.0 - self.weight, missed);
             }
@@ -55,6 +56,17 @@ mod tests {
         // 2.9 ms hold two packets of 1 ms; the arrival itself is the third step.
         average.update(Time::ZERO + Span::from_micros(2900), 0.0);
         assert!((average.value() - 2.0 * 0.75 * 0.75 * 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn idle_time_of_exactly_whole_packets_counts_them_all() {
+        for packets in 1..200 {
+            let mut average = Average::new(0.5, 2500.0);
+            average.update(Time::ZERO, 2.0);
+            average.fall_idle(Time::ZERO);
+            average.update(Time::ZERO + Span::from_micros(400) * packets, 0.0);
+            assert_eq!(average.value(), libm::pow(0.5, packets as f64 + 1.0));
+        }
     }
 
     #[test]

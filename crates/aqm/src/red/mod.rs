@@ -5,8 +5,6 @@
 mod average;
 mod config;
 mod probability;
-#[cfg(test)]
-mod tests;
 
 pub use config::{AboveMax, AdaptiveConfig, EarlyAction, RedConfig, Spacing, Unit};
 
@@ -135,7 +133,8 @@ impl<P: Packet> Red<P> {
         Decision::Accept
     }
 
-    /// Marks the packet if settings and packet allow it; false if it is to be dropped.
+    /// Marks the packet if settings and packet allow it; false if it is to be dropped. Any mark
+    /// restarts the count, above the upper threshold too.
     fn marks(&mut self, decision: Decision, packet: &mut P) -> bool {
         let may_mark = self.config.action == EarlyAction::Mark
             && (decision == Decision::Early || self.config.above_max == AboveMax::MarkEct);

@@ -7,6 +7,25 @@
 //! [`ControllerFactory`] and put the factory into [`Config::congestion`](crate::Config::congestion)
 //! (`examples/controller` does it).
 
+mod cubic;
+mod new_ecn;
+mod new_reno;
+mod reno;
+mod tahoe;
+mod vegas;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use cubic::Cubic;
+pub use new_ecn::NewEcn;
+pub use new_reno::NewReno;
+pub use reno::Reno;
+pub use tahoe::Tahoe;
+pub use vegas::Vegas;
+pub use window::Window;
+
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -151,8 +170,16 @@ pub enum FastRecovery {
 /// The factory of a controller with its default parameters, by its name; `None` for a name that
 /// is not in [`NAMES`].
 pub fn by_name(name: &str) -> Option<Arc<dyn ControllerFactory>> {
-    let _ = name;
-    None
+    let factory: Arc<dyn ControllerFactory> = match name {
+        "tahoe" => Arc::new(Tahoe),
+        "reno" => Arc::new(Reno),
+        "newreno" => Arc::new(NewReno),
+        "vegas" => Arc::new(Vegas::default()),
+        "cubic" => Arc::new(Cubic::default()),
+        "new-ecn" => Arc::new(NewEcn::default()),
+        _ => return None,
+    };
+    Some(factory)
 }
 
 /// The controllers that [`by_name`] knows.
