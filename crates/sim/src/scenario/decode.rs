@@ -301,8 +301,8 @@ impl Decode for FreeTable {
 }
 
 /// The kind that a [`choice!`] names.
-pub(super) fn kind_of<'a, T: Decode>(
-    node: &'a Node,
+pub(super) fn kind_of<T: Decode>(
+    node: &Node,
     context: &mut Context,
     what: &str,
     kinds: &[&'static str],
