@@ -1,6 +1,6 @@
 //! Small scenarios for tests.
 
-#![allow(dead_code, reason = "each test file uses some of these")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of these")]
 
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
 use windlass_base::{BitRate, Span};
