@@ -15,6 +15,7 @@ mod random_stream;
 mod record;
 mod run;
 pub mod scenario;
+pub mod series;
 pub mod simple_model;
 pub mod summary;
 
