@@ -1,0 +1,3 @@
+//! Scenarios: what is to be simulated.
+
+pub mod model;
