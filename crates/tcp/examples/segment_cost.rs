@@ -23,11 +23,8 @@ fn connection(config: Config, local: u32, remote: u32) -> Connection {
 /// Nanoseconds of wall time a segment, both ends together.
 fn measure(profile: Profile, run_segments: u32) -> f64 {
     let factory = cc::by_name("cubic").expect("known");
-    let config = Config {
-        send_buffer: u64::MAX,
-        receive_buffer: 4 << 20,
-        ..profile.config(MSS, factory)
-    };
+    let config =
+        Config { send_buffer: u64::MAX, receive_buffer: 4 << 20, ..profile.config(MSS, factory) };
     let (mut a, mut b) = (connection(config.clone(), 1, 2), connection(config, 2, 1));
     a.write(u64::MAX >> 2).expect("open");
     let mut now = Time::ZERO;

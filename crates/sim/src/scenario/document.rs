@@ -115,10 +115,9 @@ fn from_toml(spanned: &Spanned<DeValue<'_>>, place_of: PlaceOf<'_>) -> Node {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
             .map_or_else(|_| Value::Other(integer.to_string()), Value::Integer),
-        DeValue::Float(float) => float
-            .as_str()
-            .parse()
-            .map_or_else(|_| Value::Other(float.to_string()), Value::Float),
+        DeValue::Float(float) => {
+            float.as_str().parse().map_or_else(|_| Value::Other(float.to_string()), Value::Float)
+        }
         DeValue::Boolean(truth) => Value::Bool(*truth),
         DeValue::Datetime(date) => Value::Other(format!("the date {date}")),
         DeValue::Array(items) => {

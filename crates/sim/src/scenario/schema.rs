@@ -43,11 +43,8 @@ impl Definitions {
         let name_will_do = required.is_empty();
         required.push("kind");
         let table = object(properties, required);
-        let schema = if name_will_do {
-            json!({ "anyOf": [{ "const": kind }, table] })
-        } else {
-            table
-        };
+        let schema =
+            if name_will_do { json!({ "anyOf": [{ "const": kind }, table] }) } else { table };
         described(schema, doc)
     }
 

@@ -19,12 +19,8 @@ const TIMES: &[Unit] = &[
     ("min", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
-const RATES: &[Unit] = &[
-    ("bit/s", 1),
-    ("kbit/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-];
+const RATES: &[Unit] =
+    &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
 const SIZES: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),

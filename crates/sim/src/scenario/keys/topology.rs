@@ -132,9 +132,8 @@ impl Decode for LossKeys {
                 }
                 Some(LossKeys::Listed(packets))
             }
-            Value::Integer(_) | Value::Float(_) => {
-                Probability::decode(node, context).map(|probability| LossKeys::Random(probability.0))
-            }
+            Value::Integer(_) | Value::Float(_) => Probability::decode(node, context)
+                .map(|probability| LossKeys::Random(probability.0)),
             _ => context.unexpected::<Self, _>(node),
         }
     }

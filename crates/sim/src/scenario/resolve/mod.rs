@@ -43,7 +43,8 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
 fn header(keys: &ScenarioKeys, context: &mut Context) {
     let At { value, spot } = &keys.schema;
     if *value != SCHEMA_VERSION {
-        let message = format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
+        let message =
+            format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
         context.wrong_at(spot, message);
     }
     if keys.name.value.is_empty() {
@@ -66,7 +67,12 @@ fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
 }
 
 /// The position of a name among `names`, or a message with the names that there are.
-fn look_up(name: &At<String>, what: &str, names: &[String], context: &mut Context) -> Option<usize> {
+fn look_up(
+    name: &At<String>,
+    what: &str,
+    names: &[String],
+    context: &mut Context,
+) -> Option<usize> {
     let found = names.iter().position(|other| *other == name.value);
     if found.is_none() {
         let list = if names.len() <= 12 {

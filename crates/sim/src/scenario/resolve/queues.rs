@@ -74,9 +74,7 @@ fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {
                 limit: keys.limit.unwrap_or(default.limit),
             })
         }
-        QueueKeys::Red(keys) => {
-            aqm::Config::Red(red(keys, aqm::RedConfig::default(), context))
-        }
+        QueueKeys::Red(keys) => aqm::Config::Red(red(keys, aqm::RedConfig::default(), context)),
         QueueKeys::AdaptiveRed(keys) => aqm::Config::Red(adaptive_red(keys, context)),
         QueueKeys::CoDel(keys) => aqm::Config::CoDel(codel(keys)),
         QueueKeys::FqCoDel(keys) => {

@@ -5,11 +5,9 @@ use crate::scenario::keys::{
 use crate::scenario::units::{Segments, Window};
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_tcp::cc::{self, ControllerFactory};
-use windlass_tcp::config::{
-    AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig,
-};
 use windlass_tcp::Profile;
+use windlass_tcp::cc::{self, ControllerFactory};
+use windlass_tcp::config::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig};
 
 /// The options of a flow's two ends.
 pub(super) struct Options {
@@ -139,7 +137,8 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     if let Some(spot) = keys.max_rto.as_ref().or(keys.min_rto.as_ref()).map(|key| &key.spot)
         && (min > max || max.is_zero())
     {
-        let message = format!("expected a minimum RTO not above the maximum, found {min} and {max}");
+        let message =
+            format!("expected a minimum RTO not above the maximum, found {min} and {max}");
         context.wrong_at(spot, message);
     }
     rto.initial = initial.min(max).max(min);
