@@ -11,6 +11,7 @@ mod host;
 mod middlebox;
 mod network;
 pub mod packet;
+pub mod pcapng;
 mod random_stream;
 mod record;
 mod run;
