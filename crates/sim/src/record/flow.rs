@@ -78,7 +78,7 @@ impl FlowRecord {
     }
 
     /// The handshake is over: the size of a segment is known.
-    pub(crate) fn connected(&mut self, connection: &Connection) {
+    pub(crate) fn connection_established(&mut self, connection: &Connection) {
         self.mss = f64::from(connection.mss());
     }
 

@@ -24,6 +24,11 @@ pub trait Recorder {
         let _ = (now, flow, connection);
     }
 
+    /// The connection's handshake is over: what was to be agreed on, as the size of segments, is.
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let _ = (now, flow, connection);
+    }
+
     /// Something happened at the sender's end of the flow's connection.
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         let _ = (now, flow, event);
@@ -62,6 +67,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
         self.1.connection_started(now, flow, connection);
     }
 
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        self.0.connection_established(now, flow, connection);
+        self.1.connection_established(now, flow, connection);
+    }
+
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         self.0.flow_event(now, flow, event);
         self.1.flow_event(now, flow, event);
@@ -93,6 +103,12 @@ impl<R: Recorder> Recorder for Option<R> {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         if let Some(recorder) = self {
             recorder.connection_started(now, flow, connection);
+        }
+    }
+
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        if let Some(recorder) = self {
+            recorder.connection_established(now, flow, connection);
         }
     }
 
