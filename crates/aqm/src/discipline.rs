@@ -1,0 +1,68 @@
+use crate::{CoDel, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats};
+use windlass_base::{Rng, Time};
+
+/// Any of the queue disciplines, dispatched without virtual calls. Built by
+/// [`Config::build`](crate::Config::build).
+#[derive(Clone, Debug)]
+pub enum Discipline<P> {
+    /// First in, first out.
+    DropTail(DropTail<P>),
+    /// Random Early Detection.
+    Red(Red<P>),
+    /// Controlled Delay.
+    CoDel(CoDel<P>),
+    /// Flows in turn, Controlled Delay in each.
+    FqCoDel(FqCoDel<P>),
+    /// Proportional Integral controller Enhanced.
+    Pie(Pie<P>),
+}
+
+/// Calls the same method on whichever discipline this is.
+macro_rules! each {
+    ($self:expr, $queue:ident => $call:expr) => {
+        match $self {
+            Discipline::DropTail($queue) => $call,
+            Discipline::Red($queue) => $call,
+            Discipline::CoDel($queue) => $call,
+            Discipline::FqCoDel($queue) => $call,
+            Discipline::Pie($queue) => $call,
+        }
+    };
+}
+
+impl<P: Packet> Queue<P> for Discipline<P> {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: P,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) {
+        each!(self, queue => queue.enqueue(now, packet, rng, dropped))
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        each!(self, queue => queue.dequeue(now, rng, dropped))
+    }
+
+    fn len_packets(&self) -> usize {
+        each!(self, queue => queue.len_packets())
+    }
+
+    fn len_bytes(&self) -> u64 {
+        each!(self, queue => queue.len_bytes())
+    }
+
+    fn average_packets(&self) -> Option<f64> {
+        each!(self, queue => queue.average_packets())
+    }
+
+    fn stats(&self) -> &Stats {
+        each!(self, queue => queue.stats())
+    }
+}

@@ -1,0 +1,81 @@
+use crate::fifo::Fifo;
+use crate::{ConfigError, DropReason, Limit, Packet, Queue, Stats};
+use windlass_base::{Rng, Time};
+
+/// Settings of [`DropTail`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct DropTailConfig {
+    /// The most that may wait. Default: 100 packets.
+    ///
+    /// ns-2's DropTail holds one packet less than its limit says; this one holds exactly the limit.
+    pub limit: Limit,
+}
+
+impl Default for DropTailConfig {
+    fn default() -> Self {
+        DropTailConfig { limit: Limit::Packets(100) }
+    }
+}
+
+impl DropTailConfig {
+    /// Checks that something fits into the queue.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.limit.validate()
+    }
+}
+
+/// First in, first out; what does not fit is lost.
+#[derive(Clone, Debug)]
+pub struct DropTail<P> {
+    limit: Limit,
+    fifo: Fifo<P>,
+    stats: Stats,
+}
+
+impl<P: Packet> DropTail<P> {
+    /// An empty queue. The error is the first setting that cannot work.
+    pub fn new(config: DropTailConfig) -> Result<DropTail<P>, ConfigError> {
+        config.validate()?;
+        Ok(DropTail { limit: config.limit, fifo: Fifo::new(), stats: Stats::default() })
+    }
+}
+
+impl<P: Packet> Queue<P> for DropTail<P> {
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        packet: P,
+        _rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) {
+        self.stats.offer(&packet);
+        if self.fifo.has_room(self.limit, packet.wire_bytes()) {
+            self.fifo.push(packet);
+        } else {
+            self.stats.lose(packet, DropReason::Full, dropped);
+        }
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Time,
+        _rng: &mut Rng,
+        _dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        let packet = self.fifo.pop()?;
+        self.stats.dequeue(&packet);
+        Some(packet)
+    }
+
+    fn len_packets(&self) -> usize {
+        self.fifo.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}

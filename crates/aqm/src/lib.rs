@@ -1,0 +1,45 @@
+//! Queue disciplines: [`DropTail`], [`Red`] (Adaptive RED is one of its options), [`CoDel`],
+//! [`FqCoDel`], [`Pie`].
+//!
+//! Nothing here does I/O: time and randomness are arguments, so one discipline serves a simulated
+//! link and a real one.
+//!
+//! # How a link uses a queue
+//!
+//! * A packet arrives: [`Queue::enqueue`]. If the link is free, [`Queue::dequeue`] follows at once,
+//!   so the packet on the link never counts as queued.
+//! * The link has finished a packet: [`Queue::dequeue`]. `None` makes the link idle, and tells RED
+//!   when its idle time began: a link asks exactly once when it falls idle.
+//! * Points in time never decrease from call to call.
+//! * No discipline needs a timer. What is periodic in a specification (Adaptive RED's step every
+//!   half second, PIE's update every 15 ms) is made up for from `now` at the next call, before the packet is looked at.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod codel;
+mod config;
+mod discipline;
+mod drop_tail;
+mod fifo;
+mod fq_codel;
+mod packet;
+mod pie;
+mod queue;
+mod red;
+mod stamped;
+mod stats;
+
+pub use codel::{CoDel, CoDelConfig, CoDelParams};
+pub use config::{Config, ConfigError, Limit};
+pub use discipline::Discipline;
+pub use drop_tail::{DropTail, DropTailConfig};
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use packet::Packet;
+pub use pie::{Pie, PieConfig};
+pub use queue::Queue;
+pub use red::{AboveMax, AdaptiveConfig, EarlyAction, Red, RedConfig, Spacing, Unit};
+pub use stats::{DropReason, Stats};

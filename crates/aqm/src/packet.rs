@@ -1,0 +1,18 @@
+use windlass_base::Ecn;
+
+/// What a queue must know of a packet.
+pub trait Packet {
+    /// Bytes that the packet takes on the link, headers included.
+    fn wire_bytes(&self) -> u32;
+
+    /// The ECN field of its IP header.
+    fn ecn(&self) -> Ecn;
+
+    /// Rewrites the ECN field. Queues only ever write [`Ecn::Ce`], and only over an ECN-capable
+    /// codepoint.
+    fn set_ecn(&mut self, ecn: Ecn);
+
+    /// A hash of what identifies the packet's flow (addresses, protocol, ports): equal for packets
+    /// of one flow. Only FQ-CoDel asks; it spreads the bits itself.
+    fn flow_hash(&self) -> u64;
+}

@@ -1,0 +1,178 @@
+use crate::config::{check_positive, check_probability};
+use crate::{ConfigError, Limit};
+use windlass_base::{BitRate, Span};
+
+/// What RED's average, thresholds and count are measured in.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Packets, however large (Floyd and Jacobson's default).
+    Packets,
+    /// Bytes. The probability then also scales with the packet's size over the mean size, so that
+    /// small packets are hit less often (Floyd and Jacobson 1993, section 4; RFC 7567 §4.4 advises
+    /// against it).
+    Bytes,
+}
+
+/// What RED does to a packet chosen at random.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum EarlyAction {
+    /// Drop it.
+    Drop,
+    /// Set CE if the packet is ECN-capable, else drop it (RFC 3168 §5).
+    Mark,
+}
+
+/// How RED spreads its marks over the arrivals, given the probability p of the average. `count` is
+/// the number of arrivals since the last mark, the present one included.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Floyd's practice: none until count*p reaches 1, then p/(2 - count*p), surely from
+    /// count*p = 2. Distances are uniform from 1/p to 2/p.
+    Wait,
+    /// The formula printed in Floyd and Jacobson 1993: p/(1 - count*p), surely from count*p = 1.
+    /// Distances are uniform from 1 to 1/p.
+    NoWait,
+}
+
+/// What marking RED does when the average is so high that no packet is let through untouched.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AboveMax {
+    /// Every arrival is dropped, ECN-capable or not (RFC 3168 §7; the original RED).
+    DropAll,
+    /// ECN-capable packets are marked, the others dropped (Linux's `red ecn` without `harddrop`).
+    MarkEct,
+}
+
+/// Settings of [`Red`](crate::Red).
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct RedConfig {
+    /// The most that may wait. Default: 100 packets.
+    pub limit: Limit,
+    /// What `min` and `max` are measured in. Default: packets.
+    pub unit: Unit,
+    /// Lower threshold of the average, in `unit`. Default: 5 packets.
+    pub min: f64,
+    /// Upper threshold of the average, in `unit`. `None` means three times `min` (Floyd 1997,
+    /// the default).
+    pub max: Option<f64>,
+    /// Weight of one sample in the average. `None` means 1 - exp(-1/C), C being the link's rate in
+    /// mean packets a second (Floyd, Gummadi, Shenker 2001, section 5.2). Default: 0.002.
+    pub weight: Option<f64>,
+    /// Probability as the average reaches `max`; where Adaptive RED starts. Default: 0.1.
+    pub max_p: f64,
+    /// What idle time is counted in and sizes are held against, in bytes. Default: 500, as in ns-2.
+    pub mean_packet_bytes: u32,
+    /// Default: mark.
+    pub action: EarlyAction,
+    /// Default: wait.
+    pub spacing: Spacing,
+    /// True: between `max` and twice `max` the probability goes on rising from `max_p` to 1. False:
+    /// it jumps to 1 at `max`. Default: true, Floyd's advice of 2000; the original RED has false.
+    pub gentle: bool,
+    /// What happens from `max` on (gentle: from twice `max`). Default: drop everything. With
+    /// [`EarlyAction::Drop`] it makes no difference.
+    pub above_max: AboveMax,
+    /// Moves `max_p` by itself (Adaptive RED). Default: no.
+    pub adaptive: Option<AdaptiveConfig>,
+}
+
+impl Default for RedConfig {
+    fn default() -> Self {
+        RedConfig {
+            limit: Limit::Packets(100),
+            unit: Unit::Packets,
+            min: 5.0,
+            max: None,
+            weight: Some(0.002),
+            max_p: 0.1,
+            mean_packet_bytes: 500,
+            action: EarlyAction::Mark,
+            spacing: Spacing::Wait,
+            gentle: true,
+            above_max: AboveMax::DropAll,
+            adaptive: None,
+        }
+    }
+}
+
+impl RedConfig {
+    /// Adaptive RED as its authors recommend it (Floyd, Gummadi, Shenker 2001, section 5): weight
+    /// from the link's rate, `max` three times `min`, gentle, `max_p` self-configuring.
+    pub fn adaptive() -> RedConfig {
+        RedConfig { weight: None, adaptive: Some(AdaptiveConfig::default()), ..Self::default() }
+    }
+
+    /// Checks what can be checked without the link's rate.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.limit.validate()?;
+        let max = self.max_threshold();
+        if !(self.min >= 0.0 && self.min < max && max.is_finite()) {
+            return Err(ConfigError::Thresholds);
+        }
+        if self.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1.0)) {
+            return Err(ConfigError::Weight);
+        }
+        check_probability(self.max_p, "max_p")?;
+        check_positive(f64::from(self.mean_packet_bytes), "mean_packet_bytes")?;
+        self.adaptive.map_or(Ok(()), |adaptive| adaptive.validate())
+    }
+
+    pub(super) fn max_threshold(&self) -> f64 {
+        self.max.unwrap_or(3.0 * self.min)
+    }
+
+    /// Mean packets a second on the link: C in the papers.
+    pub(super) fn packets_per_sec(&self, link: BitRate) -> f64 {
+        link.bits_per_sec() as f64 / (8.0 * f64::from(self.mean_packet_bytes))
+    }
+
+    pub(super) fn resolved_weight(&self, link: Option<BitRate>) -> Result<f64, ConfigError> {
+        match (self.weight, link) {
+            (Some(weight), _) => Ok(weight),
+            (None, Some(link)) => Ok(1.0 - libm::exp(-1.0 / self.packets_per_sec(link))),
+            (None, None) => Err(ConfigError::NeedsLinkRate("the queue weight")),
+        }
+    }
+}
+
+/// Settings of Adaptive RED's control of `max_p` (Floyd, Gummadi, Shenker 2001, figure 1).
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct AdaptiveConfig {
+    /// Time between steps. Default: 0.5 s.
+    pub interval: Span,
+    /// `max_p` stays at or above this. Default: 0.01.
+    pub lowest_max_p: f64,
+    /// `max_p` stays at or below this. Default: 0.5.
+    pub highest_max_p: f64,
+    /// Added to `max_p` when the average is above the target range, but never more than a quarter
+    /// of `max_p`. Default: 0.01.
+    pub increase: f64,
+    /// What `max_p` is multiplied by when the average is below the target range. Default: 0.9.
+    pub decrease: f64,
+}
+
+impl Default for AdaptiveConfig {
+    fn default() -> Self {
+        AdaptiveConfig {
+            interval: Span::from_millis(500),
+            lowest_max_p: 0.01,
+            highest_max_p: 0.5,
+            increase: 0.01,
+            decrease: 0.9,
+        }
+    }
+}
+
+impl AdaptiveConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        check_positive(self.interval.as_secs_f64(), "the adaptation interval")?;
+        check_positive(self.increase, "the increase of max_p")?;
+        check_probability(self.decrease, "the decrease of max_p")?;
+        check_probability(self.lowest_max_p, "the lowest max_p")?;
+        check_probability(self.highest_max_p, "the highest max_p")?;
+        if self.lowest_max_p > self.highest_max_p {
+            return Err(ConfigError::Probability("the lowest max_p (above the highest)"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! Random Early Detection: S. Floyd and V. Jacobson, "Random Early Detection Gateways for
+//! Congestion Avoidance" (1993), with the details of ns-2's implementation that move results, and
+//! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker (2001).
+
+mod average;
+mod config;
+mod probability;
+
+pub use config::{AboveMax, AdaptiveConfig, EarlyAction, RedConfig, Spacing, Unit};
+
+use crate::fifo::Fifo;
+use crate::{ConfigError, DropReason, Packet, Queue, Stats};
+use average::Average;
+use probability::{Curve, spaced};
+use windlass_base::{BitRate, Rng, Time};
+
+/// The RED queue.
+///
+/// As in ns-2, the average is updated on every arrival with the length found by it; packets are
+/// chosen only if the average is at least `min` and more than one packet waits; `count` grows with
+/// every arrival, starts at 1 when the average crosses `min` upwards, is 0 after an early drop or a
+/// mark and is left alone by forced drops; the arriving packet is the one marked or dropped.
+///
+/// Adaptive RED's step is taken by the first arrival at least one interval after the last step;
+/// intervals without any arrival make one step together, since the average did not move in them.
+#[derive(Clone, Debug)]
+pub struct Red<P> {
+    config: RedConfig,
+    curve: Curve,
+    mean_packet_bytes: f64,
+    fifo: Fifo<P>,
+    average: Average,
+    max_p: f64,
+    /// Arrivals (in bytes mode: mean packets' worth) since the last mark or early drop.
+    count: f64,
+    /// False until the average has crossed `min` and one arrival has been let pass.
+    above_min: bool,
+    last_adapted: Time,
+    stats: Stats,
+}
+
+/// What RED wants done with an arrival.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Decision {
+    Accept,
+    Early,
+    Forced,
+}
+
+impl<P: Packet> Red<P> {
+    /// An empty queue for a link of the given rate. The error is the first setting that cannot
+    /// work, or [`ConfigError::NeedsLinkRate`].
+    pub fn new(config: RedConfig, link: Option<BitRate>) -> Result<Red<P>, ConfigError> {
+        config.validate()?;
+        let weight = config.resolved_weight(link)?;
+        let packets_per_sec = link.map_or(0.0, |link| config.packets_per_sec(link));
+        Ok(Red {
+            config,
+            curve: Curve { min: config.min, max: config.max_threshold(), gentle: config.gentle },
+            mean_packet_bytes: f64::from(config.mean_packet_bytes),
+            fifo: Fifo::new(),
+            average: Average::new(weight, packets_per_sec),
+            max_p: config.max_p,
+            count: 0.0,
+            above_min: false,
+            last_adapted: Time::ZERO,
+            stats: Stats::default(),
+        })
+    }
+
+    /// The probability at the upper threshold that is in force; Adaptive RED moves it.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    fn len_in_unit(&self) -> f64 {
+        match self.config.unit {
+            Unit::Packets => self.fifo.len() as f64,
+            Unit::Bytes => self.fifo.bytes() as f64,
+        }
+    }
+
+    /// What one packet adds to `count`.
+    fn share(&self, size: u32) -> f64 {
+        match self.config.unit {
+            Unit::Packets => 1.0,
+            Unit::Bytes => f64::from(size) / self.mean_packet_bytes,
+        }
+    }
+
+    fn adapt(&mut self, now: Time) {
+        let Some(adaptive) = self.config.adaptive else { return };
+        if now.saturating_since(self.last_adapted) < adaptive.interval {
+            return;
+        }
+        self.last_adapted = now;
+        let Curve { min, max, .. } = self.curve;
+        let average = self.average.value();
+        // The target range is the middle fifth between the thresholds.
+        let moved = if average > min + 0.6 * (max - min) {
+            self.max_p + adaptive.increase.min(self.max_p / 4.0)
+        } else if average < min + 0.4 * (max - min) {
+            self.max_p * adaptive.decrease
+        } else {
+            self.max_p
+        };
+        self.max_p = moved.clamp(adaptive.lowest_max_p, adaptive.highest_max_p);
+    }
+
+    fn decide(&mut self, size: u32, rng: &mut Rng) -> Decision {
+        let share = self.share(size);
+        let average = self.average.value();
+        self.count += share;
+        if average < self.curve.min || self.fifo.len() <= 1 {
+            self.above_min = false;
+            return Decision::Accept;
+        }
+        if average >= self.curve.certain() {
+            return Decision::Forced;
+        }
+        if !self.above_min {
+            self.above_min = true;
+            self.count = share;
+            return Decision::Accept;
+        }
+        let p = self.curve.probability(average, self.max_p);
+        // In bytes mode a packet's chance grows with its size; `share` is 1 in packets mode.
+        let p = spaced(p, self.count, self.config.spacing);
+        if p >= 1.0 || rng.chance(p * share) {
+            self.count = 0.0;
+            return Decision::Early;
+        }
+        Decision::Accept
+    }
+
+    /// Marks the packet if settings and packet allow it; false if it is to be dropped. Any mark
+    /// restarts the count, above the upper threshold too.
+    fn marks(&mut self, decision: Decision, packet: &mut P) -> bool {
+        let may_mark = self.config.action == EarlyAction::Mark
+            && (decision == Decision::Early || self.config.above_max == AboveMax::MarkEct);
+        let marked = may_mark && self.stats.try_mark(packet);
+        if marked {
+            self.count = 0.0;
+        }
+        marked
+    }
+}
+
+impl<P: Packet> Queue<P> for Red<P> {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) {
+        let size = packet.wire_bytes();
+        self.stats.offer(&packet);
+        self.average.update(now, self.len_in_unit());
+        self.adapt(now);
+        let decision = self.decide(size, rng);
+        if !self.fifo.has_room(self.config.limit, size) {
+            self.stats.lose(packet, DropReason::Full, dropped);
+        } else if decision == Decision::Accept || self.marks(decision, &mut packet) {
+            self.fifo.push(packet);
+        } else if decision == Decision::Early {
+            self.stats.lose(packet, DropReason::Early, dropped);
+        } else {
+            self.stats.lose(packet, DropReason::AboveMax, dropped);
+        }
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Time,
+        _rng: &mut Rng,
+        _dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        let Some(packet) = self.fifo.pop() else {
+            self.average.fall_idle(now);
+            return None;
+        };
+        self.stats.dequeue(&packet);
+        Some(packet)
+    }
+
+    fn len_packets(&self) -> usize {
+        self.fifo.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+
+    fn average_packets(&self) -> Option<f64> {
+        let average = self.average.value();
+        Some(match self.config.unit {
+            Unit::Packets => average,
+            Unit::Bytes => average / self.mean_packet_bytes,
+        })
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}

@@ -1,0 +1,27 @@
+use crate::Packet;
+use windlass_base::{Ecn, Time};
+
+/// A packet and when it came: what disciplines that go by waiting time keep.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamped<P> {
+    pub(crate) packet: P,
+    pub(crate) arrived: Time,
+}
+
+impl<P: Packet> Packet for Stamped<P> {
+    fn wire_bytes(&self) -> u32 {
+        self.packet.wire_bytes()
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.packet.set_ecn(ecn);
+    }
+
+    fn flow_hash(&self) -> u64 {
+        self.packet.flow_hash()
+    }
+}

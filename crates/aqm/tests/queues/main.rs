@@ -1,0 +1,11 @@
+//! The queue disciplines through their public interface.
+
+mod codel;
+mod drop_tail;
+mod fq_codel;
+mod harness;
+mod pie;
+mod properties;
+mod red;
+mod red_adaptive;
+mod responsive;

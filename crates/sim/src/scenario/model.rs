@@ -1,0 +1,182 @@
+//! A scenario, resolved and checked: plain data from which a network is built. What a file may
+//! say, and the shorthands that end up here, are the parser's business.
+
+use windlass_aqm as aqm;
+use windlass_base::{BitRate, Span};
+use windlass_tcp as tcp;
+
+/// The version of the scenario format that this crate reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// An index into [`Scenario::nodes`].
+pub type NodeId = usize;
+/// An index into [`Scenario::links`].
+pub type LinkId = usize;
+
+/// One experiment.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// A short name, also that of its results.
+    pub name: String,
+    /// What it shows, and where from (paper, section, table).
+    pub description: String,
+    /// Simulated time from 0 to the end.
+    pub duration: Span,
+    /// The steady window begins here and lasts to the end.
+    pub steady_from: Span,
+    /// Added to every start time: a uniform draw from 0 to this.
+    pub jitter: Span,
+    /// Names of hosts and routers.
+    pub nodes: Vec<String>,
+    /// Full-duplex links.
+    pub links: Vec<Link>,
+    /// TCP flows.
+    pub flows: Vec<Flow>,
+    /// UDP sources.
+    pub udp: Vec<UdpFlow>,
+    /// The link direction whose queue the summary reports first.
+    pub bottleneck: LinkDirection,
+}
+
+/// One direction of a link.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LinkDirection {
+    /// The link.
+    pub link: LinkId,
+    /// False: from [`Link::a`] to [`Link::b`]; true: the way back.
+    pub reverse: bool,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `a-b` unless the file names it.
+    pub name: String,
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// From `a` to `b`.
+    pub forward: Channel,
+    /// From `b` to `a`.
+    pub backward: Channel,
+}
+
+/// One direction of a link: a queue, a rate, a delay, and what goes wrong on the way.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Bits per second; `None`: no serialisation time, so no queue ever builds.
+    pub rate: Option<BitRate>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The queue in front of it.
+    pub queue: aqm::Config,
+    /// Loss after the queue.
+    pub loss: Loss,
+    /// Reordering after the queue.
+    pub reorder: Option<Reorder>,
+}
+
+/// Loss on the wire, after the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each packet independently.
+    Random {
+        /// From 0 to 1.
+        probability: f64,
+    },
+    /// The packets with these ordinals (the first packet to enter the channel is 1), ascending.
+    Listed {
+        /// Ordinals.
+        packets: Vec<u64>,
+    },
+}
+
+/// Reordering on the wire: some packets take longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// From 0 to 1.
+    pub probability: f64,
+    /// How much longer, uniform from 0 to this.
+    pub max_extra_delay: Span,
+}
+
+/// A TCP connection and what it carries.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name in results.
+    pub name: String,
+    /// The sending host, which opens the connection.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Options of the sender.
+    pub sender: tcp::Config,
+    /// Options of the receiver.
+    pub receiver: tcp::Config,
+    /// False: both ends start established (ns-2's habit), profile `ns2-reno`.
+    pub handshake: bool,
+    /// When the application starts.
+    pub start: Span,
+    /// When it stops writing; bulk flows without one last to the end.
+    pub stop: Option<Span>,
+    /// What it writes.
+    pub app: TcpApp,
+}
+
+/// What a TCP sender writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TcpApp {
+    /// As much as the connection takes.
+    Bulk,
+    /// So many bytes, then FIN.
+    Transfer {
+        /// Size.
+        bytes: u64,
+    },
+    /// One transfer after the other, each on a connection of its own, with a pause in between.
+    Repeated {
+        /// Size of each.
+        bytes: u64,
+        /// Pause: fixed, or the mean of an exponential distribution.
+        pause: Span,
+        /// Draw pauses from the exponential distribution.
+        exponential: bool,
+        /// How many; `None`: until the end.
+        count: Option<u64>,
+    },
+}
+
+/// A UDP source: constant bit rate, all the time or in bursts.
+#[derive(Clone, Debug)]
+pub struct UdpFlow {
+    /// Its name in results.
+    pub name: String,
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Size of a packet on the wire in bytes, IP and UDP headers included.
+    pub packet_bytes: u32,
+    /// While on.
+    pub rate: BitRate,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops.
+    pub stop: Option<Span>,
+    /// On and off times; `None`: always on.
+    pub on_off: Option<OnOff>,
+}
+
+/// On and off times of a source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Time on: fixed, or the mean of an exponential distribution.
+    pub on: Span,
+    /// Time off.
+    pub off: Span,
+    /// Draw both from the exponential distribution.
+    pub exponential: bool,
+}

@@ -1,0 +1,334 @@
+use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Params, Window};
+use alloc::boxed::Box;
+use windlass_base::{Span, Time};
+
+/// CUBIC (RFC 9438): after a cut the window follows a cubic function of time, flat where it was
+/// cut last, and never slower than Reno's.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Cubic {
+    /// How steep the cubic is, in segments per cube second (§5). 0.4.
+    pub c: f64,
+    /// What a cut leaves of the window, for losses and ECN echoes alike (§4.6). 0.7.
+    pub beta: f64,
+    /// Give up some of the window for newer flows when it is cut below where it was cut before
+    /// (§4.7). True.
+    pub fast_convergence: bool,
+}
+
+impl Default for Cubic {
+    fn default() -> Cubic {
+        Cubic { c: 0.4, beta: 0.7, fast_convergence: true }
+    }
+}
+
+impl ControllerFactory for Cubic {
+    fn name(&self) -> &'static str {
+        "cubic"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        Box::new(CubicController {
+            constants: *self,
+            window: Window::new(params),
+            w_max: None,
+            cwnd_prior: None,
+            epoch: None,
+            last_ack: Time::ZERO,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct CubicController {
+    constants: Cubic,
+    window: Window,
+    /// The plateau in bytes, after a cut; `None` before the first and after a timeout (§4.8).
+    w_max: Option<f64>,
+    /// cwnd in bytes before the last cut.
+    cwnd_prior: Option<f64>,
+    /// `None` until the next ACK in congestion avoidance.
+    epoch: Option<Epoch>,
+    last_ack: Time,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Copy, Clone, Debug)]
+struct Epoch {
+    start: Time,
+    /// W_max in bytes.
+    plateau: f64,
+    /// K: when the cubic reaches the plateau, in seconds from the start.
+    k_s: f64,
+    /// C in bytes per cube second.
+    c: f64,
+    /// What Reno's window would be, in bytes (§4.3).
+    w_est: f64,
+}
+
+impl Epoch {
+    /// W_cubic in bytes (§4.2, figure 1).
+    fn w_cubic(&self, t_s: f64) -> f64 {
+        let from_plateau_s = t_s - self.k_s;
+        self.c * from_plateau_s * from_plateau_s * from_plateau_s + self.plateau
+    }
+
+    /// Takes out a time without ACKs that count: while the application and not cwnd limits the
+    /// sender, the cubic's time stands still (§4.2, §5.8). ACKs of a window in flight are less
+    /// than two round trips apart.
+    fn without_pause(mut self, pause: Span, srtt: Span) -> Epoch {
+        if pause > srtt * 2 {
+            self.start += pause.saturating_sub(srtt);
+        }
+        self
+    }
+}
+
+impl CubicController {
+    fn begin_epoch(&self, now: Time) -> Epoch {
+        let cwnd = self.window.cwnd();
+        let c = self.constants.c * self.window.mss();
+        // K is 0 after slow start without a loss (§4.10) and after a timeout (§4.8).
+        let plateau = self.w_max.unwrap_or(cwnd).max(cwnd);
+        let k_s = libm::cbrt((plateau - cwnd) / c);
+        Epoch { start: now, plateau, k_s, c, w_est: cwnd }
+    }
+
+    fn congestion_avoidance(&mut self, ack: &Ack, credit: f64) {
+        let pause = ack.now.saturating_since(self.last_ack);
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch.without_pause(pause, ack.smoothed_rtt),
+            None => self.begin_epoch(ack.now),
+        };
+        let cwnd = self.window.cwnd();
+        let acked_share = (credit / cwnd).min(1.0);
+        epoch.w_est += self.alpha(&epoch) * self.window.mss() * acked_share;
+
+        let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
+        if epoch.w_cubic(t_s) < epoch.w_est {
+            self.window.set_cwnd(cwnd.max(epoch.w_est));
+        } else {
+            let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
+            let target = ahead.max(cwnd).min(1.5 * cwnd);
+            self.window.set_cwnd(cwnd + (target - cwnd) * acked_share);
+        }
+        self.epoch = Some(epoch);
+    }
+
+    /// Segments per round trip of the Reno-like window: such that a flow cut to beta gets what
+    /// Reno gets, and Reno's own once it is where it was cut (§4.3).
+    fn alpha(&self, epoch: &Epoch) -> f64 {
+        let beta = self.constants.beta;
+        match self.cwnd_prior {
+            Some(prior) if epoch.w_est < prior => 3.0 * (1.0 - beta) / (1.0 + beta),
+            _ => 1.0,
+        }
+    }
+
+    /// §4.6 and §4.7, before the cut.
+    fn remember_window(&mut self) {
+        let cwnd = self.window.cwnd();
+        let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
+        let plateau = match self.constants.fast_convergence && shrinking {
+            true => cwnd * (1.0 + self.constants.beta) / 2.0,
+            false => cwnd,
+        };
+        self.w_max = Some(plateau);
+        self.cwnd_prior = Some(cwnd);
+    }
+}
+
+impl Controller for CubicController {
+    fn name(&self) -> &'static str {
+        "cubic"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let rest = self.window.slow_start(ack.credit);
+        if rest > 0.0 {
+            self.congestion_avoidance(ack, rest);
+        }
+        self.last_ack = ack.now;
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if !congestion.hold_ssthresh {
+            self.remember_window();
+        }
+        if congestion.cause == CongestionCause::Timeout {
+            self.w_max = None;
+        }
+        self.window.reduce(congestion, self.constants.beta);
+        self.epoch = None;
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        self.window.restart(restart);
+        self.epoch = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests::{MSS, ack, congestion, params};
+
+    const RTT_MS: u64 = 100;
+
+    /// In congestion avoidance at `segments`, cut by a fast retransmit at the origin of time.
+    fn cut_at(segments: u64) -> Box<dyn Controller> {
+        let window = segments * u64::from(MSS);
+        let at = Params { initial_window: window, initial_ssthresh: window, ..params() };
+        let mut cubic = Cubic::default().build(&at);
+        cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, window as f64));
+        cubic
+    }
+
+    /// Round trips of ACKs for a full window each, evenly spread, from `from_ms` on.
+    fn run(cubic: &mut dyn Controller, from_ms: u64, rounds: u64) {
+        for round in 0..rounds {
+            let segments = (cubic.cwnd() / f64::from(MSS)) as u64;
+            for segment in 0..segments {
+                let ms = from_ms + round * RTT_MS + segment * RTT_MS / segments;
+                cubic.on_ack(&ack(ms, u64::from(MSS)));
+            }
+        }
+    }
+
+    fn segments(cubic: &dyn Controller) -> f64 {
+        cubic.cwnd() / f64::from(MSS)
+    }
+
+    /// RFC 9438 §4.2, figures 1 and 2, in segments.
+    fn w_cubic(w_max: f64, cwnd_epoch: f64, t_s: f64) -> f64 {
+        let k_s = libm::cbrt((w_max - cwnd_epoch) / 0.4);
+        0.4 * libm::pow(t_s - k_s, 3.0) + w_max
+    }
+
+    #[test]
+    fn a_loss_and_an_ecn_echo_leave_seven_tenths() {
+        for cause in [CongestionCause::FastRetransmit, CongestionCause::Ecn] {
+            let mut cubic = Cubic::default().build(&params());
+            cubic.on_congestion(&congestion(cause, 100_000.0));
+            assert_eq!((cubic.cwnd(), cubic.ssthresh()), (70_000.0, 70_000));
+        }
+    }
+
+    #[test]
+    fn the_window_follows_w_cubic_through_the_plateau() {
+        let mut cubic = cut_at(1000);
+        // K is 9.1 s: concave, the plateau, and convex.
+        for second in 1..=14 {
+            run(&mut *cubic, (second - 1) * 1000, 10);
+            let expected = w_cubic(1000.0, 700.0, second as f64);
+            let error = (segments(&*cubic) - expected) / expected;
+            assert!(error.abs() < 0.01, "{second} s: {} not {expected}", segments(&*cubic));
+        }
+        assert!(segments(&*cubic) > 1040.0);
+    }
+
+    #[test]
+    fn small_windows_grow_as_a_reno_cut_to_seven_tenths_would() {
+        let mut cubic = cut_at(20);
+        run(&mut *cubic, 0, 6);
+        // 3 * (1 - 0.7) / (1 + 0.7) segments in each round trip (§4.3).
+        let expected = 14.0 + 6.0 * 0.9 / 1.7;
+        assert!((segments(&*cubic) - expected).abs() < 0.2, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn past_the_window_of_the_last_cut_it_grows_as_reno() {
+        let mut cubic = cut_at(10);
+        run(&mut *cubic, 0, 8);
+        assert!(segments(&*cubic) > 10.0);
+        let before = segments(&*cubic);
+        // The cubic is still below its plateau of 10 segments: K is 2 s.
+        run(&mut *cubic, 800, 4);
+        let gained = segments(&*cubic) - before;
+        assert!((3.5..=4.1).contains(&gained), "{gained}");
+    }
+
+    #[test]
+    fn a_window_cut_below_its_plateau_gives_some_up() {
+        let second_plateau_s = |fast_convergence| {
+            let at = Params { initial_window: 1_000_000, initial_ssthresh: 1_000_000, ..params() };
+            let mut cubic = Cubic { fast_convergence, ..Cubic::default() }.build(&at);
+            cubic.on_congestion(&congestion(CongestionCause::Ecn, 1_000_000.0));
+            cubic.on_congestion(&congestion(CongestionCause::Ecn, 700_000.0));
+            run(&mut *cubic, 0, 50);
+            segments(&*cubic)
+        };
+        // W_max is 700 * (1 + 0.7) / 2 against 700 (§4.7); both start at 490.
+        let (given_up, kept) = (second_plateau_s(true), second_plateau_s(false));
+        assert!((given_up - w_cubic(595.0, 490.0, 5.0)).abs() < 5.0, "{given_up}");
+        assert!((kept - w_cubic(700.0, 490.0, 5.0)).abs() < 5.0, "{kept}");
+    }
+
+    #[test]
+    fn after_a_timeout_the_cubic_starts_flat_from_ssthresh() {
+        let mut cubic = cut_at(1000);
+        cubic.on_congestion(&congestion(CongestionCause::Timeout, 700_000.0));
+        assert_eq!(cubic.cwnd(), 1000.0);
+        assert!(cubic.ssthresh().abs_diff(490_000) <= 1);
+        // Nine doublings lead to ssthresh.
+        run(&mut *cubic, 0, 9);
+        assert!((segments(&*cubic) - 490.0).abs() < 1.0);
+        run(&mut *cubic, 900, 50);
+        // K is 0 and W_max 490 (§4.8): 0.4 * 5^3 above it, or Reno's estimate if that is more.
+        let expected = 490.0 + 0.4 * 125.0;
+        assert!((segments(&*cubic) - expected).abs() < 6.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn time_stands_still_while_the_sender_is_idle() {
+        let (mut busy, mut idle) = (cut_at(1000), cut_at(1000));
+        run(&mut *busy, 0, 20);
+        run(&mut *idle, 0, 10);
+        run(&mut *idle, 31_000, 10);
+        // Within what the cubic gains in a round trip there, 3 * 0.4 * (K - 1.5)² * 0.1.
+        let difference = segments(&*busy) - segments(&*idle);
+        assert!(difference.abs() < 7.0, "{difference}");
+    }
+
+    #[test]
+    fn an_idle_restart_begins_a_new_stage_below_the_same_plateau() {
+        let mut cubic = cut_at(1000);
+        cubic.on_idle_restart(650_000);
+        assert_eq!(cubic.cwnd(), 650_000.0);
+        run(&mut *cubic, 60_000, 11);
+        // Slow start to 700, then the cubic's first second.
+        let expected = w_cubic(1000.0, 700.0, 1.0);
+        assert!((segments(&*cubic) - expected).abs() < 10.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn a_stage_that_starts_above_the_plateau_is_convex_from_its_start() {
+        let at = Params { initial_window: 100_000, initial_ssthresh: 100_000, ..params() };
+        let mut cubic = Cubic::default().build(&at);
+        // FlightSize can be above cwnd, and so can what the cut leaves.
+        cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, 200_000.0));
+        assert_eq!(segments(&*cubic), 140.0);
+        run(&mut *cubic, 0, 50);
+        let expected = 140.0 + 0.4 * 125.0;
+        assert!((segments(&*cubic) - expected).abs() < 5.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn one_round_trip_raises_the_window_by_half_at_most() {
+        let steep = Cubic { c: 1e6, ..Cubic::default() };
+        let at = Params { initial_window: 100_000, initial_ssthresh: 50_000, ..params() };
+        let mut cubic = steep.build(&at);
+        cubic.on_ack(&ack(0, 1000));
+        let before = cubic.cwnd();
+        cubic.on_ack(&ack(150, before as u64));
+        assert!(cubic.cwnd() <= 1.5 * before);
+        assert!(cubic.cwnd() > 1.49 * before);
+    }
+}

@@ -1,0 +1,186 @@
+//! Congestion control: the trait that a controller implements, and the controllers.
+//!
+//! A controller owns cwnd and ssthresh. It learns of acknowledgments ([`Ack`]) and of congestion
+//! ([`Congestion`]), and nothing else: what to retransmit, when, and how the window is inflated
+//! during fast recovery is the engine's business. It never logs; what it wants seen it publishes
+//! through its getters. A controller can live in any crate: implement [`Controller`] and
+//! [`ControllerFactory`] and put the factory into [`Config::congestion`](crate::Config::congestion)
+//! (`examples/controller` does it).
+
+mod cubic;
+mod new_ecn;
+mod new_reno;
+mod reno;
+mod tahoe;
+mod vegas;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use cubic::Cubic;
+pub use new_ecn::NewEcn;
+pub use new_reno::NewReno;
+pub use reno::Reno;
+pub use tahoe::Tahoe;
+pub use vegas::Vegas;
+pub use window::Window;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use windlass_base::{Ecn, Span, Time};
+
+/// A congestion controller of one connection.
+pub trait Controller: fmt::Debug + Send {
+    /// The name by which scenarios and socket options know it.
+    fn name(&self) -> &'static str;
+
+    /// The congestion window in bytes, with whatever fraction the controller keeps; at least one
+    /// segment. The engine sends by its integer part.
+    fn cwnd(&self) -> f64;
+
+    /// The slow start threshold in bytes; `u64::MAX` before the first cut.
+    fn ssthresh(&self) -> u64;
+
+    /// New data was acknowledged. Not called for an ACK with ECN echo, nor for one that only
+    /// repairs losses, nor (with cwnd validation) while the window is not what limits the sender.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// The network is congested. Called at most once per window of data for ECN and fast
+    /// retransmit together, and at every timeout.
+    fn on_congestion(&mut self, congestion: &Congestion);
+
+    /// The connection was idle for longer than an RTO and starts again with at most `restart`
+    /// bytes (RFC 5681 §4.1).
+    fn on_idle_restart(&mut self, restart: u64);
+
+    /// How lost segments are repaired where SACK was not negotiated.
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::NewReno
+    }
+
+    /// The codepoint of data packets on a connection that negotiated ECN.
+    fn ecn_codepoint(&self) -> Ecn {
+        Ecn::Ect0
+    }
+
+    /// The window slope in segments per round trip, where the controller has one (New-ECN).
+    fn slope(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Makes a controller for each connection.
+pub trait ControllerFactory: fmt::Debug + Send + Sync {
+    /// The controller's name.
+    fn name(&self) -> &'static str;
+
+    /// A controller at the beginning of a connection.
+    fn build(&self, params: &Params) -> Box<dyn Controller>;
+}
+
+/// What a controller is given at birth.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Sender maximum segment size: payload bytes of a full segment.
+    pub mss: u32,
+    /// Initial window in bytes.
+    pub initial_window: u64,
+    /// Initial slow start threshold in bytes; `u64::MAX` for none.
+    pub initial_ssthresh: u64,
+    /// Cut to whole segments, before and after the multiplication, as ns-2 does.
+    pub whole_segment_cuts: bool,
+}
+
+impl Params {
+    /// `window` bytes multiplied by `factor`, in whole segments if so configured.
+    pub fn cut(&self, window: f64, factor: f64) -> f64 {
+        if !self.whole_segment_cuts {
+            return window * factor;
+        }
+        let mss = f64::from(self.mss);
+        libm::floor(libm::floor(window / mss) * factor) * mss
+    }
+}
+
+/// An acknowledgment of new data.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Bytes newly acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes that count for window growth: one segment, or `bytes_acked` up to a limit, as
+    /// [`Growth`](crate::config::Growth) says (RFC 3465).
+    pub credit: u64,
+    /// The RTT sample that this ACK gave, if any.
+    pub rtt: Option<Span>,
+    /// SRTT in whole ticks of the connection's clock; zero before the first sample.
+    pub smoothed_rtt: Span,
+    /// The smallest RTT seen on this connection.
+    pub min_rtt: Option<Span>,
+    /// Bytes in flight before this ACK.
+    pub in_flight: u64,
+    /// Bytes of the stream acknowledged so far, this ACK included.
+    pub acked_total: u64,
+    /// Bytes of the stream sent so far: once `acked_total` reaches it, a round trip has passed.
+    pub sent_total: u64,
+}
+
+/// The network's word that it is congested.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Congestion {
+    /// When it was noticed.
+    pub now: Time,
+    /// By what.
+    pub cause: CongestionCause,
+    /// The window in bytes that the cut starts from: the effective window or FlightSize, as
+    /// [`ReductionBase`](crate::config::ReductionBase) says.
+    pub window: f64,
+    /// The window was cut already for the same flight (ECN, then a timeout), or the same segment
+    /// timed out before: ssthresh stays (RFC 5681 §3.1).
+    pub hold_ssthresh: bool,
+    /// SRTT in whole ticks of the connection's clock.
+    pub smoothed_rtt: Span,
+}
+
+/// What told of congestion.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum CongestionCause {
+    /// Three duplicate ACKs, or what SACK makes of them.
+    FastRetransmit,
+    /// The retransmission timer.
+    Timeout,
+    /// An ECN echo.
+    Ecn,
+}
+
+/// Repair of losses without SACK.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// Fast retransmit, then slow start from one segment (Tahoe).
+    Tahoe,
+    /// Window inflation until the first new ACK (RFC 2581 §3.2).
+    Reno,
+    /// Window inflation until all data sent before the loss is acknowledged (RFC 6582).
+    NewReno,
+}
+
+/// The factory of a controller with its default parameters, by its name; `None` for a name that
+/// is not in [`NAMES`].
+pub fn by_name(name: &str) -> Option<Arc<dyn ControllerFactory>> {
+    let factory: Arc<dyn ControllerFactory> = match name {
+        "tahoe" => Arc::new(Tahoe),
+        "reno" => Arc::new(Reno),
+        "newreno" => Arc::new(NewReno),
+        "vegas" => Arc::new(Vegas::default()),
+        "cubic" => Arc::new(Cubic::default()),
+        "new-ecn" => Arc::new(NewEcn::default()),
+        _ => return None,
+    };
+    Some(factory)
+}
+
+/// The controllers that [`by_name`] knows.
+pub const NAMES: [&str; 6] = ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn"];

@@ -1,0 +1,76 @@
+use super::{Ack, Congestion, Controller, ControllerFactory, FastRecovery, Params, Window};
+use alloc::boxed::Box;
+
+/// Reno (RFC 2581): half the window at a fast retransmit and at an ECN echo (RFC 3168 §6.1.2), one
+/// segment and slow start after a timeout; fast recovery ends at the first new ACK.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reno;
+
+impl ControllerFactory for Reno {
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        Box::new(RenoController { window: Window::new(params) })
+    }
+}
+
+#[derive(Debug)]
+struct RenoController {
+    window: Window,
+}
+
+impl Controller for RenoController {
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.window.grow(ack.credit);
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.window.reduce(congestion, 0.5);
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        self.window.restart(restart);
+    }
+
+    fn fast_recovery(&self) -> FastRecovery {
+        FastRecovery::Reno
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::CongestionCause::{Ecn, FastRetransmit, Timeout};
+    use crate::cc::tests::{congestion, params};
+
+    fn after(cause: crate::cc::CongestionCause) -> (f64, u64) {
+        let mut reno = Reno.build(&params());
+        reno.on_congestion(&congestion(cause, 21_000.0));
+        (reno.cwnd(), reno.ssthresh())
+    }
+
+    #[test]
+    fn a_fast_retransmit_and_an_ecn_echo_halve_the_window() {
+        assert_eq!(after(FastRetransmit), (10_500.0, 10_500));
+        assert_eq!(after(Ecn), (10_500.0, 10_500));
+    }
+
+    #[test]
+    fn a_timeout_starts_again_from_one_segment() {
+        assert_eq!(after(Timeout), (1000.0, 10_500));
+    }
+}

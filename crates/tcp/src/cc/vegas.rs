@@ -1,0 +1,257 @@
+use super::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
+use alloc::boxed::Box;
+
+/// Vegas (Brakmo and Peterson, 1995): once per round trip the window moves by a segment so that
+/// the path's queues hold between `alpha` and `beta` segments of this connection. Losses and ECN
+/// echoes are answered as Reno answers them.
+///
+/// The segments queued are estimated as papers/002 §2.1.3 writes it, cwnd * (1 - RTT_min / RTT),
+/// with the mean of the round trip's RTT samples for RTT.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Vegas {
+    /// With fewer segments queued the window grows. 2.
+    pub alpha: f64,
+    /// With more segments queued the window shrinks. 4.
+    pub beta: f64,
+    /// With more segments queued slow start ends. 1.
+    pub gamma: f64,
+}
+
+impl Default for Vegas {
+    fn default() -> Vegas {
+        Vegas { alpha: 2.0, beta: 4.0, gamma: 1.0 }
+    }
+}
+
+impl ControllerFactory for Vegas {
+    fn name(&self) -> &'static str {
+        "vegas"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        Box::new(VegasController {
+            thresholds: *self,
+            window: Window::new(params),
+            round: None,
+            doubling: true,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct VegasController {
+    thresholds: Vegas,
+    window: Window,
+    /// None before the first ACK and after a cut: the next ACK begins a round.
+    round: Option<Round>,
+    /// Slow start grows in this round; in every other it holds, so that RTTs can be compared.
+    doubling: bool,
+}
+
+/// A round trip and the RTTs measured in it.
+#[derive(Debug)]
+struct Round {
+    /// The round is over once this many bytes of the stream are acknowledged.
+    end: u64,
+    rtt_sum_s: f64,
+    samples: u32,
+}
+
+impl Round {
+    fn new(end: u64) -> Round {
+        Round { end, rtt_sum_s: 0.0, samples: 0 }
+    }
+
+    fn sample(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt_sum_s += rtt.as_secs_f64();
+            self.samples += 1;
+        }
+    }
+
+    /// The part of the round trip that was not spent in queues, 0 to 1; `None` if no RTT was
+    /// measured.
+    fn empty_path_share(&self, ack: &Ack) -> Option<f64> {
+        let base_s = ack.min_rtt?.as_secs_f64();
+        let mean_s = self.rtt_sum_s / f64::from(self.samples);
+        (mean_s > 0.0).then(|| (base_s / mean_s).min(1.0))
+    }
+}
+
+impl VegasController {
+    fn end_round(&mut self, share: Option<f64>) {
+        let held = !self.doubling;
+        self.doubling = held;
+        let Some(share) = share else { return };
+        let queued = self.window.cwnd() / self.window.mss() * (1.0 - share);
+        if !self.window.in_slow_start() {
+            self.adjust(queued);
+        } else if held && queued > self.thresholds.gamma {
+            self.leave_slow_start(share);
+        }
+    }
+
+    fn adjust(&mut self, queued: f64) {
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        if queued < self.thresholds.alpha {
+            self.window.set_cwnd(cwnd + mss);
+        } else if queued > self.thresholds.beta {
+            self.settle(cwnd - mss);
+        }
+    }
+
+    /// On to what the path carries without a queue, and a segment to find more.
+    fn leave_slow_start(&mut self, share: f64) {
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let carried = self.window.params().cut(cwnd, share);
+        self.settle(cwnd.min(carried + mss));
+    }
+
+    /// A lower cwnd that is no way back into slow start: two segments at least, and ssthresh not
+    /// above it.
+    fn settle(&mut self, cwnd: f64) {
+        self.window.set_cwnd(cwnd.max(2.0 * self.window.mss()));
+        let cwnd = self.window.cwnd();
+        if (self.window.ssthresh() as f64) > cwnd {
+            self.window.set_ssthresh(cwnd);
+        }
+    }
+}
+
+impl Controller for VegasController {
+    fn name(&self) -> &'static str {
+        "vegas"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let round = self.round.get_or_insert_with(|| Round::new(ack.sent_total));
+        round.sample(ack);
+        if ack.acked_total >= round.end {
+            let share = round.empty_path_share(ack);
+            *round = Round::new(ack.sent_total);
+            self.end_round(share);
+        }
+        if self.doubling {
+            self.window.slow_start(ack.credit);
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.window.reduce(congestion, 0.5);
+        self.round = None;
+        self.doubling = true;
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        self.window.restart(restart);
+        self.round = None;
+        self.doubling = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::CongestionCause::{Ecn, FastRetransmit, Timeout};
+    use crate::cc::tests::{MSS, ack, congestion, params};
+    use windlass_base::Span;
+
+    /// Round trips of 100 ms and a queue behind `carried` segments: RTT grows with the window.
+    /// Returns cwnd in segments after each round trip.
+    fn run(vegas: &mut dyn Controller, carried: f64, rounds: u64) -> alloc::vec::Vec<f64> {
+        let mut acked = 0;
+        let mut windows = alloc::vec::Vec::new();
+        for round in 0..rounds {
+            let segments = (vegas.cwnd() / f64::from(MSS)) as u64;
+            let rtt_s = 0.1 * (segments as f64 / carried).max(1.0);
+            for _ in 0..segments {
+                acked += u64::from(MSS);
+                vegas.on_ack(&Ack {
+                    rtt: Some(Span::from_secs_f64(rtt_s)),
+                    acked_total: acked,
+                    sent_total: acked + segments * u64::from(MSS),
+                    ..ack(round * 100, u64::from(MSS))
+                });
+            }
+            windows.push(vegas.cwnd() / f64::from(MSS));
+        }
+        windows
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_trip() {
+        let mut vegas = Vegas::default().build(&Params { initial_window: 1000, ..params() });
+        let windows = run(&mut *vegas, 1e9, 12);
+        let last = windows[11];
+        assert!((32.0..=128.0).contains(&last), "{windows:?}");
+        for three in windows[2..].windows(3) {
+            assert!(three[2] / three[0] > 1.4 && three[2] / three[0] < 2.9, "{windows:?}");
+        }
+    }
+
+    #[test]
+    fn slow_start_ends_where_a_queue_builds() {
+        let mut vegas = Vegas::default().build(&params());
+        run(&mut *vegas, 30.0, 12);
+        assert!(vegas.ssthresh() < u64::MAX);
+        assert!(vegas.cwnd() < 36_000.0, "{}", vegas.cwnd());
+    }
+
+    #[test]
+    fn the_window_holds_between_alpha_and_beta() {
+        for start in [10_000, 31_000, 60_000] {
+            let from = Params { initial_window: start, initial_ssthresh: 2000, ..params() };
+            let mut vegas = Vegas::default().build(&from);
+            let windows = run(&mut *vegas, 30.0, 60);
+            let settled = windows[59];
+            assert!((32.0..=34.0).contains(&settled), "from {start}: {windows:?}");
+            assert!(windows[50..].iter().all(|&cwnd| cwnd == settled), "from {start}: {windows:?}");
+        }
+    }
+
+    #[test]
+    fn it_moves_by_one_segment_in_a_round_trip() {
+        let from = Params { initial_window: 10_000, initial_ssthresh: 2000, ..params() };
+        let mut vegas = Vegas::default().build(&from);
+        let windows = run(&mut *vegas, 30.0, 10);
+        assert!(windows.windows(2).all(|two| two[1] - two[0] <= 1.0), "{windows:?}");
+        assert!(windows[9] >= 18.0, "{windows:?}");
+    }
+
+    #[test]
+    fn a_standing_queue_leaves_it_two_segments() {
+        let from = Params { initial_window: 6000, initial_ssthresh: 2000, ..params() };
+        let mut vegas = Vegas { alpha: 0.1, beta: 0.2, gamma: 0.1 }.build(&from);
+        let windows = run(&mut *vegas, 1.0, 20);
+        assert_eq!(windows[19], 2.0, "{windows:?}");
+    }
+
+    #[test]
+    fn losses_and_ecn_echoes_are_answered_as_by_reno() {
+        for (cause, cwnd) in [(FastRetransmit, 10_000.0), (Ecn, 10_000.0), (Timeout, 1000.0)] {
+            let mut vegas = Vegas::default().build(&params());
+            vegas.on_congestion(&congestion(cause, 20_000.0));
+            assert_eq!((vegas.cwnd(), vegas.ssthresh()), (cwnd, 10_000));
+        }
+    }
+
+    #[test]
+    fn a_round_trip_without_rtt_samples_decides_nothing() {
+        let from = Params { initial_ssthresh: 4000, ..params() };
+        let mut vegas = Vegas::default().build(&from);
+        for total in 1..20 {
+            let total = total * 1000;
+            let blind = Ack { rtt: None, acked_total: total, sent_total: total, ..ack(0, 1000) };
+            vegas.on_ack(&blind);
+        }
+        assert_eq!(vegas.cwnd(), 4000.0);
+    }
+}

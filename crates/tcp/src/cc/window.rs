@@ -1,0 +1,164 @@
+use super::{Congestion, CongestionCause, Params};
+
+/// cwnd and ssthresh with the slow start and congestion avoidance of RFC 5681: what controllers
+/// of Reno's kind share, inside this crate and out of it.
+#[derive(Clone, Debug)]
+pub struct Window {
+    params: Params,
+    cwnd: f64,
+    ssthresh: u64,
+}
+
+impl Window {
+    /// The window at the beginning of a connection.
+    pub fn new(params: &Params) -> Window {
+        let mut window = Window { params: *params, cwnd: 0.0, ssthresh: params.initial_ssthresh };
+        window.set_cwnd(params.initial_window as f64);
+        window
+    }
+
+    /// What the window was made from.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// cwnd in bytes.
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// ssthresh in bytes; `u64::MAX` for none.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// The size of a full segment in bytes.
+    pub fn mss(&self) -> f64 {
+        f64::from(self.params.mss)
+    }
+
+    /// True while cwnd is below ssthresh.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh as f64
+    }
+
+    /// Sets cwnd to `bytes`, but not below one segment.
+    pub fn set_cwnd(&mut self, bytes: f64) {
+        self.cwnd = bytes.max(self.mss());
+    }
+
+    /// Sets ssthresh to `bytes`, but not below two segments (RFC 5681 §3.1, equation 4).
+    pub fn set_ssthresh(&mut self, bytes: f64) {
+        self.ssthresh = bytes.max(2.0 * self.mss()) as u64;
+    }
+
+    /// Slow start up to ssthresh. Returns how much of `credit` (bytes) is left for congestion
+    /// avoidance, so that an ACK of many segments does not carry cwnd far beyond ssthresh.
+    pub fn slow_start(&mut self, credit: u64) -> f64 {
+        let credit = credit as f64;
+        let room = (self.ssthresh as f64 - self.cwnd).max(0.0);
+        let used = credit.min(room);
+        self.cwnd += used;
+        credit - used
+    }
+
+    /// Congestion avoidance by `slope` segments for each window acknowledged (RFC 5681 §3.1,
+    /// equation 3, for a slope of 1).
+    pub fn congestion_avoidance(&mut self, credit: f64, slope: f64) {
+        self.cwnd += slope * self.mss() * credit / self.cwnd;
+    }
+
+    /// Slow start, then congestion avoidance, as Reno does for `credit` bytes.
+    pub fn grow(&mut self, credit: u64) {
+        let rest = self.slow_start(credit);
+        self.congestion_avoidance(rest, 1.0);
+    }
+
+    /// Reno's reaction with another factor: ssthresh is `factor` of the window and cwnd the same,
+    /// or one segment after a timeout.
+    pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
+        let cut = self.params.cut(congestion.window, factor);
+        if !congestion.hold_ssthresh {
+            self.set_ssthresh(cut);
+        }
+        match congestion.cause {
+            CongestionCause::Timeout => self.set_cwnd(self.mss()),
+            CongestionCause::FastRetransmit | CongestionCause::Ecn => self.set_cwnd(cut),
+        }
+    }
+
+    /// Restart after an idle period with at most `restart` bytes (RFC 5681 §4.1).
+    pub fn restart(&mut self, restart: u64) {
+        self.set_cwnd(self.cwnd.min(restart as f64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests::{MSS, congestion, params};
+
+    #[test]
+    fn slow_start_doubles_the_window_in_a_round_trip() {
+        let mut window = Window::new(&params());
+        for _ in 0..4 {
+            window.grow(u64::from(MSS));
+        }
+        assert_eq!(window.cwnd(), 8.0 * f64::from(MSS));
+    }
+
+    #[test]
+    fn an_ack_of_many_segments_leaves_slow_start_at_ssthresh() {
+        let mut window = Window::new(&params());
+        window.set_ssthresh(8000.0);
+        assert_eq!(window.slow_start(10_000), 6000.0);
+        assert_eq!(window.cwnd(), 8000.0);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_in_a_round_trip() {
+        let mut window = Window::new(&params());
+        window.set_ssthresh(2000.0);
+        window.set_cwnd(20_000.0);
+        for _ in 0..20 {
+            window.grow(u64::from(MSS));
+        }
+        assert!((window.cwnd() - 21_000.0).abs() < 30.0, "{}", window.cwnd());
+    }
+
+    #[test]
+    fn small_windows_end_at_one_segment_and_two_of_ssthresh() {
+        let mut window = Window::new(&params());
+        window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.5);
+        assert_eq!((window.cwnd(), window.ssthresh()), (1000.0, 2000));
+    }
+
+    #[test]
+    fn a_held_ssthresh_stays_while_cwnd_falls() {
+        let mut window = Window::new(&params());
+        window.set_ssthresh(50_000.0);
+        let held =
+            Congestion { hold_ssthresh: true, ..congestion(CongestionCause::Timeout, 20_000.0) };
+        window.reduce(&held, 0.5);
+        assert_eq!((window.cwnd(), window.ssthresh()), (1000.0, 50_000));
+    }
+
+    #[test]
+    fn whole_segment_cuts_floor_before_and_after() {
+        let whole = Params { whole_segment_cuts: true, ..params() };
+        let mut window = Window::new(&whole);
+        window.reduce(&congestion(CongestionCause::FastRetransmit, 13_999.0), 0.5);
+        assert_eq!((window.cwnd(), window.ssthresh()), (6000.0, 6000));
+    }
+
+    #[test]
+    fn an_idle_restart_lowers_cwnd_and_never_raises_it() {
+        let mut window = Window::new(&params());
+        window.restart(10_000);
+        assert_eq!(window.cwnd(), 4000.0);
+        window.restart(2000);
+        assert_eq!(window.cwnd(), 2000.0);
+        window.restart(0);
+        assert_eq!(window.cwnd(), 1000.0);
+    }
+}

@@ -1,0 +1,161 @@
+//! What the papers vary and what RFCs leave open, fixed when a connection is made.
+
+mod profile;
+
+pub use profile::Profile;
+
+use crate::cc::ControllerFactory;
+use alloc::sync::Arc;
+use windlass_base::Span;
+
+/// The options of a connection. Start from a [`Profile`] and change what an experiment varies.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The congestion controller.
+    pub congestion: Arc<dyn ControllerFactory>,
+
+    /// Largest payload of a segment in bytes that this end sends or announces (RFC 6691: options
+    /// not subtracted).
+    pub mss: u16,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Initial slow start threshold in bytes; `None`: as high as it goes.
+    pub initial_ssthresh: Option<u64>,
+    /// A limit of this sender's window in bytes beside cwnd and the peer's window.
+    pub window_limit: Option<u64>,
+    /// What an ACK counts for in window growth.
+    pub growth: Growth,
+    /// What a cut of the window starts from.
+    pub reduction_base: ReductionBase,
+    /// Windows after a cut are whole segments.
+    pub whole_segment_cuts: bool,
+    /// cwnd grows only while it is what limits the sender (RFC 7661's aim, in its simplest form).
+    pub cwnd_validation: bool,
+    /// After an idle RTO the window restarts at the initial window (RFC 5681 §4.1).
+    pub idle_restart: bool,
+    /// New segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
+    /// 6582 §3.2 step 1 forbids it.
+    pub repeated_fast_retransmit: bool,
+    /// ssthresh stays when the same segment times out again (RFC 5681 §3.1).
+    pub hold_ssthresh_on_repeated_timeout: bool,
+
+    /// The connection's clock for RTT samples and timers.
+    pub clock: Clock,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// Segments are sent once more at most this often before the connection fails (R2).
+    pub max_retries: u32,
+    /// SYNs likewise.
+    pub max_syn_retries: u32,
+
+    /// Offer and take ECN (RFC 3168 §6.1.1).
+    pub ecn: bool,
+    /// How CE is echoed.
+    pub ecn_echo: EcnEcho,
+    /// Retransmissions are ECT as well, and carry CWR where it is due: RFC 3168 §6.1.5 forbids
+    /// it, ns-2 does it.
+    pub ecn_on_retransmit: bool,
+    /// An ECN echo after a timeout cuts again even within the same window (ns-2).
+    pub ecn_after_timeout: bool,
+
+    /// Offer window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Offer timestamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// Offer SACK (RFC 2018), repair losses by RFC 6675, report duplicates (RFC 2883).
+    pub sack: bool,
+
+    /// When the receiver acknowledges.
+    pub ack_policy: AckPolicy,
+    /// Bytes that the application may have written and the peer not yet acknowledged.
+    pub send_buffer: u64,
+    /// Bytes that may wait for the application; the largest window announced.
+    pub receive_buffer: u64,
+    /// Hold small segments back while data is in flight (RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Probes on an idle connection.
+    pub keep_alive: Option<KeepAlive>,
+    /// How long TIME-WAIT lasts (2 MSL, RFC 9293 §3.4.2).
+    pub time_wait: Span,
+}
+
+/// The clock that a connection sees.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// RTT samples are whole numbers of this span, at least one. Not zero; 1 ns for a clock as
+    /// fine as the carrier's.
+    pub tick: Span,
+    /// How long before the carrier's origin this clock ticked last, less than a tick.
+    pub phase: Span,
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first sample.
+    pub initial: Span,
+    /// Lower bound. Two clock ticks are one as well.
+    pub min: Span,
+    /// Upper bound.
+    pub max: Span,
+}
+
+/// What an ACK of new data counts for when the window grows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// One segment, however little it acknowledges (RFC 2581).
+    PerAck,
+    /// The bytes acknowledged, at most `limit` segments (RFC 3465's L; RFC 5681 is 1).
+    PerByte {
+        /// L, in segments.
+        limit: u32,
+    },
+}
+
+/// What a cut of the window starts from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ReductionBase {
+    /// The window in force, inflation and limit included.
+    Window,
+    /// FlightSize: data sent and not acknowledged (RFC 5681 §3.1).
+    FlightSize,
+}
+
+/// How a receiver answers CE (RFC 3168 §6.1.3, papers/002 §3.1).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// ECE in every ACK from a CE until a CWR arrives.
+    UntilCwr,
+    /// ECE in one ACK for each CE packet.
+    OncePerCe,
+}
+
+/// When a receiver acknowledges data in order. Anything else is acknowledged at once.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Every segment at once.
+    Immediate,
+    /// Every second full segment, or after a while (RFC 9293 §3.8.6.3).
+    Delayed {
+        /// The longest delay.
+        max: Span,
+    },
+    /// Every segment at once, by several ACKs of ascending numbers (ACK division, papers/003).
+    Split {
+        /// How many ACKs a segment is answered by.
+        parts: u32,
+    },
+}
+
+/// Probes on an idle connection (RFC 9293 §3.8.4).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Idle time before the first probe.
+    pub idle: Span,
+    /// Time between probes.
+    pub interval: Span,
+    /// Unanswered probes before the connection fails.
+    pub probes: u32,
+}

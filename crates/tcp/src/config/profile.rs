@@ -1,0 +1,165 @@
+use super::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig};
+use crate::cc::ControllerFactory;
+use alloc::sync::Arc;
+use windlass_base::Span;
+
+/// A named set of options: the TCP of a time and place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// The Reno of ns-2.1b5, which papers/002 used: 10 ms clock, no minimum RTO, windows in whole
+    /// packets, one ACK a packet, initial window 1.
+    Ns2Reno,
+    /// RFC 2581 and RFC 2988 (1999): initial window 2, delayed ACK, growth per ACK.
+    Rfc2581,
+    /// RFC 2581 with appropriate byte counting, L = 2 (RFC 3465), and SACK.
+    Rfc3465,
+    /// RFC 5681, 6298, 6582, 6675, 7323: the standards of today.
+    Rfc5681,
+    /// What a current Linux kernel does, as far as RFC 5681 and its companions reach: initial
+    /// window 10, minimum RTO 200 ms, byte counting without a limit.
+    Linux,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Profile; 5] =
+        [Profile::Ns2Reno, Profile::Rfc2581, Profile::Rfc3465, Profile::Rfc5681, Profile::Linux];
+
+    /// The name that scenario files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Ns2Reno => "ns2-reno",
+            Profile::Rfc2581 => "rfc2581",
+            Profile::Rfc3465 => "rfc3465",
+            Profile::Rfc5681 => "rfc5681",
+            Profile::Linux => "linux",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn by_name(name: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// The profile's options, for segments of `mss` payload bytes.
+    pub fn config(self, mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
+        let rfc5681 = rfc5681(mss, congestion);
+        match self {
+            Profile::Ns2Reno => ns2_reno(rfc5681),
+            Profile::Rfc2581 => rfc2581(rfc5681),
+            Profile::Rfc3465 => Config {
+                growth: Growth::PerByte { limit: 2 },
+                sack: true,
+                limited_transmit: true,
+                ..rfc2581(rfc5681)
+            },
+            Profile::Rfc5681 => rfc5681,
+            Profile::Linux => linux(rfc5681),
+        }
+    }
+}
+
+fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
+    Config {
+        congestion,
+        mss,
+        initial_window: initial_window_rfc5681(mss),
+        initial_ssthresh: None,
+        window_limit: None,
+        growth: Growth::PerByte { limit: 1 },
+        reduction_base: ReductionBase::FlightSize,
+        whole_segment_cuts: false,
+        cwnd_validation: true,
+        idle_restart: true,
+        limited_transmit: true,
+        repeated_fast_retransmit: false,
+        hold_ssthresh_on_repeated_timeout: true,
+        clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
+        rto: RtoConfig {
+            initial: Span::from_secs(1),
+            min: Span::from_secs(1),
+            max: Span::from_secs(60),
+        },
+        max_retries: 15,
+        max_syn_retries: 6,
+        ecn: false,
+        ecn_echo: EcnEcho::UntilCwr,
+        ecn_on_retransmit: false,
+        ecn_after_timeout: false,
+        window_scaling: true,
+        timestamps: true,
+        sack: true,
+        ack_policy: AckPolicy::Delayed { max: Span::from_millis(200) },
+        send_buffer: 4 << 20,
+        receive_buffer: 4 << 20,
+        nagle: true,
+        keep_alive: None,
+        time_wait: Span::from_secs(60),
+    }
+}
+
+/// RFC 5681 §3.1: two to four segments, by the size of a segment.
+fn initial_window_rfc5681(mss: u16) -> u32 {
+    match mss {
+        0..=1095 => 4,
+        1096..=2190 => 3,
+        _ => 2,
+    }
+}
+
+fn ns2_reno(base: Config) -> Config {
+    Config {
+        initial_window: 1,
+        growth: Growth::PerAck,
+        reduction_base: ReductionBase::Window,
+        whole_segment_cuts: true,
+        cwnd_validation: false,
+        idle_restart: false,
+        limited_transmit: false,
+        repeated_fast_retransmit: true,
+        hold_ssthresh_on_repeated_timeout: false,
+        clock: Clock { tick: Span::from_millis(10), phase: Span::ZERO },
+        rto: RtoConfig { initial: Span::from_secs(6), min: Span::ZERO, max: Span::from_secs(64) },
+        ecn_on_retransmit: true,
+        ecn_after_timeout: true,
+        window_scaling: true,
+        timestamps: false,
+        sack: false,
+        ack_policy: AckPolicy::Immediate,
+        nagle: false,
+        ..base
+    }
+}
+
+fn rfc2581(base: Config) -> Config {
+    Config {
+        initial_window: 2,
+        growth: Growth::PerAck,
+        limited_transmit: false,
+        cwnd_validation: false,
+        hold_ssthresh_on_repeated_timeout: false,
+        rto: RtoConfig {
+            initial: Span::from_secs(3),
+            min: Span::from_secs(1),
+            max: Span::from_secs(64),
+        },
+        timestamps: false,
+        sack: false,
+        ..base
+    }
+}
+
+fn linux(base: Config) -> Config {
+    Config {
+        initial_window: 10,
+        growth: Growth::PerByte { limit: u32::MAX },
+        reduction_base: ReductionBase::Window,
+        rto: RtoConfig {
+            initial: Span::from_secs(1),
+            min: Span::from_millis(200),
+            max: Span::from_secs(120),
+        },
+        ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
+        ..base
+    }
+}

@@ -1,0 +1,218 @@
+//! The ACK of a segment: RFC 9293 §3.10.7.4 step 5, and RFC 5681 behind it.
+
+use super::{Connection, Event, State};
+use crate::cc::Ack;
+use crate::config::Growth;
+use crate::recovery::Phase;
+use crate::{Flags, Segment};
+use windlass_base::{Span, Time};
+
+impl Connection {
+    /// Takes the ACK of an acceptable segment that begins at `start`. False if the segment is to
+    /// be dropped with it.
+    pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        let Some(ack) = self.acceptable_ack(segment) else { return false };
+        self.heard(now);
+        if self.state == State::SynReceived {
+            if ack == 0 {
+                return false;
+            }
+            self.syn_acknowledged(now);
+            self.tx.wl1 = start;
+        }
+        let window_changed = self.update_window(segment, start, ack);
+        self.take_ack(now, segment, ack, window_changed);
+        self.state_after_ack(now)
+    }
+
+    /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
+    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs").
+    pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
+        let nxt = self.rx.reassembly.nxt();
+        let closed = self.rx.window.edge() <= nxt;
+        let at_edge = segment.seq == self.rx.isn.at(nxt);
+        if closed && at_edge && self.state != State::SynReceived {
+            self.acknowledge(now, segment, nxt);
+        }
+    }
+
+    /// The position that the segment acknowledges, if it is one that may be (RFC 5961 §5.2).
+    fn acceptable_ack(&mut self, segment: &Segment) -> Option<u64> {
+        let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una);
+        let oldest = self.tx.una.saturating_sub(self.tx.max_window);
+        let acceptable = ack.filter(|ack| (oldest..=self.tx.max).contains(ack));
+        if acceptable.is_none() && self.state == State::SynReceived {
+            self.pending.reset = segment.reset_reply();
+        } else if acceptable.is_none() {
+            self.rx.acks.alone();
+        }
+        acceptable
+    }
+
+    /// SND.WND, unless the segment is older than what told of it last. True if the right edge is
+    /// another one than this ACK number alone would explain: then it is no duplicate ACK.
+    fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
+        let tx = &mut self.tx;
+        if ack < tx.una || start < tx.wl1 || (start == tx.wl1 && ack < tx.wl2) {
+            return false;
+        }
+        let window = u64::from(segment.window) << self.agreed.scaling.unwrap_or(0);
+        let changed = ack + window != tx.edge;
+        tx.set_window(ack, window);
+        (tx.wl1, tx.wl2) = (start, ack);
+        changed
+    }
+
+    fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
+        let newly_sacked = self.take_sack_blocks(segment);
+        let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        if echo {
+            self.handle_ecn_echo(now, ack);
+        }
+        if ack > self.tx.una {
+            self.handle_new_ack(now, segment, ack, echo);
+        } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
+            self.handle_duplicate_ack(now);
+        }
+        // The peer answers: whatever was retried begins anew (RFC 1122 §4.2.2.17 for probes).
+        if ack > self.tx.una || self.timers.persist.is_some() {
+            self.timers.retries = 0;
+        }
+    }
+
+    fn take_sack_blocks(&mut self, segment: &Segment) -> u64 {
+        if !self.agreed.sack {
+            return 0;
+        }
+        let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
+        let mut news = 0;
+        for (left, right) in segment.options.sack.as_slice() {
+            let range = (left.unwrap_near(isn, una), right.unwrap_near(isn, una));
+            // A DSACK below SND.UNA, and anything never sent, says nothing about what is missing.
+            if let (Some(left), Some(right)) = range
+                && una < left
+                && left < right
+                && right <= max
+            {
+                news += self.recovery.scoreboard.sack(left..right);
+            }
+        }
+        news
+    }
+
+    /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information.
+    fn is_duplicate_ack(
+        &self,
+        segment: &Segment,
+        ack: u64,
+        window_changed: bool,
+        newly_sacked: u64,
+    ) -> bool {
+        if ack != self.tx.una || self.tx.nxt == self.tx.una {
+            return false;
+        }
+        if self.agreed.sack {
+            return newly_sacked > 0;
+        }
+        segment.sequence_len() == 0 && !window_changed
+    }
+
+    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, echo: bool) {
+        let acked = ack - self.tx.una;
+        let in_flight = self.in_flight();
+        self.tx.una = ack;
+        self.tx.nxt = self.tx.nxt.max(ack);
+        self.recovery.scoreboard.advance(ack);
+        self.recovery.dup_acks = 0;
+        self.pending.ect_unconfirmed = false;
+        self.timers.retries = 0;
+        let rtt = self.sample_rtt(now, segment, ack);
+        let partial = self.recovery.phase == Phase::FastRecovery && self.repair_goes_on(acked);
+        if !partial && !echo && self.may_grow(in_flight) {
+            self.grow(now, acked, in_flight, rtt);
+        }
+        self.restart_retransmit_timer(now, partial);
+        if self.tx.write_blocked && self.writable() > 0 {
+            self.tx.write_blocked = false;
+            self.events.push(Event::Writable);
+        }
+    }
+
+    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). After a
+    /// retransmission the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
+        let sent = match self.tx.timed {
+            Some((end, sent)) if ack >= end => sent,
+            Some(_) => return None,
+            None => self.time_echoed(now, segment)?,
+        };
+        self.tx.timed = None;
+        self.rtt.sample(sent, now);
+        self.rtt.end_back_off();
+        Some(self.rtt.last_sample())
+    }
+
+    fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
+        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
+        let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
+        let age = Span::from_millis(u64::from(age_ms));
+        now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
+    }
+
+    /// cwnd validation: growth only while the window is what limits the sender.
+    fn may_grow(&self, in_flight: u64) -> bool {
+        if !self.config.cwnd_validation {
+            return true;
+        }
+        let used = in_flight + u64::from(self.agreed.mss);
+        let cwnd = self.congestion.cwnd() as u64;
+        // In slow start cwnd may be twice what is in flight, or it could not double.
+        if cwnd < self.congestion.ssthresh() { 2 * used > cwnd } else { used > cwnd }
+    }
+
+    fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {
+        let mss = u64::from(self.agreed.mss);
+        let credit = match self.config.growth {
+            Growth::PerAck => mss,
+            Growth::PerByte { limit } => bytes_acked.min(mss.saturating_mul(u64::from(limit))),
+        };
+        self.congestion.on_ack(&Ack {
+            now,
+            bytes_acked,
+            credit,
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min_rtt(),
+            in_flight,
+            acked_total: self.tx.una - 1,
+            sent_total: self.tx.max - 1,
+        });
+    }
+
+    /// RFC 6298 §5.2, §5.3; a partial ACK restarts the timer once (RFC 6582 §3.2 step 3).
+    fn restart_retransmit_timer(&mut self, now: Time, partial: bool) {
+        if self.tx.una == self.tx.max {
+            self.timers.retransmit = None;
+        } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {
+            self.arm_retransmit_timer(now);
+            self.recovery.partial_ack_seen = partial;
+        }
+    }
+
+    /// What an ACK of this end's FIN leads to. False if the segment has no more to say.
+    fn state_after_ack(&mut self, now: Time) -> bool {
+        if !self.tx.fin_acked() {
+            return true;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => {
+                self.finish(None);
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+}

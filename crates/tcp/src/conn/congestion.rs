@@ -1,0 +1,154 @@
+//! Congestion signals and the repair of losses: RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 3168 §6.1.2.
+
+use super::Connection;
+use crate::cc::{Congestion, CongestionCause, FastRecovery};
+use crate::config::ReductionBase;
+use crate::recovery::Phase;
+use windlass_base::Time;
+
+/// What three duplicate ACKs lead to.
+enum Repair {
+    /// Retransmit and cut the window.
+    Cut,
+    /// Retransmit; the window was cut for this flight already.
+    KeepWindow,
+    /// Nothing: they tell of retransmissions that were not needed.
+    Nothing,
+}
+
+impl Connection {
+    /// Bytes that congestion control allows in flight: cwnd, inflated by what is known to have
+    /// left the network, within the sender's own limit.
+    pub(super) fn window_in_force(&self) -> u64 {
+        let mut window = (self.congestion.cwnd() as u64).saturating_add(self.recovery.inflation);
+        if self.config.limited_transmit && !self.agreed.sack {
+            window += self.recovery.limited_transmit(self.agreed.mss);
+        }
+        self.config.window_limit.map_or(window, |limit| window.min(limit))
+    }
+
+    /// Bytes believed to be in the network.
+    pub(super) fn pipe(&self) -> u64 {
+        let (tx, scoreboard) = (&self.tx, &self.recovery.scoreboard);
+        if !self.agreed.sack {
+            return tx.nxt - tx.una;
+        }
+        if self.recovery.phase == Phase::FastRecovery {
+            return scoreboard.pipe(tx.una, tx.max, self.agreed.mss);
+        }
+        tx.nxt - tx.una - scoreboard.sacked().covered(tx.una..tx.nxt)
+    }
+
+    /// Cuts the window and remembers for which flight.
+    pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
+        let window = match self.config.reduction_base {
+            ReductionBase::FlightSize => self.in_flight() as f64,
+            ReductionBase::Window => self.window_before_cut(),
+        };
+        self.recovery.note_cut(cause, self.tx.max);
+        self.pending.cwr = self.agreed.ecn;
+        self.congestion.on_congestion(&Congestion {
+            now,
+            cause,
+            window,
+            hold_ssthresh,
+            smoothed_rtt: self.rtt.smoothed(),
+        });
+    }
+
+    fn window_before_cut(&self) -> f64 {
+        let window = self.congestion.cwnd() + self.recovery.inflation as f64;
+        self.config.window_limit.map_or(window, |limit| window.min(limit as f64))
+    }
+
+    /// At most one reaction for a window of data (RFC 3168 §6.1.2).
+    pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) {
+        self.stats.ece_received += 1;
+        let after_timeout = self.config.ecn_after_timeout
+            && self.recovery.last_cut == Some(CongestionCause::Timeout);
+        if ack > self.recovery.recover || after_timeout {
+            self.stats.ecn_cuts += 1;
+            self.cut(now, CongestionCause::Ecn, false);
+        }
+    }
+
+    pub(super) fn handle_duplicate_ack(&mut self, now: Time) {
+        self.recovery.dup_acks += 1;
+        if self.recovery.phase == Phase::FastRecovery {
+            if !self.agreed.sack {
+                // Each one tells of a segment that left the network (RFC 5681 §3.2 step 4).
+                self.recovery.inflation += u64::from(self.agreed.mss);
+            }
+        } else if self.loss_is_evident() {
+            self.repair(now);
+        }
+    }
+
+    /// RFC 5681 §3.2: three duplicates; RFC 6675 §5: or what SACK makes of them.
+    fn loss_is_evident(&self) -> bool {
+        if !self.agreed.sack {
+            return self.recovery.at_dup_thresh();
+        }
+        self.recovery.dup_acks >= crate::recovery::DUP_THRESH
+            || self.recovery.scoreboard.is_lost(self.tx.una, self.agreed.mss)
+    }
+
+    fn repair(&mut self, now: Time) {
+        match self.repair_due() {
+            Repair::Nothing => return,
+            Repair::KeepWindow => {
+                self.recovery.last_cut = Some(CongestionCause::FastRetransmit);
+            }
+            Repair::Cut => {
+                self.stats.fast_retransmits += 1;
+                self.cut(now, CongestionCause::FastRetransmit, false);
+            }
+        }
+        self.tx.timed = None;
+        self.arm_retransmit_timer(now);
+        if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
+            self.recovery.phase = Phase::Loss;
+            self.go_back_to_una();
+        } else {
+            self.recovery.enter(self.tx.una, self.agreed.mss, self.agreed.sack);
+        }
+    }
+
+    /// RFC 6582 §3.2 step 1 and §4.1: within the window of an earlier cut, duplicate ACKs may be
+    /// the echo of segments sent twice.
+    fn repair_due(&self) -> Repair {
+        let covers_more = self.tx.una > self.recovery.recover
+            || (self.agreed.sack && self.tx.una == self.recovery.recover);
+        match self.recovery.last_cut {
+            _ if covers_more => Repair::Cut,
+            None => Repair::Cut,
+            Some(CongestionCause::Ecn) => Repair::KeepWindow,
+            Some(CongestionCause::FastRetransmit) if self.config.repeated_fast_retransmit => {
+                Repair::Cut
+            }
+            _ => Repair::Nothing,
+        }
+    }
+
+    /// New data was acknowledged during fast recovery: true if the repair goes on.
+    pub(super) fn repair_goes_on(&mut self, acked: u64) -> bool {
+        let all = self.tx.una >= self.recovery.recover;
+        if self.agreed.sack {
+            if all {
+                self.recovery.leave();
+            }
+            return true;
+        }
+        if self.congestion.fast_recovery() == FastRecovery::Reno {
+            self.recovery.leave();
+            return false;
+        }
+        if all {
+            self.recovery.leave();
+            return true;
+        }
+        self.recovery.deflate(acked, self.agreed.mss);
+        self.recovery.retransmit_una = true;
+        true
+    }
+}

@@ -1,0 +1,105 @@
+//! Payload and FIN of a segment: RFC 9293 §3.10.7.4 steps 7 and 8.
+
+use super::{Accepted, Connection, Event, State};
+use crate::receiver::Arrival;
+use crate::{Flags, Segment};
+use windlass_base::{Ecn, Time};
+
+impl Connection {
+    pub(super) fn deliver(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        start: u64,
+        ecn: Ecn,
+    ) -> Accepted {
+        if segment.payload_len > 0 {
+            self.note_ecn(segment, ecn);
+        }
+        if !self.state.can_receive() {
+            // Data after the peer's FIN, or a repeated FIN: answered, not taken.
+            if segment.sequence_len() > 0 {
+                self.rx.acks.alone();
+                self.stats.duplicates_received += 1;
+            }
+            return Accepted::default();
+        }
+        let accepted = self.take_payload(now, segment, start);
+        if segment.flags.contains(Flags::FIN) {
+            self.note_fin(start + u64::from(segment.payload_len));
+        }
+        if self.rx.reassembly.take_fin() {
+            self.peer_has_closed(now);
+        }
+        accepted
+    }
+
+    fn note_ecn(&mut self, segment: &Segment, ecn: Ecn) {
+        if !self.agreed.ecn {
+            return;
+        }
+        let ce = ecn == Ecn::Ce;
+        self.stats.ce_received += u64::from(ce);
+        self.rx.echo.data(ce, segment.flags.contains(Flags::CWR));
+    }
+
+    fn take_payload(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {
+        let end = (start + u64::from(segment.payload_len)).min(self.rx.window.edge());
+        let from = start.max(1);
+        if from >= end {
+            return Accepted::default();
+        }
+        let before = self.rx.reassembly.nxt();
+        let arrival = self.rx.reassembly.insert(from..end);
+        self.schedule_ack(now, arrival, (end - from) as u32);
+        if self.rx.reassembly.nxt() > before {
+            self.events.push(Event::Readable);
+        }
+        match arrival {
+            Arrival::Duplicate => {
+                self.stats.duplicates_received += 1;
+                Accepted::default()
+            }
+            Arrival::Refused => Accepted::default(),
+            _ => {
+                // What lies below RCV.NXT was kept before and may have been read since.
+                let kept = from.max(before.min(end));
+                Accepted {
+                    stream_offset: kept - 1,
+                    skip: (kept - start) as u32,
+                    len: (end - kept) as u32,
+                }
+            }
+        }
+    }
+
+    /// RFC 5681 §4.2: in order may wait, anything else is acknowledged at once; duplicates of an
+    /// ACK are counted by the peer and must not ride on data.
+    fn schedule_ack(&mut self, now: Time, arrival: Arrival, len: u32) {
+        match arrival {
+            Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss),
+            Arrival::FilledGap if self.rx.reassembly.has_gap() => self.rx.acks.alone(),
+            Arrival::FilledGap => self.rx.acks.at_once(),
+            Arrival::OutOfOrder | Arrival::Duplicate | Arrival::Refused => self.rx.acks.alone(),
+        }
+    }
+
+    fn note_fin(&mut self, position: u64) {
+        // A FIN beyond the window comes again once there is room for what is before it.
+        if position <= self.rx.window.edge() && self.rx.reassembly.set_fin(position) {
+            self.rx.acks.at_once();
+        }
+    }
+
+    fn peer_has_closed(&mut self, now: Time) {
+        self.rx.acks.at_once();
+        self.events.push(Event::Readable);
+        self.events.push(Event::PeerClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+}

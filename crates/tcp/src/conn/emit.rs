@@ -1,0 +1,203 @@
+//! Segments filled in and accounted for.
+
+use super::transmit::Data;
+use super::{Connection, Run, State};
+use crate::segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+use windlass_base::{Ecn, Time};
+
+/// The timestamp clock: milliseconds (RFC 7323 §5.4).
+pub(super) fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+impl Connection {
+    /// A segment alone in its packet, Not-ECT.
+    pub(super) fn bare_run(&self, first: Segment) -> Run {
+        Run { first, count: 1, ecn: Ecn::NotEct, stream_offset: 0, retransmission: false }
+    }
+
+    /// SYN, or SYN-ACK once the peer's SYN is here.
+    pub(super) fn syn_run(&mut self, now: Time) -> Run {
+        let with_ack = self.state == State::SynReceived;
+        let segment = Segment {
+            seq: self.tx.isn,
+            ack: if with_ack { self.rx.isn.at(1) } else { Default::default() },
+            flags: self.syn_flags(with_ack),
+            window: self.rx.window.syn_field(),
+            options: self.syn_options(now, with_ack),
+            payload_len: 0,
+        };
+        let first_time = self.tx.max == 0;
+        (self.tx.nxt, self.tx.max) = (1, 1);
+        if first_time {
+            self.tx.timed = Some((1, now));
+        }
+        self.rx.last_ack_sent = u64::from(with_ack);
+        self.arm_retransmit_timer(now);
+        self.bare_run(segment)
+    }
+
+    fn syn_flags(&self, with_ack: bool) -> Flags {
+        if with_ack {
+            let ecn = if self.agreed.ecn { Flags::ECE } else { Flags::empty() };
+            return Flags::SYN | Flags::ACK | ecn;
+        }
+        // A SYN that got lost may have been dropped for its ECN flags (RFC 3168 §6.1.1.1).
+        let ecn = self.config.ecn && self.timers.retries == 0;
+        Flags::SYN | if ecn { Flags::ECE | Flags::CWR } else { Flags::empty() }
+    }
+
+    /// A SYN offers, a SYN-ACK answers what was offered.
+    fn syn_options(&self, now: Time, with_ack: bool) -> Options {
+        let (config, agreed) = (&self.config, &self.agreed);
+        let scaling = if with_ack { agreed.scaling.is_some() } else { config.window_scaling };
+        let timestamps = if with_ack { agreed.timestamps } else { config.timestamps };
+        Options {
+            mss: Some(config.mss),
+            window_scale: scaling.then(|| crate::receiver::shift_for(config.receive_buffer)),
+            sack_permitted: if with_ack { agreed.sack } else { config.sack },
+            timestamps: timestamps.then(|| self.timestamps(now)),
+            sack: SackBlocks::default(),
+        }
+    }
+
+    fn timestamps(&self, now: Time) -> Timestamps {
+        Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent }
+    }
+
+    /// A pure ACK.
+    pub(super) fn ack_run(&mut self, now: Time) -> Run {
+        let mut segment = self.segment_at(now, self.tx.nxt);
+        if self.agreed.sack && self.rx.reassembly.has_sack_news() {
+            // Three blocks fit beside timestamps, four without (RFC 2018 §3).
+            let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+            segment.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
+        }
+        if self.rx.echo.take() {
+            segment.flags |= Flags::ECE;
+        }
+        self.stats.acks_sent += 1;
+        self.ack_sent(&segment);
+        self.bare_run(segment)
+    }
+
+    /// Header fields that every segment of a synchronised connection has.
+    fn segment_at(&mut self, now: Time, position: u64) -> Segment {
+        let nxt = self.rx.reassembly.nxt();
+        let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
+        let read = self.rx.reassembly.read_position();
+        let window = self.rx.window.field(ack, read, self.agreed.mss);
+        Segment {
+            seq: self.tx.isn.at(position),
+            ack: self.rx.isn.at(ack),
+            flags: Flags::ACK,
+            window,
+            options: Options {
+                timestamps: self.agreed.timestamps.then(|| self.timestamps(now)),
+                ..Options::default()
+            },
+            payload_len: 0,
+        }
+    }
+
+    fn ack_sent(&mut self, segment: &Segment) {
+        let nxt = self.rx.reassembly.nxt();
+        let ack = segment.ack.unwrap_near(self.rx.isn, nxt).unwrap_or(nxt);
+        self.rx.last_ack_sent = ack;
+        self.rx.acks.sent(ack, nxt);
+    }
+
+    /// Data, or a bare FIN, at whatever position was decided.
+    pub(super) fn data_run(&mut self, now: Time, data: Data) -> Run {
+        let mut first = self.segment_at(now, data.from);
+        first.payload_len = data.segment;
+        let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
+        if data_end == self.tx.written {
+            first.flags |= Flags::PSH;
+            if self.tx.closed && (data.segment == 0 || data_end < self.tx.edge) {
+                first.flags |= Flags::FIN;
+            }
+        }
+        if data.segment == 0 {
+            first.flags -= Flags::PSH;
+        }
+        let retransmission = data.from < self.tx.max;
+        let ecn = self.data_codepoint(retransmission);
+        first.flags |= self.congestion_flags(retransmission);
+        let end = data_end + u64::from(first.flags.contains(Flags::FIN));
+        self.account_data(now, data, end, retransmission);
+        self.ack_sent(&first);
+        Run {
+            first,
+            count: data.count,
+            ecn: if data.segment == 0 { Ecn::NotEct } else { ecn },
+            stream_offset: data.from - 1,
+            retransmission,
+        }
+    }
+
+    fn data_codepoint(&self, retransmission: bool) -> Ecn {
+        let capable = self.agreed.ecn && !self.pending.ect_unconfirmed;
+        // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
+        if capable && (!retransmission || self.config.ecn_on_retransmit) {
+            return self.congestion.ecn_codepoint();
+        }
+        Ecn::NotEct
+    }
+
+    fn congestion_flags(&mut self, retransmission: bool) -> Flags {
+        let mut flags = Flags::empty();
+        if self.pending.cwr && (!retransmission || self.config.ecn_on_retransmit) {
+            self.pending.cwr = false;
+            flags |= Flags::CWR;
+        }
+        if self.rx.echo.take() {
+            flags |= Flags::ECE;
+        }
+        flags
+    }
+
+    fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
+        if data.segment > 0 {
+            self.stats.data_segments_sent += u64::from(data.count);
+        }
+        if retransmission {
+            self.stats.retransmitted_segments += u64::from(data.count);
+        } else if self.tx.timed.is_none() {
+            // RFC 6298 §3: one segment in a round trip is timed, the first of this run.
+            let first_end = (data.from + u64::from(data.segment.max(1))).min(end);
+            self.tx.timed = Some((first_end, now));
+        }
+        if data.from == self.tx.nxt {
+            self.tx.nxt = end;
+        }
+        self.tx.max = self.tx.max.max(end);
+        self.tx.last_sent = now;
+        if self.timers.retransmit.is_none() {
+            self.arm_retransmit_timer(now);
+        }
+    }
+
+    /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the
+    /// peer may take it, but not as in flight.
+    pub(super) fn window_probe_run(&mut self, now: Time) -> Run {
+        let position = self.tx.nxt;
+        let fin = position == self.tx.written;
+        let mut segment = self.segment_at(now, position);
+        segment.payload_len = u32::from(!fin);
+        if fin {
+            segment.flags |= Flags::FIN;
+        }
+        self.tx.max = self.tx.max.max(position + 1);
+        self.ack_sent(&segment);
+        self.update_persist_timer(now);
+        Run { stream_offset: position - 1, ..self.bare_run(segment) }
+    }
+
+    /// A segment that the peer cannot but answer: its number is acknowledged already (RFC 9293
+    /// §3.8.4).
+    pub(super) fn keep_alive_run(&mut self, now: Time) -> Run {
+        let segment = self.segment_at(now, self.tx.una - 1);
+        self.bare_run(segment)
+    }
+}

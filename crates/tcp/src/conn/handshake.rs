@@ -1,0 +1,141 @@
+//! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
+
+use super::{Accepted, Agreed, Connection, Error, Established, Event, State, controller_params};
+use crate::receiver::{ReceiveWindow, shift_for};
+use crate::segment::wire::MAX_WINDOW_SHIFT;
+use crate::{Flags, Segment};
+use windlass_base::Time;
+
+/// Bytes of options in every segment once timestamps are agreed (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u32 = 12;
+/// Without an MSS option (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// Below this, options would leave no room for data; a peer that announces less gets this.
+const MIN_MSS: u32 = 48;
+
+impl Connection {
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) -> Accepted {
+        if segment.flags.contains(Flags::RST) {
+            return Accepted::default();
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.pending.reset = segment.reset_reply();
+            return Accepted::default();
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.take_syn(now, segment);
+            self.state = State::SynReceived;
+        }
+        Accepted::default()
+    }
+
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) -> Accepted {
+        let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
+        let flags = segment.flags;
+        if flags.contains(Flags::ACK) && !acknowledges_syn {
+            self.pending.reset = segment.reset_reply();
+        } else if flags.contains(Flags::RST) {
+            if flags.contains(Flags::ACK) {
+                self.finish(Some(Error::Refused));
+            }
+        } else if flags.contains(Flags::SYN) {
+            self.take_syn(now, segment);
+            if flags.contains(Flags::ACK) {
+                self.syn_acknowledged(now);
+                self.rx.acks.at_once();
+            } else {
+                // Simultaneous open: the SYN goes out again, now with an ACK.
+                self.state = State::SynReceived;
+                self.tx.nxt = 0;
+            }
+        }
+        Accepted::default()
+    }
+
+    /// Learns the peer's sequence number, window and options from its SYN.
+    fn take_syn(&mut self, now: Time, segment: &Segment) {
+        self.heard(now);
+        self.rx.isn = segment.seq;
+        self.agree(segment);
+        if let Some(timestamps) = segment.options.timestamps {
+            self.rx.ts_recent = timestamps.value;
+        }
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.tx.set_window(1, u64::from(segment.window));
+    }
+
+    fn agree(&mut self, segment: &Segment) {
+        let (config, options) = (&self.config, &segment.options);
+        let setup = Flags::ECE | Flags::CWR;
+        // A SYN asks with both flags, a SYN-ACK answers with ECE alone (RFC 3168 §6.1.1).
+        let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
+        let scaling = options.window_scale.filter(|_| config.window_scaling);
+        self.agreed = Agreed {
+            mss: 0,
+            scaling: scaling.map(|shift| shift.min(MAX_WINDOW_SHIFT)),
+            timestamps: config.timestamps && options.timestamps.is_some(),
+            sack: config.sack && options.sack_permitted,
+            ecn: config.ecn && segment.flags & setup == wanted,
+        };
+        self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
+        if self.agreed.scaling.is_some() {
+            self.rx.window.set_shift(shift_for(self.config.receive_buffer));
+        }
+    }
+
+    fn agree_on_mss(&mut self, peer_mss: u16) {
+        let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
+        self.agreed.mss = mss;
+        let lost_syn = self.timers.retries > 0;
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
+        let initial_window = if lost_syn { 1 } else { self.config.initial_window };
+        let params = controller_params(&self.config, mss, initial_window);
+        self.congestion = self.config.congestion.build(&params);
+    }
+
+    /// This end's SYN is acknowledged: data may flow.
+    pub(super) fn syn_acknowledged(&mut self, now: Time) {
+        self.tx.una = 1;
+        self.tx.nxt = self.tx.nxt.max(1);
+        if let Some((_, sent)) = self.tx.timed.take() {
+            self.rtt.sample(sent, now);
+        }
+        if self.timers.retries > 0 {
+            self.rtt.restart_after_lost_syn();
+        }
+        self.timers.retries = 0;
+        self.timers.retransmit = None;
+        self.state = if self.tx.closed { State::FinWait1 } else { State::Established };
+        self.events.push(Event::Connected);
+        if self.tx.write_blocked && self.writable() > 0 {
+            self.tx.write_blocked = false;
+            self.events.push(Event::Writable);
+        }
+    }
+
+    pub(super) fn establish_without_handshake(&mut self, now: Time, agreed: &Established) {
+        let config = &self.config;
+        let shift = shift_for(config.receive_buffer);
+        self.agreed = Agreed {
+            mss: 0,
+            scaling: config.window_scaling.then_some(shift_for(agreed.peer_window)),
+            timestamps: config.timestamps,
+            sack: config.sack,
+            ecn: config.ecn,
+        };
+        self.agree_on_mss(agreed.peer_mss);
+        self.rx.isn = agreed.remote_isn;
+        self.rx.last_ack_sent = 1;
+        self.rx.window = ReceiveWindow::new(self.config.receive_buffer);
+        if self.agreed.scaling.is_some() {
+            self.rx.window.set_shift(shift);
+        }
+        self.rx.window.field(1, 1, self.agreed.mss);
+        let largest = u64::from(u16::MAX) << self.agreed.scaling.unwrap_or(0);
+        (self.tx.una, self.tx.nxt, self.tx.max) = (1, 1, 1);
+        self.tx.set_window(1, agreed.peer_window.min(largest));
+        self.pending.ect_unconfirmed = self.agreed.ecn;
+        self.heard(now);
+    }
+}

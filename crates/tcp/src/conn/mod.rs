@@ -1,0 +1,500 @@
+//! A connection: the state machine of RFC 9293 over the sender, the receiver and the timers.
+//!
+//! The way of a segment in: [`validate`], then [`acknowledge`] (and [`congestion`]), then
+//! [`deliver`]; before the connection is synchronised, [`handshake`]. The way out: [`transmit`]
+//! decides, [`emit`] fills in and accounts.
+
+mod acknowledge;
+mod congestion;
+mod deliver;
+mod emit;
+mod events;
+mod handshake;
+mod sender;
+mod state;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod trace;
+mod transmit;
+mod validate;
+
+pub use events::{Error, Event};
+pub use state::State;
+
+use crate::cc::{Controller, Params};
+use crate::observer::Observer;
+use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
+use crate::recovery::{Recovery, RttEstimator};
+use crate::segment::Segment;
+use crate::{Config, Flags, SeqNumber};
+use alloc::boxed::Box;
+use events::Events;
+use sender::Sender;
+use timers::Timers;
+use trace::Snapshot;
+use windlass_base::{Ecn, Span, Time};
+
+/// One end of a TCP connection.
+///
+/// Its methods come in four kinds: getters, commands of the application, `handle_*` for what the
+/// network and the clock do, and `poll_*` for what the connection wants. After any command or
+/// `handle_*`, poll until nothing comes. See the crate's documentation for the whole contract.
+#[derive(Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+    tx: Sender,
+    rx: Receiver,
+    congestion: Box<dyn Controller>,
+    rtt: RttEstimator,
+    recovery: Recovery,
+    agreed: Agreed,
+    timers: Timers,
+    pending: Pending,
+    events: Events,
+    stats: Stats,
+}
+
+/// What the handshake agreed on.
+#[derive(Copy, Clone, Debug, Default)]
+struct Agreed {
+    /// Payload bytes of a full segment, options of every segment subtracted (RFC 6691).
+    mss: u32,
+    /// The peer's window shift; `None` if scaling is off.
+    scaling: Option<u8>,
+    timestamps: bool,
+    sack: bool,
+    ecn: bool,
+}
+
+/// What has been decided and waits for [`Connection::poll_transmit`].
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    /// A segment to send before anything else: a reset.
+    reset: Option<Segment>,
+    /// CWR is due on the next data (RFC 3168 §6.1.2).
+    cwr: bool,
+    /// A zero-window probe is due.
+    window_probe: bool,
+    /// A keep-alive probe is due.
+    keep_alive_probe: bool,
+    /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
+    ect_unconfirmed: bool,
+}
+
+/// A run of segments to send: all of the same size, one after the other in the stream.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first segment. CWR rides on it alone; PSH and FIN belong on the last.
+    pub first: Segment,
+    /// How many segments; each has `first.payload_len` bytes. One for anything without payload.
+    pub count: u32,
+    /// The codepoint of every packet of the run.
+    pub ecn: Ecn,
+    /// Where in the stream of bytes the payload begins (0: the first byte written).
+    pub stream_offset: u64,
+    /// The bytes were sent before.
+    pub retransmission: bool,
+}
+
+impl Run {
+    /// The segments one by one.
+    pub fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
+        (0..self.count).map(|index| {
+            let mut segment = self.first;
+            segment.seq = segment.seq.at(u64::from(index) * u64::from(segment.payload_len));
+            if index > 0 {
+                segment.flags -= Flags::CWR;
+            }
+            if index + 1 < self.count {
+                segment.flags -= Flags::PSH | Flags::FIN;
+            }
+            segment
+        })
+    }
+}
+
+/// Payload that the receiver wants kept: `len` bytes, `skip` bytes into the segment's payload, at
+/// `stream_offset` of the incoming stream.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Accepted {
+    /// Where in the incoming stream (0: the first byte).
+    pub stream_offset: u64,
+    /// Bytes at the beginning of the segment's payload that are not wanted.
+    pub skip: u32,
+    /// Bytes wanted.
+    pub len: u32,
+}
+
+/// Counters of a connection since its beginning.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Segments with payload sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Segments with payload sent again.
+    pub retransmitted_segments: u64,
+    /// Pure ACKs sent.
+    pub acks_sent: u64,
+    /// Segments received.
+    pub segments_received: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Packets with CE received.
+    pub ce_received: u64,
+    /// ACKs with ECN echo received.
+    pub ece_received: u64,
+    /// Cuts of the window by ECN.
+    pub ecn_cuts: u64,
+    /// Duplicate segments (nothing new in them) received.
+    pub duplicates_received: u64,
+}
+
+/// What a handshake would have agreed on, for connections made without one.
+#[derive(Copy, Clone, Debug)]
+pub struct Established {
+    /// This end's initial sequence number.
+    pub local_isn: SeqNumber,
+    /// The other end's.
+    pub remote_isn: SeqNumber,
+    /// Payload bytes per segment that the peer takes.
+    pub peer_mss: u16,
+    /// The peer's receive buffer in bytes: its first window.
+    pub peer_window: u64,
+}
+
+/// Making one.
+impl Connection {
+    fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
+        let mss = u32::from(config.mss);
+        let params = controller_params(&config, mss, config.initial_window);
+        Connection {
+            state,
+            tx: Sender::new(isn),
+            rx: Receiver {
+                isn: SeqNumber(0),
+                reassembly: Reassembly::new(),
+                window: ReceiveWindow::new(config.receive_buffer),
+                acks: AckSchedule::new(config.ack_policy),
+                echo: EcnEchoState::new(config.ecn_echo),
+                ts_recent: 0,
+                last_ack_sent: 0,
+            },
+            congestion: config.congestion.build(&params),
+            rtt: RttEstimator::new(config.clock, config.rto),
+            recovery: Recovery::new(),
+            agreed: Agreed { mss, ..Agreed::default() },
+            timers: Timers::default(),
+            pending: Pending::default(),
+            events: Events::default(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// Active open: a SYN is the first thing to transmit.
+    pub fn connect(config: Config, now: Time, isn: SeqNumber) -> Connection {
+        let mut connection = Connection::new(config, State::SynSent, isn);
+        connection.timers.last_heard = now;
+        connection
+    }
+
+    /// Passive open: waits for a SYN (LISTEN).
+    pub fn listen(config: Config, isn: SeqNumber) -> Connection {
+        Connection::new(config, State::Listen, isn)
+    }
+
+    /// A connection without a handshake (ns-2's habit): both ends take the features of their own
+    /// config as agreed, so both configs must offer the same; ECT from the first ACK on.
+    pub fn established(config: Config, now: Time, agreed: Established) -> Connection {
+        let mut connection = Connection::new(config, State::Established, agreed.local_isn);
+        connection.establish_without_handshake(now, &agreed);
+        connection
+    }
+}
+
+fn controller_params(config: &Config, mss: u32, initial_window: u32) -> Params {
+    Params {
+        mss,
+        initial_window: u64::from(mss) * u64::from(initial_window),
+        initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
+        whole_segment_cuts: config.whole_segment_cuts,
+    }
+}
+
+/// Getters.
+impl Connection {
+    /// The state of RFC 9293 §3.3.2.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The options it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Counters since the beginning.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Congestion window in bytes, with its fraction.
+    pub fn cwnd(&self) -> f64 {
+        self.congestion.cwnd()
+    }
+
+    /// Slow start threshold in bytes; `u64::MAX` before the first cut.
+    pub fn ssthresh(&self) -> u64 {
+        self.congestion.ssthresh()
+    }
+
+    /// The window slope in segments per round trip, where the controller has one.
+    pub fn slope(&self) -> Option<f64> {
+        self.congestion.slope()
+    }
+
+    /// SRTT in whole ticks of the connection's clock; `None` before the first sample.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        (self.rtt.samples() > 0).then(|| self.rtt.smoothed())
+    }
+
+    /// The retransmission timeout as it would be set now, back-off included.
+    pub fn rto(&self) -> Span {
+        self.rtt.rto()
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.agreed.mss
+    }
+
+    /// ECN was negotiated.
+    pub fn ecn_negotiated(&self) -> bool {
+        self.agreed.ecn
+    }
+
+    /// SACK was negotiated.
+    pub fn sack_negotiated(&self) -> bool {
+        self.agreed.sack
+    }
+
+    /// FlightSize: bytes between SND.UNA and SND.NXT.
+    pub fn in_flight(&self) -> u64 {
+        self.tx.nxt - self.tx.una
+    }
+
+    /// Bytes that the congestion window, its inflation and the window limit allow in flight now.
+    pub fn congestion_window_in_force(&self) -> u64 {
+        self.window_in_force()
+    }
+
+    /// Offset in the outgoing stream before which the peer takes bytes: the right edge of its
+    /// window.
+    pub fn peer_window_edge(&self) -> u64 {
+        self.tx.edge.saturating_sub(1)
+    }
+
+    /// Bytes of the outgoing stream acknowledged.
+    pub fn bytes_acked(&self) -> u64 {
+        self.tx.bytes_acked()
+    }
+
+    /// Bytes of the outgoing stream written so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.tx.written - 1
+    }
+
+    /// Bytes of the incoming stream arrived in order.
+    pub fn bytes_received(&self) -> u64 {
+        self.rx.reassembly.data_end() - 1
+    }
+
+    /// Bytes of the incoming stream read by the application.
+    pub fn bytes_read(&self) -> u64 {
+        self.rx.reassembly.read_position() - 1
+    }
+
+    /// Bytes readable now.
+    pub fn readable(&self) -> u64 {
+        self.rx.reassembly.readable()
+    }
+
+    /// Room for writing, in bytes.
+    pub fn writable(&self) -> u64 {
+        if self.tx.closed || !self.state.can_send() {
+            return 0;
+        }
+        let unacked = self.bytes_written() - self.bytes_acked();
+        self.config.send_buffer.saturating_sub(unacked)
+    }
+
+    /// The peer's FIN has arrived, and everything before it.
+    pub fn peer_closed(&self) -> bool {
+        self.rx.reassembly.fin_received()
+    }
+}
+
+/// Commands of the application.
+impl Connection {
+    /// Appends up to `bytes` to the outgoing stream; returns how many fit.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] after [`Connection::close`], or when the connection is over.
+    pub fn write(&mut self, bytes: u64) -> Result<u64, Error> {
+        if self.tx.closed || !self.state.can_send() {
+            return Err(Error::Closed);
+        }
+        let taken = bytes.min(self.writable());
+        self.tx.written += taken;
+        self.tx.write_blocked = taken < bytes;
+        Ok(taken)
+    }
+
+    /// The application takes up to `bytes`; returns how many, 0 when nothing is there now.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] at the end of the stream.
+    pub fn read(&mut self, bytes: u64) -> Result<u64, Error> {
+        let taken = self.rx.reassembly.read(bytes);
+        if taken == 0 && bytes > 0 && (self.peer_closed() || self.state == State::Closed) {
+            return Err(Error::Closed);
+        }
+        if taken > 0 && self.state.can_receive() && self.window_update_due() {
+            self.rx.acks.at_once();
+        }
+        Ok(taken)
+    }
+
+    /// No more data: FIN after what was written (half-close). Reading goes on.
+    pub fn close(&mut self, _now: Time) {
+        match self.state {
+            State::Listen | State::SynSent => self.finish(None),
+            State::SynReceived | State::Established => self.close_sending(State::FinWait1),
+            State::CloseWait => self.close_sending(State::LastAck),
+            _ => {}
+        }
+    }
+
+    fn close_sending(&mut self, state: State) {
+        self.tx.closed = true;
+        self.state = state;
+    }
+
+    /// Resets the connection: the peer is told, what was not sent is lost.
+    pub fn abort(&mut self) {
+        if self.state.is_synchronized() && self.state != State::TimeWait {
+            self.pending.reset = Some(Segment {
+                seq: self.tx.isn.at(self.tx.nxt),
+                ack: self.rx.isn.at(self.rx.reassembly.nxt()),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            });
+        }
+        self.finish(Some(Error::Aborted));
+    }
+
+    fn window_update_due(&self) -> bool {
+        let reassembly = &self.rx.reassembly;
+        self.rx.window.update_due(reassembly.nxt(), reassembly.read_position(), self.agreed.mss)
+    }
+
+    /// The connection is over: orderly, or with an error.
+    fn finish(&mut self, error: Option<Error>) {
+        if self.state == State::Closed {
+            return;
+        }
+        let told_already = self.state == State::TimeWait;
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        match error {
+            Some(error) => self.events.fail(error),
+            None if !told_already => self.events.push(Event::Closed),
+            None => {}
+        }
+    }
+}
+
+/// What the network and the clock do.
+impl Connection {
+    /// A segment arrived in a packet with that ECN codepoint. Returns what of its payload is to
+    /// be kept.
+    pub fn handle_segment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ecn: Ecn,
+        observer: &mut impl Observer,
+    ) -> Accepted {
+        let before = Snapshot::take(self, observer);
+        self.stats.segments_received += 1;
+        let accepted = self.dispatch_segment(now, segment, ecn);
+        self.update_persist_timer(now);
+        before.publish(self, now, observer);
+        accepted
+    }
+
+    fn dispatch_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
+        match self.state {
+            State::Closed => {
+                self.pending.reset = self.pending.reset.or_else(|| segment.reset_reply());
+                Accepted::default()
+            }
+            State::Listen => self.handle_in_listen(now, segment),
+            State::SynSent => self.handle_in_syn_sent(now, segment),
+            _ => self.handle_synchronized(now, segment, ecn),
+        }
+    }
+
+    /// The steps of RFC 9293 §3.10.7.4, in its order.
+    fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
+        let Some(start) = self.validate(now, segment) else { return Accepted::default() };
+        if !self.acknowledge(now, segment, start) {
+            return Accepted::default();
+        }
+        self.deliver(now, segment, start, ecn)
+    }
+
+    /// The time that [`Connection::poll_timeout`] told has come. Harmless if it has not.
+    pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) {
+        let before = Snapshot::take(self, observer);
+        self.expire_timers(now);
+        self.update_persist_timer(now);
+        before.publish(self, now, observer);
+    }
+}
+
+/// What the connection wants.
+impl Connection {
+    /// The next run of at most `max` segments (of one at least). Call until it yields nothing.
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        max: u32,
+        observer: &mut impl Observer,
+    ) -> Option<Run> {
+        let before = Snapshot::take(self, observer);
+        let run = self.next_run(now, max.max(1));
+        if run.is_none() {
+            self.update_persist_timer(now);
+        }
+        before.publish_run(self, now, run.as_ref(), observer);
+        run
+    }
+
+    /// When [`Connection::handle_timeout`] wants to be called; `None`: never, as things stand.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let timers = self.timers.earliest();
+        match (timers, self.rx.acks.deadline()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// What happened since the last call, one thing at a time.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+}

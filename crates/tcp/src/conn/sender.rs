@@ -1,0 +1,89 @@
+use crate::SeqNumber;
+use windlass_base::Time;
+
+/// The variables of the sending side (RFC 9293 §3.3.1). Positions: 0 is this end's SYN, 1 the
+/// first byte of data; they do not wrap.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    /// ISS.
+    pub(crate) isn: SeqNumber,
+    /// SND.UNA.
+    pub(crate) una: u64,
+    /// SND.NXT: what is sent next. A timeout takes it back to `una`.
+    pub(crate) nxt: u64,
+    /// The position after the highest one ever sent.
+    pub(crate) max: u64,
+    /// The position after the last byte written.
+    pub(crate) written: u64,
+    /// The application closed: FIN stands at `written`.
+    pub(crate) closed: bool,
+    /// Right edge of the peer's window.
+    pub(crate) edge: u64,
+    /// The largest window that the peer ever announced, in bytes.
+    pub(crate) max_window: u64,
+    /// SND.WL1 and SND.WL2: which segment told of the window last.
+    pub(crate) wl1: u64,
+    pub(crate) wl2: u64,
+    /// The segment that is being timed: the position after it, and when it was sent (Karn).
+    pub(crate) timed: Option<(u64, Time)>,
+    /// When data was sent last.
+    pub(crate) last_sent: Time,
+    /// A write found no room.
+    pub(crate) write_blocked: bool,
+}
+
+impl Sender {
+    pub(crate) fn new(isn: SeqNumber) -> Sender {
+        Sender {
+            isn,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            written: 1,
+            closed: false,
+            edge: 1,
+            max_window: 0,
+            wl1: 0,
+            wl2: 0,
+            timed: None,
+            last_sent: Time::ZERO,
+            write_blocked: false,
+        }
+    }
+
+    /// Nothing is in flight.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.nxt == self.una
+    }
+
+    /// The position after everything that is to be sent, a FIN included.
+    pub(crate) fn end(&self) -> u64 {
+        self.written + u64::from(self.closed)
+    }
+
+    /// There is something at SND.NXT to send.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.nxt < self.end()
+    }
+
+    /// This end's FIN is acknowledged.
+    pub(crate) fn fin_acked(&self) -> bool {
+        self.closed && self.una > self.written
+    }
+
+    /// Bytes of the stream acknowledged.
+    pub(crate) fn bytes_acked(&self) -> u64 {
+        self.una.min(self.written).saturating_sub(1)
+    }
+
+    /// The peer announces `window` bytes from `ack` on.
+    pub(crate) fn set_window(&mut self, ack: u64, window: u64) {
+        self.edge = ack + window;
+        self.max_window = self.max_window.max(window);
+    }
+
+    /// Bytes that the peer's window still takes at SND.NXT.
+    pub(crate) fn window_left(&self) -> u64 {
+        self.edge.saturating_sub(self.nxt)
+    }
+}

@@ -1,0 +1,187 @@
+//! What to send next: the decision. RFC 9293 §3.8.6.2.1 (sender's avoidance of silly windows),
+//! §3.7.4 (Nagle), RFC 6675 §5 step C.
+
+use super::{Connection, Run, State};
+use crate::recovery::{NextSegment, Phase};
+use windlass_base::Time;
+
+/// Data to put into a run.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Data {
+    /// First position.
+    pub(super) from: u64,
+    /// Payload of each segment.
+    pub(super) segment: u32,
+    /// How many segments.
+    pub(super) count: u32,
+}
+
+impl Connection {
+    pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
+        if let Some(reset) = self.pending.reset.take() {
+            return Some(self.bare_run(reset));
+        }
+        match self.state {
+            State::Closed | State::Listen => None,
+            State::SynSent | State::SynReceived if self.tx.una == 0 => self.next_syn_or_ack(now),
+            State::TimeWait => self.next_ack(now),
+            _ => self.next_synchronized(now, max),
+        }
+    }
+
+    fn next_syn_or_ack(&mut self, now: Time) -> Option<Run> {
+        if self.tx.nxt == 0 { Some(self.syn_run(now)) } else { self.next_ack(now) }
+    }
+
+    fn next_ack(&mut self, now: Time) -> Option<Run> {
+        self.rx.acks.is_due().then(|| self.ack_run(now))
+    }
+
+    fn next_synchronized(&mut self, now: Time, max: u32) -> Option<Run> {
+        if self.rx.acks.is_due_alone() {
+            return Some(self.ack_run(now));
+        }
+        if let Some(data) = self.next_data(now, max) {
+            return Some(self.data_run(now, data));
+        }
+        if core::mem::take(&mut self.pending.window_probe) {
+            return Some(self.window_probe_run(now));
+        }
+        if core::mem::take(&mut self.pending.keep_alive_probe) {
+            return Some(self.keep_alive_run(now));
+        }
+        self.next_ack(now)
+    }
+
+    /// Data that may go out now, or a bare FIN (no payload).
+    fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
+        if core::mem::take(&mut self.recovery.retransmit_una) {
+            return self.retransmission_at(self.tx.una, self.tx.max);
+        }
+        self.restart_after_idle(now);
+        if self.agreed.sack && self.recovery.phase == Phase::FastRecovery {
+            return self.next_by_scoreboard(max);
+        }
+        self.skip_sacked();
+        self.data_at_nxt(max)
+    }
+
+    /// One segment at `from`, not beyond `to`, whatever the window: a fast retransmit.
+    fn retransmission_at(&mut self, from: u64, to: u64) -> Option<Data> {
+        let data_end = to.min(self.tx.written);
+        let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
+        let fin_only = segment == 0 && self.tx.closed && from == self.tx.written;
+        if from >= self.tx.edge || (segment == 0 && !fin_only) {
+            return None;
+        }
+        self.recovery.scoreboard.retransmitted_to(from + u64::from(segment.max(1)));
+        Some(Data { from, segment, count: 1 })
+    }
+
+    /// RFC 6675 §5 step C: while the pipe has room for a segment.
+    fn next_by_scoreboard(&mut self, max: u32) -> Option<Data> {
+        let mss = self.agreed.mss;
+        if self.window_in_force() < self.pipe() + u64::from(mss) {
+            return None;
+        }
+        let (una, sent) = (self.tx.una, self.tx.max);
+        let new_data = self.data_at_nxt(max).is_some();
+        match self.recovery.scoreboard.next_segment(una, sent, mss, new_data)? {
+            NextSegment::New => self.data_at_nxt(max),
+            NextSegment::Retransmit { from, to, rescue } => {
+                if rescue {
+                    self.recovery.scoreboard.spend_rescue();
+                }
+                self.retransmission_at(from, to)
+            }
+        }
+    }
+
+    /// After a timeout, what the peer reported to have is not sent again.
+    fn skip_sacked(&mut self) {
+        if self.tx.nxt < self.tx.max
+            && let Some(held) = self.recovery.scoreboard.sacked().range_at(self.tx.nxt)
+        {
+            self.tx.nxt = held.end;
+        }
+    }
+
+    /// Data at SND.NXT within both windows.
+    fn data_at_nxt(&self, max: u32) -> Option<Data> {
+        let tx = &self.tx;
+        let mss = u64::from(self.agreed.mss);
+        let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
+        let mut left = tx.written.saturating_sub(tx.nxt);
+        if tx.nxt < tx.max
+            && let Some(held) = self.recovery.scoreboard.sacked().next_start(tx.nxt)
+        {
+            left = left.min(held - tx.nxt);
+        }
+        let full = (room / mss).min(left / mss);
+        if full > 0 {
+            let count = full.min(u64::from(max)) as u32;
+            return Some(Data { from: tx.nxt, segment: mss as u32, count });
+        }
+        if left == 0 {
+            return self.bare_fin();
+        }
+        let small = left.min(mss).min(room);
+        self.may_send_small(small, left).then_some(Data {
+            from: tx.nxt,
+            segment: small as u32,
+            count: 1,
+        })
+    }
+
+    fn bare_fin(&self) -> Option<Data> {
+        let tx = &self.tx;
+        let due = tx.closed && tx.nxt == tx.written && tx.nxt < tx.edge;
+        due.then_some(Data { from: tx.nxt, segment: 0, count: 1 })
+    }
+
+    /// RFC 9293 §3.8.6.2.1: less than a full segment goes out if it is all there is and Nagle does
+    /// not hold it back, or if it is half of the largest window that the peer ever gave.
+    fn may_send_small(&self, small: u64, left: u64) -> bool {
+        let tx = &self.tx;
+        if small == 0 {
+            return false;
+        }
+        if small == left {
+            let last = tx.nxt + small == tx.written;
+            let held_back =
+                self.config.nagle && last && !tx.closed && !tx.is_idle() && tx.nxt >= tx.max;
+            return !held_back;
+        }
+        let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
+        limited_by_peer && 2 * small >= tx.max_window
+    }
+
+    /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.
+    fn restart_after_idle(&mut self, now: Time) {
+        let tx = &self.tx;
+        if self.config.idle_restart
+            && tx.is_idle()
+            && tx.has_unsent()
+            && tx.max > 1
+            && now.saturating_since(tx.last_sent) > self.rtt.rto()
+        {
+            let mss = u64::from(self.agreed.mss);
+            self.congestion.on_idle_restart(mss * u64::from(self.config.initial_window));
+            self.tx.last_sent = now;
+        }
+    }
+
+    /// There is something to send, nothing in flight to bring an ACK, and the peer's window is
+    /// what holds it back.
+    pub(super) fn window_closed(&self) -> bool {
+        let can_send = matches!(
+            self.state,
+            State::Established
+                | State::CloseWait
+                | State::FinWait1
+                | State::Closing
+                | State::LastAck
+        );
+        can_send && self.tx.is_idle() && self.tx.has_unsent() && self.data_at_nxt(1).is_none()
+    }
+}

@@ -1,0 +1,107 @@
+//! Is a segment acceptable? RFC 9293 §3.10.7.4 steps 1 to 4, hardened by RFC 5961, and PAWS
+//! (RFC 7323 §5).
+
+use super::{Connection, Error, State};
+use crate::{Flags, Segment};
+use windlass_base::Time;
+
+impl Connection {
+    /// The position at which an acceptable segment begins; `None` if it was dealt with, or is to
+    /// be dropped.
+    pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
+        let start = segment.seq.unwrap_near(self.rx.isn, self.rx.reassembly.nxt());
+        if self.is_repeated_syn(segment, start) {
+            return None;
+        }
+        if self.fails_paws(segment, start) {
+            return None;
+        }
+        let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
+            self.answer_unacceptable(now, segment);
+            return None;
+        };
+        if segment.flags.contains(Flags::RST) {
+            self.handle_reset(start);
+            return None;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // RFC 5961 §4.2: a SYN here is an old duplicate, an attack, or a peer that restarted
+            // and will answer the ACK with a reset.
+            self.rx.acks.alone();
+            return None;
+        }
+        segment.flags.contains(Flags::ACK).then_some(start)
+    }
+
+    /// The peer's SYN again: it has not had the SYN-ACK, which goes out once more.
+    fn is_repeated_syn(&mut self, segment: &Segment, start: Option<u64>) -> bool {
+        let control = segment.flags & (Flags::SYN | Flags::ACK | Flags::RST);
+        let repeated =
+            self.state == State::SynReceived && control == Flags::SYN && start == Some(0);
+        if repeated {
+            self.tx.nxt = 0;
+            self.tx.timed = None;
+        }
+        repeated
+    }
+
+    /// The acceptability test of RFC 9293 §3.4 (table 6).
+    fn in_window(&self, segment: &Segment, start: u64) -> bool {
+        let len = u64::from(segment.sequence_len());
+        let nxt = self.rx.reassembly.nxt();
+        let edge = self.rx.window.edge().max(nxt);
+        match (len, edge - nxt) {
+            (0, 0) => start == nxt,
+            (0, _) => (nxt..edge).contains(&start) || start == nxt,
+            (_, 0) => false,
+            (_, _) => start < edge && start + len > nxt,
+        }
+    }
+
+    fn fails_paws(&mut self, segment: &Segment, start: Option<u64>) -> bool {
+        if !self.agreed.timestamps || segment.flags.contains(Flags::RST) {
+            return false;
+        }
+        // RFC 7323 §3.2: once agreed, every segment carries timestamps; others are dropped.
+        let Some(timestamps) = segment.options.timestamps else { return true };
+        let age = timestamps.value.wrapping_sub(self.rx.ts_recent) as i32;
+        if age < 0 {
+            self.rx.acks.alone();
+            return true;
+        }
+        if start.is_some_and(|start| start <= self.rx.last_ack_sent) {
+            self.rx.ts_recent = timestamps.value;
+        }
+        false
+    }
+
+    /// RFC 9293 §3.10.7.4, first step: an ACK tells the peer where this end stands. What else the
+    /// segment says is still news while no window is open: a probe's ACK, a repeated FIN.
+    fn answer_unacceptable(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        self.heard(now);
+        self.rx.acks.alone();
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            self.enter_time_wait(now);
+        } else if !segment.flags.contains(Flags::SYN) && segment.flags.contains(Flags::ACK) {
+            self.acknowledge_from_outside(now, segment);
+        }
+    }
+
+    /// RFC 5961 §3.2: exactly at RCV.NXT a reset is believed, elsewhere in the window it is asked
+    /// about by an ACK.
+    fn handle_reset(&mut self, start: u64) {
+        if start != self.rx.reassembly.nxt() {
+            self.rx.acks.alone();
+            return;
+        }
+        match self.state {
+            State::SynReceived => self.finish(Some(Error::Refused)),
+            State::TimeWait => self.finish(None),
+            State::Closing | State::LastAck if self.tx.fin_acked() => self.finish(None),
+            _ => self.finish(Some(Error::Reset)),
+        }
+    }
+}

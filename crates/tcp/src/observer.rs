@@ -1,0 +1,83 @@
+//! The one trace mechanism: what the engine tells of itself, free when nobody listens.
+
+use crate::State;
+use crate::cc::CongestionCause;
+use windlass_base::{Span, Time};
+
+/// What happened in a connection. Simulator, ToU and probe speak these events.
+#[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TraceEvent {
+    /// The connection changed its state.
+    State(State),
+    /// The congestion window changed, in bytes.
+    Cwnd {
+        /// In bytes, with the fraction that the controller keeps.
+        bytes: f64,
+    },
+    /// The slow start threshold changed, in bytes (`u64::MAX`: none yet).
+    Ssthresh {
+        /// In bytes.
+        bytes: u64,
+    },
+    /// A round-trip time was measured and smoothed.
+    Rtt {
+        /// The sample, as the connection's clock tells it.
+        sample: Span,
+        /// SRTT, in whole ticks of that clock.
+        smoothed: Span,
+        /// RTO before back-off.
+        rto: Span,
+        /// True if the estimator's SRTT changed at all (in its own finer units).
+        changed: bool,
+    },
+    /// New-ECN's window slope changed, in segments per round trip.
+    Slope(f64),
+    /// The peer acknowledged more: bytes since the beginning of the stream.
+    Acked {
+        /// Bytes of the stream acknowledged so far.
+        bytes: u64,
+    },
+    /// Segments were sent again.
+    Retransmit {
+        /// Offset in the stream, in bytes.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+    },
+    /// The congestion window was cut, or a loss was repaired without a cut.
+    Congestion(CongestionCause),
+    /// The retransmission timer expired.
+    Timeout,
+    /// Packets marked CE arrived here.
+    CeReceived {
+        /// How many.
+        count: u32,
+    },
+    /// An ACK with ECN echo arrived.
+    EceReceived,
+}
+
+/// A listener to what a connection does.
+pub trait Observer {
+    /// False for a listener that ignores everything: then nothing is even collected.
+    const ENABLED: bool = true;
+
+    /// One event, in the order of its happening within one call into the connection.
+    fn observe(&mut self, now: Time, event: TraceEvent);
+}
+
+/// Nobody listens.
+impl Observer for () {
+    const ENABLED: bool = false;
+
+    fn observe(&mut self, _now: Time, _event: TraceEvent) {}
+}
+
+impl<O: Observer> Observer for &mut O {
+    const ENABLED: bool = O::ENABLED;
+
+    fn observe(&mut self, now: Time, event: TraceEvent) {
+        (**self).observe(now, event);
+    }
+}

@@ -1,0 +1,166 @@
+use crate::config::AckPolicy;
+use windlass_base::{Span, Time};
+
+/// When the receiver acknowledges (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
+#[derive(Clone, Debug)]
+pub(crate) struct AckSchedule {
+    policy: AckPolicy,
+    due: Due,
+    /// Bytes in order that no ACK has covered yet.
+    unacked_bytes: u64,
+    /// The largest segment seen: what "full-sized" means for this peer.
+    largest_segment: u32,
+    /// ACKs still to send for what has arrived ([`AckPolicy::Split`]).
+    parts_left: u32,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Due {
+    Never,
+    At(Time),
+    /// At once; piggybacked on data if there is some.
+    Now,
+    /// At once, as a pure ACK: the peer counts duplicates (RFC 5681 §2), or parts.
+    NowAlone,
+}
+
+/// A peer cannot make the schedule owe more ACKs than this.
+const MAX_PARTS: u32 = 4096;
+
+impl AckSchedule {
+    pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
+        AckSchedule { policy, due: Due::Never, unacked_bytes: 0, largest_segment: 0, parts_left: 0 }
+    }
+
+    /// Data in order arrived: `bytes` in one segment, or several coalesced.
+    pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32) {
+        self.largest_segment = self.largest_segment.max(bytes.min(mss));
+        self.unacked_bytes += u64::from(bytes);
+        match self.policy {
+            AckPolicy::Immediate => self.at_once(),
+            AckPolicy::Delayed { max } => self.delay(now, max),
+            AckPolicy::Split { parts } => {
+                self.parts_left = (self.parts_left + parts).min(MAX_PARTS);
+                self.alone();
+            }
+        }
+    }
+
+    fn delay(&mut self, now: Time, max: Span) {
+        if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
+            return self.at_once();
+        }
+        if self.due == Due::Never {
+            self.due = Due::At(now + max);
+        }
+    }
+
+    /// Acknowledge at once.
+    pub(crate) fn at_once(&mut self) {
+        if self.due != Due::NowAlone {
+            self.due = Due::Now;
+        }
+    }
+
+    /// Acknowledge at once by a segment without data.
+    pub(crate) fn alone(&mut self) {
+        self.due = Due::NowAlone;
+    }
+
+    /// The delay is over.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        if let Due::At(deadline) = self.due
+            && deadline <= now
+        {
+            self.due = Due::Now;
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        match self.due {
+            Due::At(deadline) => Some(deadline),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        matches!(self.due, Due::Now | Due::NowAlone)
+    }
+
+    pub(crate) fn is_due_alone(&self) -> bool {
+        self.due == Due::NowAlone
+    }
+
+    /// The number to acknowledge next, between the last one sent and `nxt`: `nxt` itself unless
+    /// ACKs are split.
+    pub(crate) fn next_ack(&self, last_sent: u64, nxt: u64) -> u64 {
+        match self.parts_left {
+            0 | 1 => nxt,
+            // Never the same number twice: that would be a duplicate ACK.
+            parts => (last_sent + (nxt - last_sent) / u64::from(parts)).max(last_sent + 1).min(nxt),
+        }
+    }
+
+    /// An ACK for `ack` went out.
+    pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
+        self.parts_left = self.parts_left.saturating_sub(1);
+        if self.parts_left > 0 && ack < nxt {
+            return;
+        }
+        self.parts_left = 0;
+        self.unacked_bytes = 0;
+        self.due = Due::Never;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_nanos(5);
+    const DELAYED: AckPolicy = AckPolicy::Delayed { max: Span::from_millis(200) };
+
+    #[test]
+    fn rfc5681_every_second_full_segment_or_after_a_while() {
+        let mut acks = AckSchedule::new(DELAYED);
+        acks.data_in_order(NOW, 100, 100);
+        assert!(!acks.is_due());
+        assert_eq!(acks.deadline(), Some(NOW + Span::from_millis(200)));
+        acks.data_in_order(NOW, 100, 100);
+        assert!(acks.is_due());
+        acks.sent(200, 200);
+        acks.data_in_order(NOW, 10, 100);
+        acks.handle_timeout(NOW + Span::from_millis(199));
+        assert!(!acks.is_due());
+        acks.handle_timeout(NOW + Span::from_millis(200));
+        assert!(acks.is_due());
+    }
+
+    #[test]
+    fn a_split_ack_ascends_to_the_whole_segment() {
+        let mut acks = AckSchedule::new(AckPolicy::Split { parts: 4 });
+        acks.data_in_order(NOW, 100, 100);
+        let mut last = 0;
+        for expected in [25, 50, 75, 100] {
+            assert!(acks.is_due_alone());
+            last = acks.next_ack(last, 100);
+            assert_eq!(last, expected);
+            acks.sent(last, 100);
+        }
+        assert!(!acks.is_due());
+    }
+
+    #[test]
+    fn more_parts_than_bytes_end_all_the_same() {
+        let mut acks = AckSchedule::new(AckPolicy::Split { parts: 1000 });
+        acks.data_in_order(NOW, 3, 100);
+        let (mut last, mut sent) = (0, 0);
+        while acks.is_due() {
+            last = acks.next_ack(last, 3);
+            acks.sent(last, 3);
+            sent += 1;
+        }
+        assert_eq!(last, 3);
+        assert!(sent <= 1000);
+    }
+}

@@ -1,0 +1,33 @@
+//! The receiving side: reassembly, the window, when to acknowledge and with which echo.
+
+mod ack_schedule;
+mod ecn_echo;
+mod reassembly;
+mod window;
+
+pub(crate) use ack_schedule::AckSchedule;
+pub(crate) use ecn_echo::EcnEchoState;
+pub(crate) use reassembly::{Arrival, Reassembly};
+pub(crate) use window::{ReceiveWindow, shift_for};
+
+use crate::SeqNumber;
+
+/// The variables of the receiving side (RFC 9293 §3.3.1). Positions: 0 is the peer's SYN, 1 the
+/// first byte of data.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// IRS.
+    pub(crate) isn: SeqNumber,
+    /// What has arrived.
+    pub(crate) reassembly: Reassembly,
+    /// What may arrive.
+    pub(crate) window: ReceiveWindow,
+    /// When to acknowledge.
+    pub(crate) acks: AckSchedule,
+    /// ECN echo.
+    pub(crate) echo: EcnEchoState,
+    /// TS.Recent (RFC 7323 §4.3).
+    pub(crate) ts_recent: u32,
+    /// Last.ACK.sent: the acknowledgment number sent last.
+    pub(crate) last_ack_sent: u64,
+}

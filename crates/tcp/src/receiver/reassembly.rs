@@ -1,0 +1,248 @@
+use crate::{RangeSet, SackBlocks, SeqNumber};
+use core::ops::Range;
+
+/// What has arrived of the peer's stream: in order up to RCV.NXT, and in pieces beyond.
+#[derive(Clone, Debug)]
+pub(crate) struct Reassembly {
+    /// RCV.NXT.
+    nxt: u64,
+    /// Next position that the application reads.
+    read: u64,
+    /// Position of the peer's FIN, once seen.
+    fin: Option<u64>,
+    pieces: RangeSet,
+    /// Starts of the pieces that changed last, the most recent first (RFC 2018 §4).
+    recent: [u64; SackBlocks::MAX],
+    /// A duplicate to report in the next ACK (RFC 2883).
+    duplicate: Option<Range<u64>>,
+}
+
+/// What a segment did to the stream.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// RCV.NXT advanced and nothing is missing.
+    InOrder,
+    /// RCV.NXT advanced and a gap was filled, in whole or in part.
+    FilledGap,
+    /// Beyond a gap.
+    OutOfOrder,
+    /// Nothing new.
+    Duplicate,
+    /// Refused: too many gaps.
+    Refused,
+}
+
+impl Reassembly {
+    pub(crate) fn new() -> Reassembly {
+        Reassembly {
+            nxt: 1,
+            read: 1,
+            fin: None,
+            pieces: RangeSet::new(),
+            recent: [0; SackBlocks::MAX],
+            duplicate: None,
+        }
+    }
+
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Bytes in order that the application has not read.
+    pub(crate) fn readable(&self) -> u64 {
+        self.data_end() - self.read
+    }
+
+    /// Position after the last byte of data in order: RCV.NXT without a FIN.
+    pub(crate) fn data_end(&self) -> u64 {
+        match self.fin {
+            Some(fin) if self.nxt > fin => fin,
+            _ => self.nxt,
+        }
+    }
+
+    pub(crate) fn fin_received(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// The application reads up to `bytes`.
+    pub(crate) fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.readable());
+        self.read += taken;
+        taken
+    }
+
+    pub(crate) fn read_position(&self) -> u64 {
+        self.read
+    }
+
+    /// A gap is open.
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// Payload at `range`, trimmed to the window already.
+    pub(crate) fn insert(&mut self, range: Range<u64>) -> Arrival {
+        if range.end <= self.nxt {
+            self.duplicate = Some(range);
+            return Arrival::Duplicate;
+        }
+        let gap = self.has_gap();
+        if range.start > self.nxt {
+            return self.insert_beyond_gap(range);
+        }
+        if range.start < self.nxt {
+            self.duplicate = Some(range.start..self.nxt);
+        }
+        self.nxt = range.end;
+        self.join_pieces();
+        if gap { Arrival::FilledGap } else { Arrival::InOrder }
+    }
+
+    fn insert_beyond_gap(&mut self, range: Range<u64>) -> Arrival {
+        match self.pieces.insert(range.clone()) {
+            None => Arrival::Refused,
+            Some(0) => {
+                self.duplicate = Some(range);
+                Arrival::Duplicate
+            }
+            Some(_) => {
+                self.remember(range.start);
+                Arrival::OutOfOrder
+            }
+        }
+    }
+
+    fn join_pieces(&mut self) {
+        if let Some(piece) = self.pieces.range_at(self.nxt) {
+            self.nxt = piece.end;
+        }
+        self.pieces.remove_below(self.nxt);
+    }
+
+    /// The peer's FIN stands at `position`. Returns false for one that contradicts what is known.
+    pub(crate) fn set_fin(&mut self, position: u64) -> bool {
+        if self.pieces.end().is_some_and(|end| end > position) || self.nxt > position + 1 {
+            return false;
+        }
+        *self.fin.get_or_insert(position) == position
+    }
+
+    /// Takes the FIN once everything before it is here; true at that moment.
+    pub(crate) fn take_fin(&mut self) -> bool {
+        if self.fin == Some(self.nxt) {
+            self.nxt += 1;
+            return true;
+        }
+        false
+    }
+
+    fn remember(&mut self, start: u64) {
+        let at = self.recent.iter().position(|s| *s == start).unwrap_or(self.recent.len() - 1);
+        self.recent[..=at].rotate_right(1);
+        self.recent[0] = start;
+    }
+
+    /// SACK blocks for the next ACK: a duplicate first (RFC 2883 §4), then the piece that changed
+    /// last, then the others (RFC 2018 §4); at most `max`.
+    pub(crate) fn sack_blocks(&mut self, isn: SeqNumber, max: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(isn.at(duplicate.start), isn.at(duplicate.end));
+        }
+        let mut listed = [u64::MAX; SackBlocks::MAX];
+        let recent = self.recent.iter().filter_map(|start| self.pieces.range_at(*start));
+        for piece in recent.chain(self.pieces.as_slice().iter().cloned()) {
+            let count = blocks.as_slice().len();
+            if count >= max {
+                break;
+            }
+            if !listed.contains(&piece.start) {
+                listed[count] = piece.start;
+                blocks.push(isn.at(piece.start), isn.at(piece.end));
+            }
+        }
+        blocks
+    }
+
+    /// True if the next ACK has something for a SACK option.
+    pub(crate) fn has_sack_news(&self) -> bool {
+        self.duplicate.is_some() || self.has_gap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const ISN: SeqNumber = SeqNumber(1000);
+
+    fn blocks(r: &mut Reassembly) -> Vec<(u32, u32)> {
+        let sack = r.sack_blocks(ISN, SackBlocks::MAX);
+        sack.as_slice().iter().map(|(l, r)| (l.0 - ISN.0, r.0 - ISN.0)).collect()
+    }
+
+    #[test]
+    fn rfc2018_the_most_recent_block_comes_first() {
+        let mut r = Reassembly::new();
+        assert_eq!(r.insert(20..30), Arrival::OutOfOrder);
+        assert_eq!(r.insert(40..50), Arrival::OutOfOrder);
+        assert_eq!(blocks(&mut r), [(40, 50), (20, 30)]);
+        assert_eq!(r.insert(30..35), Arrival::OutOfOrder);
+        assert_eq!(blocks(&mut r), [(20, 35), (40, 50)]);
+    }
+
+    #[test]
+    fn rfc2883_a_duplicate_is_reported_once_and_first() {
+        let mut r = Reassembly::new();
+        r.insert(1..10);
+        r.insert(20..30);
+        assert_eq!(r.insert(1..10), Arrival::Duplicate);
+        assert_eq!(blocks(&mut r), [(1, 10), (20, 30)]);
+        assert_eq!(blocks(&mut r), [(20, 30)]);
+    }
+
+    #[test]
+    fn filling_a_gap_delivers_what_lay_beyond() {
+        let mut r = Reassembly::new();
+        r.insert(10..20);
+        assert_eq!(r.insert(1..10), Arrival::FilledGap);
+        assert_eq!((r.nxt(), r.readable(), r.has_gap()), (20, 19, false));
+    }
+
+    #[test]
+    fn a_fin_waits_for_the_data_before_it() {
+        let mut r = Reassembly::new();
+        r.insert(10..20);
+        assert!(r.set_fin(20));
+        assert!(!r.set_fin(25), "a second FIN elsewhere is a lie");
+        assert!(!r.take_fin());
+        r.insert(1..10);
+        assert!(r.take_fin());
+        assert_eq!((r.nxt(), r.readable(), r.fin_received()), (21, 19, true));
+        assert!(!r.take_fin(), "once");
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_pieces_gives_the_stream(
+            cuts in proptest::collection::btree_set(2u64..300, 0..40),
+            order in proptest::collection::vec(any::<proptest::sample::Index>(), 200),
+        ) {
+            let mut bounds: Vec<u64> = cuts.into_iter().collect();
+            bounds.insert(0, 1);
+            bounds.push(300);
+            let pieces: Vec<Range<u64>> = bounds.windows(2).map(|w| w[0]..w[1]).collect();
+            let mut r = Reassembly::new();
+            for index in order {
+                r.insert(index.get(&pieces).clone());
+            }
+            for piece in &pieces {
+                r.insert(piece.clone());
+            }
+            prop_assert_eq!((r.nxt(), r.readable(), r.has_gap()), (300, 299, false));
+        }
+    }
+}

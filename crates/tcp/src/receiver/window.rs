@@ -1,0 +1,116 @@
+/// The window that this end announces (RFC 9293 §3.8.6, RFC 7323 §2).
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveWindow {
+    /// Bytes that may wait for the application.
+    buffer: u64,
+    /// Shift of the window field; 0 until scaling is agreed.
+    shift: u8,
+    /// Right edge announced so far: it never moves back, and nothing beyond it is taken.
+    edge: u64,
+}
+
+/// RFC 7323 §2.3.
+pub(crate) const MAX_SHIFT: u8 = 14;
+
+/// The smallest shift that lets a 16-bit field announce `buffer` bytes.
+pub(crate) fn shift_for(buffer: u64) -> u8 {
+    (0..MAX_SHIFT).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_SHIFT)
+}
+
+impl ReceiveWindow {
+    pub(crate) fn new(buffer: u64) -> ReceiveWindow {
+        ReceiveWindow { buffer, shift: 0, edge: 1 + buffer.min(u64::from(u16::MAX)) }
+    }
+
+    /// Both ends offered scaling.
+    pub(crate) fn set_shift(&mut self, shift: u8) {
+        self.shift = shift;
+    }
+
+    /// The right edge: the first position that the peer may not send.
+    pub(crate) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
+    pub(crate) fn syn_field(&self) -> u16 {
+        self.buffer.min(u64::from(u16::MAX)) as u16
+    }
+
+    /// The window field of an ACK for `nxt` while the application has read up to `read`; moves the
+    /// edge if that is worth telling.
+    pub(crate) fn field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
+        if let Some(edge) = self.worthwhile_edge(nxt, read, mss) {
+            self.edge = edge;
+        }
+        // Rounded up: rounding down would take back what was announced (RFC 7323 §2.4).
+        let window = self.edge.saturating_sub(nxt);
+        let unit = (1u64 << self.shift) - 1;
+        let field = ((window + unit) >> self.shift).min(u64::from(u16::MAX));
+        self.edge = self.edge.max(nxt + (field << self.shift));
+        field as u16
+    }
+
+    /// True if an ACK sent now would open the window enough to be worth an ACK of its own.
+    pub(crate) fn update_due(&self, nxt: u64, read: u64, mss: u32) -> bool {
+        let announced = self.edge.saturating_sub(nxt);
+        let threshold = (self.buffer / 2).max(u64::from(mss));
+        self.worthwhile_edge(nxt, read, mss)
+            .is_some_and(|edge| announced < u64::from(mss) || edge - self.edge >= threshold)
+    }
+
+    /// The edge that the buffer allows, if it is ahead of the announced one by a segment or half
+    /// the buffer: receiver's avoidance of silly windows (RFC 9293 §3.8.6.2.2).
+    fn worthwhile_edge(&self, nxt: u64, read: u64, mss: u32) -> Option<u64> {
+        let free = (read + self.buffer).saturating_sub(nxt);
+        let edge = nxt + ((free >> self.shift).min(u64::from(u16::MAX)) << self.shift);
+        let step = u64::from(mss).min(self.buffer / 2).max(1);
+        (edge >= self.edge + step).then_some(edge)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn shifts_of_rfc7323() {
+        assert_eq!([shift_for(0), shift_for(65535), shift_for(65536)], [0, 0, 1]);
+        assert_eq!(shift_for(4 << 20), 7);
+        assert_eq!(shift_for(u64::MAX), MAX_SHIFT);
+    }
+
+    #[test]
+    fn a_reader_of_small_bites_opens_no_silly_window() {
+        let mut window = ReceiveWindow::new(1000);
+        let full = 1001;
+        assert_eq!(window.field(full, 1, 100), 0);
+        assert_eq!(window.field(full, 60, 100), 0, "less than a segment");
+        assert!(!window.update_due(full, 60, 100));
+        assert!(window.update_due(full, 101, 100));
+        assert_eq!(window.field(full, 101, 100), 100);
+    }
+
+    proptest! {
+        #[test]
+        fn the_right_edge_never_moves_back(
+            buffer in 0u64..300_000, shift in 0u8..5,
+            steps in proptest::collection::vec((0u64..5000, 0u64..5000), 1..50),
+        ) {
+            let mut window = ReceiveWindow::new(buffer);
+            window.set_shift(shift);
+            let (mut nxt, mut read) = (1, 1);
+            for (arrived, taken) in steps {
+                nxt = (nxt + arrived).min(window.edge());
+                read = (read + taken).min(nxt);
+                let before = window.edge();
+                let field = window.field(nxt, read, 100);
+                prop_assert!(window.edge() >= before);
+                prop_assert_eq!(nxt + (u64::from(field) << shift), window.edge().max(nxt));
+                // The slack is what rounding up a scaled window costs.
+                prop_assert!(window.edge() <= (read + buffer).max(before) + (1 << shift));
+            }
+        }
+    }
+}

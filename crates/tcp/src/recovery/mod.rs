@@ -1,0 +1,9 @@
+//! What the sender knows of losses: duplicate ACKs, the SACK scoreboard, the RTO.
+
+mod fast_recovery;
+mod rtt_estimator;
+mod scoreboard;
+
+pub(crate) use fast_recovery::{Phase, Recovery};
+pub(crate) use rtt_estimator::RttEstimator;
+pub(crate) use scoreboard::{DUP_THRESH, NextSegment};

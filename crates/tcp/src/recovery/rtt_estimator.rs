@@ -1,0 +1,190 @@
+use crate::config::{Clock, RtoConfig};
+use windlass_base::{Span, Time};
+
+/// SRTT, RTTVAR and RTO (RFC 6298), in whole ticks of the connection's clock.
+///
+/// The filters are those of RFC 6298 §2.3 in the integer arithmetic of its reference: SRTT is
+/// kept in eighths and RTTVAR in quarters of a tick. With a tick of 1 ns that is as good as exact;
+/// with one of 10 ms it is what BSD and ns-2 computed.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    clock: Clock,
+    limits: RtoConfig,
+    /// Eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
+    srtt_eighths: u64,
+    /// Quarters of a tick.
+    rttvar_quarters: u64,
+    /// 1, 2, 4, ... 64.
+    backoff: u64,
+    rto: Span,
+    last_sample: Span,
+    min_rtt: Option<Span>,
+    samples: u64,
+}
+
+/// RFC 6298 §5.5 doubles without end; 64 times is where BSD stopped, and `max` comes first anyway.
+const MAX_BACKOFF: u64 = 64;
+/// Backed off this far, the old SRTT says nothing about the path any more (RFC 6298 §5.7 note).
+const FORGET_SRTT_BEYOND: u64 = 8;
+
+impl RttEstimator {
+    pub(crate) fn new(clock: Clock, limits: RtoConfig) -> RttEstimator {
+        RttEstimator {
+            clock,
+            limits,
+            srtt_eighths: 0,
+            rttvar_quarters: 0,
+            backoff: 1,
+            rto: limits.initial,
+            last_sample: Span::ZERO,
+            min_rtt: None,
+            samples: 0,
+        }
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now` (and had been sent only once).
+    pub(crate) fn sample(&mut self, sent: Time, now: Time) {
+        let ticks = (self.ticks(now) - self.ticks(sent)).max(1);
+        if self.srtt_eighths == 0 {
+            self.srtt_eighths = ticks << 3;
+            self.rttvar_quarters = ticks << 1;
+        } else {
+            let error = ticks as i64 - (self.srtt_eighths >> 3) as i64;
+            self.srtt_eighths = self.srtt_eighths.saturating_add_signed(error).max(1);
+            let deviation = error.abs() - (self.rttvar_quarters >> 2) as i64;
+            self.rttvar_quarters = self.rttvar_quarters.saturating_add_signed(deviation).max(1);
+        }
+        let rto_ticks = (8 * self.rttvar_quarters + self.srtt_eighths) >> 3;
+        self.rto = self.clock.tick * rto_ticks;
+        self.last_sample = self.clock.tick * ticks;
+        self.min_rtt = Some(self.min_rtt.map_or(self.last_sample, |min| min.min(self.last_sample)));
+        self.samples += 1;
+    }
+
+    fn ticks(&self, now: Time) -> u64 {
+        now.as_nanos().saturating_add(self.clock.phase.as_nanos()) / self.clock.tick.as_nanos()
+    }
+
+    /// The RTO with its back-off and bounds (RFC 6298 §2.4, §2.5, §5.5).
+    pub(crate) fn rto(&self) -> Span {
+        let backed_off = self.rto.max(self.limits.min) * self.backoff;
+        // A timer of a coarse clock may expire up to a tick early: below two ticks it is no timer.
+        backed_off.min(self.limits.max).max(self.clock.tick * 2)
+    }
+
+    /// The RTO before back-off.
+    pub(crate) fn base_rto(&self) -> Span {
+        self.rto.max(self.limits.min)
+    }
+
+    /// The timer expired (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        if self.backoff < MAX_BACKOFF {
+            self.backoff *= 2;
+        }
+        if self.backoff > FORGET_SRTT_BEYOND && self.srtt_eighths != 0 {
+            self.rttvar_quarters += self.srtt_eighths >> 3;
+            self.srtt_eighths = 0;
+        }
+    }
+
+    /// The path answers again (a new sample, or a probe was acknowledged).
+    pub(crate) fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// A SYN was lost: the first RTO of data is at least 3 s (RFC 6298 §5.7).
+    pub(crate) fn restart_after_lost_syn(&mut self) {
+        self.backoff = 1;
+        if self.samples == 0 {
+            self.rto = self.rto.max(Span::from_secs(3));
+        }
+    }
+
+    /// SRTT in whole ticks; zero before the first sample.
+    pub(crate) fn smoothed(&self) -> Span {
+        self.clock.tick * (self.srtt_eighths >> 3)
+    }
+
+    /// SRTT in the estimator's own units: changes whenever SRTT changes at all.
+    pub(crate) fn smoothed_raw(&self) -> u64 {
+        self.srtt_eighths
+    }
+
+    pub(crate) fn last_sample(&self) -> Span {
+        self.last_sample
+    }
+
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt
+    }
+
+    /// How many samples there were.
+    pub(crate) fn samples(&self) -> u64 {
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FINE: Clock = Clock { tick: Span::from_nanos(1), phase: Span::ZERO };
+    const COARSE: Clock = Clock { tick: Span::from_millis(10), phase: Span::from_millis(3) };
+    const LIMITS: RtoConfig =
+        RtoConfig { initial: Span::from_secs(1), min: Span::ZERO, max: Span::from_secs(60) };
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn rfc6298_first_and_second_sample() {
+        let mut rtt = RttEstimator::new(FINE, LIMITS);
+        assert_eq!(rtt.rto(), Span::from_secs(1));
+        rtt.sample(ms(0), ms(100));
+        assert_eq!(rtt.smoothed(), Span::from_millis(100));
+        assert_eq!(rtt.rto(), Span::from_millis(300), "SRTT + 4 * R/2");
+        rtt.sample(ms(200), ms(380));
+        // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110.
+        assert_eq!(rtt.smoothed(), Span::from_millis(110));
+        assert_eq!(rtt.rto(), Span::from_millis(340));
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_its_ticks() {
+        let mut rtt = RttEstimator::new(COARSE, LIMITS);
+        // The clock ticks at 7, 17, 27, ... ms.
+        rtt.sample(ms(8), ms(16));
+        assert_eq!(rtt.last_sample(), Span::from_millis(10), "at least one tick");
+        rtt.sample(ms(6), ms(18));
+        assert_eq!(rtt.last_sample(), Span::from_millis(20));
+        rtt.sample(ms(8), ms(26));
+        assert_eq!(rtt.last_sample(), Span::from_millis(10));
+    }
+
+    #[test]
+    fn two_ticks_bound_the_rto_of_a_coarse_clock() {
+        let mut rtt = RttEstimator::new(COARSE, LIMITS);
+        for _ in 0..40 {
+            rtt.sample(ms(8), ms(9));
+        }
+        assert_eq!(rtt.rto(), Span::from_millis(20));
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_ends() {
+        let mut rtt = RttEstimator::new(FINE, LIMITS);
+        rtt.sample(ms(0), ms(100));
+        let before = rtt.rto();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), before * 2);
+        for _ in 0..10 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), before * 64);
+        assert_eq!(rtt.smoothed(), Span::ZERO, "a path that long silent is another path");
+        rtt.end_back_off();
+        assert_eq!(rtt.rto(), before);
+    }
+}

@@ -1,0 +1,223 @@
+use crate::RangeSet;
+use core::ops::Range;
+
+/// Duplicate ACKs that tell of a loss (RFC 5681 §3.2).
+pub(crate) const DUP_THRESH: u32 = 3;
+
+/// The SACK scoreboard of a sender and what RFC 6675 reads from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    sacked: RangeSet,
+    /// HighRxt: the position after the highest one retransmitted in this recovery.
+    high_rxt: u64,
+    /// RescueRxt: set once the rescue retransmission of this recovery is spent.
+    rescue_spent: bool,
+}
+
+/// What RFC 6675 §4 NextSeg() says to send.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NextSegment {
+    /// Send these positions again.
+    Retransmit {
+        /// First position.
+        from: u64,
+        /// Not beyond here: what follows is acknowledged or was sent again already.
+        to: u64,
+        /// NextSeg rule 4: spend it with [`Scoreboard::spend_rescue`].
+        rescue: bool,
+    },
+    /// Send data never sent before.
+    New,
+}
+
+impl Scoreboard {
+    /// The peer reported `range`; returns how many bytes were news.
+    pub(crate) fn sack(&mut self, range: Range<u64>) -> u64 {
+        self.sacked.insert(range).unwrap_or(0)
+    }
+
+    /// Everything below `una` is acknowledged.
+    pub(crate) fn advance(&mut self, una: u64) {
+        self.sacked.remove_below(una);
+        self.high_rxt = self.high_rxt.max(una);
+    }
+
+    /// The receiver discarded what it had reported (RFC 2018 §8).
+    pub(crate) fn forget(&mut self) {
+        self.sacked.clear();
+    }
+
+    /// A recovery begins at `una`.
+    pub(crate) fn begin_recovery(&mut self, una: u64) {
+        self.high_rxt = una;
+        self.rescue_spent = false;
+    }
+
+    pub(crate) fn retransmitted_to(&mut self, position: u64) {
+        self.high_rxt = self.high_rxt.max(position);
+    }
+
+    pub(crate) fn spend_rescue(&mut self) {
+        self.rescue_spent = true;
+    }
+
+    pub(crate) fn sacked(&self) -> &RangeSet {
+        &self.sacked
+    }
+
+    /// Bytes of `range` that the peer does not have.
+    fn missing(&self, range: Range<u64>) -> u64 {
+        if range.is_empty() { 0 } else { range.end - range.start - self.sacked.covered(range) }
+    }
+
+    /// Every position below this that is not SACKed is lost in the sense of RFC 6675 §4 IsLost():
+    /// enough ranges, or bytes, are SACKed above it.
+    fn lost_edge(&self, mss: u32) -> u64 {
+        let enough = u64::from(DUP_THRESH - 1) * u64::from(mss);
+        let (mut ranges, mut bytes) = (0, 0);
+        for range in self.sacked.as_slice().iter().rev() {
+            ranges += 1;
+            bytes += range.end - range.start;
+            if ranges >= DUP_THRESH || bytes > enough {
+                return range.start;
+            }
+        }
+        0
+    }
+
+    pub(crate) fn is_lost(&self, position: u64, mss: u32) -> bool {
+        position < self.lost_edge(mss)
+    }
+
+    /// RFC 6675 §4 SetPipe(): bytes believed to be in the network.
+    pub(crate) fn pipe(&self, una: u64, max: u64, mss: u32) -> u64 {
+        let alive_from = self.lost_edge(mss).max(una);
+        self.missing(alive_from..max) + self.missing(una..self.high_rxt.min(max))
+    }
+
+    /// RFC 6675 §4 NextSeg(). `new_data` says whether unsent data may be sent.
+    pub(crate) fn next_segment(
+        &self,
+        una: u64,
+        max: u64,
+        mss: u32,
+        new_data: bool,
+    ) -> Option<NextSegment> {
+        let hole = self.next_hole(una);
+        if let Some((from, to)) = hole.filter(|(from, _)| self.is_lost(*from, mss)) {
+            return Some(NextSegment::Retransmit { from, to, rescue: false });
+        }
+        if new_data {
+            return Some(NextSegment::New);
+        }
+        if let Some((from, to)) = hole {
+            return Some(NextSegment::Retransmit { from, to, rescue: false });
+        }
+        self.rescue(una, max, mss)
+    }
+
+    /// The first hole above HighRxt and below something SACKed.
+    fn next_hole(&self, una: u64) -> Option<(u64, u64)> {
+        let from = self.high_rxt.max(una);
+        let from = self.sacked.range_at(from).map_or(from, |r| r.end);
+        self.sacked.next_start(from).map(|to| (from, to))
+    }
+
+    /// Rule 4: once in a recovery, the last segment outstanding, so that a lost tail is seen.
+    fn rescue(&self, una: u64, max: u64, mss: u32) -> Option<NextSegment> {
+        let tail = self.sacked.end().unwrap_or(una).max(una);
+        if self.rescue_spent || tail >= max {
+            return None;
+        }
+        let from = max.saturating_sub(u64::from(mss)).max(tail);
+        Some(NextSegment::Retransmit { from, to: max, rescue: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const MSS: u32 = 10;
+
+    /// RFC 6675 §4, position by position, as it is written.
+    struct Naive {
+        sacked: Vec<bool>,
+        una: u64,
+        high_rxt: u64,
+    }
+
+    impl Naive {
+        fn is_lost(&self, position: u64) -> bool {
+            let above = &self.sacked[position as usize..];
+            let bytes = above.iter().filter(|s| **s).count();
+            let ranges = above.windows(2).filter(|w| !w[0] && w[1]).count() + above[0] as usize;
+            ranges >= 3 || bytes > 2 * MSS as usize
+        }
+
+        fn pipe(&self, max: u64) -> u64 {
+            (self.una..max)
+                .filter(|p| !self.sacked[*p as usize])
+                .map(|p| u64::from(!self.is_lost(p)) + u64::from(p < self.high_rxt))
+                .sum()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pipe_and_is_lost_agree_with_the_rfc_position_by_position(
+            blocks in proptest::collection::vec((1u64..190, 1u64..25), 0..8),
+            una in 0u64..40, high_rxt in 0u64..120,
+        ) {
+            let max = 200;
+            let mut board = Scoreboard::default();
+            let mut naive =
+                Naive { sacked: alloc::vec![false; max as usize], una, high_rxt: high_rxt.max(una) };
+            board.begin_recovery(una);
+            board.retransmitted_to(high_rxt);
+            for (start, len) in blocks {
+                let range = start.max(una + 1)..(start + len).min(max);
+                if range.is_empty() { continue; }
+                for p in range.clone() { naive.sacked[p as usize] = true; }
+                board.sack(range);
+            }
+            prop_assert_eq!(board.pipe(una, max, MSS), naive.pipe(max));
+            for p in (una..max).filter(|p| !naive.sacked[*p as usize]) {
+                prop_assert_eq!(board.is_lost(p, MSS), naive.is_lost(p), "position {}", p);
+            }
+        }
+
+        #[test]
+        fn next_segment_never_sends_what_the_peer_has(
+            blocks in proptest::collection::vec((1u64..190, 1u64..25), 0..8), high_rxt in 0u64..120,
+        ) {
+            let mut board = Scoreboard::default();
+            board.begin_recovery(0);
+            board.retransmitted_to(high_rxt);
+            for (start, len) in blocks { board.sack(start..start + len); }
+            if let Some(NextSegment::Retransmit { from, to, .. }) = board.next_segment(0, 220, MSS, false) {
+                prop_assert!(from < to);
+                prop_assert_eq!(board.sacked().covered(from..to), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn rules_of_next_seg_in_their_order() {
+        let mut board = Scoreboard::default();
+        board.begin_recovery(0);
+        board.sack(10..20);
+        assert_eq!(board.next_segment(0, 100, MSS, true), Some(NextSegment::New), "not lost yet");
+        let hole = NextSegment::Retransmit { from: 0, to: 10, rescue: false };
+        assert_eq!(board.next_segment(0, 100, MSS, false), Some(hole), "rule 3");
+        board.sack(20..40);
+        assert_eq!(board.next_segment(0, 100, MSS, true), Some(hole), "rule 1");
+        board.retransmitted_to(10);
+        let rescue = NextSegment::Retransmit { from: 90, to: 100, rescue: true };
+        assert_eq!(board.next_segment(0, 100, MSS, false), Some(rescue), "rule 4");
+        board.spend_rescue();
+        assert_eq!(board.next_segment(0, 100, MSS, false), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! TCP segments as plain values, and their wire format.
+
+mod flags;
+mod options;
+pub mod wire;
+
+pub use flags::Flags;
+pub use options::{Options, SackBlocks, Timestamps};
+
+use crate::SeqNumber;
+
+/// A TCP segment without ports, checksum and payload bytes: what one end says to the other.
+///
+/// Ports and checksum belong to the carrier; payload is counted here and stored outside.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// The first sequence number that the segment occupies (SYN and FIN occupy one each).
+    pub seq: SeqNumber,
+    /// The next sequence number expected; meaningful if [`Flags::ACK`] is set.
+    pub ack: SeqNumber,
+    /// Control bits.
+    pub flags: Flags,
+    /// The receive window as on the wire, before scaling (RFC 7323 §2).
+    pub window: u16,
+    /// Options.
+    pub options: Options,
+    /// Payload in bytes. More than an MSS where a carrier coalesced segments (GRO).
+    pub payload_len: u32,
+}
+
+impl Segment {
+    /// The length in sequence space: payload, SYN and FIN (RFC 9293 §3.4, SEG.LEN).
+    pub fn sequence_len(&self) -> u32 {
+        let control =
+            self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32;
+        self.payload_len.saturating_add(control)
+    }
+
+    /// Header and payload in bytes, without the IP header.
+    pub fn wire_bytes(&self) -> u32 {
+        wire::MIN_HEADER_LEN as u32 + self.options.wire_len() as u32 + self.payload_len
+    }
+
+    /// The reset that answers this segment where no connection takes it (RFC 9293 §3.10.7.1);
+    /// `None` for a segment that is a reset itself.
+    pub fn reset_reply(&self) -> Option<Segment> {
+        if self.flags.contains(Flags::RST) {
+            return None;
+        }
+        Some(if self.flags.contains(Flags::ACK) {
+            Segment { seq: self.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            Segment {
+                ack: self.seq.at(u64::from(self.sequence_len())),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            }
+        })
+    }
+}

@@ -1,0 +1,70 @@
+use crate::SeqNumber;
+
+/// The options of a segment that the engine understands; others are skipped on arrival.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Maximum segment size in bytes (RFC 9293 §3.7.1); SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323 §2); SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2); SYN only.
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018 §3); the first may be a DSACK (RFC 2883).
+    pub sack: SackBlocks,
+}
+
+/// The timestamps option, in ticks of the sender's timestamp clock (RFC 7323 §3.2).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the echoed clock of the other end.
+    pub echo_reply: u32,
+}
+
+/// Up to four SACK blocks, each a left edge and the sequence number after its right edge.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// As many as fit into 40 bytes of options.
+    pub const MAX: usize = 4;
+
+    /// Adds a block; returns false if there is no room for it.
+    pub fn push(&mut self, left: SeqNumber, right: SeqNumber) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = (left, right);
+        self.len += 1;
+        true
+    }
+
+    /// The blocks in the order of the option: the most recent first.
+    pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// True without any block.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Options {
+    /// The bytes that these options take in a header, padding included: a multiple of four, at
+    /// most 40 for every combination that the engine sends.
+    pub fn wire_len(&self) -> usize {
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.as_slice().len() };
+        let mss = if self.mss.is_some() { 4 } else { 0 };
+        let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
+        // Two NOPs before the timestamps keep them aligned (RFC 7323 appendix A); on a SYN that
+        // permits SACK its option takes their place.
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let sack_permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        mss + window_scale + timestamps + sack_permitted + sack
+    }
+}
