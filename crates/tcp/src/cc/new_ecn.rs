@@ -68,10 +68,14 @@ impl NewEcnController {
         let NewEcn { alpha_wnd, alpha_slp, .. } = self.factors;
         let params = *self.window.params();
         self.window.set_cwnd(params.cut(congestion.window, alpha_wnd));
-        // In slow start cwnd may stay below the new ssthresh: slow start then goes on.
-        let ssthresh = self.window.ssthresh();
-        if !congestion.hold_ssthresh && ssthresh != u64::MAX {
-            self.window.set_ssthresh(params.cut(ssthresh as f64, alpha_wnd));
+        if !congestion.hold_ssthresh {
+            // In slow start cwnd may stay below the new ssthresh: slow start then goes on. Where
+            // no ssthresh was given (the original starts with the window limit), a mark ends it.
+            let from = match self.window.ssthresh() {
+                u64::MAX => congestion.window,
+                ssthresh => ssthresh as f64,
+            };
+            self.window.set_ssthresh(params.cut(from, alpha_wnd));
         }
         if self.marked {
             self.slope *= alpha_slp;
@@ -243,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_leaves_an_unset_ssthresh_alone() {
+    fn a_mark_ends_slow_start_where_no_ssthresh_was_set() {
         let mut new_ecn = NewEcn::default().build(&params());
         new_ecn.on_congestion(&at(0, CongestionCause::Ecn, 4000.0));
-        assert_eq!((new_ecn.cwnd(), new_ecn.ssthresh()), (3600.0, u64::MAX));
+        assert_eq!((new_ecn.cwnd(), new_ecn.ssthresh()), (3600.0, 3600));
     }
 }

@@ -371,8 +371,10 @@ impl Connection {
     /// No more data: FIN after what was written (half-close). Reading goes on.
     pub fn close(&mut self, _now: Time) {
         match self.state {
-            State::Listen | State::SynSent => self.finish(None),
-            State::SynReceived | State::Established => self.close_sending(State::FinWait1),
+            State::Listen => self.finish(None),
+            // The FIN waits for the handshake: what was written before it is still sent.
+            State::SynSent | State::SynReceived => self.tx.closed = true,
+            State::Established => self.close_sending(State::FinWait1),
             State::CloseWait => self.close_sending(State::LastAck),
             _ => {}
         }

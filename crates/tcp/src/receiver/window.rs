@@ -1,3 +1,5 @@
+use crate::segment::wire::MAX_WINDOW_SHIFT;
+
 /// The window that this end announces (RFC 9293 §3.8.6, RFC 7323 §2).
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveWindow {
@@ -9,12 +11,11 @@ pub(crate) struct ReceiveWindow {
     edge: u64,
 }
 
-/// RFC 7323 §2.3.
-pub(crate) const MAX_SHIFT: u8 = 14;
-
 /// The smallest shift that lets a 16-bit field announce `buffer` bytes.
 pub(crate) fn shift_for(buffer: u64) -> u8 {
-    (0..MAX_SHIFT).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_SHIFT)
+    (0..MAX_WINDOW_SHIFT)
+        .find(|shift| buffer >> shift <= u64::from(u16::MAX))
+        .unwrap_or(MAX_WINDOW_SHIFT)
 }
 
 impl ReceiveWindow {
@@ -78,7 +79,7 @@ mod tests {
     fn shifts_of_rfc7323() {
         assert_eq!([shift_for(0), shift_for(65535), shift_for(65536)], [0, 0, 1]);
         assert_eq!(shift_for(4 << 20), 7);
-        assert_eq!(shift_for(u64::MAX), MAX_SHIFT);
+        assert_eq!(shift_for(u64::MAX), MAX_WINDOW_SHIFT);
     }
 
     #[test]

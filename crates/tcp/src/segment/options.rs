@@ -55,16 +55,41 @@ impl SackBlocks {
 }
 
 impl Options {
+    /// The room for options in a header, in bytes (RFC 9293 §3.1: a data offset of 15).
+    pub const MAX_LEN: usize = 40;
+
     /// The bytes that these options take in a header, padding included: a multiple of four, at
-    /// most 40 for every combination that the engine sends.
+    /// most [`Options::MAX_LEN`].
     pub fn wire_len(&self) -> usize {
-        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.as_slice().len() };
+        let sack = match self.sack_that_fits().len() {
+            0 => 0,
+            blocks => SACK_OVERHEAD + SACK_BLOCK * blocks,
+        };
+        self.len_without_sack() + sack
+    }
+
+    /// The SACK blocks that there is room for beside the other options: all four if they are alone
+    /// or with an MSS, three beside timestamps, two beside all that a SYN can have. The last
+    /// ones, the oldest, are left out (RFC 2018 §4).
+    pub fn sack_that_fits(&self) -> &[(SeqNumber, SeqNumber)] {
+        let room = (Self::MAX_LEN - self.len_without_sack()).saturating_sub(SACK_OVERHEAD);
+        let blocks = self.sack.as_slice();
+        &blocks[..blocks.len().min(room / SACK_BLOCK)]
+    }
+
+    /// At most 20 bytes.
+    fn len_without_sack(&self) -> usize {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
         // Two NOPs before the timestamps keep them aligned (RFC 7323 appendix A); on a SYN that
         // permits SACK its option takes their place.
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         let sack_permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
-        mss + window_scale + timestamps + sack_permitted + sack
+        mss + window_scale + timestamps + sack_permitted
     }
 }
+
+/// Two NOPs, kind and length, in bytes.
+const SACK_OVERHEAD: usize = 4;
+/// A left and a right edge, in bytes.
+const SACK_BLOCK: usize = 8;

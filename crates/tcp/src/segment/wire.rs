@@ -1,7 +1,242 @@
 //! The TCP header as bytes (RFC 9293 §3.1).
 
+use super::checksum::Sum;
+use super::ip::{Addresses, PROTOCOL_TCP};
+use super::{Flags, Options, SackBlocks, Segment, Timestamps};
+use crate::SeqNumber;
+use core::fmt;
+use core::ops::Range;
+
 /// A header without options, in bytes.
 pub const MIN_HEADER_LEN: usize = 20;
+/// The longest header that the data offset can tell, in bytes.
+pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
+/// Where the checksum stands in a header.
+pub const CHECKSUM_FIELD: Range<usize> = 16..18;
 
-/// The largest window shift; a larger one on the wire means this one (RFC 7323 §2.3).
+/// The largest window shift; a larger one is taken as this (RFC 7323 §2.3).
 pub const MAX_WINDOW_SHIFT: u8 = 14;
+
+/// The ports of a segment.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Ports {
+    /// Of the end that sends it.
+    pub source: u16,
+    /// Of the end that it is for.
+    pub destination: u16,
+}
+
+/// Why bytes are no header, or a header cannot be made into bytes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The bytes end before the header or packet does.
+    Truncated,
+    /// A header, or a whole packet, says that it is shorter than its fixed part.
+    HeaderLength,
+    /// A TCP option is shorter than its own length octet or reaches beyond the header.
+    OptionLength,
+    /// Neither IPv4 nor IPv6.
+    Version,
+    /// The IPv4 header checksum is wrong.
+    Checksum,
+    /// More IPv6 extension headers than anyone sends.
+    ExtensionHeaders,
+    /// More bytes than the length field holds.
+    TooLong,
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WireError::Truncated => "the bytes end before the packet does",
+            WireError::HeaderLength => "a length is shorter than the header's fixed part",
+            WireError::OptionLength => "a TCP option has an impossible length",
+            WireError::Version => "neither IPv4 nor IPv6",
+            WireError::Checksum => "the IPv4 header checksum is wrong",
+            WireError::ExtensionHeaders => "too many IPv6 extension headers",
+            WireError::TooLong => "too many bytes for the length field",
+        })
+    }
+}
+
+impl core::error::Error for WireError {}
+
+/// Takes a TCP header and its payload apart: the ports, the segment, and where in `bytes` the
+/// payload begins; all the rest is payload.
+///
+/// The reserved bits, the urgent pointer and the checksum are not looked at ([`verify`] does the
+/// last). Options are taken on any segment, also where they mean nothing: that is for the
+/// engine to say.
+///
+/// # Errors
+///
+/// [`WireError::Truncated`] or [`WireError::HeaderLength`] for a data offset that cannot be;
+/// [`WireError::OptionLength`] for an option whose length octet is missing, less than two or
+/// beyond the header: RFC 9293 §3.1 (MUST-7) leaves open what then; such a segment is dropped.
+/// Unknown options are skipped (MUST-6). A known option of a wrong length is skipped as if it were
+/// unknown, as Linux does; of an option that stands twice the last one counts.
+pub fn parse(bytes: &[u8]) -> Result<(Ports, Segment, usize), WireError> {
+    let fixed: &[u8; MIN_HEADER_LEN] = bytes.first_chunk().ok_or(WireError::Truncated)?;
+    let header_len = usize::from(fixed[12] >> 4) * 4;
+    if header_len < MIN_HEADER_LEN {
+        return Err(WireError::HeaderLength);
+    }
+    let options = bytes.get(MIN_HEADER_LEN..header_len).ok_or(WireError::Truncated)?;
+    let payload_len = bytes.len() - header_len;
+    let ports = Ports { source: be16(fixed, 0), destination: be16(fixed, 2) };
+    let segment = Segment {
+        seq: SeqNumber(be32(fixed, 4)),
+        ack: SeqNumber(be32(fixed, 8)),
+        flags: Flags::from_bits_retain(fixed[13]),
+        window: be16(fixed, 14),
+        options: parse_options(options)?,
+        payload_len: u32::try_from(payload_len).map_err(|_| WireError::TooLong)?,
+    };
+    Ok((ports, segment, header_len))
+}
+
+/// Writes the segment's header to the beginning of `out` and returns its length: 20 bytes and
+/// [`Options::wire_len`]. The checksum is left zero for [`checksum`] to fill in.
+///
+/// # Panics
+///
+/// If `out` is shorter than the header; [`MAX_HEADER_LEN`] is always enough.
+pub fn emit(segment: &Segment, ports: Ports, out: &mut [u8]) -> usize {
+    let header_len = MIN_HEADER_LEN + segment.options.wire_len();
+    let mut out = Writer { out: &mut out[..header_len], at: 0 };
+    out.put(&ports.source.to_be_bytes());
+    out.put(&ports.destination.to_be_bytes());
+    out.put(&segment.seq.0.to_be_bytes());
+    out.put(&segment.ack.0.to_be_bytes());
+    out.put(&[(header_len as u8 / 4) << 4, segment.flags.bits()]);
+    out.put(&segment.window.to_be_bytes());
+    out.put(&[0; 4]); // Checksum and urgent pointer.
+    emit_options(&segment.options, &mut out);
+    debug_assert_eq!(out.at, header_len, "Options::wire_len tells another length");
+    header_len
+}
+
+/// The checksum of a segment whose header has zeros in [`CHECKSUM_FIELD`], over the pseudo header
+/// of RFC 9293 §3.1 (IPv4) or RFC 8200 §8.1 (IPv6). `header` is of even length, as all are.
+pub fn checksum(addresses: &Addresses, header: &[u8], payload: &[u8]) -> u16 {
+    debug_assert!(header.len().is_multiple_of(2), "only the last piece of a sum may be odd");
+    let len = (header.len() + payload.len()) as u32;
+    let pseudo = addresses.add_to(Sum::default()).add_u32(u32::from(PROTOCOL_TCP)).add_u32(len);
+    pseudo.add(header).add(payload).finish()
+}
+
+/// True if `bytes`, header and payload, hold the right checksum for these addresses.
+pub fn verify(addresses: &Addresses, bytes: &[u8]) -> bool {
+    checksum(addresses, &[], bytes) == 0
+}
+
+/// The numbers of the options (RFC 9293 §3.1, RFC 7323, RFC 2018).
+mod kind {
+    pub(super) const END: u8 = 0;
+    pub(super) const NOP: u8 = 1;
+    pub(super) const MSS: u8 = 2;
+    pub(super) const WINDOW_SCALE: u8 = 3;
+    pub(super) const SACK_PERMITTED: u8 = 4;
+    pub(super) const SACK: u8 = 5;
+    pub(super) const TIMESTAMPS: u8 = 8;
+}
+
+fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
+    let mut options = Options::default();
+    while let [kind, tail @ ..] = rest {
+        rest = match *kind {
+            kind::END => break,
+            kind::NOP => tail,
+            kind => {
+                let len = usize::from(*tail.first().ok_or(WireError::OptionLength)?);
+                let body = rest.get(2..len).ok_or(WireError::OptionLength)?;
+                take_option(&mut options, kind, body);
+                &rest[len..]
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn take_option(options: &mut Options, kind: u8, body: &[u8]) {
+    match (kind, body) {
+        (kind::MSS, [_, _]) => options.mss = Some(be16(body, 0)),
+        (kind::WINDOW_SCALE, [shift]) => options.window_scale = Some(MAX_WINDOW_SHIFT.min(*shift)),
+        (kind::SACK_PERMITTED, []) => options.sack_permitted = true,
+        (kind::TIMESTAMPS, [_, _, _, _, _, _, _, _]) => {
+            let (value, echo_reply) = (be32(body, 0), be32(body, 4));
+            options.timestamps = Some(Timestamps { value, echo_reply });
+        }
+        (kind::SACK, [_, ..]) if body.len().is_multiple_of(8) => options.sack = parse_sack(body),
+        _ => {}
+    }
+}
+
+/// The blocks; 40 bytes of options cannot hold more than [`SackBlocks::MAX`].
+fn parse_sack(body: &[u8]) -> SackBlocks {
+    let mut sack = SackBlocks::default();
+    for block in body.chunks_exact(8) {
+        sack.push(SeqNumber(be32(block, 0)), SeqNumber(be32(block, 4)));
+    }
+    sack
+}
+
+/// The layout that [`Options::wire_len`] counts on: everything begins at a multiple of four.
+fn emit_options(options: &Options, out: &mut Writer<'_>) {
+    if let Some(mss) = options.mss {
+        out.put(&[kind::MSS, 4]);
+        out.put(&mss.to_be_bytes());
+    }
+    if options.sack_permitted {
+        out.put(&[kind::SACK_PERMITTED, 2]);
+    }
+    if options.sack_permitted != options.timestamps.is_some() {
+        out.put(&[kind::NOP, kind::NOP]);
+    }
+    if let Some(timestamps) = options.timestamps {
+        out.put(&[kind::TIMESTAMPS, 10]);
+        out.put(&timestamps.value.to_be_bytes());
+        out.put(&timestamps.echo_reply.to_be_bytes());
+    }
+    if let Some(shift) = options.window_scale {
+        out.put(&[kind::NOP, kind::WINDOW_SCALE, 3, shift]);
+    }
+    emit_sack(options.sack_that_fits(), out);
+}
+
+fn emit_sack(blocks: &[(SeqNumber, SeqNumber)], out: &mut Writer<'_>) {
+    if blocks.is_empty() {
+        return;
+    }
+    out.put(&[kind::NOP, kind::NOP, kind::SACK, 2 + 8 * blocks.len() as u8]);
+    for (left, right) in blocks {
+        out.put(&left.0.to_be_bytes());
+        out.put(&right.0.to_be_bytes());
+    }
+}
+
+/// Bytes written one after the other.
+struct Writer<'a> {
+    out: &'a mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.at + bytes.len();
+        self.out[self.at..end].copy_from_slice(bytes);
+        self.at = end;
+    }
+}
+
+fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn be32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! The simulator: networks of queues, links and hosts in virtual time, with the TCP engine that
+//! real carriers use on its hosts.
+//!
+//! [`run()`] is a pure function of a [`Scenario`] and a seed. What happens on the way can be listened
+//! to through a [`Recorder`].
+
+mod aggregate;
+mod apps;
+mod event;
+mod host;
+mod middlebox;
+mod network;
+pub mod packet;
+mod random_stream;
+mod record;
+mod run;
+pub mod scenario;
+pub mod summary;
+
+pub use aggregate::aggregate;
+pub use middlebox::Middlebox;
+pub use record::Recorder;
+pub use run::{BuildError, Simulation, run};
+pub use scenario::model::Scenario;
+pub use summary::{Summary, fairness_index};

@@ -1,0 +1,73 @@
+//! The middleboxes of a node.
+
+use crate::middlebox::Middlebox;
+use crate::packet::Packet;
+use crate::scenario::model::NodeId;
+use windlass_base::{Span, Time};
+
+/// The middleboxes of a node, in order.
+pub(crate) struct Chain {
+    pub(crate) node: NodeId,
+    pub(crate) boxes: Vec<Box<dyn Middlebox>>,
+    /// Where packets of each flow and direction go on from here; see [`super::Network::entry`].
+    pub(crate) entries: Vec<Option<u32>>,
+    /// When the pending event is due; [`Time::MAX`] without one.
+    pub(crate) armed: Time,
+    /// What came out last.
+    pub(crate) out: Vec<Packet>,
+    /// Spare room while packets go from one box to the next.
+    next: Vec<Packet>,
+}
+
+impl Chain {
+    pub(crate) fn new(node: NodeId, entries: Vec<Option<u32>>) -> Chain {
+        Chain { node, boxes: vec![], entries, armed: Time::MAX, out: vec![], next: vec![] }
+    }
+
+    /// A packet goes through the chain, into [`Chain::out`].
+    pub(crate) fn pass(&mut self, now: Time, packet: Packet) {
+        self.out.clear();
+        self.out.push(packet);
+        for position in 0..self.boxes.len() {
+            self.pass_box(now, position);
+        }
+    }
+
+    /// Calls the boxes whose time has come; what they send goes through those behind them, into
+    /// [`Chain::out`].
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.out.clear();
+        for position in 0..self.boxes.len() {
+            self.pass_box(now, position);
+            let middlebox = &mut self.boxes[position];
+            if middlebox.poll_timeout().is_some_and(|due| due <= now) {
+                middlebox.handle_timeout(now, &mut self.out);
+            }
+        }
+    }
+
+    /// When an event is due that is not pending yet; from then on it counts as pending.
+    pub(crate) fn arm(&mut self, now: Time) -> Option<Time> {
+        let due = self.boxes.iter().filter_map(|middlebox| middlebox.poll_timeout()).min()?;
+        // A box that is never content must not stop the clock.
+        let due = due.max(now + Span::from_nanos(1));
+        if due >= self.armed {
+            return None;
+        }
+        self.armed = due;
+        Some(due)
+    }
+
+    fn pass_box(&mut self, now: Time, position: usize) {
+        for packet in self.out.drain(..) {
+            self.boxes[position].handle_packet(now, packet, &mut self.next);
+        }
+        std::mem::swap(&mut self.out, &mut self.next);
+    }
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chain").field("node", &self.node).field("boxes", &self.boxes.len()).finish()
+    }
+}

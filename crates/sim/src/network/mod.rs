@@ -1,0 +1,318 @@
+//! The network: channels, routes, and the middleboxes at its nodes.
+
+mod chain;
+mod channel;
+mod routes;
+mod wire;
+
+use crate::event::Event;
+use crate::middlebox::Middlebox;
+use crate::packet::{Address, Bodies, Body, Handle, Packet, Sink};
+use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::random_stream;
+use crate::record::{Context, Recorder};
+use crate::run::BuildError;
+use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use chain::Chain;
+use channel::Channel;
+use routes::Routes;
+use std::collections::VecDeque;
+use windlass_base::{Span, Time};
+use wire::Fate;
+
+const NO_CHAIN: u32 = u32::MAX;
+
+/// Everything between the hosts.
+#[derive(Debug)]
+pub(crate) struct Network {
+    channels: Vec<Channel>,
+    routes: Routes,
+    /// Where the path of each flow begins: forward and back.
+    paths: Vec<[u32; 2]>,
+    pub(crate) shared: Shared,
+    /// Packets that a channel held back.
+    late: Vec<Handle>,
+    late_free: Vec<u32>,
+    chains: Vec<Chain>,
+    /// The chain at the far end of each channel.
+    chain_behind: Vec<u32>,
+    /// Packets that have reached their destination.
+    pub(crate) inbox: VecDeque<Handle>,
+}
+
+/// What a packet's handle stands for.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) bodies: Bodies,
+    /// Sending and receiving host of each flow.
+    hosts: Vec<[NodeId; 2]>,
+}
+
+/// The port that every receiver of a TCP connection listens on.
+const SERVER_PORT: u16 = 5001;
+/// The port of UDP sinks: discard (RFC 863).
+const DISCARD_PORT: u16 = 9;
+/// Senders have the ports from here on, one a connection.
+const FIRST_CLIENT_PORT: u16 = 1024;
+
+impl Shared {
+    /// The packet that `handle` stands for.
+    pub(crate) fn view(&self, handle: &Handle) -> Packet {
+        let connection = handle.to.connection();
+        let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
+        let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
+        let [from, to] = self.hosts[handle.flow as usize];
+        let server_port = if handle.to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
+        let client = Address { node: from, port: client_port };
+        let server = Address { node: to, port: server_port };
+        let reverse = handle.to.is_reverse();
+        let (source, destination) = if reverse { (server, client) } else { (client, server) };
+        let body = if handle.to.is_udp() {
+            let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
+            Body::Udp { payload_bytes: handle.wire_bytes.saturating_sub(headers) }
+        } else {
+            Body::Tcp(*self.bodies.get(handle.body))
+        };
+        let Handle { flow, ecn, .. } = *handle;
+        Packet { flow, connection, reverse, source, destination, ecn, body }
+    }
+}
+
+impl Network {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Result<Network, BuildError> {
+        let channels = build_channels(scenario, seed)?;
+        let tcp = scenario.flows.iter().map(|flow| (&flow.name, flow.from, flow.to));
+        let udp = scenario.udp.iter().map(|flow| (&flow.name, flow.from, flow.to));
+        let mut network = Network {
+            chain_behind: vec![NO_CHAIN; channels.len()],
+            channels,
+            routes: Routes::new(scenario),
+            paths: vec![],
+            shared: Shared::default(),
+            late: vec![],
+            late_free: vec![],
+            chains: vec![],
+            inbox: VecDeque::new(),
+        };
+        for (name, from, to) in tcp.chain(udp) {
+            let path = network.routes.add_paths(from, &[to])[0];
+            let back = network.routes.add_paths(to, &[from])[0];
+            let (Some(path), Some(back)) = (path, back) else {
+                return Err(BuildError::Unreachable { flow: name.clone() });
+            };
+            network.paths.push([path, back]);
+            network.shared.hosts.push([from, to]);
+        }
+        Ok(network)
+    }
+
+    /// Where packets of a flow in one direction start.
+    pub(crate) fn first_hop(&self, flow: u32, reverse: bool) -> u32 {
+        self.paths[flow as usize][usize::from(reverse)]
+    }
+
+    /// Propagation delay of a flow's path and of the way back.
+    pub(crate) fn round_trip(&self, flow: u32) -> Span {
+        let [path, back] = self.paths[flow as usize];
+        self.routes.delay(path) + self.routes.delay(back)
+    }
+
+    pub(crate) fn channel(&self, direction: LinkDirection) -> &Channel {
+        &self.channels[channel::number(direction) as usize]
+    }
+
+    /// Puts a middlebox behind those that the node has already.
+    pub(crate) fn add_middlebox(&mut self, node: NodeId, middlebox: Box<dyn Middlebox>) {
+        let position = match self.chains.iter().position(|chain| chain.node == node) {
+            Some(position) => position,
+            None => self.add_chain(node),
+        };
+        self.chains[position].boxes.push(middlebox);
+    }
+
+    fn add_chain(&mut self, node: NodeId) -> usize {
+        let mut entries = Vec::with_capacity(self.paths.len() * 2);
+        for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
+            for (begin, to) in path.iter().zip(hosts.iter().rev()) {
+                let on_path = self.routes.hop_at(*begin, node);
+                entries.push(on_path.or_else(|| self.routes.add_paths(node, &[*to])[0]));
+            }
+        }
+        let number = self.chains.len();
+        for (channel, chain) in self.channels.iter().zip(&mut self.chain_behind) {
+            if self.routes.end_of(channel.number()) == node {
+                *chain = number as u32;
+            }
+        }
+        self.chains.push(Chain::new(node, entries));
+        number
+    }
+
+    /// A packet leaves its host.
+    pub(crate) fn send<R: Recorder>(&mut self, now: Time, packet: Handle, cx: &mut Context<'_, R>) {
+        match self.routes.channel(packet.hop) {
+            Some(channel) => {
+                self.channels[channel as usize].offer(now, packet, &mut self.shared, cx);
+            }
+            None => self.inbox.push_back(packet),
+        }
+    }
+
+    /// The first packet in a channel's pipe reaches the far end.
+    pub(crate) fn handle_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        cx: &mut Context<'_, R>,
+    ) {
+        let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
+        match arrival {
+            None => {}
+            Some((packet, Fate::Arrives)) => self.arrive(now, channel, packet, cx),
+            Some((packet, Fate::ArrivesLate(extra))) => {
+                let slot = self.hold_back(packet);
+                cx.events.schedule(now + extra, Event::Late { slot });
+            }
+            Some((packet, Fate::Lost)) => {
+                cx.records.lose(&packet);
+                self.shared.bodies.release(packet.body);
+            }
+        }
+    }
+
+    fn hold_back(&mut self, packet: Handle) -> u32 {
+        match self.late_free.pop() {
+            Some(slot) => {
+                self.late[slot as usize] = packet;
+                slot
+            }
+            None => {
+                self.late.push(packet);
+                self.late.len() as u32 - 1
+            }
+        }
+    }
+
+    /// A packet that was held back reaches the far end of its channel.
+    pub(crate) fn handle_late<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        cx: &mut Context<'_, R>,
+    ) {
+        let packet = self.late[slot as usize];
+        self.late_free.push(slot);
+        if let Some(channel) = self.routes.channel(packet.hop) {
+            self.arrive(now, channel, packet, cx);
+        }
+    }
+
+    fn arrive<R: Recorder>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        mut packet: Handle,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.capture_arrival(now, channel, &packet, cx);
+        packet.hop += 1;
+        match self.chain_behind[channel as usize] {
+            NO_CHAIN => self.send(now, packet, cx),
+            chain => self.pass_chain(now, chain, packet, cx),
+        }
+    }
+
+    /// Shows a packet that reaches end `a` of its link. What left there before is shown first.
+    fn capture_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        packet: &Handle,
+        cx: &mut Context<'_, R>,
+    ) {
+        let direction = channel::direction(channel);
+        if !direction.reverse || !cx.recorder.wants_packets() {
+            return;
+        }
+        let forward = channel::number(LinkDirection { reverse: false, ..direction });
+        self.channels[forward as usize].advance(now, &mut self.shared, cx);
+        cx.recorder.packet(now, direction, &self.shared.view(packet));
+    }
+
+    fn pass_chain<R: Recorder>(
+        &mut self,
+        now: Time,
+        chain: u32,
+        handle: Handle,
+        cx: &mut Context<'_, R>,
+    ) {
+        let packet = self.shared.view(&handle);
+        self.shared.bodies.release(handle.body);
+        self.chains[chain as usize].pass(now, packet);
+        self.send_from_chain(now, chain, cx);
+    }
+
+    /// The middleboxes of a node want to be called.
+    pub(crate) fn handle_middlebox<R: Recorder>(
+        &mut self,
+        now: Time,
+        chain: u32,
+        cx: &mut Context<'_, R>,
+    ) {
+        let middleboxes = &mut self.chains[chain as usize];
+        if middleboxes.armed == now {
+            middleboxes.armed = Time::MAX;
+            middleboxes.handle_timeout(now);
+            self.send_from_chain(now, chain, cx);
+        }
+    }
+
+    fn send_from_chain<R: Recorder>(&mut self, now: Time, chain: u32, cx: &mut Context<'_, R>) {
+        for position in 0..self.chains[chain as usize].out.len() {
+            let packet = self.chains[chain as usize].out[position];
+            if let Some(handle) = self.handle_of(chain, &packet) {
+                self.send(now, handle, cx);
+            }
+        }
+        if let Some(due) = self.chains[chain as usize].arm(now) {
+            cx.events.schedule(due, Event::Middlebox { chain });
+        }
+    }
+
+    /// The handle of a packet that a chain sends; `None` if its destination cannot be reached.
+    fn handle_of(&mut self, chain: u32, packet: &Packet) -> Option<Handle> {
+        let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
+        let hop = self.chains[chain as usize].entries[entry]?;
+        let (to, body) = match packet.body {
+            Body::Udp { .. } => (Sink::udp(packet.connection), Bodies::NONE),
+            Body::Tcp(segment) => {
+                let side = usize::from(!packet.reverse);
+                (Sink::tcp(packet.connection, side), self.shared.bodies.put(segment))
+            }
+        };
+        let (wire_bytes, ecn) = (packet.wire_bytes(), packet.ecn);
+        Some(Handle { to, flow: packet.flow, hop, body, wire_bytes, ecn })
+    }
+
+    /// Catches up with the end of the run.
+    pub(crate) fn finish<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        for channel in &mut self.channels {
+            channel.advance(now, &mut self.shared, cx);
+            channel.record.finish(now);
+        }
+    }
+}
+
+fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {
+    let steady_from = Time::ZERO + scenario.steady_from;
+    let build = |number: u32| {
+        let direction = channel::direction(number);
+        let link = &scenario.links[direction.link];
+        let spec = if direction.reverse { &link.backward } else { &link.forward };
+        let queue_rng = random_stream::queue(seed, number);
+        let wire_rng = random_stream::wire(seed, number);
+        Channel::new(direction, spec, queue_rng, wire_rng, steady_from)
+            .map_err(|error| BuildError::Queue { link: link.name.clone(), error })
+    };
+    (0..scenario.links.len() as u32 * 2).map(build).collect()
+}

@@ -1,0 +1,231 @@
+//! Static routes: the path of least delay, of fewest hops among those, then of first links.
+
+use super::channel::direction;
+use crate::scenario::model::{NodeId, Scenario};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use windlass_base::Span;
+
+/// Ends each path in [`Routes::hops`].
+const DELIVERED: u32 = u32::MAX;
+
+/// The paths of a scenario's flows, as lists of channels in one array: a packet carries its place
+/// in it.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    graph: Graph,
+    hops: Vec<u32>,
+}
+
+impl Routes {
+    pub(crate) fn new(scenario: &Scenario) -> Routes {
+        Routes { graph: Graph::new(scenario), hops: Vec::new() }
+    }
+
+    /// The channel that comes at `hop`; `None` at the destination.
+    pub(crate) fn channel(&self, hop: u32) -> Option<u32> {
+        let channel = self.hops[hop as usize];
+        (channel != DELIVERED).then_some(channel)
+    }
+
+    /// Adds the paths from one node to many; for each where it begins, or `None` for a node that
+    /// cannot be reached.
+    pub(crate) fn add_paths(&mut self, from: NodeId, to: &[NodeId]) -> Vec<Option<u32>> {
+        let tree = self.graph.shortest_paths(from);
+        to.iter().map(|&to| self.add_path(&tree, from, to)).collect()
+    }
+
+    fn add_path(&mut self, tree: &[Option<Reached>], from: NodeId, to: NodeId) -> Option<u32> {
+        let begin = self.hops.len();
+        let mut node = to;
+        while node != from {
+            let Some(reached) = tree[node] else {
+                self.hops.truncate(begin);
+                return None;
+            };
+            self.hops.push(reached.channel);
+            node = self.graph.channels[reached.channel as usize].from;
+        }
+        self.hops[begin..].reverse();
+        self.hops.push(DELIVERED);
+        Some(begin as u32)
+    }
+
+    /// The sum of the propagation delays of a path.
+    pub(crate) fn delay(&self, begin: u32) -> Span {
+        (begin..)
+            .map_while(|hop| self.channel(hop))
+            .fold(Span::ZERO, |sum, channel| sum + self.graph.channels[channel as usize].delay)
+    }
+
+    /// The node at the far end of a channel.
+    pub(crate) fn end_of(&self, channel: u32) -> NodeId {
+        self.graph.channels[channel as usize].to
+    }
+
+    /// Where on a path `node` is, to go on from there: the hop that leaves it, or the path's end.
+    pub(crate) fn hop_at(&self, begin: u32, node: NodeId) -> Option<u32> {
+        for hop in begin.. {
+            match self.channel(hop) {
+                Some(channel) if self.graph.channels[channel as usize].from == node => {
+                    return Some(hop);
+                }
+                Some(_) => {}
+                None if hop == begin => return None,
+                None => {
+                    let last = self.hops[hop as usize - 1];
+                    return (self.graph.channels[last as usize].to == node).then_some(hop);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The network as routes see it.
+#[derive(Debug)]
+struct Graph {
+    channels: Vec<Edge>,
+    /// Channels that leave each node.
+    leaving: Vec<Vec<u32>>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Edge {
+    from: NodeId,
+    to: NodeId,
+    delay: Span,
+}
+
+/// How a node is reached: how far it is, and the last channel on the way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Reached {
+    delay: Span,
+    hops: u32,
+    channel: u32,
+}
+
+impl Graph {
+    fn new(scenario: &Scenario) -> Graph {
+        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
+        let edge = |number: u32| {
+            let direction = direction(number);
+            let link = &scenario.links[direction.link];
+            match direction.reverse {
+                false => Edge { from: link.a, to: link.b, delay: link.forward.delay },
+                true => Edge { from: link.b, to: link.a, delay: link.backward.delay },
+            }
+        };
+        let channels: Vec<Edge> = (0..scenario.links.len() as u32 * 2).map(edge).collect();
+        for (number, channel) in channels.iter().enumerate() {
+            leaving[channel.from].push(number as u32);
+        }
+        Graph { channels, leaving }
+    }
+
+    /// Dijkstra's algorithm from `from` to every node.
+    fn shortest_paths(&self, from: NodeId) -> Vec<Option<Reached>> {
+        let mut tree: Vec<Option<Reached>> = vec![None; self.leaving.len()];
+        let mut frontier = BinaryHeap::from([Reverse((Span::ZERO, 0, from))]);
+        while let Some(Reverse((delay, hops, node))) = frontier.pop() {
+            if tree[node].is_some_and(|best| (best.delay, best.hops) < (delay, hops)) {
+                continue;
+            }
+            for &channel in &self.leaving[node] {
+                let Edge { to, delay: further, .. } = self.channels[channel as usize];
+                let reached = Reached { delay: delay + further, hops: hops + 1, channel };
+                if to == from || tree[to].is_some_and(|best| best <= reached) {
+                    continue;
+                }
+                tree[to] = Some(reached);
+                // Nothing lies behind a node with a single link.
+                if self.leaving[to].len() > 1 {
+                    frontier.push(Reverse((reached.delay, reached.hops, to)));
+                }
+            }
+        }
+        tree
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::model::{Channel, Link, LinkDirection, Loss};
+    use windlass_aqm::{Config, DropTailConfig};
+
+    fn network(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Scenario {
+        let channel = |delay| Channel {
+            rate: None,
+            delay: Span::from_millis(delay),
+            queue: Config::DropTail(DropTailConfig::default()),
+            loss: Loss::None,
+            reorder: None,
+        };
+        let link = |&(a, b, delay)| Link {
+            name: format!("{a}-{b}"),
+            a,
+            b,
+            forward: channel(delay),
+            backward: channel(delay),
+        };
+        Scenario {
+            name: String::new(),
+            description: String::new(),
+            duration: Span::ZERO,
+            steady_from: Span::ZERO,
+            jitter: Span::ZERO,
+            nodes: (0..nodes).map(|node| node.to_string()).collect(),
+            links: links.iter().map(link).collect(),
+            flows: vec![],
+            udp: vec![],
+            bottleneck: LinkDirection { link: 0, reverse: false },
+        }
+    }
+
+    /// The channels from one node to another, as (link, reverse).
+    fn path(routes: &mut Routes, from: NodeId, to: NodeId) -> Option<Vec<(usize, bool)>> {
+        let begin = routes.add_paths(from, &[to])[0]?;
+        let channels = (begin..).map_while(|hop| routes.channel(hop)).map(direction);
+        Some(channels.map(|direction| (direction.link, direction.reverse)).collect())
+    }
+
+    #[test]
+    fn a_ring_is_taken_the_shorter_way_round() {
+        let ring = network(5, &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1), (4, 0, 1)]);
+        let mut routes = Routes::new(&ring);
+        assert_eq!(path(&mut routes, 0, 2), Some(vec![(0, false), (1, false)]));
+        assert_eq!(path(&mut routes, 0, 3), Some(vec![(4, true), (3, true)]));
+    }
+
+    #[test]
+    fn delay_counts_before_hops_and_hops_before_the_order_of_links() {
+        let routes = &mut Routes::new(&network(3, &[(0, 2, 9), (0, 1, 2), (1, 2, 2)]));
+        assert_eq!(path(routes, 0, 2), Some(vec![(1, false), (2, false)]));
+        let routes = &mut Routes::new(&network(3, &[(0, 1, 2), (1, 2, 2), (0, 2, 4)]));
+        assert_eq!(path(routes, 0, 2), Some(vec![(2, false)]));
+        let routes = &mut Routes::new(&network(2, &[(0, 1, 3), (0, 1, 3)]));
+        assert_eq!(path(routes, 1, 0), Some(vec![(0, true)]));
+    }
+
+    #[test]
+    fn a_parking_lot_is_crossed_from_end_to_end() {
+        // Routers 0 to 3 in a row, a host at each: 4 to 7.
+        let lot = [(0, 1, 5), (1, 2, 5), (2, 3, 5), (4, 0, 1), (5, 1, 1), (6, 2, 1), (7, 3, 1)];
+        let mut routes = Routes::new(&network(8, &lot));
+        let way = path(&mut routes, 4, 7).expect("connected");
+        assert_eq!(way, [(3, false), (0, false), (1, false), (2, false), (6, true)]);
+        let begin = routes.add_paths(4, &[7])[0].expect("connected");
+        assert_eq!(routes.delay(begin), Span::from_millis(17));
+        assert_eq!(routes.hop_at(begin, 2), Some(begin + 3));
+        assert_eq!(routes.hop_at(begin, 7), Some(begin + 5));
+        assert_eq!(routes.hop_at(begin, 6), None);
+    }
+
+    #[test]
+    fn an_island_cannot_be_reached() {
+        let mut routes = Routes::new(&network(3, &[(0, 1, 1)]));
+        assert_eq!(path(&mut routes, 0, 2), None);
+        assert_eq!(path(&mut routes, 0, 1), Some(vec![(0, false)]));
+    }
+}

@@ -1,0 +1,94 @@
+//! What goes wrong on the way from one end of a channel to the other.
+
+use crate::scenario::model::{Loss, Reorder};
+use windlass_base::{Rng, Span};
+
+/// What becomes of a packet that has left its queue.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It arrives.
+    Arrives,
+    /// It arrives by so much later.
+    ArrivesLate(Span),
+    /// It does not arrive.
+    Lost,
+}
+
+/// Draws the fate of each packet of a channel.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    loss: Loss,
+    reorder: Option<Reorder>,
+    rng: Rng,
+    /// Packets that have entered so far.
+    entered: u64,
+    /// How many of the listed losses have happened.
+    listed: usize,
+}
+
+impl Wire {
+    pub(crate) fn new(loss: Loss, reorder: Option<Reorder>, rng: Rng) -> Wire {
+        Wire { loss, reorder, rng, entered: 0, listed: 0 }
+    }
+
+    pub(crate) fn fate(&mut self) -> Fate {
+        self.entered += 1;
+        if self.loses() {
+            return Fate::Lost;
+        }
+        match self.reorder {
+            Some(Reorder { probability, max_extra_delay }) if self.rng.chance(probability) => {
+                let extra = self.rng.between(0, max_extra_delay.as_nanos());
+                Fate::ArrivesLate(Span::from_nanos(extra))
+            }
+            _ => Fate::Arrives,
+        }
+    }
+
+    fn loses(&mut self) -> bool {
+        match &self.loss {
+            Loss::None => false,
+            Loss::Random { probability } => self.rng.chance(*probability),
+            Loss::Listed { packets } => {
+                let lost = packets.get(self.listed) == Some(&self.entered);
+                self.listed += usize::from(lost);
+                lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_losses_are_precisely_those_listed() {
+        let loss = Loss::Listed { packets: vec![1, 4, 5] };
+        let mut wire = Wire::new(loss, None, Rng::new(1));
+        let lost: Vec<u64> = (1..=10).filter(|_| wire.fate() == Fate::Lost).collect();
+        assert_eq!(lost, [1, 4, 5]);
+    }
+
+    #[test]
+    fn random_losses_come_with_their_probability() {
+        let mut wire = Wire::new(Loss::Random { probability: 0.1 }, None, Rng::new(1));
+        let lost = (0..100_000).filter(|_| wire.fate() == Fate::Lost).count();
+        assert!((9_700..10_300).contains(&lost), "{lost} of 100000 lost");
+    }
+
+    #[test]
+    fn late_packets_are_no_later_than_allowed() {
+        let max_extra_delay = Span::from_millis(3);
+        let reorder = Some(Reorder { probability: 0.5, max_extra_delay });
+        let mut wire = Wire::new(Loss::None, reorder, Rng::new(1));
+        let mut late = 0;
+        for _ in 0..10_000 {
+            if let Fate::ArrivesLate(extra) = wire.fate() {
+                assert!(extra <= max_extra_delay);
+                late += 1;
+            }
+        }
+        assert!((4_800..5_200).contains(&late), "{late} of 10000 late");
+    }
+}

@@ -1,0 +1,32 @@
+//! The random streams of a run: one for each part, so that one part's draws shift no other's.
+
+use windlass_base::Rng;
+
+const QUEUE: u64 = 1;
+const WIRE: u64 = 2;
+const TCP_FLOW: u64 = 3;
+const UDP_FLOW: u64 = 4;
+
+/// Decisions of a channel's queue.
+pub(crate) fn queue(seed: u64, channel: u32) -> Rng {
+    stream(seed, QUEUE, channel)
+}
+
+/// Loss and reordering on a channel.
+pub(crate) fn wire(seed: u64, channel: u32) -> Rng {
+    stream(seed, WIRE, channel)
+}
+
+/// A TCP flow: jitter, pauses, initial sequence numbers, phases of clocks.
+pub(crate) fn tcp_flow(seed: u64, flow: u32) -> Rng {
+    stream(seed, TCP_FLOW, flow)
+}
+
+/// A UDP source: jitter, on and off times.
+pub(crate) fn udp_flow(seed: u64, source: u32) -> Rng {
+    stream(seed, UDP_FLOW, source)
+}
+
+fn stream(seed: u64, kind: u64, number: u32) -> Rng {
+    Rng::fork(seed, kind << 32 | u64::from(number))
+}

@@ -1,0 +1,140 @@
+use super::Recorder;
+use super::mean::{Mean, Signal};
+use windlass_base::Time;
+use windlass_tcp::conn::Stats;
+use windlass_tcp::{Connection, Observer, TraceEvent};
+
+/// What the sender of a TCP flow went through, over all its connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowRecord {
+    /// In packets.
+    pub(crate) cwnd: Signal,
+    /// SRTT in milliseconds.
+    pub(crate) srtt: Signal,
+    /// RTT samples in milliseconds.
+    pub(crate) rtt: Mean,
+    /// In packets per round trip.
+    pub(crate) slope: Signal,
+    pub(crate) acked: Acked,
+    pub(crate) counts: Counts,
+    pub(crate) transfers: Transfers,
+    mss: f64,
+}
+
+/// Packets acknowledged.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Acked {
+    /// On all connections so far.
+    pub(crate) packets: f64,
+    /// Of them, before the steady window.
+    pub(crate) before_steady: f64,
+    steady_from: Time,
+    on_earlier_connections: f64,
+}
+
+/// Sums of what the connections counted.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) ecn_cuts: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) retransmitted_segments: u64,
+}
+
+/// What became of transfers of a fixed size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Transfers {
+    /// Seconds from the start of each completed transfer to the arrival of its last byte.
+    pub(crate) completion_s: Vec<f64>,
+    /// Connections that ended with an error.
+    pub(crate) failed: u64,
+}
+
+impl Acked {
+    fn set(&mut self, now: Time, packets: f64) {
+        if now < self.steady_from {
+            self.before_steady = self.on_earlier_connections + packets;
+        }
+        self.packets = self.on_earlier_connections + packets;
+    }
+}
+
+impl FlowRecord {
+    pub(crate) fn new(steady_from: Time) -> FlowRecord {
+        FlowRecord {
+            cwnd: Signal::new(steady_from),
+            srtt: Signal::new(steady_from),
+            slope: Signal::new(steady_from),
+            acked: Acked { steady_from, ..Acked::default() },
+            ..FlowRecord::default()
+        }
+    }
+
+    pub(crate) fn connection_started(&mut self, now: Time, connection: &Connection) {
+        self.mss = f64::from(connection.mss());
+        self.acked.on_earlier_connections = self.acked.packets;
+        self.cwnd.time.set(now, Some(connection.cwnd() / self.mss));
+        self.slope.time.set(now, connection.slope());
+    }
+
+    /// The handshake is over: the size of a segment is known.
+    pub(crate) fn connected(&mut self, connection: &Connection) {
+        self.mss = f64::from(connection.mss());
+    }
+
+    pub(crate) fn connection_ended(&mut self, now: Time, stats: &Stats) {
+        self.add(stats);
+        for signal in [&mut self.cwnd, &mut self.srtt, &mut self.slope] {
+            signal.time.set(now, None);
+        }
+    }
+
+    /// Adds what a connection has counted, as it ends or as the run does.
+    pub(crate) fn add(&mut self, stats: &Stats) {
+        self.counts.ecn_cuts += stats.ecn_cuts;
+        self.counts.timeouts += stats.timeouts;
+        self.counts.fast_retransmits += stats.fast_retransmits;
+        self.counts.retransmitted_segments += stats.retransmitted_segments;
+    }
+
+    /// Counts the time up to the end of the run.
+    pub(crate) fn finish(&mut self, now: Time) {
+        for signal in [&mut self.cwnd, &mut self.srtt, &mut self.slope] {
+            signal.time.advance(now);
+        }
+    }
+
+    fn observe(&mut self, now: Time, event: TraceEvent) {
+        match event {
+            TraceEvent::Cwnd { bytes } => {
+                self.cwnd.change(now, bytes / self.mss);
+                if let Some(slope) = self.slope.time.value() {
+                    self.slope.trace.add(slope);
+                }
+            }
+            TraceEvent::Rtt { sample, smoothed, changed, .. } => {
+                self.rtt.add(sample.as_millis_f64());
+                if changed {
+                    self.srtt.change(now, smoothed.as_millis_f64());
+                }
+            }
+            TraceEvent::Slope(slope) => self.slope.time.set(now, Some(slope)),
+            TraceEvent::Acked { bytes } => self.acked.set(now, bytes as f64 / self.mss),
+            _ => {}
+        }
+    }
+}
+
+/// Listens to the sender of a flow for the summary and for whoever else listens.
+pub(crate) struct FlowTap<'a, R> {
+    pub(crate) flow: usize,
+    pub(crate) record: &'a mut FlowRecord,
+    pub(crate) recorder: &'a mut R,
+}
+
+impl<R: Recorder> Observer for FlowTap<'_, R> {
+    fn observe(&mut self, now: Time, event: TraceEvent) {
+        self.record.observe(now, event);
+        self.recorder.flow_event(now, self.flow, event);
+    }
+}

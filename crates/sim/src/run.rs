@@ -1,0 +1,177 @@
+//! Running a scenario.
+
+use crate::apps::UdpSource;
+use crate::event::{Event, EventQueue};
+use crate::host::Hosts;
+use crate::middlebox::Middlebox;
+use crate::network::Network;
+use crate::packet::{Bodies, Handle, Sink};
+use crate::random_stream;
+use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
+use crate::scenario::model::{NodeId, Scenario};
+use crate::summary::{self, Summary};
+use std::fmt;
+use windlass_aqm::ConfigError;
+use windlass_base::{Ecn, Time};
+
+/// Runs a scenario: the same scenario and seed give the same summary, bit for bit, whoever listens.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    recorder: &mut impl Recorder,
+) -> Result<Summary, BuildError> {
+    Ok(Simulation::new(scenario, seed)?.run(recorder))
+}
+
+/// Why a network cannot be built from a scenario.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A queue's settings cannot work.
+    Queue {
+        /// The link.
+        link: String,
+        /// What is wrong with them.
+        error: ConfigError,
+    },
+    /// There is no path between the two ends of a flow, or none back.
+    Unreachable {
+        /// The flow.
+        flow: String,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Queue { link, error } => write!(f, "queue of link {link}: {error}"),
+            BuildError::Unreachable { flow } => {
+                write!(f, "flow {flow}: its ends do not reach each other")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A scenario made ready to run, with whatever middleboxes its nodes are to host.
+#[derive(Debug)]
+pub struct Simulation<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    network: Network,
+    hosts: Hosts,
+    udp: Vec<UdpSource>,
+    events: EventQueue,
+    records: Records,
+}
+
+impl<'a> Simulation<'a> {
+    /// Builds the network of `scenario`.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Simulation<'a>, BuildError> {
+        let source =
+            |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
+        Ok(Simulation {
+            scenario,
+            seed,
+            network: Network::new(scenario, seed)?,
+            hosts: Hosts::new(scenario, seed),
+            udp: (0..).zip(&scenario.udp).map(source).collect(),
+            events: EventQueue::default(),
+            records: records(scenario),
+        })
+    }
+
+    /// Puts a middlebox on a node, behind those that it hosts already.
+    pub fn add_middlebox(&mut self, node: NodeId, middlebox: impl Middlebox + 'static) {
+        self.network.add_middlebox(node, Box::new(middlebox));
+    }
+
+    /// Runs to the end of the scenario's duration.
+    pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
+        let end = Time::ZERO + self.scenario.duration;
+        self.schedule_starts(recorder);
+        let mut handled = 0;
+        while let Some((now, event)) = self.events.pop(end) {
+            self.handle(now, event, recorder);
+            handled += 1;
+        }
+        let Simulation { mut network, hosts, mut events, mut records, .. } = self;
+        let cx = &mut Context { events: &mut events, records: &mut records, recorder };
+        network.finish(end, cx);
+        hosts.finish(cx);
+        for flow in &mut records.flows {
+            flow.finish(end);
+        }
+        summary::summarise(self.scenario, self.seed, &network, &records, handled)
+    }
+
+    fn schedule_starts<R>(&mut self, recorder: &mut R) {
+        let (events, records) = (&mut self.events, &mut self.records);
+        self.hosts.schedule(&mut Context { events, records, recorder });
+        for (number, source) in (0..).zip(&self.udp) {
+            if let Some(due) = source.due() {
+                self.events.schedule(due, Event::Udp { source: number });
+            }
+        }
+    }
+
+    fn handle<R: Recorder>(&mut self, now: Time, event: Event, recorder: &mut R) {
+        let Simulation { network, hosts, udp, events, records, scenario, .. } = self;
+        let cx = &mut Context { events, records, recorder };
+        match event {
+            Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
+            Event::Late { slot } => network.handle_late(now, slot, cx),
+            Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
+            Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
+            Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
+            Event::Middlebox { chain } => network.handle_middlebox(now, chain, cx),
+            Event::Udp { source } => {
+                let flow = scenario.flows.len() as u32 + source;
+                send_udp(now, source, flow, &mut udp[source as usize], network, cx);
+            }
+        }
+        while let Some(packet) = network.inbox.pop_front() {
+            if packet.to.is_udp() {
+                cx.records.udp[packet.to.connection() as usize].receive(now);
+            } else {
+                hosts.handle_packet(now, packet, network, cx);
+            }
+        }
+    }
+}
+
+fn records(scenario: &Scenario) -> Records {
+    let steady_from = Time::ZERO + scenario.steady_from;
+    let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
+    Records {
+        flows: vec![FlowRecord::new(steady_from); tcp],
+        traffic: vec![Traffic::default(); tcp + udp],
+        udp: vec![UdpRecord::new(steady_from); udp],
+        delivered_segments: 0,
+    }
+}
+
+fn send_udp<R: Recorder>(
+    now: Time,
+    number: u32,
+    flow: u32,
+    source: &mut UdpSource,
+    network: &mut Network,
+    cx: &mut Context<'_, R>,
+) {
+    source.sent();
+    cx.records.udp[number as usize].sent += 1;
+    let packet = Handle {
+        to: Sink::udp(number),
+        flow,
+        hop: network.first_hop(flow, false),
+        body: Bodies::NONE,
+        wire_bytes: source.spec.packet_bytes,
+        ecn: Ecn::NotEct,
+    };
+    network.send(now, packet, cx);
+    if let Some(due) = source.due() {
+        cx.events.schedule(due, Event::Udp { source: number });
+    }
+}

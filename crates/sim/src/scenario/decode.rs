@@ -1,0 +1,348 @@
+//! From the tree of a document to typed keys.
+
+use super::document::{Node, Value};
+use super::problem::{Fault, Place};
+use super::schema::Definitions;
+use serde_json::json;
+
+/// A type that a key's value can have.
+pub(super) trait Decode: Sized {
+    /// What messages say was expected, such as `a time such as "94ms"`.
+    const EXPECTED: &'static str;
+
+    /// The value, or `None` after telling `context` what is wrong.
+    fn decode(node: &Node, context: &mut Context) -> Option<Self>;
+
+    /// The value of a key that is absent; `None` if the key must be there.
+    fn missing() -> Option<Self> {
+        None
+    }
+
+    /// Its JSON Schema; what deserves a name goes into `definitions`.
+    fn schema(definitions: &mut Definitions) -> serde_json::Value;
+}
+
+/// The keys of a table.
+pub(super) trait Keys: Sized {
+    /// Each key's name.
+    fn names() -> Vec<&'static str>;
+
+    /// The names of those that must be there.
+    fn required() -> Vec<&'static str>;
+
+    /// Each key's schema.
+    fn properties(
+        definitions: &mut Definitions,
+        properties: &mut serde_json::Map<String, serde_json::Value>,
+    );
+
+    /// Their values; unknown keys are not looked for.
+    fn read(table: &Node, context: &mut Context) -> Option<Self>;
+}
+
+/// The way from the root to the value being read, and what was found wrong on it.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    path: Vec<String>,
+    pub faults: Vec<Fault>,
+}
+
+impl Context {
+    /// Notes that the value at the present path is wrong.
+    pub(super) fn wrong(&mut self, place: Place, message: String) {
+        let key = self.path.join(".");
+        self.faults.push(Fault { place, key, message });
+    }
+
+    /// Notes that something else than a `T` stands at the present path.
+    pub(super) fn unexpected<T: Decode, U>(&mut self, node: &Node) -> Option<U> {
+        self.wrong(node.place, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        None
+    }
+
+    /// Notes that a value already read is wrong.
+    pub(super) fn wrong_at(&mut self, spot: &Spot, message: String) {
+        self.faults.push(Fault { place: spot.place, key: spot.key.clone(), message });
+    }
+
+    /// Does `body` one step further down.
+    pub(super) fn within<T>(
+        &mut self,
+        step: impl Into<String>,
+        body: impl FnOnce(&mut Context) -> T,
+    ) -> T {
+        self.path.push(step.into());
+        let result = body(self);
+        self.path.pop();
+        result
+    }
+
+    /// Reads the value of `key` in `table`.
+    pub(super) fn key<T: Decode>(&mut self, table: &Node, key: &str) -> Option<T> {
+        self.within(key, |context| match table.get(key) {
+            Some(node) => T::decode(node, context),
+            None => T::missing().or_else(|| {
+                context.wrong(table.place, format!("missing: expected {}", T::EXPECTED));
+                None
+            }),
+        })
+    }
+
+    /// Reads all keys of a table, of which `also` is none of `T`'s business.
+    pub(super) fn table<T: Keys>(&mut self, node: &Node, also: Option<&str>) -> Option<T> {
+        let faults = self.faults.len();
+        let names = T::names();
+        for entry in node.table().unwrap_or_default() {
+            if Some(entry.key.as_str()) != also && !names.contains(&entry.key.as_str()) {
+                let message = format!("unknown key{}", did_you_mean(&entry.key, &names));
+                self.within(&entry.key, |context| context.wrong(entry.key_place, message));
+            }
+        }
+        T::read(node, self).filter(|_| self.faults.len() == faults)
+    }
+
+    /// The present path, to come back to.
+    pub(super) fn spot(&self, place: Place) -> Spot {
+        Spot { place, key: self.path.join(".") }
+    }
+
+    /// Takes one of `names`, or says which there are.
+    pub(super) fn word(&mut self, node: &Node, what: &str, names: &[&str]) -> Option<usize> {
+        let found = match &node.value {
+            Value::Text(text) => names.iter().position(|name| name == text),
+            _ => None,
+        };
+        if found.is_none() {
+            self.unknown_word(node, what, names);
+        }
+        found
+    }
+
+    fn unknown_word(&mut self, node: &Node, what: &str, names: &[&str]) {
+        let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let hint = match &node.value {
+            Value::Text(text) => did_you_mean(text, names),
+            _ => String::new(),
+        };
+        let message = format!("expected {what} ({list}), found {}{hint}", node.shown());
+        self.wrong(node.place, message);
+    }
+}
+
+/// Where a value stands, kept for checks that need more than the value.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    pub place: Place,
+    pub key: String,
+}
+
+/// A value with its spot.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub value: T,
+    pub spot: Spot,
+}
+
+/// `; did you mean "x"?`, or nothing if no name is near.
+pub(super) fn did_you_mean<'a>(
+    word: &str,
+    names: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
+) -> String {
+    let near = names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(word, name.as_ref()), name.as_ref()))
+        .min()
+        .filter(|(distance, name)| *distance <= name.len().max(word.len()).div_ceil(3));
+    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
+}
+
+impl<T: Decode> Decode for At<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let spot = context.spot(node.place);
+        T::decode(node, context).map(|value| At { value, spot })
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        T::schema(definitions)
+    }
+}
+
+impl<T: Decode> Decode for Option<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        T::decode(node, context).map(Some)
+    }
+
+    fn missing() -> Option<Self> {
+        Some(None)
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        T::schema(definitions)
+    }
+}
+
+impl<T: Decode> Decode for Vec<T> {
+    const EXPECTED: &'static str = "a list";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let Value::List(items) = &node.value else {
+            return context.unexpected::<Self, _>(node);
+        };
+        // Every item is read even if one is wrong: all faults at once.
+        let read: Vec<Option<T>> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| context.within(index.to_string(), |c| T::decode(item, c)))
+            .collect();
+        read.into_iter().collect()
+    }
+
+    fn missing() -> Option<Self> {
+        Some(Vec::new())
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "array", "items": T::schema(definitions) })
+    }
+}
+
+impl Decode for String {
+    const EXPECTED: &'static str = "text in quotes";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "string" })
+    }
+}
+
+impl Decode for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match node.value {
+            Value::Bool(truth) => Some(truth),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "boolean" })
+    }
+}
+
+macro_rules! whole_number {
+    ($type:ty, $expected:literal) => {
+        impl Decode for $type {
+            const EXPECTED: &'static str = $expected;
+
+            fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+                match node.value {
+                    Value::Integer(number) => <$type>::try_from(number).ok(),
+                    _ => None,
+                }
+                .or_else(|| context.unexpected::<Self, _>(node))
+            }
+
+            fn schema(_: &mut Definitions) -> serde_json::Value {
+                // TOML's integers end at 2^63 - 1.
+                let maximum = i64::try_from(<$type>::MAX).unwrap_or(i64::MAX);
+                json!({ "type": "integer", "minimum": 0, "maximum": maximum })
+            }
+        }
+    };
+}
+
+whole_number!(u16, "a whole number from 0 to 65535");
+whole_number!(u32, "a whole number from 0 to 4294967295");
+whole_number!(u64, "a whole number, not negative");
+
+impl Decode for f64 {
+    const EXPECTED: &'static str = "a finite number";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match node.value {
+            Value::Integer(number) => Some(number as f64),
+            Value::Float(number) if number.is_finite() => Some(number),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "number" })
+    }
+}
+
+/// Whatever a table holds: data that is not the simulator's business.
+#[derive(Clone, Debug)]
+pub(super) struct FreeTable;
+
+impl Decode for FreeTable {
+    const EXPECTED: &'static str = "a table";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        if node.table().is_some() { Some(FreeTable) } else { context.unexpected::<Self, _>(node) }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "object" })
+    }
+}
+
+/// The kind that a [`choice!`] names.
+pub(super) fn kind_of<'a, T: Decode>(
+    node: &'a Node,
+    context: &mut Context,
+    what: &str,
+    kinds: &[&'static str],
+) -> Option<&'static str> {
+    match &node.value {
+        Value::Text(_) => context.word(node, what, kinds),
+        Value::Table(_) => match node.get("kind") {
+            Some(kind) => context.within("kind", |context| context.word(kind, what, kinds)),
+            None => {
+                let list = kinds.join(", ");
+                let message = format!("missing: expected the kind of {what} ({list})");
+                context.within("kind", |context| context.wrong(node.place, message));
+                None
+            }
+        },
+        _ => context.unexpected::<T, _>(node),
+    }
+    .map(|index| kinds[index])
+}
+
+/// A table whose keys are names that the user chooses.
+#[derive(Clone, Debug)]
+pub(super) struct Named<T>(pub Vec<(String, At<T>)>);
+
+impl<T: Decode> Decode for Named<T> {
+    const EXPECTED: &'static str = "a table";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let Some(entries) = node.table() else {
+            return context.unexpected::<Self, _>(node);
+        };
+        let read: Vec<Option<(String, At<T>)>> = entries
+            .iter()
+            .map(|entry| {
+                let value = context.within(&entry.key, |c| At::<T>::decode(&entry.node, c));
+                value.map(|value| (entry.key.clone(), value))
+            })
+            .collect();
+        read.into_iter().collect::<Option<Vec<_>>>().map(Named)
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "object", "additionalProperties": T::schema(definitions) })
+    }
+}

@@ -1,0 +1,142 @@
+//! TOML and JSON as one tree whose nodes know where they stand.
+
+use super::problem::{Fault, Place};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+/// What TOML and JSON have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    /// Neither format's scenarios have any use for it: a TOML date, JSON's null, a number too
+    /// large. As text, for the message.
+    Other(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key of a table and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+impl Node {
+    pub(super) fn table(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Table(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+        self.table()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The value as a message shows it.
+    pub(super) fn shown(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("{text:?}"),
+            Value::Integer(number) => format!("the bare number {number}"),
+            Value::Float(number) => format!("the bare number {number}"),
+            Value::Bool(truth) => truth.to_string(),
+            Value::Other(text) => text.clone(),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+}
+
+/// Parses a TOML document. With faults the tree is not to be used.
+pub(super) fn parse_toml(text: &str) -> (Node, Vec<Fault>) {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let faults = errors.iter().map(|error| Fault {
+        place: Place::Offset(error.span().map_or(0, |span| span.start)),
+        key: String::new(),
+        message: error.message().to_owned(),
+    });
+    let node = Node { place: Place::Offset(0), value: table(root.get_ref(), &place_of) };
+    (node, faults.collect())
+}
+
+/// Parses one TOML value, which stands at `place`.
+pub(super) fn parse_toml_value(text: &str, place: Place) -> Option<Node> {
+    let value = DeValue::parse(text).ok()?;
+    Some(from_toml(&value, &|_| place))
+}
+
+/// The tree of a JSON value, which has no places.
+pub(super) fn from_json(json: &serde_json::Value) -> Node {
+    use serde_json::Value as Json;
+    let value = match json {
+        Json::Null => Value::Other("null".into()),
+        Json::Bool(truth) => Value::Bool(*truth),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => Value::Integer(integer),
+            (None, Some(float)) if number.is_f64() => Value::Float(float),
+            _ => Value::Other(number.to_string()),
+        },
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(items) => Value::List(items.iter().map(from_json).collect()),
+        Json::Object(entries) => Value::Table(
+            entries
+                .iter()
+                .map(|(key, value)| Entry {
+                    key: key.clone(),
+                    key_place: Place::Whole,
+                    node: from_json(value),
+                })
+                .collect(),
+        ),
+    };
+    Node { place: Place::Whole, value }
+}
+
+type PlaceOf<'a> = &'a dyn Fn(usize) -> Place;
+
+fn place_of(offset: usize) -> Place {
+    Place::Offset(offset)
+}
+
+fn from_toml(spanned: &Spanned<DeValue<'_>>, place_of: PlaceOf<'_>) -> Node {
+    let value = match spanned.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map_or_else(|_| Value::Other(integer.to_string()), Value::Integer),
+        DeValue::Float(float) => {
+            float.as_str().parse().map_or_else(|_| Value::Other(float.to_string()), Value::Float)
+        }
+        DeValue::Boolean(truth) => Value::Bool(*truth),
+        DeValue::Datetime(date) => Value::Other(format!("the date {date}")),
+        DeValue::Array(items) => {
+            Value::List(items.iter().map(|item| from_toml(item, place_of)).collect())
+        }
+        DeValue::Table(entries) => table(entries, place_of),
+    };
+    Node { place: place_of(spanned.span().start), value }
+}
+
+fn table(entries: &DeTable<'_>, place_of: PlaceOf<'_>) -> Value {
+    Value::Table(
+        entries
+            .iter()
+            .map(|(key, value)| Entry {
+                key: key.get_ref().to_string(),
+                key_place: place_of(key.span().start),
+                node: from_toml(value, place_of),
+            })
+            .collect(),
+    )
+}

@@ -1,0 +1,32 @@
+//! `[defaults]`: options that every flow has unless it says otherwise.
+
+use super::decode::{Context, Decode};
+use super::document::{Entry, Node, Value};
+use super::keys::TcpKeys;
+
+/// Puts each default into every flow that has no such key. Defaults that are wrong are left out:
+/// they are reported once, where they stand.
+pub(super) fn inherit_defaults(root: &mut Node) {
+    let Some(defaults) = root.get("defaults").cloned() else { return };
+    if TcpKeys::decode(&defaults, &mut Context::default()).is_none() {
+        return;
+    }
+    let Value::Table(entries) = &mut root.value else { return };
+    for entry in entries.iter_mut().filter(|entry| entry.key == "flows") {
+        if let Value::List(flows) = &mut entry.node.value {
+            flows.iter_mut().for_each(|flow| inherit(flow, &defaults));
+        }
+    }
+}
+
+fn inherit(flow: &mut Node, defaults: &Node) {
+    let Value::Table(entries) = &mut flow.value else { return };
+    for default in defaults.table().unwrap_or_default() {
+        match entries.iter_mut().find(|entry| entry.key == default.key) {
+            // The receiver's options are inherited one by one, all others as a whole.
+            Some(Entry { key, node, .. }) if key == "receiver" => inherit(node, &default.node),
+            Some(_) => {}
+            None => entries.push(default.clone()),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+use super::TcpKeys;
+use crate::scenario::decode::At;
+use crate::scenario::units::{Bytes, PacketBytes, Positive};
+use windlass_base::{BitRate, Span};
+
+keys! {
+    /// A TCP flow, or several of the same kind.
+    struct FlowKeys {
+        /// Its name in results. Default: flow1, flow2, ... by position.
+        name: Option<At<String>>,
+        /// The sending host; "each": one flow from every sender of the shorthand.
+        from: At<String>,
+        /// The receiving host. Default with a shorthand: the host that faces the sender.
+        to: Option<At<String>>,
+        /// So many flows, named NAME.1, NAME.2, ... Default: 1.
+        count: Option<At<Positive>>,
+        /// When the application starts. Default: 0s.
+        start: Option<At<Span>>,
+        /// With `count` or "each": every next flow starts so much later. Default: 0s.
+        start_step: Option<Span>,
+        /// When it stops writing. Default: never.
+        stop: Option<At<Span>>,
+        /// What it writes. Default: bulk.
+        app: Option<AppKeys>,
+        #flatten tcp: TcpKeys,
+    }
+}
+
+choice! {
+    /// What a TCP sender writes.
+    enum AppKeys as "an application" {
+        /// As much as the connection takes.
+        Bulk(BulkKeys) = "bulk",
+        /// So many bytes, then FIN.
+        Transfer(TransferKeys) = "transfer",
+        /// One transfer after the other, each on a connection of its own.
+        Repeated(RepeatedKeys) = "repeated",
+    }
+}
+
+keys! {
+    /// Bulk has no settings.
+    struct BulkKeys {}
+}
+
+keys! {
+    /// Settings of a transfer.
+    struct TransferKeys {
+        /// Size.
+        size: Bytes,
+    }
+}
+
+keys! {
+    /// Settings of repeated transfers.
+    struct RepeatedKeys {
+        /// Size of each.
+        size: Bytes,
+        /// From the end of one to the start of the next.
+        pause: Span,
+        /// Draw the pauses from an exponential distribution with that mean. Default: false.
+        exponential: Option<bool>,
+        /// How many. Default: until the end.
+        count: Option<Positive>,
+    }
+}
+
+keys! {
+    /// A UDP source: constant bit rate, all the time or in bursts.
+    struct UdpKeys {
+        /// Its name in results. Default: udp1, udp2, ... by position.
+        name: Option<At<String>>,
+        /// The sending host.
+        from: At<String>,
+        /// The receiving host. Default with a shorthand: the host that faces the sender.
+        to: Option<At<String>>,
+        /// Size of a packet, IP and UDP headers included.
+        packet_bytes: PacketBytes,
+        /// Rate while it is on.
+        rate: BitRate,
+        /// When it starts. Default: 0s.
+        start: Option<At<Span>>,
+        /// When it stops. Default: never.
+        stop: Option<At<Span>>,
+        /// Bursts. Default: always on.
+        on_off: Option<At<OnOffKeys>>,
+    }
+}
+
+keys! {
+    /// On and off times of a source.
+    struct OnOffKeys {
+        /// Time on.
+        on: Span,
+        /// Time off.
+        off: Span,
+        /// Draw both from exponential distributions with these means. Default: false.
+        exponential: Option<bool>,
+    }
+}

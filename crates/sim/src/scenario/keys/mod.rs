@@ -1,0 +1,79 @@
+//! Every key that a scenario may have.
+
+mod flows;
+mod queues;
+mod tcp;
+mod topology;
+
+pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
+pub(super) use queues::{
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, QueueKeys, QueueRef, RedKeys,
+};
+pub(super) use tcp::{
+    AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
+};
+pub(super) use topology::{
+    AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
+};
+
+use super::decode::{At, FreeTable, Named};
+use windlass_base::Span;
+
+keys! {
+    /// An experiment: a topology, the flows that cross it, and how long to watch.
+    struct ScenarioKeys {
+        /// Version of the format: 1.
+        schema: At<u32>,
+        /// A short name, also that of the results.
+        name: At<String>,
+        /// What the experiment shows.
+        description: Option<String>,
+        /// Simulated time.
+        duration: At<Span>,
+        /// The steady window begins here and lasts to the end. Default: the whole run.
+        steady_from: Option<At<Span>>,
+        /// Seed of the random stream unless the command line gives one. Default: 1.
+        seed: Option<u64>,
+        /// Upper bound of a uniform draw that is added to every start time. Default: none.
+        jitter: Option<Span>,
+        /// Where the experiment comes from.
+        source: Option<SourceKeys>,
+        /// Published figures, as data for reports; the simulator does not look at them.
+        published: Option<FreeTable>,
+        /// TCP options of every flow that does not say otherwise.
+        defaults: Option<TcpKeys>,
+        /// Queue disciplines by name, for links to refer to.
+        queues: Option<Named<QueueKeys>>,
+        /// Shorthand: senders behind one bottleneck.
+        dumbbell: Option<At<DumbbellKeys>>,
+        /// Shorthand: bottlenecks in a row.
+        parking_lot: Option<At<ParkingLotKeys>>,
+        /// Hosts and routers of a topology that is neither shorthand.
+        nodes: Vec<At<String>>,
+        /// Full-duplex links between them.
+        links: Vec<At<LinkKeys>>,
+        /// The link that the summary reports as the bottleneck, by its name; or its two nodes
+        /// turned round for the way back. Default: the shorthand's, or else the slowest.
+        bottleneck: Option<At<String>>,
+        /// TCP flows.
+        flows: Vec<At<FlowKeys>>,
+        /// UDP sources.
+        udp: Vec<At<UdpKeys>>,
+    }
+}
+
+keys! {
+    /// Where an experiment comes from.
+    struct SourceKeys {
+        /// Author, title, year.
+        paper: String,
+        /// Section.
+        section: Option<String>,
+        /// Table.
+        table: Option<String>,
+        /// Figure.
+        figure: Option<String>,
+        /// What to know about it.
+        note: Option<String>,
+    }
+}

@@ -1,0 +1,176 @@
+use crate::scenario::decode::{At, Context, Decode};
+use crate::scenario::document::{Node, Value};
+use crate::scenario::schema::Definitions;
+use crate::scenario::units::{Positive, Probability, Threshold};
+use serde_json::json;
+use windlass_aqm::Limit;
+use windlass_base::Span;
+
+choice! {
+    /// A queue discipline and its settings.
+    enum QueueKeys as "a queue discipline" {
+        /// First in, first out; what does not fit is lost.
+        DropTail(DropTailKeys) = "droptail",
+        /// Random early detection (Floyd and Jacobson 1993).
+        Red(RedKeys) = "red",
+        /// RED that sets p_max by itself (Floyd, Gummadi and Shenker 2001).
+        AdaptiveRed(AdaptiveRedKeys) = "adaptive-red",
+        /// CoDel (RFC 8289).
+        CoDel(CoDelKeys) = "codel",
+        /// FQ-CoDel (RFC 8290).
+        FqCoDel(FqCoDelKeys) = "fq-codel",
+        /// PIE (RFC 8033).
+        Pie(PieKeys) = "pie",
+    }
+}
+
+keys! {
+    /// Settings of DropTail.
+    struct DropTailKeys {
+        /// The most that may wait. Default: 100 packets.
+        limit: Option<Limit>,
+    }
+}
+
+words! {
+    /// What RED does to a packet chosen at random.
+    enum ActionKeys as "an action" {
+        /// Drop it.
+        Drop = "drop",
+        /// Set CE if it is ECN-capable, else drop it.
+        Mark = "mark",
+    }
+}
+
+words! {
+    /// What RED does when the average is so high that no packet is let through untouched.
+    enum AboveMaxKeys as "what happens above max" {
+        /// Drop every arrival.
+        DropAll = "drop-all",
+        /// Mark what is ECN-capable, drop the rest.
+        MarkEct = "mark-ect",
+    }
+}
+
+keys! {
+    /// Settings of RED.
+    struct RedKeys {
+        /// The most that may wait. Default: 100 packets.
+        limit: Option<Limit>,
+        /// Lower threshold of the average, in packets or bytes. Default: 5 packets.
+        min: Option<Threshold>,
+        /// Upper threshold, in the unit of `min`. Default: three times `min`.
+        max: Option<At<Threshold>>,
+        /// Weight of one sample in the average. Default: 0.002; adaptive-red: from the link's rate.
+        weight: Option<f64>,
+        /// Probability as the average reaches `max`. Default: 0.1.
+        p_max: Option<Probability>,
+        /// What idle time is counted in, in bytes. Default: 500.
+        mean_packet_bytes: Option<Positive>,
+        /// What happens to packets chosen at random. Default: mark.
+        action: Option<ActionKeys>,
+        /// Floyd's practice of spacing marks, instead of the formula printed in 1993. Default: true.
+        wait: Option<bool>,
+        /// The probability rises from p_max to 1 between max and twice max, instead of jumping.
+        /// Default: true.
+        gentle: Option<bool>,
+        /// What happens above max (gentle: twice max). Default: drop-all.
+        above_max: Option<AboveMaxKeys>,
+    }
+}
+
+keys! {
+    /// Settings of Adaptive RED.
+    struct AdaptiveRedKeys {
+        /// Time between steps. Default: 500ms.
+        interval: Option<Span>,
+        /// p_max stays at or above this. Default: 0.01.
+        lowest_p_max: Option<Probability>,
+        /// p_max stays at or below this. Default: 0.5.
+        highest_p_max: Option<Probability>,
+        /// Added to p_max when the average is above its target. Default: 0.01.
+        increase: Option<f64>,
+        /// What p_max is multiplied by when the average is below its target. Default: 0.9.
+        decrease: Option<f64>,
+        #flatten red: RedKeys,
+    }
+}
+
+keys! {
+    /// Settings of CoDel.
+    struct CoDelKeys {
+        /// The most that may wait. Default: 1000 packets; fq-codel: 10240 packets and 32 MiB.
+        limit: Option<Limit>,
+        /// Waiting time that a standing queue may cost. Default: 5ms.
+        target: Option<Span>,
+        /// How long it must stay above that before the first drop. Default: 100ms.
+        interval: Option<Span>,
+        /// With no more than this waiting nothing is dropped. Default: 1514.
+        max_packet_bytes: Option<Positive>,
+        /// Mark ECN-capable packets instead of dropping them. Default: true.
+        ecn: Option<bool>,
+    }
+}
+
+keys! {
+    /// Settings of FQ-CoDel.
+    struct FqCoDelKeys {
+        /// Number of buckets that flows are hashed into. Default: 1024.
+        flows: Option<Positive>,
+        /// Bytes that a flow may send in its turn. Default: 1514.
+        quantum_bytes: Option<Positive>,
+        /// The most packets dropped at once at the limit. Default: 64.
+        drop_batch: Option<Positive>,
+        /// Changes which flows share a bucket. Default: 0.
+        perturbation: Option<u64>,
+        #flatten codel: CoDelKeys,
+    }
+}
+
+keys! {
+    /// Settings of PIE.
+    struct PieKeys {
+        /// The most that may wait. Default: 1000 packets.
+        limit: Option<Limit>,
+        /// The waiting time that PIE steers to. Default: 15ms.
+        target: Option<Span>,
+        /// Time between updates of the probability. Default: 15ms.
+        update_interval: Option<Span>,
+        /// Weight of the distance from the target, per second. Default: 0.125.
+        alpha: Option<f64>,
+        /// Weight of the change since the last update, per second. Default: 1.25.
+        beta: Option<f64>,
+        /// How long a burst after a quiet time passes untouched. Default: 150ms.
+        max_burst: Option<Span>,
+        /// With no more than twice this waiting nothing is dropped. Default: 1024.
+        mean_packet_bytes: Option<Positive>,
+        /// ECN-capable packets are marked up to this probability; 0 never marks. Default: 0.1.
+        mark_up_to: Option<Probability>,
+        /// Keeps drops from coming too close together or too far apart. Default: true.
+        derandomize: Option<bool>,
+    }
+}
+
+/// The queue of a link: one of `queues` by its name, a kind with its defaults, or its settings.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum QueueRef {
+    Name(At<String>),
+    Settings(At<QueueKeys>),
+}
+
+impl Decode for QueueRef {
+    const EXPECTED: &'static str = "the name of a queue, or a table with `kind`";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match node.value {
+            Value::Text(_) => At::decode(node, context).map(QueueRef::Name),
+            Value::Table(_) => At::decode(node, context).map(QueueRef::Settings),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        // Any text may be the name of a queue, which a kind's own name is as well.
+        json!({ "anyOf": [{ "type": "string" }, QueueKeys::schema(definitions)] })
+    }
+}

@@ -1,0 +1,203 @@
+use crate::scenario::decode::{At, Context, Decode};
+use crate::scenario::document::Node;
+use crate::scenario::schema::Definitions;
+use crate::scenario::units::{Bytes, Mss, Positive, Segments, Window};
+use serde_json::json;
+use windlass_base::Span;
+use windlass_tcp::Profile;
+
+keys! {
+    /// Options of a TCP connection. What is not given is as the profile has it.
+    struct TcpKeys {
+        /// The set of options to start from. Default: rfc5681.
+        profile: Option<Profile>,
+        /// The congestion controller. Default: cubic with profile linux, reno with ns2-reno,
+        /// rfc2581 and rfc3465, newreno with rfc5681.
+        controller: Option<At<ControllerKeys>>,
+        /// Payload bytes of a full segment. Default: 1460.
+        mss: Option<Mss>,
+        /// Offer and take ECN.
+        ecn: Option<bool>,
+        /// Initial window.
+        initial_window: Option<At<Segments>>,
+        /// Initial slow start threshold.
+        initial_ssthresh: Option<At<Window>>,
+        /// A limit of the window beside cwnd and the receiver's.
+        window_limit: Option<At<Window>>,
+        /// What an ACK counts for in window growth.
+        growth: Option<GrowthKeys>,
+        /// What a cut of the window starts from.
+        reduction_base: Option<ReductionKeys>,
+        /// Windows after a cut are whole segments.
+        whole_segment_cuts: Option<bool>,
+        /// cwnd grows only while it is what limits the sender.
+        cwnd_validation: Option<bool>,
+        /// After an idle RTO the window restarts at the initial window (RFC 5681 section 4.1).
+        idle_restart: Option<bool>,
+        /// New segments on the first two duplicate ACKs (RFC 3042).
+        limited_transmit: Option<bool>,
+        /// A fast retransmit inside the window of an earlier one cuts again.
+        repeated_fast_retransmit: Option<bool>,
+        /// ssthresh stays when the same segment times out again.
+        hold_ssthresh_on_repeated_timeout: Option<bool>,
+        /// RTT samples are whole numbers of this.
+        clock_tick: Option<At<Span>>,
+        /// How long before time zero the clock ticked last; less than a tick.
+        clock_phase: Option<At<Span>>,
+        /// RTO before the first sample.
+        initial_rto: Option<Span>,
+        /// Lower bound of the RTO.
+        min_rto: Option<At<Span>>,
+        /// Upper bound of the RTO.
+        max_rto: Option<At<Span>>,
+        /// Retransmissions of a segment before the connection fails.
+        max_retries: Option<u32>,
+        /// Retransmissions of a SYN before the connection fails.
+        max_syn_retries: Option<u32>,
+        /// Retransmissions are ECT as well.
+        ecn_on_retransmit: Option<bool>,
+        /// An ECN echo after a timeout cuts again even within the same window.
+        ecn_after_timeout: Option<bool>,
+        /// Offer window scaling (RFC 7323).
+        window_scaling: Option<bool>,
+        /// Offer timestamps (RFC 7323).
+        timestamps: Option<bool>,
+        /// Offer SACK (RFC 2018) and recover by it (RFC 6675).
+        sack: Option<bool>,
+        /// Hold small segments back while data is in flight.
+        nagle: Option<bool>,
+        /// Bytes written and not yet acknowledged.
+        send_buffer: Option<At<Bytes>>,
+        /// Three-way handshake; without it both ends start established. Default: false with
+        /// profile ns2-reno, else true.
+        handshake: Option<bool>,
+        /// The receiving end.
+        receiver: Option<ReceiverKeys>,
+    }
+}
+
+keys! {
+    /// Options of the receiving end.
+    struct ReceiverKeys {
+        /// When it acknowledges.
+        ack: Option<AckKeys>,
+        /// How it echoes CE.
+        echo: Option<EchoKeys>,
+        /// Bytes that may wait for the application: the largest window.
+        buffer: Option<At<Bytes>>,
+    }
+}
+
+choice! {
+    /// A congestion controller and its parameters.
+    enum ControllerKeys as "a congestion controller" {
+        /// Tahoe: every loss ends in slow start.
+        Tahoe(NoSettingsKeys) = "tahoe",
+        /// Reno: fast recovery until the first new ACK (RFC 2581).
+        Reno(NoSettingsKeys) = "reno",
+        /// NewReno: fast recovery until all that was in flight is acknowledged (RFC 6582).
+        NewReno(NoSettingsKeys) = "newreno",
+        /// Vegas: delay tells of congestion.
+        Vegas(NoSettingsKeys) = "vegas",
+        /// CUBIC (RFC 9438).
+        Cubic(NoSettingsKeys) = "cubic",
+        /// New-ECN (Hamann 1999).
+        NewEcn(NewEcnKeys) = "new-ecn",
+    }
+}
+
+keys! {
+    /// No settings.
+    struct NoSettingsKeys {}
+}
+
+keys! {
+    /// Parameters of New-ECN.
+    struct NewEcnKeys {
+        /// cwnd and ssthresh are multiplied by this at a mark. Default: 0.9.
+        alpha_wnd: Option<f64>,
+        /// The slope is multiplied by this at every mark but the first. Default: 0.9.
+        alpha_slp: Option<f64>,
+        /// The slope grows by beta times SRTT squared in each round trip. Default: 16.
+        beta: Option<f64>,
+    }
+}
+
+choice! {
+    /// When a receiver acknowledges data in order.
+    enum AckKeys as "a policy of acknowledging" {
+        /// Every segment at once.
+        Immediate(NoSettingsKeys) = "immediate",
+        /// Every second segment, or after a while.
+        Delayed(DelayedAckKeys) = "delayed",
+        /// Every segment by several ACKs.
+        Split(SplitAckKeys) = "split",
+    }
+}
+
+keys! {
+    /// Settings of delayed ACKs.
+    struct DelayedAckKeys {
+        /// The longest delay. Default: 200ms.
+        max: Option<Span>,
+    }
+}
+
+keys! {
+    /// Settings of ACK division.
+    struct SplitAckKeys {
+        /// How many ACKs a segment is answered by.
+        parts: Positive,
+    }
+}
+
+choice! {
+    /// What an ACK counts for in window growth.
+    enum GrowthKeys as "a way of growth" {
+        /// One segment, however little it acknowledges.
+        PerAck(NoSettingsKeys) = "per-ack",
+        /// The bytes acknowledged (RFC 3465).
+        PerByte(PerByteKeys) = "per-byte",
+    }
+}
+
+keys! {
+    /// Settings of growth per byte.
+    struct PerByteKeys {
+        /// L: at most so many segments an ACK. Default: 1.
+        limit: Option<Positive>,
+    }
+}
+
+words! {
+    /// What a cut of the window starts from.
+    enum ReductionKeys as "what a cut starts from" {
+        /// The window in force.
+        Window = "window",
+        /// Data sent and not acknowledged.
+        FlightSize = "flight-size",
+    }
+}
+
+words! {
+    /// How a receiver answers CE.
+    enum EchoKeys as "a way of echoing CE" {
+        /// In every ACK until CWR (RFC 3168).
+        UntilCwr = "until-cwr",
+        /// In one ACK for each CE packet (New-ECN).
+        OncePerCe = "once-per-ce",
+    }
+}
+
+impl Decode for Profile {
+    const EXPECTED: &'static str = "a profile";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let names = Profile::ALL.map(Profile::name);
+        context.word(node, Self::EXPECTED, &names).map(|index| Profile::ALL[index])
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "enum": Profile::ALL.map(Profile::name) })
+    }
+}

@@ -1,0 +1,145 @@
+use super::QueueRef;
+use crate::scenario::decode::{At, Context, Decode};
+use crate::scenario::document::{Node, Value};
+use crate::scenario::schema::Definitions;
+use crate::scenario::units::{Positive, Probability};
+use serde_json::json;
+use windlass_base::{BitRate, Span};
+
+keys! {
+    /// Senders s1, s2, ... at router r1, behind the bottleneck the receiver d. With `receivers`
+    /// the bottleneck ends at router r2, and s1 faces d1, s2 faces d2, ...
+    struct DumbbellKeys {
+        /// The link that all flows share.
+        bottleneck: PathKeys,
+        /// The senders' links to r1, one entry a sender.
+        access: Vec<At<AccessKeys>>,
+        /// The links from r2 to the receivers, one entry a receiver.
+        receivers: Vec<At<AccessKeys>>,
+    }
+}
+
+keys! {
+    /// Routers r1, r2, ... in a row. A flow from s0 to d0 crosses all bottlenecks; one from s1 to
+    /// d1 the first only, from s2 to d2 the second, and so on.
+    struct ParkingLotKeys {
+        /// Number of bottlenecks.
+        hops: At<Positive>,
+        /// Each of the bottlenecks.
+        bottleneck: PathKeys,
+        /// Every host's link to its router.
+        access: PathKeys,
+    }
+}
+
+keys! {
+    /// A link of hosts to a router.
+    struct AccessKeys {
+        /// So many hosts with such a link. Default: 1.
+        count: Option<Positive>,
+        /// With `count`: the last one's delay; those between are evenly spaced.
+        delay_to: Option<At<Span>>,
+        #flatten path: PathKeys,
+    }
+}
+
+keys! {
+    /// A full-duplex link between two nodes.
+    struct LinkKeys {
+        /// One end.
+        a: At<String>,
+        /// The other end.
+        b: At<String>,
+        /// Its name in results. Default: A-B.
+        name: Option<At<String>>,
+        #flatten path: PathKeys,
+    }
+}
+
+keys! {
+    /// What a link is like; the same both ways, but for `loss` and `reorder`, unless `back` says
+    /// otherwise.
+    struct PathKeys {
+        /// Rate. Default: so fast that no queue ever builds.
+        rate: Option<BitRate>,
+        /// Propagation delay.
+        delay: Span,
+        /// The queue in front of it. Default: droptail.
+        queue: Option<QueueRef>,
+        /// Loss after the queue. Default: none.
+        loss: Option<LossKeys>,
+        /// Reordering after the queue. Default: none.
+        reorder: Option<ReorderKeys>,
+        /// The way back.
+        back: Option<BackKeys>,
+    }
+}
+
+keys! {
+    /// The way back of a link, where it differs.
+    struct BackKeys {
+        /// Rate. Default: as forth.
+        rate: Option<BitRate>,
+        /// Propagation delay. Default: as forth.
+        delay: Option<Span>,
+        /// The queue. Default: as forth.
+        queue: Option<QueueRef>,
+        /// Loss after the queue. Default: none.
+        loss: Option<LossKeys>,
+        /// Reordering after the queue. Default: none.
+        reorder: Option<ReorderKeys>,
+    }
+}
+
+keys! {
+    /// Some packets take longer.
+    struct ReorderKeys {
+        /// How many.
+        probability: Probability,
+        /// How much longer: a uniform draw from zero to this.
+        max_extra_delay: Span,
+    }
+}
+
+keys! {
+    /// Loss of the packets with these ordinals; the first to enter the link is 1.
+    struct ListedLossKeys {
+        /// Ordinals.
+        packets: Vec<u64>,
+    }
+}
+
+/// Loss: a probability, or a list.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum LossKeys {
+    Random(f64),
+    Listed(Vec<u64>),
+}
+
+impl Decode for LossKeys {
+    const EXPECTED: &'static str = "a probability from 0 to 1, or { packets = [...] }";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match node.value {
+            Value::Table(_) => {
+                let listed = ListedLossKeys::decode(node, context)?;
+                let mut packets = listed.packets;
+                packets.sort_unstable();
+                packets.dedup();
+                if packets.first() == Some(&0) {
+                    context.wrong(node.place, "packets are counted from 1, found 0".into());
+                    return None;
+                }
+                Some(LossKeys::Listed(packets))
+            }
+            Value::Integer(_) | Value::Float(_) => Probability::decode(node, context)
+                .map(|probability| LossKeys::Random(probability.0)),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        let random = Probability::schema(definitions);
+        json!({ "oneOf": [random, ListedLossKeys::schema(definitions)] })
+    }
+}

@@ -1,0 +1,77 @@
+//! `--set key=value`: a value at a dotted path of the document, put there before it is read.
+
+use super::decode::Context;
+use super::document::{Entry, Node, Value, parse_toml_value};
+use super::problem::Place;
+
+/// Puts the value of each `key=value` into the tree.
+pub(super) fn apply(root: &mut Node, overrides: &[String], context: &mut Context) {
+    for (index, argument) in overrides.iter().enumerate() {
+        let place = Place::Override(index);
+        let Some((path, text)) = argument.split_once('=') else {
+            context.wrong(place, "expected key=value".into());
+            continue;
+        };
+        match value(text.trim(), place) {
+            Some(node) => {
+                let path: Vec<&str> = path.trim().split('.').collect();
+                if let Err(message) = put(root, &path, node) {
+                    context.within(path.join("."), |context| context.wrong(place, message));
+                }
+            }
+            None => context.within(path.trim(), |context| {
+                context.wrong(place, format!("{text} is not a TOML value"));
+            }),
+        }
+    }
+}
+
+/// TOML, or else a text that the shell took the quotes from: `1s` is the same as `"1s"`.
+fn value(text: &str, place: Place) -> Option<Node> {
+    let quoted = text.starts_with(['"', '\'', '[', '{']);
+    parse_toml_value(text, place)
+        .filter(|node| quoted || !matches!(node.value, Value::Other(_)))
+        .or_else(|| (!quoted).then(|| Node { place, value: Value::Text(text.to_owned()) }))
+}
+
+/// Puts `leaf` where `path` says. Tables on the way are made if they do not exist; a list has to
+/// have the item already.
+fn put(node: &mut Node, path: &[&str], leaf: Node) -> Result<(), String> {
+    let Some((step, rest)) = path.split_first() else {
+        *node = leaf;
+        return Ok(());
+    };
+    match &mut node.value {
+        Value::Table(entries) => put(entry(entries, step, leaf.place), rest, leaf),
+        Value::List(items) => {
+            let length = items.len();
+            let index = step.parse().ok().filter(|index: &usize| *index < length);
+            match index {
+                Some(index) => put(&mut items[index], rest, leaf),
+                None => Err(format!(
+                    "expected the index of an item, from 0 to {}, found {step:?}",
+                    length.saturating_sub(1)
+                )),
+            }
+        }
+        // What was a name alone becomes a table of that kind, to have a setting changed.
+        Value::Text(kind) => {
+            let place = node.place;
+            let kind = Node { place, value: Value::Text(kind.clone()) };
+            let key = "kind".to_owned();
+            node.place = leaf.place;
+            node.value = Value::Table(vec![Entry { key, key_place: place, node: kind }]);
+            put(node, path, leaf)
+        }
+        _ => Err(format!("{step:?} asks for a table or a list, found {}", node.shown())),
+    }
+}
+
+fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, place: Place) -> &'a mut Node {
+    let index = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
+        let node = Node { place, value: Value::Table(Vec::new()) };
+        entries.push(Entry { key: key.to_owned(), key_place: place, node });
+        entries.len() - 1
+    });
+    &mut entries[index].node
+}

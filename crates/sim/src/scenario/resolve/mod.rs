@@ -1,0 +1,98 @@
+//! From the keys of a file to a scenario: shorthands laid out, names looked up, and the checks
+//! that need more than one value.
+
+mod flows;
+mod queues;
+mod routes;
+mod tcp;
+mod topology;
+
+use super::decode::{At, Context, did_you_mean};
+use super::keys::ScenarioKeys;
+use super::model::{SCHEMA_VERSION, Scenario};
+use super::{DEFAULT_SEED, Document};
+use queues::Queues;
+use topology::Topology;
+use windlass_base::Span;
+
+/// The scenario of a file, or `None` after telling `context` what is wrong.
+pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Document> {
+    header(&keys, context);
+    let steady_from = steady_from(&keys, context);
+    let queues = Queues::new(keys.queues.as_ref(), context);
+    let topology = Topology::new(&keys, &queues, context)?;
+    let duration = keys.duration.value;
+    let flows = flows::tcp(&keys.flows, &topology, duration, context);
+    let udp = flows::udp(&keys.udp, &topology, duration, context);
+    flows::check_names(&keys, context);
+    let scenario = Scenario {
+        name: keys.name.value,
+        description: keys.description.unwrap_or_default(),
+        duration,
+        steady_from,
+        jitter: keys.jitter.unwrap_or(Span::ZERO),
+        bottleneck: topology.bottleneck,
+        nodes: topology.nodes,
+        links: topology.links,
+        flows,
+        udp,
+    };
+    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED) })
+}
+
+fn header(keys: &ScenarioKeys, context: &mut Context) {
+    let At { value, spot } = &keys.schema;
+    if *value != SCHEMA_VERSION {
+        let message =
+            format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
+        context.wrong_at(spot, message);
+    }
+    if keys.name.value.is_empty() {
+        context.wrong_at(&keys.name.spot, "expected a name, found an empty one".into());
+    }
+    if keys.duration.value.is_zero() {
+        context.wrong_at(&keys.duration.spot, "expected a time above zero".into());
+    }
+}
+
+fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
+    let Some(steady_from) = &keys.steady_from else { return Span::ZERO };
+    let duration = keys.duration.value;
+    if steady_from.value >= duration {
+        let message =
+            format!("expected a time before the end ({duration}), found {}", steady_from.value);
+        context.wrong_at(&steady_from.spot, message);
+    }
+    steady_from.value
+}
+
+/// The position of a name among `names`, or a message with the names that there are.
+fn look_up(
+    name: &At<String>,
+    what: &str,
+    names: &[String],
+    context: &mut Context,
+) -> Option<usize> {
+    let found = names.iter().position(|other| *other == name.value);
+    if found.is_none() {
+        let list = if names.len() <= 12 {
+            format!(" ({})", names.join(", "))
+        } else {
+            format!(" ({}, {}, ... {})", names[0], names[1], names[names.len() - 1])
+        };
+        let hint = did_you_mean(&name.value, names);
+        let message = format!("expected {what}{list}, found {:?}{hint}", name.value);
+        context.wrong_at(&name.spot, message);
+    }
+    found
+}
+
+/// Tells of every name that stands a second time.
+fn check_unique(names: &[At<String>], what: &str, context: &mut Context) {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if !seen.insert(&name.value) {
+            context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value));
+        }
+    }
+}

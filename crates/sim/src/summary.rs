@@ -1,0 +1,386 @@
+//! The result of a run.
+
+use crate::network::Network;
+use crate::record::{FlowRecord, Records, UdpRecord};
+use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
+use serde::Serialize;
+use windlass_aqm::Queue;
+use windlass_base::Span;
+
+/// The version of the summary's format.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of a run: what `summary.json` holds.
+///
+/// The steady window lasts from the scenario's `steady_from` to its end. Packets per second are
+/// payload acknowledged, in segments of the flow's size, over the time of the window. A `null`
+/// stands where there was nothing to average.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The scenario's name.
+    pub name: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// [`SCHEMA_VERSION`].
+    pub schema: u32,
+    /// Simulated seconds.
+    pub duration_s: f64,
+    /// Where the steady window begins, in seconds.
+    pub steady_from_s: f64,
+    /// Jain's index of the TCP flows' rates.
+    pub fairness_index: Windows<Option<f64>>,
+    /// Sum of the TCP flows' rates.
+    pub total_packets_per_s: Windows<f64>,
+    /// Packets that the bottleneck's queue changed from ECT to CE.
+    pub marks: u64,
+    /// Packets that the bottleneck's queue dropped.
+    pub drops: u64,
+    /// Packets waiting at the bottleneck, the one in transmission not among them: mean over time.
+    pub mean_queue_packets: Windows<Option<f64>>,
+    /// Packets that arrived at the bottleneck's queue, dropped ones included.
+    pub bottleneck_packets: u64,
+    /// Segments with payload that reached their receivers, retransmissions included.
+    pub delivered_segments: u64,
+    /// Events that the run took.
+    pub events: u64,
+    /// TCP flows, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// UDP sources, in the scenario's order.
+    pub udp: Vec<UdpSummary>,
+    /// The bottleneck's queue, then the others between routers, in the scenario's order.
+    pub queues: Vec<QueueSummary>,
+}
+
+/// A figure of the whole run and of its steady window.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Windows<T> {
+    /// From time 0 to the end.
+    pub whole_run: T,
+    /// From `steady_from` to the end.
+    pub steady: T,
+}
+
+/// A TCP flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Its congestion controller.
+    pub controller: String,
+    /// Propagation delay of its path and back, in milliseconds.
+    pub rtt_min_ms: f64,
+    /// Packets acknowledged per second.
+    pub packets_per_s: Windows<f64>,
+    /// The congestion window in packets.
+    pub cwnd_packets: Cwnd,
+    /// The smoothed round-trip time in milliseconds.
+    pub srtt_ms: Srtt,
+    /// New-ECN's window slope in packets per round trip; `None` for other controllers.
+    pub slope: Option<Slope>,
+    /// Data packets that any queue marked.
+    pub marks: u64,
+    /// Data packets that any queue dropped.
+    pub drops: u64,
+    /// Data packets lost on links, after their queues.
+    pub lost: u64,
+    /// Cuts of the window in answer to ECN echoes.
+    pub window_cuts_by_ecn: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Segments sent again.
+    pub retransmitted_segments: u64,
+    /// For applications that send so many bytes and end.
+    pub transfers: Option<Transfers>,
+}
+
+/// Means of a congestion window in packets.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Cwnd {
+    /// Over the values after each change.
+    pub trace_mean: Option<f64>,
+    /// Over time, from the flow's start.
+    pub time_mean: Option<f64>,
+    /// Over the time of the steady window.
+    pub time_mean_steady: Option<f64>,
+}
+
+/// Means of a smoothed round-trip time in milliseconds.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Srtt {
+    /// Over the values after each change of the estimator.
+    pub trace_mean: Option<f64>,
+    /// Over time, from the first sample.
+    pub time_mean: Option<f64>,
+    /// Of the samples.
+    pub raw_rtt_mean: Option<f64>,
+}
+
+/// Means of a window slope.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Slope {
+    /// Over its values at each change of cwnd.
+    pub trace_mean: Option<f64>,
+    /// Over time, from the flow's start.
+    pub time_mean: Option<f64>,
+}
+
+/// What became of transfers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transfers {
+    /// How many were completed.
+    pub completed: u64,
+    /// How many connections failed.
+    pub failed: u64,
+    /// Mean of [`Transfers::completion_s`].
+    pub mean_completion_s: Option<f64>,
+    /// Of each completed transfer: seconds from its connection's opening until the receiver had
+    /// the last byte and the FIN.
+    pub completion_s: Vec<f64>,
+}
+
+/// A UDP source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UdpSummary {
+    /// Its name.
+    pub name: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets that arrived per second.
+    pub packets_per_s: Windows<f64>,
+    /// Packets that any queue dropped.
+    pub drops: u64,
+    /// Packets lost on links, after their queues.
+    pub lost: u64,
+}
+
+/// The queue of a link direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueSummary {
+    /// The link.
+    pub link: String,
+    /// Which way: `forward` or `backward`.
+    pub direction: &'static str,
+    /// Packets that arrived at it, dropped ones included.
+    pub arrived: u64,
+    /// Packets handed to the link.
+    pub sent: u64,
+    /// Bytes handed to the link.
+    pub sent_bytes: u64,
+    /// Packets changed from ECT to CE.
+    pub marks: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Waiting packets, mean over time.
+    pub mean_packets: Windows<Option<f64>>,
+    /// The most that ever waited.
+    pub max_packets: u64,
+    /// RED's average, mean over time; `null` for other queues.
+    pub mean_average_packets: Windows<Option<f64>>,
+}
+
+/// Jain's fairness index: (sum of x)^2 / (n * sum of x^2), 1/n to 1. `None` without rates above
+/// zero.
+pub fn fairness_index(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}
+
+/// The directions of links whose queues are worth a report: the bottleneck's first, then those
+/// between nodes that are no flow's end.
+pub fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
+    let mut host = vec![false; scenario.nodes.len()];
+    let tcp = scenario.flows.iter().map(|flow| [flow.from, flow.to]);
+    let udp = scenario.udp.iter().map(|flow| [flow.from, flow.to]);
+    let ends: Vec<NodeId> = tcp.chain(udp).flatten().collect();
+    ends.into_iter().for_each(|node| host[node] = true);
+    let links = scenario.links.iter().enumerate();
+    let between_routers = links.filter(|(_, link)| !host[link.a] && !host[link.b]);
+    let directions = between_routers
+        .flat_map(|(link, _)| [false, true].map(|reverse| LinkDirection { link, reverse }))
+        .filter(|direction| *direction != scenario.bottleneck);
+    std::iter::once(scenario.bottleneck).chain(directions).collect()
+}
+
+/// The lengths of the two windows in seconds.
+#[derive(Copy, Clone)]
+struct Lengths {
+    whole_s: f64,
+    steady_s: f64,
+}
+
+impl Lengths {
+    /// Counts of both windows as rates.
+    fn per_s(&self, whole: f64, before_steady: f64) -> Windows<f64> {
+        let rate = |count: f64, time_s: f64| if time_s > 0.0 { count / time_s } else { 0.0 };
+        Windows {
+            whole_run: rate(whole, self.whole_s),
+            steady: rate(whole - before_steady, self.steady_s),
+        }
+    }
+}
+
+/// Puts the result of a run together.
+pub(crate) fn summarise(
+    scenario: &Scenario,
+    seed: u64,
+    network: &Network,
+    records: &Records,
+    events: u64,
+) -> Summary {
+    let Scenario { duration, steady_from, .. } = *scenario;
+    let steady: Span = duration.saturating_sub(steady_from);
+    let lengths = Lengths { whole_s: duration.as_secs_f64(), steady_s: steady.as_secs_f64() };
+    let flows: Vec<FlowSummary> = (0..)
+        .zip(scenario.flows.iter().zip(&records.flows))
+        .map(|(number, (flow, record))| {
+            flow_summary(number, flow, record, network, records, lengths)
+        })
+        .collect();
+    let queues: Vec<QueueSummary> = reported_queues(scenario)
+        .into_iter()
+        .map(|direction| queue_summary(scenario, direction, network))
+        .collect();
+    let bottleneck = &queues[0];
+    let rates = |window: fn(&Windows<f64>) -> f64| -> Vec<f64> {
+        flows.iter().map(|flow| window(&flow.packets_per_s)).collect()
+    };
+    let (whole, steady) = (rates(|rate| rate.whole_run), rates(|rate| rate.steady));
+    Summary {
+        name: scenario.name.clone(),
+        seed,
+        schema: SCHEMA_VERSION,
+        duration_s: duration.as_secs_f64(),
+        steady_from_s: steady_from.as_secs_f64(),
+        fairness_index: Windows {
+            whole_run: fairness_index(&whole),
+            steady: fairness_index(&steady),
+        },
+        total_packets_per_s: Windows { whole_run: whole.iter().sum(), steady: steady.iter().sum() },
+        marks: bottleneck.marks,
+        drops: bottleneck.drops,
+        mean_queue_packets: bottleneck.mean_packets,
+        bottleneck_packets: bottleneck.arrived,
+        delivered_segments: records.delivered_segments,
+        events,
+        udp: udp_summaries(scenario, records, lengths),
+        flows,
+        queues,
+    }
+}
+
+fn flow_summary(
+    number: u32,
+    flow: &Flow,
+    record: &FlowRecord,
+    network: &Network,
+    records: &Records,
+    lengths: Lengths,
+) -> FlowSummary {
+    let traffic = &records.traffic[number as usize];
+    let FlowRecord { cwnd, srtt, rtt, slope, acked, counts, .. } = record;
+    FlowSummary {
+        name: flow.name.clone(),
+        controller: flow.sender.congestion.name().to_owned(),
+        rtt_min_ms: network.round_trip(number).as_millis_f64(),
+        packets_per_s: lengths.per_s(acked.packets, acked.before_steady),
+        cwnd_packets: Cwnd {
+            trace_mean: cwnd.trace.value(),
+            time_mean: cwnd.time.whole(),
+            time_mean_steady: cwnd.time.steady(),
+        },
+        srtt_ms: Srtt {
+            trace_mean: srtt.trace.value(),
+            time_mean: srtt.time.whole(),
+            raw_rtt_mean: rtt.value(),
+        },
+        slope: slope
+            .time
+            .whole()
+            .map(|mean| Slope { trace_mean: slope.trace.value(), time_mean: Some(mean) }),
+        marks: traffic.marks,
+        drops: traffic.drops,
+        lost: traffic.lost,
+        window_cuts_by_ecn: counts.ecn_cuts,
+        timeouts: counts.timeouts,
+        fast_retransmits: counts.fast_retransmits,
+        retransmitted_segments: counts.retransmitted_segments,
+        transfers: transfers(flow, record),
+    }
+}
+
+fn transfers(flow: &Flow, record: &FlowRecord) -> Option<Transfers> {
+    if flow.app == crate::scenario::model::TcpApp::Bulk {
+        return None;
+    }
+    let completion_s = record.transfers.completion_s.clone();
+    let completed = completion_s.len() as u64;
+    let sum: f64 = completion_s.iter().sum();
+    Some(Transfers {
+        completed,
+        failed: record.transfers.failed,
+        mean_completion_s: (completed > 0).then(|| sum / completed as f64),
+        completion_s,
+    })
+}
+
+fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Vec<UdpSummary> {
+    let traffic = &records.traffic[scenario.flows.len()..];
+    let sources = scenario.udp.iter().zip(&records.udp).zip(traffic);
+    let summary = |((flow, record), traffic): ((_, &UdpRecord), &crate::record::Traffic)| {
+        let flow: &crate::scenario::model::UdpFlow = flow;
+        UdpSummary {
+            name: flow.name.clone(),
+            sent: record.sent,
+            received: record.received,
+            packets_per_s: lengths
+                .per_s(record.received as f64, record.received_before_steady as f64),
+            drops: traffic.drops,
+            lost: traffic.lost,
+        }
+    };
+    sources.map(summary).collect()
+}
+
+fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Network) -> QueueSummary {
+    let channel = network.channel(direction);
+    let stats = channel.queue().stats();
+    let record = &channel.record;
+    QueueSummary {
+        link: scenario.links[direction.link].name.clone(),
+        direction: if direction.reverse { "backward" } else { "forward" },
+        arrived: stats.offered,
+        sent: stats.dequeued,
+        sent_bytes: stats.dequeued_bytes,
+        marks: stats.marked,
+        drops: stats.dropped(),
+        mean_packets: Windows {
+            whole_run: record.packets.whole(),
+            steady: record.packets.steady(),
+        },
+        max_packets: record.max_packets as u64,
+        mean_average_packets: Windows {
+            whole_run: record.average.whole(),
+            steady: record.average.steady(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fairness_index_is_one_for_equal_rates_and_one_nth_for_a_monopoly() {
+        assert_eq!(fairness_index(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(fairness_index(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+        let two_to_one = fairness_index(&[2.0, 1.0]).expect("rates");
+        assert!((two_to_one - 0.9).abs() < 1e-12);
+        assert_eq!(fairness_index(&[0.0]), None);
+        assert_eq!(fairness_index(&[]), None);
+    }
+}

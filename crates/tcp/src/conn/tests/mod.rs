@@ -1,0 +1,123 @@
+//! Two connections over a path with a virtual clock.
+
+mod transfer;
+
+use super::{Connection, Run};
+use crate::cc;
+use crate::{Config, Ecn, Profile, Segment, SeqNumber, Span, Time};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// What becomes of a packet on its way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Pass,
+    Drop,
+    Mark,
+}
+
+/// One end with what it sent and what is on its way to it.
+pub(super) struct End {
+    pub(super) connection: Connection,
+    arriving: VecDeque<(Time, Segment, Ecn)>,
+    /// Everything it sent, lost or not.
+    pub(super) sent: Vec<Run>,
+}
+
+/// Two ends, `a` and `b`, and a path of constant delay between them.
+pub(super) struct Pair {
+    pub(super) now: Time,
+    pub(super) one_way: Span,
+    pub(super) a: End,
+    pub(super) b: End,
+}
+
+pub(super) fn config(profile: Profile, controller: &str) -> Config {
+    profile.config(1000, cc::by_name(controller).expect("a controller of the crate"))
+}
+
+impl End {
+    fn new(connection: Connection) -> End {
+        End { connection, arriving: VecDeque::new(), sent: Vec::new() }
+    }
+
+    fn next_time(&self) -> Option<Time> {
+        let arrival = self.arriving.front().map(|(at, ..)| *at);
+        let timeout = self.connection.poll_timeout();
+        arrival.into_iter().chain(timeout).min()
+    }
+
+    /// Takes one thing that is due; false if nothing is. One at a time: the contract is to poll
+    /// after each.
+    fn work(&mut self, now: Time) -> bool {
+        if self.arriving.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, segment, ecn) = self.arriving.pop_front().expect("looked at");
+            self.connection.handle_segment(now, &segment, ecn, &mut ());
+            return true;
+        }
+        let due = self.connection.poll_timeout().is_some_and(|at| at <= now);
+        if due {
+            self.connection.handle_timeout(now, &mut ());
+        }
+        due
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        peer: &mut End,
+        delay: Span,
+        fate: &mut impl FnMut(&Segment) -> Fate,
+    ) {
+        while let Some(run) = self.connection.poll_transmit(now, 1, &mut ()) {
+            self.sent.push(run);
+            let fate = fate(&run.first);
+            let marked = fate == Fate::Mark && run.ecn.is_capable();
+            let ecn = if marked { Ecn::Ce } else { run.ecn };
+            if fate != Fate::Drop {
+                peer.arriving.push_back((now + delay, run.first, ecn));
+            }
+        }
+    }
+}
+
+impl Pair {
+    pub(super) fn new(client: Config, server: Config) -> Pair {
+        let now = Time::from_nanos(1_000_000_000);
+        Pair {
+            now,
+            one_way: Span::from_millis(50),
+            a: End::new(Connection::connect(client, now, SeqNumber(u32::MAX - 5000))),
+            b: End::new(Connection::listen(server, SeqNumber(7))),
+        }
+    }
+
+    /// Runs until `until`, or until nothing is left to happen; `forth` and `back` decide on each
+    /// segment of `a` and `b`.
+    pub(super) fn run(
+        &mut self,
+        until: Time,
+        mut forth: impl FnMut(&Segment) -> Fate,
+        mut back: impl FnMut(&Segment) -> Fate,
+    ) {
+        loop {
+            let worked = self.a.work(self.now);
+            self.a.send(self.now, &mut self.b, self.one_way, &mut forth);
+            let worked = self.b.work(self.now) || worked;
+            self.b.send(self.now, &mut self.a, self.one_way, &mut back);
+            if worked {
+                continue;
+            }
+            let next = self.a.next_time().into_iter().chain(self.b.next_time()).min();
+            match next.filter(|next| *next <= until) {
+                Some(next) => self.now = self.now.max(next),
+                None => break,
+            }
+        }
+        self.now = until;
+    }
+
+    pub(super) fn run_for(&mut self, span: Span) {
+        self.run(self.now + span, |_| Fate::Pass, |_| Fate::Pass);
+    }
+}

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../crates/tcp/tests/fuzz_bodies/segment.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::run(bytes));
