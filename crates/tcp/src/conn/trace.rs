@@ -63,6 +63,7 @@ impl Snapshot {
         if after.rtt_samples != before.rtt_samples {
             tell(TraceEvent::Rtt {
                 sample: connection.rtt.last_sample(),
+                exact: connection.rtt.last_exact(),
                 smoothed: connection.rtt.smoothed(),
                 rto: connection.rtt.base_rto(),
                 changed: after.smoothed_raw != before.smoothed_raw,
