@@ -7,7 +7,8 @@ mod topology;
 
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(super) use queues::{
-    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, QueueKeys, QueueRef, RedKeys,
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
+    QueueRef, RedKeys,
 };
 pub(super) use tcp::{
     AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
