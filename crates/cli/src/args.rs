@@ -1,12 +1,13 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
 use crate::failure::EXIT_CODES;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use windlass_base::Span;
-use windlass_sim::scenario::parse_time;
+use windlass_sim::scenario::{DEFAULT_SEED, parse_time};
+use windlass_sim::simple_model::Arrivals;
 
 /// Tools around TCP's congestion window.
 #[derive(Debug, Parser)]
@@ -47,6 +48,9 @@ pub(crate) enum Sim {
     /// Say what is wrong in scenario files: file, line, key, what was expected
     #[command(after_help = "Example: windlass sim check experiments/*/*.toml")]
     Check(Check),
+    /// Run the simple model of the New-ECN paper (section 3.2): two connections, one RED router
+    #[command(after_help = SIMPLE_MODEL_HELP)]
+    SimpleModel(SimpleModel),
     /// Print the JSON Schema of scenario files
     #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
     Schema,
@@ -71,6 +75,14 @@ input. A bad line gives {\"line\": N, \"error\": \"...\"}; the others run nevert
 exit status is 2.
 
 Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";
+
+const SIMPLE_MODEL_HELP: &str = "\
+Examples:
+  windlass sim simple-model
+  windlass sim simple-model --variant accumulate --steps 500 --json
+
+printed: as the paper's listing stands, each packet finds the queue as the last step left it. \
+accumulate: each packet finds what the one before it left.";
 
 /// How a scenario is changed on its way from the file.
 #[derive(Debug, Args)]
@@ -128,4 +140,35 @@ pub(crate) struct Check {
     /// Replace a key before checking, as `sim run` does
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimpleModel {
+    /// How the packets of one step find the queue
+    #[arg(long, default_value = "printed", value_parser = parse_variant, value_name = VARIANTS)]
+    pub variant: Arrivals,
+    /// Steps of 10 ms; the paper's listing has 500
+    #[arg(long, default_value_t = 3000, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(2..=10_000_000))]
+    pub steps: u32,
+    /// Runs, with seeds in a row
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(value_parser = value_parser!(u64).range(1..=1_000_000))]
+    pub seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    pub seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Add windows and queue after every step of the first run to the JSON
+    #[arg(long, requires = "json")]
+    pub series: bool,
+}
+
+const VARIANTS: &str = "printed|accumulate";
+
+fn parse_variant(text: &str) -> Result<Arrivals, String> {
+    let found = Arrivals::ALL.into_iter().find(|arrivals| arrivals.name() == text);
+    found.ok_or_else(|| format!("expected {VARIANTS}"))
 }

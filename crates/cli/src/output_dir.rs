@@ -33,11 +33,15 @@ impl OutputDir {
         hidden.push(name);
         hidden.push(format!(".{}.tmp", std::process::id()));
         let temporary = parent.join(hidden);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::create_dir(&temporary))
-            .map_err(|error| refuse(format!("cannot be written: {error}")))?;
+        // Known before it exists: an interrupt in between would leave it behind.
         interrupt::set_temporary(Some(&temporary));
-        Ok(OutputDir { target: target.to_owned(), temporary, finished: false })
+        match fs::create_dir_all(parent).and_then(|()| fs::create_dir(&temporary)) {
+            Ok(()) => Ok(OutputDir { target: target.to_owned(), temporary, finished: false }),
+            Err(error) => {
+                interrupt::set_temporary(None);
+                Err(refuse(format!("cannot be written: {error}")))
+            }
+        }
     }
 
     /// Where to write for now.

@@ -4,6 +4,7 @@ mod batch;
 mod check;
 mod load;
 mod run;
+mod simple_model;
 mod table;
 
 use crate::args::Sim;
@@ -16,6 +17,7 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
         Sim::Run(args) => run::main(&args),
         Sim::Batch(args) => batch::main(&args),
         Sim::Check(args) => check::main(&args),
+        Sim::SimpleModel(args) => simple_model::main(&args),
         Sim::Schema => print::line(&pretty(&windlass_sim::scenario::schema())),
     }
 }

@@ -7,12 +7,14 @@ use crate::output_dir::OutputDir;
 use crate::{interrupt, parallel, print};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use std::fs;
-use std::io::IsTerminal;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal};
 use std::ops::ControlFlow;
 use std::path::Path;
+use windlass_sim::pcapng::Captures;
 use windlass_sim::scenario::Document;
-use windlass_sim::{Scenario, Summary};
+use windlass_sim::series::Series;
+use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
 pub(super) fn main(args: &Run) -> Result<(), Failure> {
@@ -90,19 +92,44 @@ fn replicate(
     Ok(summary)
 }
 
+/// Runs once; into `folder`, if there is one, go time series and, with `pcap`, captures.
 fn simulate(
     scenario: &Scenario,
     seed: u64,
     folder: Option<&Path>,
     pcap: bool,
 ) -> Result<Summary, Failure> {
-    let _ = (folder, pcap);
-    windlass_sim::run(scenario, seed, &mut ()).map_err(|error| Failure::Input(error.to_string()))
+    let Some(folder) = folder else { return call(scenario, seed, &mut ()) };
+    let told = |error: io::Error| Failure::io("writing the results", &error);
+    let mut series = Series::new(scenario, |name| create(folder, name, "csv")).map_err(told)?;
+    let summary = if pcap {
+        let captures =
+            Captures::new(scenario, |name| create(folder, name, "pcapng")).map_err(told)?;
+        let mut both = (series, captures);
+        let summary = call(scenario, seed, &mut both)?;
+        both.1.finish().map_err(told)?;
+        series = both.0;
+        summary
+    } else {
+        call(scenario, seed, &mut series)?
+    };
+    series.finish().map_err(told)?;
+    Ok(summary)
+}
+
+fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
+    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn create(folder: &Path, name: &str, extension: &str) -> io::Result<BufWriter<File>> {
+    let path = folder.join(format!("{name}.{extension}"));
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+    File::create_new(path).map(BufWriter::new).map_err(named)
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
     let path = folder.join("summary.json");
-    fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io(path.display(), &error))
+    fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io("summary.json", &error))
 }
 
 /// A progress bar on standard error, if somebody sits before it.

@@ -1,7 +1,7 @@
 //! The figures of a run as tables for people. It reads the same JSON that `--json` prints, so that
 //! single runs and replicates look alike: a figure is a number or `{"mean", "sd"}`.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
 use windlass_sim::scenario::{Document, Source};
 
@@ -97,8 +97,9 @@ fn table(rows: &Value, columns: &[Column]) -> Option<String> {
         .iter()
         .filter(|column| rows.iter().any(|row| !cell(row, column).is_empty()))
         .collect();
+    let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(TableStyle::new().header_separator(line));
     table.set_header(columns.iter().map(|(heading, ..)| *heading));
     for row in rows {
         table.add_row(columns.iter().map(|column| cell(row, column)));

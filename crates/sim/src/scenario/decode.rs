@@ -227,6 +227,33 @@ impl Decode for String {
     }
 }
 
+/// A name that results and their files can bear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name(pub String);
+
+impl Decode for Name {
+    const EXPECTED: &'static str =
+        "a name of letters, digits and . _ - + that begins with a letter or digit";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+        match &node.value {
+            Value::Text(text)
+                if (1..=100).contains(&text.len())
+                    && text.chars().all(allowed)
+                    && text.starts_with(|c: char| c.is_ascii_alphanumeric()) =>
+            {
+                Some(Name(text.clone()))
+            }
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$" })
+    }
+}
+
 impl Decode for bool {
     const EXPECTED: &'static str = "true or false";
 

@@ -1,7 +1,7 @@
 use super::queues::Queues;
 use super::routes::Components;
 use super::{check_unique, look_up};
-use crate::scenario::decode::{At, Context, Spot};
+use crate::scenario::decode::{At, Context, Name, Spot};
 use crate::scenario::keys::{
     AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, QueueRef,
     ReorderKeys, ScenarioKeys,
@@ -264,12 +264,12 @@ impl Builder<'_> {
 
     fn explicit(
         &mut self,
-        nodes: &[At<String>],
+        nodes: &[At<Name>],
         links: &[At<LinkKeys>],
         context: &mut Context,
     ) -> Option<()> {
         check_unique(nodes, "a node", context);
-        self.nodes = nodes.iter().map(|node| node.value.clone()).collect();
+        self.nodes = nodes.iter().map(|node| node.value.0.clone()).collect();
         let mut names = Vec::new();
         for At { value: link, spot } in links {
             let a = look_up(&link.a, "the name of a node", &self.nodes, context);
@@ -278,9 +278,9 @@ impl Builder<'_> {
             if a == b {
                 context.wrong_at(&link.b.spot, "a link needs two different ends".into());
             }
-            let default = format!("{}-{}", link.a.value, link.b.value);
+            let default = Name(format!("{}-{}", link.a.value, link.b.value));
             let name = link.name.clone().unwrap_or(At { value: default, spot: spot.clone() });
-            self.named_link(name.value.clone(), (a, b), &link.path, link.path.delay, context);
+            self.named_link(name.value.0.clone(), (a, b), &link.path, link.path.delay, context);
             names.push(name);
         }
         check_unique(&names, "a link", context);

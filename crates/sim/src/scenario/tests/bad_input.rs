@@ -19,7 +19,12 @@ fn one_clear_message_for_each_mistake() {
             "x.toml:1:1: duration: missing: expected a time such as \"94ms\" (ns, us, ms, s, min, \
              h)\nx.toml:3:1: duraton: unknown key; did you mean \"duration\"?",
         ),
-        ("name = \"good\"", "", "x.toml:1:1: name: missing: expected text in quotes"),
+        (
+            "name = \"good\"",
+            "",
+            "x.toml:1:1: name: missing: expected a name of letters, digits and . _ - + \
+ that begins with a letter or digit",
+        ),
         (
             "start = ",
             "strat = ",
@@ -138,6 +143,17 @@ fn one_clear_message_for_each_mistake() {
             "start = \"1s\" }",
             "start = \"1s\" }, { name = \"one\", from = \"s1\" }",
             "x.toml:4:64: flows.1.name: there is a flow \"one\" already",
+        ),
+        (
+            "start = \"1s\" }",
+            "count = 2 }, { name = \"one.2\", from = \"s1\" }",
+            "x.toml:4:61: flows.1.name: there is a flow \"one.2\" already",
+        ),
+        (
+            "name = \"good\"",
+            "name = \"../good\"",
+            "x.toml:2:8: name: expected a name of letters, digits and . _ - + that begins with a \
+             letter or digit, found \"../good\"",
         ),
         // Times.
         (
