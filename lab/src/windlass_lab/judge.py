@@ -113,8 +113,9 @@ def _flow_pairs(
 
 
 def flow_label(flow: FlowResult) -> str:
-    """How tables and plots call a flow."""
-    return f"{flow.name}, {flow.rtt_min_ms:.3g} ms"
+    """How tables and plots call a flow: its name and its smallest RTT, unless the name has it."""
+    rtt = f"{flow.rtt_min_ms:.3g}"
+    return flow.name if f"{rtt}ms" in flow.name else f"{flow.name}, {rtt} ms"
 
 
 def _value(case: CaseResult | None, quantity: Quantity) -> Estimate | None:

@@ -195,7 +195,8 @@ def _draw_flow_bars(
             if reference
             else [None] * len(measured.flows)
         )
-        labels = [flow_label(flow) for flow in measured.flows]
+        # Two lines, so that a phone need not turn them.
+        labels = [flow_label(flow).replace(", ", "<br>") for flow in measured.flows]
         theirs = [partner.values.get(key) if partner else None for partner in partners]
         ours = [flow.values.get(key) for flow in measured.flows]
         groups.append((cases[name].label, labels, [None] * len(labels), theirs, ours))
@@ -215,10 +216,7 @@ def _bars(plot: BarPlot, groups: Sequence[tuple]) -> Drawn:
         highest = max([highest, *(y for trace in data for y in trace["y"] if y is not None)])
         panels.append(Panel(f"{plot.id}-{number}", label, _bar_spec(data, plot)))
         lines = zip(names, published, reference, measured, strict=True)
-        rows += [
-            (f"{label}: {name}" if label else name, figure(p), _mean(r), _mean(m))
-            for name, p, r, m in lines
-        ]
+        rows += [(_row_name(label, name), figure(p), _mean(r), _mean(m)) for name, p, r, m in lines]
     for panel in panels:
         panel.spec["layout"]["yaxis"]["range"] = [0, highest * 1.12]
     return Drawn(
@@ -229,6 +227,11 @@ def _bars(plot: BarPlot, groups: Sequence[tuple]) -> Drawn:
         headings=("", "published", "reference", "measured"),
         rows=rows,
     )
+
+
+def _row_name(label: str, name: str) -> str:
+    plain = name.replace("<br>", ", ")
+    return f"{label}: {plain}" if label else plain
 
 
 def _bar(role: str, names: Sequence[str], values: Sequence[Estimate | None]) -> dict:
@@ -251,7 +254,7 @@ def _bar_spec(data: list[dict], plot: BarPlot) -> dict:
     layout = {
         "barmode": "group",
         "bargap": 0.25,
-        "xaxis": {"type": "category", "tickangle": "auto"},
+        "xaxis": {"type": "category"},
         "yaxis": {"title": {"text": plot.quantity.unit or "fairness index"}},
         "hovermode": "x unified",
         "showlegend": True,

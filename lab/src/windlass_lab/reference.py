@@ -66,22 +66,37 @@ class Published:
         """The published figure for a dotted key, of one flow when given; None: there is none.
 
         A plain number is that of the whole run, or the mean of the trace entries: so the paper
-        took its figures.
+        took its figures. Where it only says whether sharing was fair, that is the fairness index
+        in words.
         """
         table = self.table if flow is None else self._flow_table(flow)
-        value: object = table
-        for part in key.split("."):
-            if isinstance(value, Mapping):
-                value = value.get(part)
-            elif part not in ("whole_run", "trace_mean"):
-                return None
+        value = _lookup(table, key)
+        if value is None and key.startswith("fairness_index."):
+            value = {True: "fair", False: "not fair"}.get(table.get("fair"))
+        if value is None and key.startswith("total_packets_per_s."):
+            value = self._only_rate(key)
         return value if isinstance(value, int | float | str) else None
+
+    def _only_rate(self, key: str) -> object:
+        """The rate of a flow alone is the total rate too."""
+        flows = self.table.get("flows", ())
+        return _lookup(flows[0], key.removeprefix("total_")) if len(flows) == 1 else None
 
     def _flow_table(self, flow: FlowResult) -> Mapping:
         for entry in self.table.get("flows", ()):
             if abs(entry.get("rtt_min_ms", -1.0) - flow.rtt_min_ms) < 0.5:
                 return entry
         return {}
+
+
+def _lookup(table: Mapping, key: str) -> object:
+    value: object = table
+    for part in key.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif part not in ("whole_run", "trace_mean"):
+            return None
+    return value
 
 
 def load_published(scenario: Path) -> Published:

@@ -1,7 +1,7 @@
 """The report: one HTML page that needs nothing else, made from a result."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -13,7 +13,10 @@ from windlass_lab.catalogue import Experiment, Paper, find
 from windlass_lab.judge import evidence_in
 from windlass_lab.plots import Material, draw
 from windlass_lab.reference import load_reference, load_reference_acks
-from windlass_lab.verdict import Comparison
+from windlass_lab.verdict import INFORMATIVE, Comparison, failures
+
+# Rows about single flows that a table may have before they are folded away.
+_UNFOLDED_FLOWS = 20
 
 
 def build(paper: Paper, results: Mapping, series: Mapping) -> str:
@@ -32,7 +35,7 @@ def build(paper: Paper, results: Mapping, series: Mapping) -> str:
         paper=paper,
         results=results,
         sections=sections,
-        tiles=[row for section in sections for row in section["rows"] if row["headline"]],
+        tiles=[_row(c) for c in _comparisons(results) if c.headline],
         agreeing=agreeing,
         judged=judged,
         verdict_line=text.verdict_line(results),
@@ -54,22 +57,50 @@ def rebuild(folder: Path) -> None:
     output.write_atomically(folder / output.SUMMARY, text.summary(paper, results))
 
 
+def _comparisons(results: Mapping) -> list[Comparison]:
+    entries = (entry for document in results["experiments"] for entry in document["comparisons"])
+    return [Comparison.from_json(entry) for entry in entries]
+
+
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     return {
         "experiment": experiment,
         "passed": document["passed"],
-        "rows": [_row(comparison) for comparison in comparisons],
+        "tables": _tables(comparisons),
         "plots": draw(experiment, material),
     }
 
 
+def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
+    """The comparisons as tables: what one reads first, and what can stay folded."""
+    shown = [c for c in comparisons if c.verdict == INFORMATIVE]
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    flows = [c for c in judged if c.flow is not None]
+    if len(flows) <= _UNFOLDED_FLOWS:
+        flows = []
+    first = [c for c in judged if c not in flows]
+    agreeing = len(flows) - len(failures(flows))
+    groups = [
+        ("Published, reference and measured", first, False),
+        # A failure is never folded away.
+        (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
+        ("For information, without a verdict", shown, True),
+    ]
+    return [
+        {"caption": caption, "rows": [_row(c) for c in group], "folded": folded}
+        for caption, group, folded in groups
+        if group
+    ]
+
+
 def _row(comparison: Comparison) -> dict:
     cells = text.cells(comparison)
-    fields = ("name", "published", "reference", "measured", "deviation", "allowed", "verdict_text")
-    return dict(zip(fields, cells, strict=True)) | {
+    fields = ("name", "published", "reference", "measured", "deviation", "allowed")
+    return dict(zip(fields, cells[: len(fields)], strict=True)) | {
+        "verdict_text": text.VERDICTS[comparison.verdict],
+        "why": comparison.why,
         "verdict": comparison.verdict,
-        "headline": comparison.headline,
         "quantity": comparison.quantity,
     }
 

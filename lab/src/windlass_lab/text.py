@@ -1,5 +1,6 @@
 """Figures as text, and the summary for a terminal."""
 
+import math
 from collections.abc import Container, Mapping, Sequence
 
 from windlass_lab.catalogue import Paper
@@ -7,6 +8,7 @@ from windlass_lab.estimate import Estimate
 from windlass_lab.verdict import FAIL, PASS, Comparison
 
 NONE = "–"
+_MOST_DECIMALS = 3
 VERDICTS = {PASS: "agrees", FAIL: "DIFFERS", "informative": NONE}
 
 
@@ -28,14 +30,15 @@ def published(value: float | str | None) -> str:
 
 
 def estimate(value: Estimate | None) -> str:
-    """Mean ± standard deviation, the latter with two significant digits or the mean's decimals."""
+    """Mean ± standard deviation, with as many decimals as show the smaller of the two."""
     if value is None:
         return NONE
     mean = figure(value.mean)
     if value.sd == 0:
         return mean
-    decimals = len(mean.partition(".")[2])
-    return f"{mean} ± {value.sd:,.{decimals}f}"
+    of_spread = math.ceil(-math.log10(value.sd)) if value.sd > 0 else 0
+    decimals = max(len(mean.partition(".")[2]), min(of_spread, _MOST_DECIMALS))
+    return f"{value.mean:,.{decimals}f} ± {value.sd:,.{decimals}f}"
 
 
 def deviation(comparison: Comparison) -> str:

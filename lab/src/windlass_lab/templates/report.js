@@ -21,24 +21,28 @@
     return copy;
   }
 
-  function layoutOf(spec) {
-    const axis = {
+  function axisOf(axis) {
+    const title = axis.title && { ...axis.title, font: { size: 13 }, standoff: 8 };
+    return {
       gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
-      automargin: true,
+      automargin: true, ...axis, title,
     };
+  }
+
+  function layoutOf(spec) {
     const font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
     return {
       ...spec.layout,
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      margin: { l: 48, r: 8, t: 8, b: 40 },
-      legend: { orientation: "h", x: 0, y: -0.2, yanchor: "top" },
+      margin: { l: 48, r: 8, t: 30, b: 40 },
+      legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom" },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
       dragmode: touch ? false : "zoom",
-      xaxis: { ...axis, ...spec.layout.xaxis },
-      yaxis: { ...axis, ...spec.layout.yaxis },
+      xaxis: axisOf(spec.layout.xaxis),
+      yaxis: axisOf(spec.layout.yaxis),
       // What the reader has zoomed to survives a change of theme.
       uirevision: "kept",
     };
@@ -48,7 +52,9 @@
     responsive: true,
     displaylogo: false,
     displayModeBar: touch ? true : "hover",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    // Named one by one: the library's own choice has a button that sends the chart away.
+    modeBarButtons: [["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
+    plotlyServerURL: "",
   };
 
   const plots = [...document.querySelectorAll("[data-spec]")];
