@@ -13,13 +13,19 @@ PUBLISHED = {
     "s1_10M_p0.1_newecn": """
 fairness_index = 0.99
 flows = [
-  { rtt_min_ms = 190, srtt_ms = 195, cwnd_packets = 114.26, slope = 7.627 },
-  { rtt_min_ms = 70, srtt_ms = 75, cwnd_packets = 46.86, slope = 2.048 },
-  { rtt_min_ms = 30, srtt_ms = 35, cwnd_packets = 23.14, slope = 0.758 },
   { rtt_min_ms = 4, srtt_ms = 15, cwnd_packets = 8.21, slope = 0.162 },
+  { rtt_min_ms = 30, srtt_ms = 35, cwnd_packets = 23.14, slope = 0.758 },
+  { rtt_min_ms = 70, srtt_ms = 75, cwnd_packets = 46.86, slope = 2.048 },
+  { rtt_min_ms = 190, srtt_ms = 195, cwnd_packets = 114.26, slope = 7.627 },
 ]
 """,
     "s1_10M_p0.1_ecn": "fairness_index = 0.48\n",
+    "s2_2M_p0.1_newecn": "fair = false\n",
+    "single_5M_newecn": """
+bottleneck_packets = 72583
+drops = 90
+flows = [{ rtt_min_ms = 30, packets_per_s = 1208 }]
+""",
 }
 
 
@@ -53,3 +59,11 @@ def lab(fake_windlass, experiments):
         return main(["reproduce", target, *world, "--out", str(out), *arguments])
 
     return run
+
+
+@pytest.fixture(scope="session")
+def whole_result(lab, tmp_path_factory) -> Path:
+    """A result with every experiment of the paper. Not to be changed."""
+    folder = tmp_path_factory.mktemp("whole") / "out"
+    assert lab(out=folder) == 0
+    return folder
