@@ -40,7 +40,7 @@ def named(summary):
 def write_series(case, out):
     summary = named(figures(case))
     series = json.loads((DATA / "new-ecn-reference-series.json").read_text())["cases"][case]
-    (out / "flows").mkdir(parents=True)
+    out.mkdir()
     (out / "summary.json").write_text(json.dumps(summary))
     order = sorted(range(len(summary["flows"])), key=lambda i: -series["rtt_min_ms"][i])
     for flow, column in zip(summary["flows"], order, strict=True):
@@ -56,7 +56,7 @@ def write_series(case, out):
                     f"{t:.3f},{cwnd * wave:.3f},{cwnd:.3f},,{slope * grown * wave:.4f},"
                     f"{row[1 + column]}"
                 )
-        (out / "flows" / f"{flow['name']}.csv").write_text("\n".join(lines) + "\n")
+        (out / f"flow-{flow['name']}.csv").write_text("\n".join(lines) + "\n")
 
 
 def parse():
@@ -71,7 +71,7 @@ def parse():
         run.add_argument(option)
     model = sim.add_parser("simple-model")
     model.add_argument("--json", action="store_true")
-    for option in ("--variant", "--steps", "--seeds"):
+    for option in ("--variant", "--steps", "--seeds", "--seed"):
         model.add_argument(option)
     return parser.parse_args()
 
@@ -91,7 +91,10 @@ def main():
     options = parse()
     misbehave()
     if options.verb == "simple-model":
-        print(json.dumps(figures("simple_model_printed")))
+        model = figures("simple_model_printed")
+        for name, flow in zip("XY", model["flows"], strict=True):
+            flow["name"] = name
+        print(json.dumps(model))
     elif options.out:
         write_series(options.file.stem, options.out)
     else:

@@ -6,9 +6,8 @@ from windlass_lab.windlass import read_series
 
 
 def write_run(folder, csv):
-    (folder / "flows").mkdir()
     (folder / "summary.json").write_text('{"flows": [{"name": "tcp1", "rtt_min_ms": 4.0}]}')
-    (folder / "flows" / "tcp1.csv").write_text(csv)
+    (folder / "flow-tcp1.csv").write_text(csv)
 
 
 def test_a_series_is_read_with_what_columns_it_has(tmp_path):

@@ -104,7 +104,7 @@ def _steps(
         gathered.curves[name] = [_curves(flow, columns) for flow in flows]
 
     def compute(model: SimpleModel) -> None:
-        summary = windlass.simple_model(model.variant, model.steps, model.seeds)
+        summary = windlass.simple_model(model.variant, model.steps, model.seeds, sampling.seed)
         gathered.summaries[model.name] = summary
 
     steps = []

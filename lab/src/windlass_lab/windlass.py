@@ -66,12 +66,12 @@ class Windlass:
             self._run(["sim", "run", str(scenario), "--out", str(out), "--seed", str(seed)])
             return read_series(out)
 
-    def simple_model(self, variant: str, steps: int, seeds: int) -> dict:
-        """The summary of the paper's simple model."""
+    def simple_model(self, variant: str, steps: int, seeds: int, seed: int) -> dict:
+        """The summary of the paper's simple model over `seeds` runs from `seed` on."""
         return self._run_json(
             [
                 *("sim", "simple-model", "--variant", variant, "--steps", str(steps)),
-                *("--seeds", str(seeds), "--json"),
+                *("--seeds", str(seeds), "--seed", str(seed), "--json"),
             ]
         )
 
@@ -135,15 +135,14 @@ def read_series(folder: Path) -> list[FlowSeries]:
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         flows = summary["flows"]
-        return [_read_flow(folder / "flows" / f"{flow['name']}.csv", flow) for flow in flows]
+        return [_read_flow(folder / f"flow-{flow['name']}.csv", flow) for flow in flows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"cannot read the time series in {folder}: {error!r}") from error
 
 
 def _read_flow(path: Path, flow: Mapping) -> FlowSeries:
     with path.open(newline="", encoding="utf-8") as file:
-        # A written schema version may stand above the header as a comment.
-        reader = csv.DictReader(line for line in file if not line.startswith("#"))
+        reader = csv.DictReader(file)
         if not reader.fieldnames or "time_s" not in reader.fieldnames:
             raise ValueError(f"{path.name} has no column time_s")
         names = [name for name in FLOW_COLUMNS if name in reader.fieldnames]
