@@ -90,7 +90,7 @@ def _section_4_2_2() -> Experiment:
         shows="Flows with round-trip times of 190, 70, 30 and 4 ms share 10 Mbit/s: almost "
         "equally with New-ECN, by their round-trip times with ECN Reno.",
         quick=True,
-        seconds=15,
+        seconds=12,
         cases=cases,
         checks=[*whole_run, *checks],
         plots=[_ack_plot("s1_10M_p0.1", "4.8", names, zoom_s=10), fairness, bars[1]],
@@ -107,7 +107,7 @@ def _setup_1() -> Experiment:
         shows="The window slope of each flow settles where the flow's window grows with its "
         "round-trip time, so that the rates meet.",
         quick=True,
-        seconds=10,
+        seconds=6,
         cases=(S1_NEW,),
         checks=[
             Near(case, CWND, tenth, Flows.EACH),
@@ -135,7 +135,7 @@ def _setup_2(p_max: str, shows: str, tolerance: Tolerance, figure: str) -> Exper
         title=f"A slower bottleneck, p_max {p_max}",
         shows=shows,
         quick=False,
-        seconds=10,
+        seconds=5,
         cases=cases,
         checks=checks,
         plots=[acks, *bars],
@@ -150,7 +150,7 @@ def _many_flows() -> Experiment:
         title="Sixteen flows",
         shows="Sixteen New-ECN flows with round-trip times of 10 to 90 ms get similar rates.",
         quick=False,
-        seconds=20,
+        seconds=12,
         cases=cases,
         checks=checks,
         plots=[_ack_plot("many16", "4.9", [cases[0].name]), *bars],
@@ -172,7 +172,7 @@ def _single_flows() -> Experiment:
         shows="A single flow of New-ECN gets a little more out of a 5 Mbit/s link than one of "
         "ECN Reno, and both more than plain Reno.",
         quick=False,
-        seconds=10,
+        seconds=6,
         cases=cases,
         checks=[
             *(Near(name, WHOLE_TOTAL, Tolerance(relative=0.03)) for name in names),
@@ -196,7 +196,7 @@ def _simple_model() -> Experiment:
         shows="Two connections with round-trip times of 40 and 20 ms in the paper's own "
         "step-by-step model share 5 Mbit/s fairly.",
         quick=True,
-        seconds=2,
+        seconds=1,
         models=(
             SimpleModel(
                 name,

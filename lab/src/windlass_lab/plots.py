@@ -14,7 +14,7 @@ from windlass_lab.text import figure
 
 PALETTE_SIZE = 8
 # Beside many curves a box with every value hides the plot.
-_UNIFIED_HOVER_LIMIT = 6
+_FEW_FLOWS = 6
 _TABLE_TIMES = 6
 _RUN = "One run with the paper's start times."
 _RUN_AND_REFERENCE = f"{_RUN} Dotted: one run of the reference."
@@ -142,7 +142,7 @@ def _line_spec(data: list[dict], plot: SeriesPlot) -> dict:
     layout = {
         "xaxis": {"title": {"text": "time (s)"}, "hoverformat": ".2f"},
         "yaxis": {"title": {"text": plot.axis}, "rangemode": "tozero"},
-        "hovermode": "x unified" if flows <= _UNIFIED_HOVER_LIMIT else "closest",
+        "hovermode": "x unified" if flows <= _FEW_FLOWS else "closest",
         "showlegend": True,
     }
     return {"data": data, "layout": layout}
@@ -195,8 +195,9 @@ def _draw_flow_bars(
             if reference
             else [None] * len(measured.flows)
         )
-        # Two lines, so that a phone need not turn them.
-        labels = [flow_label(flow).replace(", ", "<br>") for flow in measured.flows]
+        # A few names stand in two lines, so that a phone need not turn them.
+        parting = "<br>" if len(measured.flows) <= _FEW_FLOWS else ", "
+        labels = [flow_label(flow).replace(", ", parting) for flow in measured.flows]
         theirs = [partner.values.get(key) if partner else None for partner in partners]
         ours = [flow.values.get(key) for flow in measured.flows]
         groups.append((cases[name].label, labels, [None] * len(labels), theirs, ours))

@@ -47,8 +47,8 @@ def deviation(comparison: Comparison) -> str:
     if gap is None or comparison.target is None:
         return NONE
     if "%" in comparison.allowed or comparison.verdict == "informative":
-        return f"{gap / comparison.target * 100:+.1f} %" if comparison.target else NONE
-    return f"{gap:+.3f}"
+        return f"{gap / comparison.target * 100:+z.1f} %" if comparison.target else NONE
+    return f"{gap:+z.3f}"
 
 
 def target(comparison: Comparison) -> str:
