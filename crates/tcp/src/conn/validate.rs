@@ -13,7 +13,7 @@ impl Connection {
         if self.is_repeated_syn(segment, start) {
             return None;
         }
-        if self.fails_paws(segment, start) {
+        if self.fails_paws(segment) {
             return None;
         }
         let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
@@ -30,6 +30,7 @@ impl Connection {
             self.rx.acks.alone();
             return None;
         }
+        self.remember_timestamp(segment, start);
         segment.flags.contains(Flags::ACK).then_some(start)
     }
 
@@ -58,7 +59,7 @@ impl Connection {
         }
     }
 
-    fn fails_paws(&mut self, segment: &Segment, start: Option<u64>) -> bool {
+    fn fails_paws(&mut self, segment: &Segment) -> bool {
         if !self.agreed.timestamps || segment.flags.contains(Flags::RST) {
             return false;
         }
@@ -67,12 +68,18 @@ impl Connection {
         let age = timestamps.value.wrapping_sub(self.rx.ts_recent) as i32;
         if age < 0 {
             self.rx.acks.alone();
-            return true;
         }
-        if start.is_some_and(|start| start <= self.rx.last_ack_sent) {
+        age < 0
+    }
+
+    /// RFC 7323 §5.3 R3: only from a segment in the window, or an attacker could turn PAWS
+    /// against the peer.
+    fn remember_timestamp(&mut self, segment: &Segment, start: u64) {
+        if let Some(timestamps) = segment.options.timestamps
+            && start <= self.rx.last_ack_sent
+        {
             self.rx.ts_recent = timestamps.value;
         }
-        false
     }
 
     /// RFC 9293 §3.10.7.4, first step: an ACK tells the peer where this end stands. What else the
