@@ -46,16 +46,15 @@ impl Connection {
         repeated
     }
 
-    /// The acceptability test of RFC 9293 §3.4 (table 6).
+    /// The acceptability test of RFC 9293 §3.4 (table 6), but for the right edge itself: a peer
+    /// that has used up the window sends its ACKs from there, also while a loss keeps RCV.NXT back.
     fn in_window(&self, segment: &Segment, start: u64) -> bool {
         let len = u64::from(segment.sequence_len());
         let nxt = self.rx.reassembly.nxt();
         let edge = self.rx.window.edge().max(nxt);
-        match (len, edge - nxt) {
-            (0, 0) => start == nxt,
-            (0, _) => (nxt..edge).contains(&start) || start == nxt,
-            (_, 0) => false,
-            (_, _) => start < edge && start + len > nxt,
+        match len {
+            0 => (nxt..=edge).contains(&start),
+            _ => start < edge && start + len > nxt,
         }
     }
 
