@@ -17,7 +17,7 @@ impl Connection {
             return None;
         }
         let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
-            self.answer_unacceptable(now, segment);
+            self.answer_unacceptable(now, segment, start);
             return None;
         };
         if segment.flags.contains(Flags::RST) {
@@ -83,16 +83,29 @@ impl Connection {
 
     /// RFC 9293 §3.10.7.4, first step: an ACK tells the peer where this end stands. What else the
     /// segment says is still news while no window is open: a probe's ACK, a repeated FIN.
-    fn answer_unacceptable(&mut self, now: Time, segment: &Segment) {
+    fn answer_unacceptable(&mut self, now: Time, segment: &Segment, start: Option<u64>) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
         self.heard(now);
         self.rx.acks.alone();
+        self.note_duplicate(segment, start);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
         } else if !segment.flags.contains(Flags::SYN) && segment.flags.contains(Flags::ACK) {
             self.acknowledge_from_outside(now, segment);
+        }
+    }
+
+    /// Payload that is all here already goes into the ACK (RFC 2883 §4).
+    fn note_duplicate(&mut self, segment: &Segment, start: Option<u64>) {
+        let Some(start) = start.filter(|start| *start > 0 && segment.payload_len > 0) else {
+            return;
+        };
+        let end = start + u64::from(segment.payload_len);
+        if end <= self.rx.reassembly.nxt() {
+            self.rx.reassembly.insert(start..end);
+            self.stats.duplicates_received += 1;
         }
     }
 
@@ -106,7 +119,6 @@ impl Connection {
         match self.state {
             State::SynReceived => self.finish(Some(Error::Refused)),
             State::TimeWait => self.finish(None),
-            State::Closing | State::LastAck if self.tx.fin_acked() => self.finish(None),
             _ => self.finish(Some(Error::Reset)),
         }
     }
