@@ -69,13 +69,15 @@ impl Connection {
         let setup = Flags::ECE | Flags::CWR;
         // A SYN asks with both flags, a SYN-ACK answers with ECE alone (RFC 3168 §6.1.1).
         let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
+        // A SYN sent again offered no ECN any more, whichever of them is answered.
+        let offered = config.ecn && self.timers.retries == 0;
         let scaling = options.window_scale.filter(|_| config.window_scaling);
         self.agreed = Agreed {
             mss: 0,
             scaling: scaling.map(|shift| shift.min(MAX_WINDOW_SHIFT)),
             timestamps: config.timestamps && options.timestamps.is_some(),
             sack: config.sack && options.sack_permitted,
-            ecn: config.ecn && segment.flags & setup == wanted,
+            ecn: offered && segment.flags & setup == wanted,
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
         if self.agreed.scaling.is_some() {

@@ -42,6 +42,8 @@ impl Connection {
         if repeated {
             self.tx.nxt = 0;
             self.tx.timed = None;
+            // Without ECN the second time: the peer has taken its offer back (RFC 3168 §6.1.1.1).
+            self.agreed.ecn &= segment.flags.contains(Flags::ECE | Flags::CWR);
         }
         repeated
     }
