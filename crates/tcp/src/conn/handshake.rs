@@ -47,6 +47,7 @@ impl Connection {
                 // Simultaneous open: the SYN goes out again, now with an ACK.
                 self.state = State::SynReceived;
                 self.tx.nxt = 0;
+                self.tx.timed = None;
             }
         }
         Accepted::default()
@@ -89,11 +90,7 @@ impl Connection {
         let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
-        let lost_syn = self.timers.retries > 0;
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
-        let initial_window = if lost_syn { 1 } else { self.config.initial_window };
-        let params = controller_params(&self.config, mss, initial_window);
-        self.congestion = self.config.congestion.build(&params);
+        self.congestion = self.config.congestion.build(&controller_params(&self.config, mss));
     }
 
     /// This end's SYN is acknowledged: data may flow.
@@ -105,6 +102,8 @@ impl Connection {
         }
         if self.timers.retries > 0 {
             self.rtt.restart_after_lost_syn();
+            // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+            self.congestion.on_idle_restart(u64::from(self.agreed.mss));
         }
         self.timers.retries = 0;
         self.timers.retransmit = None;
