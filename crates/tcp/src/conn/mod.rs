@@ -412,9 +412,9 @@ impl Connection {
         self.state = State::Closed;
         self.timers = Timers::default();
         match error {
+            _ if told_already => {}
             Some(error) => self.events.fail(error),
-            None if !told_already => self.events.push(Event::Closed),
-            None => {}
+            None => self.events.push(Event::Closed),
         }
     }
 }
@@ -488,6 +488,9 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] wants to be called; `None`: never, as things stand.
     pub fn poll_timeout(&self) -> Option<Time> {
+        if self.state == State::Closed {
+            return None;
+        }
         let timers = self.timers.earliest();
         match (timers, self.rx.acks.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
