@@ -123,7 +123,8 @@ impl Connection {
         }
         let retransmission = data.from < self.tx.max;
         let ecn = self.data_codepoint(retransmission);
-        first.flags |= self.congestion_flags(retransmission);
+        // The peer looks for CWR on data alone.
+        first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
         self.ack_sent(&first);
@@ -160,10 +161,10 @@ impl Connection {
     fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
         if data.segment > 0 {
             self.stats.data_segments_sent += u64::from(data.count);
+            let again = if retransmission { data.count } else { 0 };
+            self.stats.retransmitted_segments += u64::from(again);
         }
-        if retransmission {
-            self.stats.retransmitted_segments += u64::from(data.count);
-        } else if self.tx.timed.is_none() {
+        if !retransmission && self.tx.timed.is_none() {
             // RFC 6298 §3: one segment in a round trip is timed, the first of this run.
             let first_end = (data.from + u64::from(data.segment.max(1))).min(end);
             self.tx.timed = Some((first_end, now));
