@@ -153,13 +153,16 @@ impl Connection {
         if !self.state.is_synchronized() || self.state == State::TimeWait {
             return;
         }
+        self.timers.keep_alive = Some(now + keep_alive.interval);
+        if self.tx.una < self.tx.end() {
+            // Data that waits asks the same question, and has a limit of its own.
+            return;
+        }
         if self.timers.keep_alive_probes >= keep_alive.probes {
             return self.finish(Some(Error::TimedOut));
         }
         self.timers.keep_alive_probes += 1;
-        self.timers.keep_alive = Some(now + keep_alive.interval);
-        // Data in flight asks the same question.
-        self.pending.keep_alive_probe = self.tx.is_idle();
+        self.pending.keep_alive_probe = true;
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Time) {
