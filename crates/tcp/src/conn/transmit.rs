@@ -117,7 +117,11 @@ impl Connection {
         {
             left = left.min(held - tx.nxt);
         }
-        let full = (room / mss).min(left / mss);
+        let mut full = (room / mss).min(left / mss);
+        if tx.nxt < tx.max {
+            // A run is sent for the first time or once more, never both.
+            full = full.min((tx.max - tx.nxt).div_ceil(mss));
+        }
         if full > 0 {
             let count = full.min(u64::from(max)) as u32;
             return Some(Data { from: tx.nxt, segment: mss as u32, count });
