@@ -180,10 +180,16 @@ impl Connection {
     }
 
     /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the
-    /// peer may take it, but not as in flight.
+    /// peer may take it, but not as in flight. A window that is only small takes what fits: the
+    /// override timeout of RFC 9293 §3.8.6.2.1.
     pub(super) fn window_probe_run(&mut self, now: Time) -> Run {
         let position = self.tx.nxt;
-        let fin = position == self.tx.written;
+        let unsent = self.tx.written - position;
+        let small = unsent.min(self.tx.window_left()).min(u64::from(self.agreed.mss)) as u32;
+        if small > 0 {
+            return self.data_run(now, Data { from: position, segment: small, count: 1 });
+        }
+        let fin = unsent == 0;
         let mut segment = self.segment_at(now, position);
         segment.payload_len = u32::from(!fin);
         if fin {

@@ -63,8 +63,8 @@ impl Connection {
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
-            self.tx.nxt = self.tx.una;
-            self.tx.timed = None;
+            self.recovery.leave();
+            self.go_back_to_una();
             return;
         }
         if !self.count_retry(self.config.max_retries) {
@@ -123,7 +123,10 @@ impl Connection {
     /// Runs while there is something to send, nothing in flight and no window for it.
     pub(super) fn update_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
-            self.timers.persist = None;
+            if self.timers.persist.take().is_some() {
+                // The peer has answered: the back-off was the probes' own.
+                self.rtt.end_back_off();
+            }
             self.pending.window_probe = false;
         } else if self.timers.persist.is_none() && !self.pending.window_probe {
             self.timers.persist = Some(now + self.rtt.rto());
