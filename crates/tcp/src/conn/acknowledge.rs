@@ -71,8 +71,8 @@ impl Connection {
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
-        // The peer answers: whatever was retried begins anew (RFC 1122 §4.2.2.17 for probes).
-        if ack > self.tx.una || self.timers.persist.is_some() {
+        // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
+        if self.timers.persist.is_some() {
             self.timers.retries = 0;
         }
     }
@@ -124,11 +124,10 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        let partial = self.recovery.phase == Phase::FastRecovery && self.repair_goes_on(acked);
-        if !partial && !echo && self.may_grow(in_flight) {
+        if self.continue_repair(acked) && !echo && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
-        self.restart_retransmit_timer(now, partial);
+        self.restart_retransmit_timer(now);
         if self.tx.write_blocked && self.writable() > 0 {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
@@ -187,7 +186,8 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2, §5.3; a partial ACK restarts the timer once (RFC 6582 §3.2 step 3).
-    fn restart_retransmit_timer(&mut self, now: Time, partial: bool) {
+    fn restart_retransmit_timer(&mut self, now: Time) {
+        let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
             self.timers.retransmit = None;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {

@@ -103,7 +103,7 @@ impl Connection {
         self.recovery.leave();
         self.recovery.dup_acks = 0;
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
-        self.recovery.phase = Phase::Loss;
+        self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();
     }
 
