@@ -134,13 +134,13 @@ impl Connection {
         }
     }
 
-    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). After a
-    /// retransmission the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). During a
+    /// repair the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
         let sent = match self.tx.timed {
             Some((end, sent)) if ack >= end => sent,
-            Some(_) => return None,
-            None => self.time_echoed(now, segment)?,
+            None if self.recovery.phase != Phase::Open => self.time_echoed(now, segment)?,
+            _ => return None,
         };
         self.tx.timed = None;
         self.rtt.sample(sent, now);
@@ -151,7 +151,8 @@ impl Connection {
     fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
         let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
-        let age = Span::from_millis(u64::from(age_ms));
+        // Whole milliseconds, rounded up: no sample is shorter than the path.
+        let age = Span::from_millis(u64::from(age_ms) + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 
