@@ -42,6 +42,10 @@ impl Connection {
     /// Cuts the window and remembers for which flight.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
         let window = match self.config.reduction_base {
+            // Not what limited transmit sent beyond cwnd (RFC 5681 §3.2 step 2).
+            ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
+                self.congestion.cwnd().min(self.in_flight() as f64)
+            }
             ReductionBase::FlightSize => self.in_flight() as f64,
             ReductionBase::Window => self.window_before_cut(),
         };
