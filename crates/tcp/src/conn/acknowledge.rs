@@ -25,9 +25,9 @@ impl Connection {
     /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs").
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
-        let closed = self.rx.window.edge() <= nxt;
-        let at_edge = segment.seq == self.rx.isn.at(nxt);
-        if closed && at_edge && self.state != State::SynReceived {
+        // With any window at all, a segment from there would have been acceptable.
+        let window_closed = segment.seq == self.rx.isn.at(nxt);
+        if window_closed && self.state != State::SynReceived {
             self.acknowledge(now, segment, nxt);
         }
     }
