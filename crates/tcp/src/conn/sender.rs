@@ -82,6 +82,12 @@ impl Sender {
         self.max_window = self.max_window.max(window);
     }
 
+    /// Where a segment without data stands: after everything sent, also while a timeout has taken
+    /// SND.NXT back, since the peer may have it; but not beyond its window, where a probe may lie.
+    pub(crate) fn bare_position(&self) -> u64 {
+        self.max.min(self.edge).max(self.una)
+    }
+
     /// Bytes that the peer's window still takes at SND.NXT.
     pub(crate) fn window_left(&self) -> u64 {
         self.edge.saturating_sub(self.nxt)
