@@ -169,7 +169,7 @@ pub struct Established {
 impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
-        let params = controller_params(&config, mss, config.initial_window);
+        let params = controller_params(&config, mss);
         Connection {
             state,
             tx: Sender::new(isn),
@@ -215,10 +215,10 @@ impl Connection {
     }
 }
 
-fn controller_params(config: &Config, mss: u32, initial_window: u32) -> Params {
+fn controller_params(config: &Config, mss: u32) -> Params {
     Params {
         mss,
-        initial_window: u64::from(mss) * u64::from(initial_window),
+        initial_window: u64::from(mss) * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.whole_segment_cuts,
     }
