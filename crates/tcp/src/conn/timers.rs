@@ -150,7 +150,15 @@ impl Connection {
 
     fn keep_alive_timeout(&mut self, now: Time) {
         let Some(keep_alive) = self.config.keep_alive else { return };
-        if !self.state.is_synchronized() || self.state == State::TimeWait {
+        // Before the handshake is complete its own retransmissions ask (RFC 9293 §3.8.4).
+        let asks = self.state.is_synchronized()
+            && !matches!(self.state, State::SynReceived | State::TimeWait);
+        if !asks {
+            return;
+        }
+        if !self.tx.is_idle() {
+            // Data in flight asks the same question, and has a limit of its own.
+            self.timers.keep_alive = Some(now + keep_alive.interval);
             return;
         }
         if self.timers.keep_alive_probes >= keep_alive.probes {
@@ -158,8 +166,7 @@ impl Connection {
         }
         self.timers.keep_alive_probes += 1;
         self.timers.keep_alive = Some(now + keep_alive.interval);
-        // Data in flight asks the same question.
-        self.pending.keep_alive_probe = self.tx.is_idle();
+        self.pending.keep_alive_probe = true;
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Time) {
