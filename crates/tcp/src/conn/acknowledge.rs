@@ -50,13 +50,19 @@ impl Connection {
     /// another one than this ACK number alone would explain: then it is no duplicate ACK.
     fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
         let tx = &mut self.tx;
-        if ack < tx.una || start < tx.wl1 || (start == tx.wl1 && ack < tx.wl2) {
-            return false;
+        let syn = segment.flags.contains(Flags::SYN);
+        let shift = if syn { 0 } else { self.agreed.scaling.unwrap_or(0) };
+        let window = u64::from(segment.window) << shift;
+        let edge = ack + window;
+        // RFC 9293 §3.10.7.4 asks for a segment that is not older by its sequence number; but a
+        // retransmission that acknowledges more is newer all the same, and of two segments that
+        // differ in the window alone a reordered one is the likelier to tell of less.
+        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && edge > tx.edge);
+        let changed = edge != tx.edge;
+        if ack >= tx.una && newer {
+            tx.set_window(ack, window);
+            tx.wl1 = tx.wl1.max(start);
         }
-        let window = u64::from(segment.window) << self.agreed.scaling.unwrap_or(0);
-        let changed = ack + window != tx.edge;
-        tx.set_window(ack, window);
-        (tx.wl1, tx.wl2) = (start, ack);
         changed
     }
 
