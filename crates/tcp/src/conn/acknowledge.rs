@@ -22,12 +22,19 @@ impl Connection {
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
-    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs").
+    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
+    /// does where the peer does not know yet that its last probe was taken, or two ends that probe
+    /// each other would never hear each other's answers.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
         let closed = self.rx.window.edge() <= nxt;
         let at_edge = segment.seq == self.rx.isn.at(nxt);
-        if closed && at_edge && self.state != State::SynReceived {
+        let at_probe = segment.seq == self.rx.isn.at(nxt - 1);
+        let believed = match self.state {
+            State::SynReceived => at_probe && segment.ack == self.tx.isn.at(1),
+            _ => at_probe || (closed && at_edge),
+        };
+        if believed {
             self.acknowledge(now, segment, nxt);
         }
     }

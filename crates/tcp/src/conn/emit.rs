@@ -67,7 +67,7 @@ impl Connection {
 
     /// A pure ACK.
     pub(super) fn ack_run(&mut self, now: Time) -> Run {
-        let mut segment = self.segment_at(now, self.tx.nxt);
+        let mut segment = self.segment_at(now, self.tx.ack_position());
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };

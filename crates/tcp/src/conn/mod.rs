@@ -389,7 +389,7 @@ impl Connection {
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             self.pending.reset = Some(Segment {
-                seq: self.tx.isn.at(self.tx.nxt),
+                seq: self.tx.isn.at(self.tx.ack_position()),
                 ack: self.rx.isn.at(self.rx.reassembly.nxt()),
                 flags: Flags::RST | Flags::ACK,
                 ..Segment::default()

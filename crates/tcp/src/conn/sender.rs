@@ -21,7 +21,7 @@ pub(crate) struct Sender {
     pub(crate) edge: u64,
     /// The largest window that the peer ever announced, in bytes.
     pub(crate) max_window: u64,
-    /// SND.WL1 and SND.WL2: which segment told of the window last.
+    /// SND.WL1: which segment told of the window last.
     pub(crate) wl1: u64,
     /// The segment that is being timed: the position after it, and when it was sent (Karn).
     pub(crate) timed: Option<(u64, Time)>,
@@ -78,6 +78,13 @@ impl Sender {
     pub(crate) fn set_window(&mut self, ack: u64, window: u64) {
         self.edge = ack + window;
         self.max_window = self.max_window.max(window);
+    }
+
+    /// Where a segment without data stands: after everything sent, which a timeout does not take
+    /// back as it does SND.NXT, or the peer that has it would drop the segment as an old one; but
+    /// within the peer's window, where a probe may not have been taken.
+    pub(crate) fn ack_position(&self) -> u64 {
+        self.max.min(self.edge.max(self.una))
     }
 
     /// Bytes that the peer's window still takes at SND.NXT.

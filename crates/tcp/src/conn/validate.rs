@@ -95,7 +95,11 @@ impl Connection {
         self.note_duplicate(segment, start);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
-        } else if !segment.flags.contains(Flags::SYN) && segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        // In a simultaneous open the peer's SYN-ACK stands below the window and says what is new.
+        let syn = segment.flags.contains(Flags::SYN) && self.state != State::SynReceived;
+        if segment.flags.contains(Flags::ACK) && !syn {
             self.acknowledge_from_outside(now, segment);
         }
     }

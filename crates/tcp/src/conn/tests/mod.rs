@@ -1,5 +1,6 @@
 //! Two connections over a path with a virtual clock.
 
+mod found_by_chaos;
 mod transfer;
 
 use super::{Connection, Run};
