@@ -115,8 +115,7 @@ impl End {
     /// Enough of what it sent went unanswered, or it heard nothing for as long as keep-alive asks.
     pub(crate) fn may_time_out(&self, now: Time) -> bool {
         let config = self.connection().config();
-        let retries =
-            if self.app.connected { config.max_retries } else { config.max_syn_retries };
+        let retries = if self.app.connected { config.max_retries } else { config.max_syn_retries };
         let silence = now.saturating_since(self.last_arrival);
         let dead = config
             .keep_alive

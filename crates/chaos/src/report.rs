@@ -146,7 +146,11 @@ impl fmt::Display for Summary {
             "{} ended orderly at both ends; {} ends failed for a reason",
             self.orderly, self.failed_ends
         )?;
-        writeln!(f, "{} packets, {} bytes, {} of virtual time", self.packets, self.bytes, self.lasted)?;
+        writeln!(
+            f,
+            "{} packets, {} bytes, {} of virtual time",
+            self.packets, self.bytes, self.lasted
+        )?;
         writeln!(
             f,
             "{} timeouts, {} fast retransmits, {} window probes, {} ECN cuts",

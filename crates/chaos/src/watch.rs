@@ -270,13 +270,12 @@ pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
 }
 
 /// An end with something in flight or to send has a timer that does not run longer than an RTO.
-pub(crate) fn check_awake(
-    connection: &Connection,
-    sleep: Option<Span>,
-) -> Result<(), String> {
+pub(crate) fn check_awake(connection: &Connection, sleep: Option<Span>) -> Result<(), String> {
     let waits = match connection.state() {
         State::Closed | State::Listen | State::FinWait2 | State::TimeWait => false,
-        State::Established | State::CloseWait => connection.bytes_acked() < connection.bytes_written(),
+        State::Established | State::CloseWait => {
+            connection.bytes_acked() < connection.bytes_written()
+        }
         // A SYN or FIN is not acknowledged yet.
         _ => true,
     };

@@ -153,9 +153,8 @@ impl<'a> World<'a> {
 
     fn hand_over(&mut self, index: usize, packet: &Packet) -> Result<(), String> {
         let (now, end) = (self.now, &mut self.ends[index]);
-        self.log.line(now, || {
-            format!("{} < {}", name(index), describe(&packet.segment, packet.ecn))
-        });
+        self.log
+            .line(now, || format!("{} < {}", name(index), describe(&packet.segment, packet.ecn)));
         end.receive(now, packet, now >= self.setup.calm);
         self.settle(index)?;
         let end = &mut self.ends[index];
