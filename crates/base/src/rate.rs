@@ -20,12 +20,13 @@ impl BitRate {
     pub fn transmission_time(self, bytes: u32) -> Span {
         // 2^32 bytes are 3.4e19 bit-nanoseconds: a few bits more than u64 holds.
         let bit_ns = u64::from(bytes) * 8;
-        match bit_ns.checked_mul(1_000_000_000) {
-            Some(product) => Span::from_nanos(product / self.0),
+        Span::from_nanos(match bit_ns.checked_mul(1_000_000_000) {
+            Some(product) => product / self.0,
             None => {
-                Span::from_nanos((u128::from(bit_ns) * 1_000_000_000 / u128::from(self.0)) as u64)
+                let ns = u128::from(bit_ns) * 1_000_000_000 / u128::from(self.0);
+                u64::try_from(ns).unwrap_or(u64::MAX)
             }
-        }
+        })
     }
 }
 
@@ -56,10 +57,9 @@ mod tests {
         assert_eq!(ten_mbit.transmission_time(512), Span::from_nanos(409_600));
         assert_eq!(ten_mbit.transmission_time(40), Span::from_nanos(32_000));
         let slow = BitRate::from_bits_per_sec(1).expect("not zero");
-        assert_eq!(
-            slow.transmission_time(u32::MAX).as_nanos(),
-            u64::MAX.min(34_359_738_360_000_000_000u128 as u64)
-        );
+        assert_eq!(slow.transmission_time(u32::MAX), Span::MAX, "a thousand years saturate");
+        let fast = BitRate::from_bits_per_sec(100_000_000_000).expect("not zero");
+        assert_eq!(fast.transmission_time(u32::MAX).as_nanos(), 343_597_383);
         assert_eq!(BitRate::from_bits_per_sec(0), None);
     }
 }

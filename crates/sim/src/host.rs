@@ -270,7 +270,7 @@ impl Pair {
     }
 
     /// Lets the applications act on what happened; false if nothing did.
-    fn handle_events<R>(
+    fn handle_events<R: Recorder>(
         &mut self,
         now: Time,
         side: usize,
@@ -283,7 +283,9 @@ impl Pair {
             let connection = &mut self.ends[side].connection;
             match (event, side) {
                 (TcpEvent::Connected, SENDER) => {
-                    cx.records.flows[self.flow as usize].connected(connection);
+                    let flow = self.flow as usize;
+                    cx.records.flows[flow].connection_established(connection);
+                    cx.recorder.connection_established(now, flow, connection);
                     self.writer.fill(now, connection);
                 }
                 (TcpEvent::Writable, SENDER) => self.writer.fill(now, connection),

@@ -11,10 +11,13 @@ mod host;
 mod middlebox;
 mod network;
 pub mod packet;
+pub mod pcapng;
 mod random_stream;
 mod record;
 mod run;
 pub mod scenario;
+pub mod series;
+pub mod simple_model;
 pub mod summary;
 
 pub use aggregate::aggregate;

@@ -145,6 +145,7 @@ fn records(scenario: &Scenario) -> Records {
     let steady_from = Time::ZERO + scenario.steady_from;
     let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
     Records {
+        bottleneck: Some(scenario.bottleneck),
         flows: vec![FlowRecord::new(steady_from); tcp],
         traffic: vec![Traffic::default(); tcp + udp],
         udp: vec![UdpRecord::new(steady_from); udp],

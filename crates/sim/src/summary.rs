@@ -77,10 +77,14 @@ pub struct FlowSummary {
     pub srtt_ms: Srtt,
     /// New-ECN's window slope in packets per round trip; `None` for other controllers.
     pub slope: Option<Slope>,
-    /// Data packets that any queue marked.
+    /// Data packets that the bottleneck's queue marked.
     pub marks: u64,
-    /// Data packets that any queue dropped.
+    /// Data packets that the bottleneck's queue dropped.
     pub drops: u64,
+    /// Data packets that other queues marked.
+    pub marks_elsewhere: u64,
+    /// Data packets that other queues dropped.
+    pub drops_elsewhere: u64,
     /// Data packets lost on links, after their queues.
     pub lost: u64,
     /// Cuts of the window in answer to ECN echoes.
@@ -151,8 +155,10 @@ pub struct UdpSummary {
     pub received: u64,
     /// Packets that arrived per second.
     pub packets_per_s: Windows<f64>,
-    /// Packets that any queue dropped.
+    /// Packets that the bottleneck's queue dropped.
     pub drops: u64,
+    /// Packets that other queues dropped.
+    pub drops_elsewhere: u64,
     /// Packets lost on links, after their queues.
     pub lost: u64,
 }
@@ -302,8 +308,10 @@ fn flow_summary(
             .time
             .whole()
             .map(|mean| Slope { trace_mean: slope.trace.value(), time_mean: Some(mean) }),
-        marks: traffic.marks,
-        drops: traffic.drops,
+        marks: traffic.bottleneck.marks,
+        drops: traffic.bottleneck.drops,
+        marks_elsewhere: traffic.elsewhere.marks,
+        drops_elsewhere: traffic.elsewhere.drops,
         lost: traffic.lost,
         window_cuts_by_ecn: counts.ecn_cuts,
         timeouts: counts.timeouts,
@@ -339,7 +347,8 @@ fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Ve
             received: record.received,
             packets_per_s: lengths
                 .per_s(record.received as f64, record.received_before_steady as f64),
-            drops: traffic.drops,
+            drops: traffic.bottleneck.drops,
+            drops_elsewhere: traffic.elsewhere.drops,
             lost: traffic.lost,
         }
     };

@@ -24,6 +24,8 @@ pub enum TraceEvent {
     Rtt {
         /// The sample, as the connection's clock tells it.
         sample: Span,
+        /// The same as the carrier's clock tells it, not rounded to ticks.
+        exact: Span,
         /// SRTT, in whole ticks of that clock.
         smoothed: Span,
         /// RTO before back-off.

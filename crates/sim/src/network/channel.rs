@@ -22,7 +22,7 @@ pub(crate) struct Channel {
     pub(crate) direction: LinkDirection,
     queue: Discipline<Handle>,
     queue_rng: Rng,
-    rate: Option<BitRate>,
+    transmitter: Transmitter,
     delay: Span,
     wire: Wire,
     /// True if the transmitter has asked for a packet and got none.
@@ -31,6 +31,25 @@ pub(crate) struct Channel {
     busy_until: Time,
     pipe: VecDeque<InPipe>,
     pub(crate) record: QueueRecord,
+}
+
+/// Tells how long packets take to be put on the link.
+#[derive(Debug)]
+struct Transmitter {
+    rate: Option<BitRate>,
+    /// The last packet's size and time: most are followed by one of their size, and divisions are
+    /// slow.
+    last: (u32, Span),
+}
+
+impl Transmitter {
+    fn time_for(&mut self, bytes: u32) -> Span {
+        if bytes != self.last.0 {
+            let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
+            self.last = (bytes, time);
+        }
+        self.last.1
+    }
 }
 
 /// A packet that has begun its transmission. One that is lost or late keeps its place, so that the
@@ -54,7 +73,7 @@ impl Channel {
             direction,
             queue: spec.queue.build(spec.rate)?,
             queue_rng,
-            rate: spec.rate,
+            transmitter: Transmitter { rate: spec.rate, last: (0, Span::ZERO) },
             delay: spec.delay,
             wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng),
             idle: true,
@@ -82,13 +101,14 @@ impl Channel {
         cx: &mut Context<'_, R>,
     ) {
         self.advance(now, shared, cx);
+        let direction = self.direction;
         let marked = self.queue.stats().marked;
         self.queue.enqueue(now, packet, &mut self.queue_rng, &mut |lost: Handle, _| {
             shared.bodies.release(lost.body);
-            cx.records.drop(&lost);
+            cx.records.drop(&lost, direction);
         });
         if self.queue.stats().marked != marked {
-            cx.records.mark(&packet);
+            cx.records.mark(&packet, direction);
         }
         if self.idle && !self.queue.is_empty() {
             self.wake(now, shared, cx);
@@ -141,25 +161,23 @@ impl Channel {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) {
+        let direction = self.direction;
         let marked = self.queue.stats().marked;
         let next = self.queue.dequeue(at, &mut self.queue_rng, &mut |lost: Handle, _| {
             shared.bodies.release(lost.body);
-            cx.records.drop(&lost);
+            cx.records.drop(&lost, direction);
         });
         let Some(packet) = next else {
             self.idle = true;
             return;
         };
         if self.queue.stats().marked != marked {
-            cx.records.mark(&packet);
+            cx.records.mark(&packet, direction);
         }
         if !self.direction.reverse && cx.recorder.wants_packets() {
             cx.recorder.packet(at, self.direction, &shared.view(&packet));
         }
-        self.busy_until = match self.rate {
-            Some(rate) => at + rate.transmission_time(packet.wire_bytes),
-            None => at,
-        };
+        self.busy_until = at + self.transmitter.time_for(packet.wire_bytes);
         let arrival = self.busy_until + self.delay;
         self.pipe.push_back(InPipe { arrival, packet, fate: self.wire.fate() });
     }

@@ -11,7 +11,7 @@ pub(crate) struct FlowRecord {
     pub(crate) cwnd: Signal,
     /// SRTT in milliseconds.
     pub(crate) srtt: Signal,
-    /// RTT samples in milliseconds.
+    /// RTT samples in milliseconds, not rounded to ticks.
     pub(crate) rtt: Mean,
     /// In packets per round trip.
     pub(crate) slope: Signal,
@@ -78,7 +78,7 @@ impl FlowRecord {
     }
 
     /// The handshake is over: the size of a segment is known.
-    pub(crate) fn connected(&mut self, connection: &Connection) {
+    pub(crate) fn connection_established(&mut self, connection: &Connection) {
         self.mss = f64::from(connection.mss());
     }
 
@@ -112,8 +112,8 @@ impl FlowRecord {
                     self.slope.trace.add(slope);
                 }
             }
-            TraceEvent::Rtt { sample, smoothed, changed, .. } => {
-                self.rtt.add(sample.as_millis_f64());
+            TraceEvent::Rtt { exact, smoothed, changed, .. } => {
+                self.rtt.add(exact.as_millis_f64());
                 if changed {
                     self.srtt.change(now, smoothed.as_millis_f64());
                 }

@@ -24,6 +24,11 @@ pub trait Recorder {
         let _ = (now, flow, connection);
     }
 
+    /// The connection's handshake is over: what was to be agreed on, as the size of segments, is.
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let _ = (now, flow, connection);
+    }
+
     /// Something happened at the sender's end of the flow's connection.
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         let _ = (now, flow, event);
@@ -62,6 +67,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
         self.1.connection_started(now, flow, connection);
     }
 
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        self.0.connection_established(now, flow, connection);
+        self.1.connection_established(now, flow, connection);
+    }
+
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         self.0.flow_event(now, flow, event);
         self.1.flow_event(now, flow, event);
@@ -93,6 +103,12 @@ impl<R: Recorder> Recorder for Option<R> {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         if let Some(recorder) = self {
             recorder.connection_started(now, flow, connection);
+        }
+    }
+
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        if let Some(recorder) = self {
+            recorder.connection_established(now, flow, connection);
         }
     }
 
@@ -135,6 +151,7 @@ pub(crate) struct Context<'a, R> {
 /// Counts and means of a run, but for those that queues and connections keep themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
+    pub(crate) bottleneck: Option<LinkDirection>,
     /// By TCP flow.
     pub(crate) flows: Vec<FlowRecord>,
     /// By TCP flow, followed by UDP sources.
@@ -148,9 +165,16 @@ pub(crate) struct Records {
 /// What the network did to the packets of a flow from its sender to its receiver.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Traffic {
+    pub(crate) bottleneck: AtQueues,
+    pub(crate) elsewhere: AtQueues,
+    pub(crate) lost: u64,
+}
+
+/// What queues did.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct AtQueues {
     pub(crate) marks: u64,
     pub(crate) drops: u64,
-    pub(crate) lost: u64,
 }
 
 /// What a UDP source sent and its sink received.
@@ -176,25 +200,33 @@ impl UdpRecord {
 }
 
 impl Records {
-    pub(crate) fn mark(&mut self, packet: &Handle) {
-        if let Some(traffic) = self.forward_traffic(packet) {
-            traffic.marks += 1;
+    /// A queue marked a packet.
+    pub(crate) fn mark(&mut self, packet: &Handle, queue: LinkDirection) {
+        if let Some(counts) = self.at_queue(packet, queue) {
+            counts.marks += 1;
         }
     }
 
-    pub(crate) fn drop(&mut self, packet: &Handle) {
-        if let Some(traffic) = self.forward_traffic(packet) {
-            traffic.drops += 1;
+    /// A queue dropped a packet.
+    pub(crate) fn drop(&mut self, packet: &Handle, queue: LinkDirection) {
+        if let Some(counts) = self.at_queue(packet, queue) {
+            counts.drops += 1;
         }
     }
 
+    /// A link lost a packet.
     pub(crate) fn lose(&mut self, packet: &Handle) {
-        if let Some(traffic) = self.forward_traffic(packet) {
-            traffic.lost += 1;
+        if !packet.to.is_reverse() {
+            self.traffic[packet.flow as usize].lost += 1;
         }
     }
 
-    fn forward_traffic(&mut self, packet: &Handle) -> Option<&mut Traffic> {
-        (!packet.to.is_reverse()).then(|| &mut self.traffic[packet.flow as usize])
+    fn at_queue(&mut self, packet: &Handle, queue: LinkDirection) -> Option<&mut AtQueues> {
+        if packet.to.is_reverse() {
+            return None;
+        }
+        let traffic = &mut self.traffic[packet.flow as usize];
+        let at_bottleneck = Some(queue) == self.bottleneck;
+        Some(if at_bottleneck { &mut traffic.bottleneck } else { &mut traffic.elsewhere })
     }
 }

@@ -151,8 +151,10 @@ pub(super) fn did_you_mean<'a>(
     let near = names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(word, name.as_ref()), name.as_ref()))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().max(word.len()).div_ceil(3));
+        .min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(name.len())))
+        .filter(|(distance, name)| {
+            *distance <= name.len().max(word.len()).div_ceil(3) && *distance < word.len()
+        });
     near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
 }
 
@@ -222,6 +224,33 @@ impl Decode for String {
 
     fn schema(_: &mut Definitions) -> serde_json::Value {
         json!({ "type": "string" })
+    }
+}
+
+/// A name that results and their files can bear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name(pub String);
+
+impl Decode for Name {
+    const EXPECTED: &'static str =
+        "a name of letters, digits and . _ - + that begins with a letter or digit";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+        match &node.value {
+            Value::Text(text)
+                if (1..=100).contains(&text.len())
+                    && text.chars().all(allowed)
+                    && text.starts_with(|c: char| c.is_ascii_alphanumeric()) =>
+            {
+                Some(Name(text.clone()))
+            }
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$" })
     }
 }
 
@@ -299,8 +328,8 @@ impl Decode for FreeTable {
 }
 
 /// The kind that a [`choice!`] names.
-pub(super) fn kind_of<'a, T: Decode>(
-    node: &'a Node,
+pub(super) fn kind_of<T: Decode>(
+    node: &Node,
     context: &mut Context,
     what: &str,
     kinds: &[&'static str],

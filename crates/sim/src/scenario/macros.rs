@@ -12,6 +12,7 @@ macro_rules! keys {
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug)]
+        #[allow(dead_code, reason = "some keys are only checked")]
         pub(in crate::scenario) struct $name {
             $($(#[doc = $field_doc])+ pub(in crate::scenario) $field: $type,)*
             $(pub(in crate::scenario) $inner: $inner_type,)?

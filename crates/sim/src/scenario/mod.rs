@@ -21,6 +21,7 @@ mod units;
 pub use model::Scenario;
 pub use problem::{Problem, Problems};
 pub use schema::schema;
+pub use units::parse_time;
 
 use decode::{Context, Decode};
 use document::Node;
@@ -35,6 +36,23 @@ pub struct Document {
     pub scenario: Scenario,
     /// The seed to run it with, unless the user gives another.
     pub seed: u64,
+    /// Where the experiment comes from, if the file says so.
+    pub source: Option<Source>,
+}
+
+/// Where an experiment comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Author, title, year.
+    pub paper: String,
+    /// Section of the paper.
+    pub section: Option<String>,
+    /// Table of the paper.
+    pub table: Option<String>,
+    /// Figure of the paper.
+    pub figure: Option<String>,
+    /// What to know about it.
+    pub note: Option<String>,
 }
 
 /// Reads the TOML text of a scenario. `origin` is what messages call it, its path as a rule;

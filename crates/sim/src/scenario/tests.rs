@@ -1,1 +1,244 @@
+//! What a user meets: files that are right, and files that are wrong in every way we thought of.
 
+use super::document::{Node, Value};
+use super::*;
+use std::path::{Path, PathBuf};
+
+mod bad_input;
+
+/// A scenario that is right; the cases change a line of it. Line numbers count from its `schema`.
+const GOOD: &str = r#"schema = 1
+name = "good"
+duration = "10s"
+flows = [{ name = "one", from = "s1", start = "1s" }]
+[defaults]
+profile = "rfc5681"
+[queues.marking]
+kind = "red"
+min = "5 packets"
+[dumbbell]
+bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "marking" }
+access = [{ rate = "100Mbit/s", delay = "1ms" }]
+"#;
+
+fn scenario(text: &str, overrides: &[&str]) -> Scenario {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    match from_toml("good.toml", text, &overrides) {
+        Ok(document) => document.scenario,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn experiments() -> Vec<(String, String)> {
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                files(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "toml") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"), &mut found);
+    found.sort();
+    let text = |path: PathBuf| {
+        let stem = path.file_stem().expect("a file").to_string_lossy().into_owned();
+        (stem, std::fs::read_to_string(&path).expect("readable"))
+    };
+    found.into_iter().map(text).collect()
+}
+
+#[test]
+fn every_experiment_is_valid_and_bears_its_files_name() {
+    let experiments = experiments();
+    assert!(experiments.len() >= 22, "found {}", experiments.len());
+    for (stem, text) in experiments {
+        let name = scenario(&text, &[]).name;
+        assert!(name.ends_with(&stem), "{name} stands in {stem}.toml");
+    }
+}
+
+#[test]
+fn json_says_the_same_as_toml() {
+    fn to_json(node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Text(text) => text.as_str().into(),
+            Value::Integer(number) => (*number).into(),
+            Value::Float(number) => (*number).into(),
+            Value::Bool(truth) => (*truth).into(),
+            Value::Other(text) => panic!("no scenario has {text}"),
+            Value::List(items) => items.iter().map(to_json).collect(),
+            Value::Table(entries) => serde_json::Value::Object(
+                entries.iter().map(|entry| (entry.key.clone(), to_json(&entry.node))).collect(),
+            ),
+        }
+    }
+    for (stem, text) in experiments() {
+        let json = to_json(&document::parse_toml(&text).0);
+        let from_json = from_json("line 1", &json, &[]).expect("valid as TOML");
+        let from_toml = from_toml(&stem, &text, &[]).expect("valid as TOML");
+        assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{stem}");
+    }
+}
+
+/// Two-way propagation delay of each flow's path, for the dumbbell without receivers' links.
+fn rtts_ms(scenario: &Scenario) -> Vec<f64> {
+    let delay = |link: &model::Link| (link.forward.delay + link.backward.delay).as_millis_f64();
+    let bottleneck = delay(&scenario.links[scenario.bottleneck.link]);
+    let access = |flow: &model::Flow| {
+        scenario.links.iter().find(|link| link.a == flow.from).map_or(0.0, delay)
+    };
+    scenario.flows.iter().map(|flow| access(flow) + bottleneck).collect()
+}
+
+#[test]
+fn setup_1_of_the_new_ecn_paper() {
+    let (_, text) = experiments()
+        .into_iter()
+        .find(|(stem, _)| stem == "s1_10M_p0.1_newecn")
+        .expect("the experiment is there");
+    let scenario = scenario(&text, &[]);
+    assert_eq!(rtts_ms(&scenario), [4.0, 30.0, 70.0, 190.0]);
+    let starts: Vec<f64> = scenario.flows.iter().map(|flow| flow.start.as_secs_f64()).collect();
+    assert_eq!(starts, [1.5, 1.0, 0.5, 0.0]);
+    for flow in &scenario.flows {
+        assert_eq!(flow.sender.congestion.name(), "new-ecn");
+        assert_eq!(flow.sender.window_limit, Some(128 * 472));
+        assert_eq!(flow.sender.initial_ssthresh, Some(128 * 472));
+        assert_eq!(flow.receiver.ecn_echo, windlass_tcp::config::EcnEcho::OncePerCe);
+        assert!(flow.sender.ecn && flow.receiver.ecn && !flow.handshake);
+    }
+    let bottleneck = &scenario.links[scenario.bottleneck.link];
+    let windlass_aqm::Config::Red(red) = bottleneck.forward.queue else { panic!("not RED") };
+    assert_eq!((red.min, red.max, red.max_p, red.gentle), (10.0, Some(20.0), 0.1, false));
+    let windlass_aqm::Config::Red(back) = bottleneck.backward.queue else { panic!("not RED") };
+    assert_eq!((back.min, back.max), (5.0, Some(15.0)));
+}
+
+#[test]
+fn mixed_flows_keep_their_own_options() {
+    let (_, text) = experiments()
+        .into_iter()
+        .find(|(stem, _)| stem == "mix_3new_3reno")
+        .expect("the experiment is there");
+    let scenario = scenario(&text, &[]);
+    let kinds: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|flow| (flow.sender.congestion.name(), flow.sender.ecn))
+        .collect();
+    assert_eq!(kinds[..3], [("new-ecn", true); 3]);
+    assert_eq!(kinds[3..], [("reno", false); 3]);
+}
+
+#[test]
+fn a_flows_receiver_inherits_key_by_key() {
+    let text = GOOD
+        .replace("start = \"1s\"", "receiver = { echo = \"once-per-ce\" }")
+        .replace("profile = \"rfc5681\"", "receiver = { ack = \"immediate\", buffer = \"1MiB\" }");
+    let flow = &scenario(&text, &[]).flows[0];
+    assert_eq!(flow.receiver.ecn_echo, windlass_tcp::config::EcnEcho::OncePerCe);
+    assert_eq!(flow.receiver.ack_policy, windlass_tcp::config::AckPolicy::Immediate);
+    assert_eq!(flow.receiver.receive_buffer, 1 << 20);
+}
+
+#[test]
+fn overrides_replace_add_and_reach_into_lists() {
+    let changed = scenario(
+        GOOD,
+        &[
+            "duration=20s",
+            "flows.0.start=1.5s",
+            "flows.0.controller=new-ecn",
+            "flows.0.controller.beta=8",
+            "defaults.mss=500",
+            "queues.marking.p_max=0.2",
+            "access = []",
+            "name=\"changed\"",
+        ]
+        .iter()
+        .copied()
+        .filter(|set| !set.starts_with("access"))
+        .collect::<Vec<_>>(),
+    );
+    assert_eq!(changed.name, "changed");
+    assert_eq!(changed.duration, windlass_base::Span::from_secs(20));
+    assert_eq!(changed.flows[0].start, windlass_base::Span::from_millis(1500));
+    assert_eq!(changed.flows[0].sender.mss, 500);
+    assert!(format!("{:?}", changed.flows[0].sender.congestion).contains("beta: 8.0"));
+    let windlass_aqm::Config::Red(red) = changed.links[0].forward.queue else { panic!("not RED") };
+    assert_eq!(red.max_p, 0.2);
+}
+
+#[test]
+fn each_and_count_multiply_flows() {
+    let text = GOOD
+        .replace("{ rate = \"100Mbit/s\"", "{ count = 3, delay_to = \"5ms\", rate = \"100Mbit/s\"")
+        .replace("from = \"s1\"", "from = \"each\", count = 2, start_step = \"1s\"");
+    let scenario = scenario(&text, &[]);
+    let seen: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|flow| {
+            let from = scenario.nodes[flow.from].as_str();
+            (flow.name.as_str(), from, flow.start.as_secs_f64())
+        })
+        .collect();
+    let expected = [
+        ("one.1", "s1", 1.0),
+        ("one.2", "s1", 2.0),
+        ("one.3", "s2", 3.0),
+        ("one.4", "s2", 4.0),
+        ("one.5", "s3", 5.0),
+        ("one.6", "s3", 6.0),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(rtts_ms(&scenario), [12.0, 12.0, 16.0, 16.0, 20.0, 20.0]);
+}
+
+#[test]
+fn a_parking_lots_long_flow_faces_the_far_end() {
+    let text = GOOD
+        .replace("[dumbbell]", "[parking_lot]\nhops = 2")
+        .replace("access = [{ rate = \"100Mbit/s\", delay = \"1ms\" }]", "access.delay = \"1ms\"")
+        .replace("{ name = \"one\", from = \"s1\", start = \"1s\" }", "{ from = \"s0\" }");
+    let scenario = scenario(&text, &[]);
+    assert_eq!(scenario.nodes[scenario.flows[0].to], "d0");
+    let far = scenario.links.iter().find(|link| link.name == "r3-d0");
+    assert!(far.is_some_and(|link| link.b == scenario.flows[0].to));
+}
+
+#[test]
+fn the_bottleneck_is_the_slowest_link_or_the_one_named() {
+    let text = r#"schema = 1
+name = "chain"
+duration = "1s"
+nodes = ["a", "b", "c"]
+links = [
+  { a = "a", b = "b", rate = "2Mbit/s", delay = "1ms" },
+  { a = "b", b = "c", rate = "1Mbit/s", delay = "1ms" },
+]
+flows = [{ from = "a", to = "c" }]
+"#;
+    let direction = |overrides: &[&str]| {
+        let found = scenario(text, overrides).bottleneck;
+        (found.link, found.reverse)
+    };
+    assert_eq!(direction(&[]), (1, false));
+    assert_eq!(direction(&["bottleneck=a-b"]), (0, false));
+    assert_eq!(direction(&["bottleneck=b-a"]), (0, true));
+}
+
+#[test]
+fn the_schema_knows_every_key_and_controller() {
+    let schema = schema();
+    let properties = schema["$defs"]["Scenario"]["properties"].as_object().expect("a table");
+    assert!(properties.contains_key("parking_lot") && properties.contains_key("published"));
+    let flow = &schema["$defs"]["Flow"];
+    assert_eq!(flow["additionalProperties"], false);
+    assert_eq!(flow["required"], serde_json::json!(["from"]));
+    assert!(flow["properties"].as_object().is_some_and(|keys| keys.contains_key("min_rto")));
+    assert_eq!(keys::ControllerKeys::KINDS, windlass_tcp::cc::NAMES);
+}

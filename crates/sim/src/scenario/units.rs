@@ -100,6 +100,13 @@ fn exact_product(number: &str, factor: u64) -> Result<u64, Fault> {
     u64::try_from(product / scale).map_err(|_| Fault::Range)
 }
 
+/// The time that `text` says, such as `94ms`; or what was expected.
+pub fn parse_time(text: &str) -> Result<Span, String> {
+    quantity(text, &[TIMES])
+        .map(Span::from_nanos)
+        .map_err(|_| format!("expected {}", <Span as Decode>::EXPECTED))
+}
+
 /// Reads a quantity that must be given as text.
 fn decode<T: Decode>(node: &Node, context: &mut Context, units: &[&[Unit]]) -> Option<u64> {
     let fault = match &node.value {

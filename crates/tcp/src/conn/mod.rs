@@ -81,6 +81,8 @@ struct Pending {
     keep_alive_probe: bool,
     /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
     ect_unconfirmed: bool,
+    /// The window was restarted after idle time, and no observer was told yet.
+    idle_restart: bool,
 }
 
 /// A run of segments to send: all of the same size, one after the other in the stream.
@@ -477,12 +479,11 @@ impl Connection {
         max: u32,
         observer: &mut impl Observer,
     ) -> Option<Run> {
-        let before = Snapshot::take(self, observer);
         let run = self.next_run(now, max.max(1));
         if run.is_none() {
             self.update_persist_timer(now);
         }
-        before.publish_run(self, now, run.as_ref(), observer);
+        trace::publish_run(self, now, run.as_ref(), observer);
         run
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct RttEstimator {
     backoff: u64,
     rto: Span,
     last_sample: Span,
+    /// The last sample as the carrier's clock tells it, not in ticks.
+    last_exact: Span,
     min_rtt: Option<Span>,
     samples: u64,
 }
@@ -37,6 +39,7 @@ impl RttEstimator {
             backoff: 1,
             rto: limits.initial,
             last_sample: Span::ZERO,
+            last_exact: Span::ZERO,
             min_rtt: None,
             samples: 0,
         }
@@ -57,6 +60,7 @@ impl RttEstimator {
         let rto_ticks = (8 * self.rttvar_quarters + self.srtt_eighths) >> 3;
         self.rto = self.clock.tick * rto_ticks;
         self.last_sample = self.clock.tick * ticks;
+        self.last_exact = now - sent;
         self.min_rtt = Some(self.min_rtt.map_or(self.last_sample, |min| min.min(self.last_sample)));
         self.samples += 1;
     }
@@ -113,6 +117,10 @@ impl RttEstimator {
 
     pub(crate) fn last_sample(&self) -> Span {
         self.last_sample
+    }
+
+    pub(crate) fn last_exact(&self) -> Span {
+        self.last_exact
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Span> {

@@ -1,5 +1,5 @@
 use super::TcpKeys;
-use crate::scenario::decode::At;
+use crate::scenario::decode::{At, Name};
 use crate::scenario::units::{Bytes, PacketBytes, Positive};
 use windlass_base::{BitRate, Span};
 
@@ -7,7 +7,7 @@ keys! {
     /// A TCP flow, or several of the same kind.
     struct FlowKeys {
         /// Its name in results. Default: flow1, flow2, ... by position.
-        name: Option<At<String>>,
+        name: Option<At<Name>>,
         /// The sending host; "each": one flow from every sender of the shorthand.
         from: At<String>,
         /// The receiving host. Default with a shorthand: the host that faces the sender.
@@ -69,7 +69,7 @@ keys! {
     /// A UDP source: constant bit rate, all the time or in bursts.
     struct UdpKeys {
         /// Its name in results. Default: udp1, udp2, ... by position.
-        name: Option<At<String>>,
+        name: Option<At<Name>>,
         /// The sending host.
         from: At<String>,
         /// The receiving host. Default with a shorthand: the host that faces the sender.

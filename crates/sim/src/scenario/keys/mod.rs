@@ -7,7 +7,8 @@ mod topology;
 
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(super) use queues::{
-    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, QueueKeys, QueueRef, RedKeys,
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
+    QueueRef, RedKeys,
 };
 pub(super) use tcp::{
     AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
@@ -16,7 +17,7 @@ pub(super) use topology::{
     AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
 };
 
-use super::decode::{At, FreeTable, Named};
+use super::decode::{At, FreeTable, Name, Named};
 use windlass_base::Span;
 
 keys! {
@@ -25,7 +26,7 @@ keys! {
         /// Version of the format: 1.
         schema: At<u32>,
         /// A short name, also that of the results.
-        name: At<String>,
+        name: Name,
         /// What the experiment shows.
         description: Option<String>,
         /// Simulated time.
@@ -49,7 +50,7 @@ keys! {
         /// Shorthand: bottlenecks in a row.
         parking_lot: Option<At<ParkingLotKeys>>,
         /// Hosts and routers of a topology that is neither shorthand.
-        nodes: Vec<At<String>>,
+        nodes: Vec<At<Name>>,
         /// Full-duplex links between them.
         links: Vec<At<LinkKeys>>,
         /// The link that the summary reports as the bottleneck, by its name; or its two nodes

@@ -1,5 +1,5 @@
 use super::QueueRef;
-use crate::scenario::decode::{At, Context, Decode};
+use crate::scenario::decode::{At, Context, Decode, Name};
 use crate::scenario::document::{Node, Value};
 use crate::scenario::schema::Definitions;
 use crate::scenario::units::{Positive, Probability};
@@ -51,7 +51,7 @@ keys! {
         /// The other end.
         b: At<String>,
         /// Its name in results. Default: A-B.
-        name: Option<At<String>>,
+        name: Option<At<Name>>,
         #flatten path: PathKeys,
     }
 }

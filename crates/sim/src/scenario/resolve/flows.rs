@@ -1,7 +1,7 @@
 use super::topology::Topology;
-use super::{check_unique, look_up, tcp};
-use crate::scenario::decode::{At, Context};
-use crate::scenario::keys::{AppKeys, FlowKeys, OnOffKeys, ScenarioKeys, UdpKeys};
+use super::{look_up, tcp};
+use crate::scenario::decode::{At, Context, Name};
+use crate::scenario::keys::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 use crate::scenario::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
 use windlass_base::Span;
 
@@ -17,17 +17,20 @@ pub(super) fn tcp(
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> Vec<Flow> {
-    let mut flows = Vec::new();
+) -> (Vec<Flow>, Vec<At<Name>>) {
+    let (mut flows, mut names) = (Vec::new(), Vec::new());
     for (index, keys) in keys.iter().enumerate() {
-        let group = group(&keys.value, index, topology, duration, context);
-        if flows.len() + group.as_ref().map_or(0, Vec::len) > MAX_FLOWS {
+        let group = group(&keys.value, index, topology, duration, context).unwrap_or_default();
+        if flows.len() + group.len() > MAX_FLOWS {
             context.wrong_at(&keys.spot, format!("expected at most {MAX_FLOWS} flows"));
-            return flows;
+            break;
         }
-        flows.extend(group.unwrap_or_default());
+        let spot = keys.value.name.as_ref().map_or(&keys.spot, |name| &name.spot);
+        let name = |flow: &Flow| At { value: Name(flow.name.clone()), spot: spot.clone() };
+        names.extend(group.iter().map(name));
+        flows.extend(group);
     }
-    flows
+    (flows, names)
 }
 
 fn group(
@@ -41,7 +44,7 @@ fn group(
     let options = tcp::options(&keys.tcp, context);
     let ends = ends_of_group(keys, topology, context)?;
     let options = options?;
-    let base = keys.name.as_ref().map_or(format!("flow{}", index + 1), |name| name.value.clone());
+    let base = keys.name.as_ref().map_or(format!("flow{}", index + 1), |name| name.value.0.clone());
     let alone = ends.len() == 1;
     let start = keys.start.as_ref().map_or(Span::ZERO, |start| start.value);
     let step = keys.start_step.unwrap_or(Span::ZERO);
@@ -159,31 +162,43 @@ fn check_times(
     }
 }
 
-/// The UDP sources.
+/// The UDP sources, and their names.
 pub(super) fn udp(
     keys: &[At<UdpKeys>],
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> Vec<UdpFlow> {
-    let source = |(index, keys): (usize, &At<UdpKeys>)| {
-        let keys = &keys.value;
-        check_times(keys.start.as_ref(), keys.stop.as_ref(), duration, context);
-        let on_off = keys.on_off.as_ref().map(|keys| on_off(keys, context));
-        let (from, to) = ends(&keys.from, keys.to.as_ref(), topology, context)?;
-        let name = keys.name.as_ref().map(|name| name.value.clone());
-        Some(UdpFlow {
-            name: name.unwrap_or_else(|| format!("udp{}", index + 1)),
-            from,
-            to,
-            packet_bytes: keys.packet_bytes.0,
-            rate: keys.rate,
-            start: keys.start.as_ref().map_or(Span::ZERO, |start| start.value),
-            stop: keys.stop.as_ref().map(|stop| stop.value),
-            on_off,
-        })
-    };
-    keys.iter().enumerate().filter_map(source).collect()
+) -> (Vec<UdpFlow>, Vec<At<Name>>) {
+    let (mut sources, mut names) = (Vec::new(), Vec::new());
+    for (index, At { value: keys, spot }) in keys.iter().enumerate() {
+        let default = || At { value: Name(format!("udp{}", index + 1)), spot: spot.clone() };
+        let name = keys.name.clone().unwrap_or_else(default);
+        sources.extend(udp_source(keys, &name.value.0, topology, duration, context));
+        names.push(name);
+    }
+    (sources, names)
+}
+
+fn udp_source(
+    keys: &UdpKeys,
+    name: &str,
+    topology: &Topology,
+    duration: Span,
+    context: &mut Context,
+) -> Option<UdpFlow> {
+    check_times(keys.start.as_ref(), keys.stop.as_ref(), duration, context);
+    let on_off = keys.on_off.as_ref().map(|keys| on_off(keys, context));
+    let (from, to) = ends(&keys.from, keys.to.as_ref(), topology, context)?;
+    Some(UdpFlow {
+        name: name.to_owned(),
+        from,
+        to,
+        packet_bytes: keys.packet_bytes.0,
+        rate: keys.rate,
+        start: keys.start.as_ref().map_or(Span::ZERO, |start| start.value),
+        stop: keys.stop.as_ref().map(|stop| stop.value),
+        on_off,
+    })
 }
 
 fn on_off(keys: &At<OnOffKeys>, context: &mut Context) -> OnOff {
@@ -192,16 +207,4 @@ fn on_off(keys: &At<OnOffKeys>, context: &mut Context) -> OnOff {
         context.wrong_at(&keys.spot, "expected a time above zero for `on`".into());
     }
     OnOff { on, off, exponential: exponential.unwrap_or(false) }
-}
-
-/// Names in results must tell sources apart.
-pub(super) fn check_names(keys: &ScenarioKeys, context: &mut Context) {
-    let flows = keys.flows.iter().filter_map(|flow| flow.value.name.clone());
-    let udp = keys.udp.iter().filter_map(|udp| udp.value.name.clone());
-    check_unique(&flows.chain(udp).collect::<Vec<_>>(), "a flow", context);
-    if keys.flows.is_empty() && keys.udp.is_empty() {
-        let spot = &keys.duration.spot;
-        let spot = crate::scenario::decode::Spot { key: "flows".into(), ..spot.clone() };
-        context.wrong_at(&spot, "missing: expected at least one flow".into());
-    }
 }

@@ -7,10 +7,10 @@ mod routes;
 mod tcp;
 mod topology;
 
-use super::decode::{At, Context, did_you_mean};
-use super::keys::ScenarioKeys;
+use super::decode::{At, Context, Name, Spot, did_you_mean};
+use super::keys::{ScenarioKeys, SourceKeys};
 use super::model::{SCHEMA_VERSION, Scenario};
-use super::{DEFAULT_SEED, Document};
+use super::{DEFAULT_SEED, Document, Source};
 use queues::Queues;
 use topology::Topology;
 use windlass_base::Span;
@@ -22,11 +22,16 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
     let queues = Queues::new(keys.queues.as_ref(), context);
     let topology = Topology::new(&keys, &queues, context)?;
     let duration = keys.duration.value;
-    let flows = flows::tcp(&keys.flows, &topology, duration, context);
-    let udp = flows::udp(&keys.udp, &topology, duration, context);
-    flows::check_names(&keys, context);
+    let (flows, mut names) = flows::tcp(&keys.flows, &topology, duration, context);
+    let (udp, udp_names) = flows::udp(&keys.udp, &topology, duration, context);
+    names.extend(udp_names);
+    check_unique(&names, "a flow", context);
+    if keys.flows.is_empty() && keys.udp.is_empty() {
+        let spot = Spot { key: "flows".into(), ..keys.duration.spot.clone() };
+        context.wrong_at(&spot, "missing: expected at least one flow".into());
+    }
     let scenario = Scenario {
-        name: keys.name.value,
+        name: keys.name.0,
         description: keys.description.unwrap_or_default(),
         duration,
         steady_from,
@@ -37,7 +42,13 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
         flows,
         udp,
     };
-    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED) })
+    let source = keys.source.map(source);
+    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source })
+}
+
+fn source(keys: SourceKeys) -> Source {
+    let SourceKeys { paper, section, table, figure, note } = keys;
+    Source { paper, section, table, figure, note }
 }
 
 fn header(keys: &ScenarioKeys, context: &mut Context) {
@@ -46,9 +57,6 @@ fn header(keys: &ScenarioKeys, context: &mut Context) {
         let message =
             format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");
         context.wrong_at(spot, message);
-    }
-    if keys.name.value.is_empty() {
-        context.wrong_at(&keys.name.spot, "expected a name, found an empty one".into());
     }
     if keys.duration.value.is_zero() {
         context.wrong_at(&keys.duration.spot, "expected a time above zero".into());
@@ -88,11 +96,11 @@ fn look_up(
 }
 
 /// Tells of every name that stands a second time.
-fn check_unique(names: &[At<String>], what: &str, context: &mut Context) {
+fn check_unique(names: &[At<Name>], what: &str, context: &mut Context) {
     let mut seen = std::collections::BTreeSet::new();
     for name in names {
-        if !seen.insert(&name.value) {
-            context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value));
+        if !seen.insert(&name.value.0) {
+            context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value.0));
         }
     }
 }

@@ -1,6 +1,9 @@
 use super::look_up;
 use crate::scenario::decode::{At, Context, Named, Spot};
-use crate::scenario::keys::{AdaptiveRedKeys, CoDelKeys, QueueKeys, QueueRef, RedKeys};
+use crate::scenario::keys::{
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
+    QueueRef, RedKeys,
+};
 use crate::scenario::units::Threshold;
 use windlass_aqm as aqm;
 use windlass_aqm::Limit;
@@ -19,6 +22,7 @@ impl Queues {
             if QueueKeys::KINDS.contains(&name.as_str()) {
                 let message = format!("{name:?} is the name of a kind; choose another name");
                 context.wrong_at(&keys.spot, message);
+                continue;
             }
             queues.names.push(name.clone());
             queues.configs.push(config(&keys.value, &keys.spot, context));
@@ -77,42 +81,8 @@ fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {
         QueueKeys::Red(keys) => aqm::Config::Red(red(keys, aqm::RedConfig::default(), context)),
         QueueKeys::AdaptiveRed(keys) => aqm::Config::Red(adaptive_red(keys, context)),
         QueueKeys::CoDel(keys) => aqm::Config::CoDel(codel(keys)),
-        QueueKeys::FqCoDel(keys) => {
-            let default = aqm::FqCoDelConfig::default();
-            let (limit_packets, limit_bytes) = match keys.codel.limit {
-                Some(Limit::Packets(packets)) => (packets, u64::MAX),
-                Some(Limit::Bytes(bytes)) => (u32::MAX, bytes),
-                None => (default.limit_packets, default.limit_bytes),
-            };
-            aqm::Config::FqCoDel(aqm::FqCoDelConfig {
-                limit_packets,
-                limit_bytes,
-                flows: keys.flows.map_or(default.flows, |flows| flows.0),
-                quantum_bytes: keys.quantum_bytes.map_or(default.quantum_bytes, |bytes| bytes.0),
-                drop_batch: keys.drop_batch.map_or(default.drop_batch, |batch| batch.0),
-                perturbation: keys.perturbation.unwrap_or(default.perturbation),
-                codel: codel(&keys.codel).params,
-            })
-        }
-        QueueKeys::Pie(keys) => {
-            let default = aqm::PieConfig::default();
-            aqm::Config::Pie(aqm::PieConfig {
-                limit: keys.limit.unwrap_or(default.limit),
-                target: keys.target.unwrap_or(default.target),
-                update_interval: keys.update_interval.unwrap_or(default.update_interval),
-                alpha: keys.alpha.unwrap_or(default.alpha),
-                beta: keys.beta.unwrap_or(default.beta),
-                max_burst: keys.max_burst.unwrap_or(default.max_burst),
-                mean_packet_bytes: keys
-                    .mean_packet_bytes
-                    .map_or(default.mean_packet_bytes, |bytes| bytes.0),
-                mark_up_to: match keys.mark_up_to {
-                    Some(probability) => Some(probability.0).filter(|p| *p > 0.0),
-                    None => default.mark_up_to,
-                },
-                derandomize: keys.derandomize.unwrap_or(default.derandomize),
-            })
-        }
+        QueueKeys::FqCoDel(keys) => aqm::Config::FqCoDel(fq_codel(keys)),
+        QueueKeys::Pie(keys) => aqm::Config::Pie(pie(keys)),
     };
     if let Err(error) = config.validate() {
         context.wrong_at(spot, error.to_string());
@@ -135,8 +105,44 @@ fn codel(keys: &CoDelKeys) -> aqm::CoDelConfig {
     }
 }
 
+fn fq_codel(keys: &FqCoDelKeys) -> aqm::FqCoDelConfig {
+    let default = aqm::FqCoDelConfig::default();
+    let (limit_packets, limit_bytes) = match keys.codel.limit {
+        Some(Limit::Packets(packets)) => (packets, u64::MAX),
+        Some(Limit::Bytes(bytes)) => (u32::MAX, bytes),
+        None => (default.limit_packets, default.limit_bytes),
+    };
+    aqm::FqCoDelConfig {
+        limit_packets,
+        limit_bytes,
+        flows: keys.flows.map_or(default.flows, |flows| flows.0),
+        quantum_bytes: keys.quantum_bytes.map_or(default.quantum_bytes, |bytes| bytes.0),
+        drop_batch: keys.drop_batch.map_or(default.drop_batch, |batch| batch.0),
+        perturbation: keys.perturbation.unwrap_or(default.perturbation),
+        codel: codel(&keys.codel).params,
+    }
+}
+
+fn pie(keys: &PieKeys) -> aqm::PieConfig {
+    let default = aqm::PieConfig::default();
+    let mean_packet_bytes = keys.mean_packet_bytes.map(|bytes| bytes.0);
+    aqm::PieConfig {
+        limit: keys.limit.unwrap_or(default.limit),
+        target: keys.target.unwrap_or(default.target),
+        update_interval: keys.update_interval.unwrap_or(default.update_interval),
+        alpha: keys.alpha.unwrap_or(default.alpha),
+        beta: keys.beta.unwrap_or(default.beta),
+        max_burst: keys.max_burst.unwrap_or(default.max_burst),
+        mean_packet_bytes: mean_packet_bytes.unwrap_or(default.mean_packet_bytes),
+        mark_up_to: match keys.mark_up_to {
+            Some(probability) => Some(probability.0).filter(|p| *p > 0.0),
+            None => default.mark_up_to,
+        },
+        derandomize: keys.derandomize.unwrap_or(default.derandomize),
+    }
+}
+
 fn red(keys: &RedKeys, default: aqm::RedConfig, context: &mut Context) -> aqm::RedConfig {
-    use crate::scenario::keys::{AboveMaxKeys, ActionKeys};
     let (min, unit) = keys.min.map_or((default.min, default.unit), in_unit);
     let max = keys.max.as_ref().map_or(default.max, |max| {
         let (value, max_unit) = in_unit(max.value);

@@ -1,8 +1,8 @@
-use crate::scenario::decode::{At, Context, Spot};
+use crate::scenario::decode::{At, Context};
 use crate::scenario::keys::{
     AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
 };
-use crate::scenario::units::{Segments, Window};
+use crate::scenario::units::{Bytes, Segments, Window};
 use std::sync::Arc;
 use windlass_base::Span;
 use windlass_tcp::Profile;
@@ -25,7 +25,7 @@ pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> 
     windows(&mut config, keys, context);
     congestion(&mut config, keys);
     timers(&mut config, keys, context);
-    extensions(&mut config, keys);
+    extensions(&mut config, keys, context);
     let receiver = receiver(config.clone(), keys.receiver.as_ref(), context);
     let handshake = keys.handshake.unwrap_or(profile != Profile::Ns2Reno);
     Some(Options { sender: config, receiver, handshake })
@@ -159,12 +159,12 @@ fn clock_key(
     }
 }
 
-fn extensions(config: &mut Config, keys: &TcpKeys) {
+fn extensions(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     set(&mut config.window_scaling, keys.window_scaling);
     set(&mut config.timestamps, keys.timestamps);
     set(&mut config.sack, keys.sack);
     set(&mut config.nagle, keys.nagle);
-    set(&mut config.send_buffer, keys.send_buffer.as_ref().map(|bytes| bytes.value.0));
+    set(&mut config.send_buffer, buffer(keys.send_buffer.as_ref(), config.mss, context));
 }
 
 /// The receiver has the sender's options, but for what is its own.
@@ -178,17 +178,17 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
         EchoKeys::OncePerCe => EcnEcho::OncePerCe,
     });
     set(&mut config.ecn_echo, echo);
-    if let Some(At { value, spot }) = &keys.buffer {
-        config.receive_buffer = value.0;
-        check_buffer(value.0, config.mss, spot, context);
-    }
+    set(&mut config.receive_buffer, buffer(keys.buffer.as_ref(), config.mss, context));
     config
 }
 
-fn check_buffer(bytes: u64, mss: u16, spot: &Spot, context: &mut Context) {
-    if bytes < u64::from(mss) {
+/// A buffer holds a segment at least: with less the connection would never fill one.
+fn buffer(key: Option<&At<Bytes>>, mss: u16, context: &mut Context) -> Option<u64> {
+    let At { value: Bytes(bytes), spot } = key?;
+    if *bytes < u64::from(mss) {
         context.wrong_at(spot, format!("expected at least one segment ({mss} bytes)"));
     }
+    Some(*bytes)
 }
 
 fn ack_policy(keys: &AckKeys, profile: AckPolicy) -> AckPolicy {

@@ -1,7 +1,7 @@
 use super::queues::Queues;
 use super::routes::Components;
 use super::{check_unique, look_up};
-use crate::scenario::decode::{At, Context, Spot};
+use crate::scenario::decode::{At, Context, Name, Spot};
 use crate::scenario::keys::{
     AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, QueueRef,
     ReorderKeys, ScenarioKeys,
@@ -126,25 +126,22 @@ impl Builder<'_> {
         delay: Span,
         context: &mut Context,
     ) {
-        let (Some(forward), Some(backward)) =
-            (self.forward(path, delay, context), self.backward(path, delay, context))
-        else {
-            return;
-        };
+        let forward = self.forward(path, delay, context);
+        let backward = self.backward(path, delay, context);
         self.links.push(Link { name, a, b, forward, backward });
     }
 
-    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Option<Channel> {
-        Some(Channel {
+    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
+        Channel {
             rate: path.rate,
             delay,
-            queue: self.queue(path.queue.as_ref(), path.rate, context)?,
+            queue: self.queue(path.queue.as_ref(), path.rate, context),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
-        })
+        }
     }
 
-    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Option<Channel> {
+    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
         let back = path.back.clone().unwrap_or(BackKeys {
             rate: None,
             delay: None,
@@ -153,25 +150,25 @@ impl Builder<'_> {
             reorder: None,
         });
         let rate = back.rate.or(path.rate);
-        Some(Channel {
+        Channel {
             rate,
             delay: back.delay.unwrap_or(delay),
-            queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context)?,
+            queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context),
             loss: loss(back.loss.as_ref()),
             reorder: reorder(back.reorder.as_ref()),
-        })
+        }
     }
 
+    /// The queue that a link names; where that is wrong, any, to go on and find what else is.
     fn queue(
         &self,
         queue: Option<&QueueRef>,
         rate: Option<BitRate>,
         context: &mut Context,
-    ) -> Option<aqm::Config> {
-        match queue {
-            Some(queue) => self.queues.resolve(queue, rate, context),
-            None => Some(aqm::Config::DropTail(aqm::DropTailConfig::default())),
-        }
+    ) -> aqm::Config {
+        queue
+            .and_then(|queue| self.queues.resolve(queue, rate, context))
+            .unwrap_or(aqm::Config::DropTail(aqm::DropTailConfig::default()))
     }
 
     /// Hosts named `prefix`1, `prefix`2, ..., each with its link to or from `router`.
@@ -267,12 +264,12 @@ impl Builder<'_> {
 
     fn explicit(
         &mut self,
-        nodes: &[At<String>],
+        nodes: &[At<Name>],
         links: &[At<LinkKeys>],
         context: &mut Context,
     ) -> Option<()> {
         check_unique(nodes, "a node", context);
-        self.nodes = nodes.iter().map(|node| node.value.clone()).collect();
+        self.nodes = nodes.iter().map(|node| node.value.0.clone()).collect();
         let mut names = Vec::new();
         for At { value: link, spot } in links {
             let a = look_up(&link.a, "the name of a node", &self.nodes, context);
@@ -281,13 +278,13 @@ impl Builder<'_> {
             if a == b {
                 context.wrong_at(&link.b.spot, "a link needs two different ends".into());
             }
-            let default = format!("{}-{}", link.a.value, link.b.value);
+            let default = Name(format!("{}-{}", link.a.value, link.b.value));
             let name = link.name.clone().unwrap_or(At { value: default, spot: spot.clone() });
-            self.named_link(name.value.clone(), (a, b), &link.path, link.path.delay, context);
+            self.named_link(name.value.0.clone(), (a, b), &link.path, link.path.delay, context);
             names.push(name);
         }
         check_unique(&names, "a link", context);
-        (names.len() == links.len() && self.links.len() == links.len()).then_some(())
+        (names.len() == links.len()).then_some(())
     }
 }
 

@@ -1,0 +1,44 @@
+# Each target is one step; those of more than a few lines are scripts of their own in scripts/.
+# `make help` lists them.
+
+SEEDS ?= 0..100000
+SECONDS_PER_TARGET ?= 60
+
+# Where rustup puts cargo, for a shell that was open before.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: help setup build demo test lint bench chaos fuzz install clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing (Debian packages, Rust, the lab's Python packages)
+	@scripts/setup
+
+build: setup ## Build the windlass binary: target/release/windlass
+	cargo build --locked --release
+
+demo: build ## Reproduce the heart of the New-ECN paper: out/demo/report.html
+	@scripts/demo
+
+test: setup ## Run every test
+	@scripts/test
+
+lint: setup ## Check format, lints, docs, dependencies and licences
+	@scripts/lint
+
+bench: build ## Measure Windlass against ns-2
+	@scripts/setup-bench
+	@benches/run.py
+
+chaos: build ## Run random connections over random paths; SEEDS=0..100000
+	target/release/windlass sim chaos --seeds $(SEEDS)
+
+fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60
+	@scripts/fuzz $(SECONDS_PER_TARGET)
+
+install: setup ## Install the windlass binary where cargo puts binaries
+	cargo install --locked --path crates/cli
+
+clean: ## Remove what was built, the lab's environment and the reports
+	rm -rf target tests/freestanding/target fuzz/target .venv out

@@ -1,0 +1,92 @@
+# What both cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
+# a sender, and the figures printed at the end. No trace is written: the run measures ns-2 itself.
+# ns-2.35 changed many defaults since the version that the New-ECN paper used; each that matters
+# is set here, so that the case does not depend on them.
+
+# Only the headers in use: packets are smaller, and ns-2 faster, than with all of them.
+remove-all-packet-headers
+add-packet-header IP TCP Flags
+
+# The sender: classic Reno with ECN and a coarse clock.
+Agent/TCP set ecn_ 1
+Agent/TCP set tcpTick_ 0.01
+Agent/TCP set minrto_ 0
+Agent/TCP set maxrto_ 64
+Agent/TCP set rtxcur_init_ 6.0
+Agent/TCP set windowInit_ 1
+Agent/TCP set singledup_ 0
+Agent/TCP set syn_ false
+Agent/TCP set delay_growth_ false
+Agent/TCP set overhead_ 0
+Agent/TCP set precisionReduce_ false
+Agent/TCP set slow_start_restart_ false
+Agent/TCP set timestamps_ false
+Agent/TCP set SetCWRonRetransmit_ true
+# packetSize_ is then the size on the wire, headers and all.
+Agent/TCP set useHeaders_ false
+
+# RED counts packets, marks below its upper threshold and drops everything above it.
+Queue/RED set bytes_ false
+Queue/RED set queue_in_bytes_ false
+Queue/RED set mean_pktsize_ 500
+Queue/RED set idle_pktsize_ 500
+Queue/RED set setbit_ true
+Queue/RED set use_mark_p_ false
+Queue/RED set gentle_ false
+Queue/RED set adaptive_ 0
+Queue/RED set wait_ true
+
+# Two routers: RED from left to right, a FIFO that never fills on the way back.
+# red is a list of settings, e.g. {thresh_ 10 maxthresh_ 20}.
+proc bottleneck {sim rate delay limit red} {
+    global left right
+    foreach {name value} $red { Queue/RED set $name $value }
+    set left [$sim node]
+    set right [$sim node]
+    $sim simplex-link $left $right $rate $delay RED
+    $sim simplex-link $right $left $rate $delay DropTail
+    $sim queue-limit $left $right $limit
+    $sim queue-limit $right $left 100000
+}
+
+# One bulk flow, its sender behind an access link of its own; the receiver is on the right router.
+proc bulk_flow {sim rate delay start packet_bytes window} {
+    global left right senders
+    set host [$sim node]
+    $sim duplex-link $host $left $rate $delay DropTail
+    $sim queue-limit $host $left 100000
+    $sim queue-limit $left $host 100000
+
+    set sender [new Agent/TCP/Reno]
+    $sender set packetSize_ $packet_bytes
+    $sender set window_ $window
+    set receiver [new Agent/TCPSink]
+    $sim attach-agent $host $sender
+    $sim attach-agent $right $receiver
+    $sim connect $sender $receiver
+
+    set source [new Application/FTP]
+    $source attach-agent $sender
+    $sim at $start "$source start"
+    lappend senders $sender
+}
+
+# Prints one JSON object and ends. A flow has delivered what its receiver has acknowledged
+# in order; ack_ is the number of the last such packet, counted from zero.
+proc finish {seconds} {
+    global senders
+    set total 0
+    set squares 0.0
+    set flows {}
+    foreach sender $senders {
+        set delivered [expr {[$sender set ack_] + 1}]
+        incr total $delivered
+        set squares [expr {$squares + double($delivered) * $delivered}]
+        lappend flows [format {{"delivered_segments": %d, "packets_per_s": %.2f}} \
+            $delivered [expr {$delivered / double($seconds)}]]
+    }
+    set fairness [expr {double($total) * $total / ([llength $senders] * $squares)}]
+    puts [format {{"delivered_segments": %d, "fairness_index": %.3f, "flows": [%s]}} \
+        $total $fairness [join $flows ", "]]
+    exit 0
+}

@@ -1,0 +1,39 @@
+//! Ctrl-C: what is half done is removed, and the exit status is 130.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// From now on Ctrl-C (or a request to terminate) removes the temporary directory, if there is
+/// one, and ends the process with status 130.
+pub(crate) fn watch() {
+    // It can only fail if there is a handler already, which does the same.
+    let _ = ctrlc::set_handler(|| {
+        let temporary = lock();
+        if let Some(path) = temporary.as_deref() {
+            remove(path);
+        }
+        eprintln!("windlass: interrupted");
+        std::process::exit(130);
+    });
+}
+
+/// Names the directory to remove on Ctrl-C.
+pub(crate) fn set_temporary(path: Option<&Path>) {
+    *lock() = path.map(Path::to_owned);
+}
+
+fn lock() -> MutexGuard<'static, Option<PathBuf>> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes a directory into which other threads may still be writing: a file made while the
+/// directory is being emptied makes one attempt fail.
+fn remove(path: &Path) {
+    for _ in 0..100 {
+        if std::fs::remove_dir_all(path).is_ok() || !path.exists() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Scenarios from files.
+
+use std::path::Path;
+use windlass_sim::Simulation;
+use windlass_sim::scenario::{self, Document};
+
+/// The scenario of a file, with `overrides` put over it; or what is wrong, a line each. What is
+/// returned can be run: the network has been built once.
+pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String> {
+    let origin = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{origin}: cannot read: {error}"))?;
+    let document = if path.extension().is_some_and(|extension| extension == "json") {
+        let json = json(&text).map_err(|message| format!("{origin}:{message}"))?;
+        scenario::from_json(&origin, &json, overrides)
+    } else {
+        scenario::from_toml(&origin, &text, overrides)
+    };
+    buildable(&origin, document.map_err(|problems| problems.to_string())?)
+}
+
+/// A JSON text, or `LINE:COLUMN: what is wrong`.
+pub(super) fn json(text: &str) -> Result<serde_json::Value, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        format!("{}:{}: {message}", error.line(), error.column())
+    })
+}
+
+/// Checks that the simulator takes the scenario.
+pub(super) fn buildable(origin: &str, document: Document) -> Result<Document, String> {
+    match Simulation::new(&document.scenario, document.seed) {
+        Ok(_) => Ok(document),
+        Err(error) => Err(format!("{origin}: {error}")),
+    }
+}

@@ -1,0 +1,27 @@
+//! `windlass sim`.
+
+mod batch;
+mod check;
+mod load;
+mod run;
+mod simple_model;
+mod table;
+
+use crate::args::Sim;
+use crate::failure::Failure;
+use crate::print;
+
+/// Does what the arguments say.
+pub(crate) fn main(command: Sim) -> Result<(), Failure> {
+    match command {
+        Sim::Run(args) => run::main(&args),
+        Sim::Batch(args) => batch::main(&args),
+        Sim::Check(args) => check::main(&args),
+        Sim::SimpleModel(args) => simple_model::main(&args),
+        Sim::Schema => print::line(&pretty(&windlass_sim::scenario::schema())),
+    }
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}")
+}

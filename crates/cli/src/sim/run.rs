@@ -1,0 +1,145 @@
+//! `windlass sim run`.
+
+use super::{load, pretty, table};
+use crate::args::Run;
+use crate::failure::Failure;
+use crate::output_dir::OutputDir;
+use crate::{interrupt, parallel, print};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal};
+use std::ops::ControlFlow;
+use std::path::Path;
+use windlass_sim::pcapng::Captures;
+use windlass_sim::scenario::Document;
+use windlass_sim::series::Series;
+use windlass_sim::{Recorder, Scenario, Summary};
+
+/// Runs the scenario and prints, or writes, what came out.
+pub(super) fn main(args: &Run) -> Result<(), Failure> {
+    let mut document = load::file(&args.file, &args.changes.set).map_err(Failure::Input)?;
+    document.seed = args.changes.seed.unwrap_or(document.seed);
+    document.scenario.jitter = args.changes.jitter.unwrap_or(document.scenario.jitter);
+    interrupt::watch();
+    let output = args.out.as_deref().map(OutputDir::create).transpose()?;
+    let folder = output.as_ref().map(OutputDir::path);
+    let result = match args.replicates {
+        None => json!(simulate(&document.scenario, document.seed, folder, args.pcap)?),
+        Some(count) => replicates(&document, count.get() as u64, args, folder)?,
+    };
+    if let Some(folder) = folder {
+        write_summary(folder, &result)?;
+    }
+    if let Some(output) = output {
+        output.finish()?;
+    }
+    if args.json {
+        print::line(&pretty(&result))
+    } else {
+        print::line(&table::report(&document, &result))
+    }
+}
+
+/// Runs with seeds in a row and gives means and standard deviations.
+fn replicates(
+    document: &Document,
+    count: u64,
+    args: &Run,
+    folder: Option<&Path>,
+) -> Result<Value, Failure> {
+    let seeds = (0..count).map(|n| document.seed.wrapping_add(n));
+    let bar = progress(count);
+    let mut summaries: Vec<Summary> = Vec::new();
+    let mut failure = None;
+    parallel::map_in_order(
+        seeds,
+        parallel::jobs(args.jobs),
+        |seed| {
+            let folder = folder.map(|folder| folder.join(format!("seed-{seed}")));
+            let summary = replicate(&document.scenario, seed, folder.as_deref(), args.pcap);
+            bar.inc(1);
+            summary
+        },
+        |summary| match summary {
+            Ok(summary) => {
+                summaries.push(summary);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        },
+    );
+    bar.finish_and_clear();
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(windlass_sim::aggregate(&summaries)),
+    }
+}
+
+fn replicate(
+    scenario: &Scenario,
+    seed: u64,
+    folder: Option<&Path>,
+    pcap: bool,
+) -> Result<Summary, Failure> {
+    let Some(folder) = folder else { return simulate(scenario, seed, None, pcap) };
+    fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
+    let summary = simulate(scenario, seed, Some(folder), pcap)?;
+    write_summary(folder, &json!(summary))?;
+    Ok(summary)
+}
+
+/// Runs once; into `folder`, if there is one, go time series and, with `pcap`, captures.
+fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    folder: Option<&Path>,
+    pcap: bool,
+) -> Result<Summary, Failure> {
+    let Some(folder) = folder else { return call(scenario, seed, &mut ()) };
+    let told = |error: io::Error| Failure::io("writing the results", &error);
+    let mut series = Series::new(scenario, |name| create(folder, name, "csv")).map_err(told)?;
+    let summary = if pcap {
+        let captures =
+            Captures::new(scenario, |name| create(folder, name, "pcapng")).map_err(told)?;
+        let mut both = (series, captures);
+        let summary = call(scenario, seed, &mut both)?;
+        both.1.finish().map_err(told)?;
+        series = both.0;
+        summary
+    } else {
+        call(scenario, seed, &mut series)?
+    };
+    series.finish().map_err(told)?;
+    Ok(summary)
+}
+
+fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
+    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn create(folder: &Path, name: &str, extension: &str) -> io::Result<BufWriter<File>> {
+    let path = folder.join(format!("{name}.{extension}"));
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+    File::create_new(path).map(BufWriter::new).map_err(named)
+}
+
+fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
+    let path = folder.join("summary.json");
+    fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io("summary.json", &error))
+}
+
+/// A progress bar on standard error, if somebody sits before it.
+fn progress(count: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} to go") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,361 @@
+//! `windlass sim` as a user meets it: output, exit status, files.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const SCENARIO: &str = r#"schema = 1
+name = "short"
+duration = "2s"
+steady_from = "1s"
+flows = [
+  { name = "near", from = "s1" },
+  { name = "far", from = "s2", start = "100ms" },
+]
+[defaults]
+profile = "ns2-reno"
+controller = "new-ecn"
+ecn = true
+[dumbbell]
+bottleneck = { rate = "5Mbit/s", delay = "1ms", queue = "red" }
+access = [{ rate = "10Mbit/s", delay = "1ms" }, { rate = "10Mbit/s", delay = "20ms" }]
+"#;
+
+/// An empty folder of the test's own, with the scenario in it.
+struct Bench {
+    folder: PathBuf,
+}
+
+impl Bench {
+    fn new(test: &str) -> Bench {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("left by an earlier run");
+        }
+        fs::create_dir_all(&folder).expect("writable");
+        fs::write(folder.join("short.toml"), SCENARIO).expect("writable");
+        Bench { folder }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.args(args).current_dir(&self.folder);
+        command
+    }
+
+    fn windlass(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("starts")
+    }
+
+    fn file_names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.join(folder)).expect("a folder");
+        let name = |entry: std::io::Result<fs::DirEntry>| {
+            entry.expect("readable").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.folder.join(path)).expect(path)
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// Standard output of a command that succeeds.
+fn good(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    stdout(output)
+}
+
+/// Standard error of a command that refuses its input and prints nothing else.
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(output));
+    assert_eq!(stdout(output), "");
+    stderr(output)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn run_prints_the_flows_the_fairness_index_and_the_seed() {
+    let text = good(&Bench::new("tables").windlass(&["sim", "run", "short.toml"]));
+    for expected in ["near", "far", "new-ecn", "slope", "fairness index", "r1-d", "seed 1;"] {
+        assert!(text.contains(expected), "{expected} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let bench = Bench::new("seeds");
+    let run = |args: &[&str]| {
+        good(&bench.windlass(&[&["sim", "run", "short.toml", "--json"], args].concat()))
+    };
+    assert_eq!(run(&[]), run(&["--seed", "1"]));
+    assert_eq!(json(&run(&[]))["seed"], 1);
+    assert_ne!(json(&run(&[]))["flows"], json(&run(&["--seed", "2"]))["flows"]);
+    assert_ne!(json(&run(&[]))["flows"], json(&run(&["--jitter", "100ms"]))["flows"]);
+    assert_ne!(json(&run(&[]))["flows"], json(&run(&["--set", "flows.1.start=0.2s"]))["flows"]);
+}
+
+#[test]
+fn a_bad_scenario_is_refused_with_its_line_and_nothing_is_written() {
+    let bench = Bench::new("bad-scenario");
+    let bad = SCENARIO.replace("\"100ms\"", "100");
+    fs::write(bench.folder.join("bad.toml"), bad).expect("writable");
+    let output = bench.windlass(&["sim", "run", "bad.toml", "--out", "results"]);
+    assert_eq!(
+        refused(&output),
+        "bad.toml:7:40: flows.1.start: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
+         found the bare number 100 (no unit)\n"
+    );
+    assert_eq!(bench.file_names("."), ["bad.toml", "short.toml"]);
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    let bench = Bench::new("arguments");
+    for args in [
+        &["sim", "run", "short.toml", "--pcap"][..],
+        &["sim", "run", "short.toml", "--jitter", "5"],
+        &["sim", "run", "short.toml", "--replicates", "0"],
+        &["sim", "run", "short.toml", "--set", "duration"],
+        &["sim", "run", "missing.toml"],
+        &["sim", "simple-model", "--variant", "third"],
+        &["sim", "batch", "missing.jsonl"],
+        &["man", "nothing"],
+    ] {
+        assert!(!refused(&bench.windlass(args)).is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn out_writes_summary_series_and_captures_alike_each_time() {
+    let bench = Bench::new("out");
+    let run = |folder: &str| {
+        good(&bench.windlass(&["sim", "run", "short.toml", "--json", "--pcap", "--out", folder]))
+    };
+    let printed = run("new/one");
+    assert_eq!(printed, run("two"));
+    let names = bench.file_names("two");
+    let expected = [
+        "flow-far.csv",
+        "flow-near.csv",
+        "queue-r1-d-forward.csv",
+        "r1-d.pcapng",
+        "s1-r1.pcapng",
+        "s2-r1.pcapng",
+        "summary.json",
+    ];
+    assert_eq!(names, expected);
+    for name in names {
+        let [one, two] = ["new/one", "two"].map(|folder| bench.read(&format!("{folder}/{name}")));
+        assert!(one.len() > 100, "{name} is nearly empty");
+        assert!(one == two, "{name} differs");
+    }
+    assert_eq!(bench.read("two/summary.json"), printed.as_bytes());
+    assert_eq!(bench.file_names("."), ["new", "short.toml", "two"]);
+}
+
+#[test]
+fn an_existing_output_directory_is_refused_and_left_as_it_is() {
+    let bench = Bench::new("out-exists");
+    fs::create_dir(bench.folder.join("results")).expect("writable");
+    fs::write(bench.folder.join("results/mine"), "mine").expect("writable");
+    let message = refused(&bench.windlass(&["sim", "run", "short.toml", "--out", "results"]));
+    assert!(message.contains("--out results: exists already"), "{message}");
+    assert_eq!(bench.file_names("results"), ["mine"]);
+    assert_eq!(bench.file_names("."), ["results", "short.toml"]);
+}
+
+#[test]
+fn an_output_directory_that_cannot_be_written_is_refused_before_the_run() {
+    let bench = Bench::new("out-unwritable");
+    // A run of a century: the test would not end if it began.
+    let century = ["sim", "run", "short.toml", "--set", "duration=876000h"];
+    for folder in ["short.toml/results", "/proc/results"] {
+        let output = bench.windlass(&[&century[..], &["--out", folder]].concat());
+        let message = refused(&output);
+        assert!(message.contains("cannot be written"), "{message}");
+    }
+}
+
+#[test]
+fn replicates_give_means_and_deviations_whatever_the_number_of_jobs() {
+    let bench = Bench::new("replicates");
+    let run = |args: &[&str]| {
+        let fixed = ["sim", "run", "short.toml", "--json", "--replicates", "3"];
+        good(&bench.windlass(&[&fixed, args].concat()))
+    };
+    let text = run(&["--jobs", "1", "--jitter", "100ms"]);
+    assert_eq!(text, run(&["--jobs", "3", "--jitter", "100ms", "--out", "results"]));
+    let summary = json(&text);
+    assert_eq!(summary["seeds"], serde_json::json!([1, 2, 3]));
+    assert!(summary["fairness_index"]["steady"]["mean"].is_number());
+    assert!(summary["flows"][0]["packets_per_s"]["steady"]["sd"].is_number());
+
+    assert_eq!(bench.file_names("results"), ["seed-1", "seed-2", "seed-3", "summary.json"]);
+    let alone = ["sim", "run", "short.toml", "--json", "--seed", "2", "--jitter", "100ms"];
+    let second = good(&bench.windlass(&alone));
+    assert_eq!(bench.read("results/seed-2/summary.json"), second.as_bytes());
+    let table = good(&bench.windlass(&["sim", "run", "short.toml", "--replicates", "2"]));
+    assert!(table.contains("2 replicates (seeds 1 to 2)") && table.contains("±"), "{table}");
+}
+
+fn batch(bench: &Bench, lines: &str, args: &[&str]) -> Output {
+    let mut child = bench
+        .command(&[&["sim", "batch"], args].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("read");
+    child.wait_with_output().expect("ends")
+}
+
+#[test]
+fn batch_answers_line_by_line_in_order() {
+    let bench = Bench::new("batch");
+    let request = |seed: u64| {
+        format!(
+            "{{\"file\": \"short.toml\", \"seed\": {seed}, \"set\": {{\"duration\": \"1.5s\"}}}}"
+        )
+    };
+    let lines: Vec<String> = (1..=6).map(request).collect();
+    let text = good(&batch(&bench, &lines.join("\n"), &["--jobs", "3"]));
+    let seeds: Vec<Value> = text.lines().map(|line| json(line)["seed"].clone()).collect();
+    assert_eq!(seeds, [1, 2, 3, 4, 5, 6]);
+    let alone = ["sim", "run", "short.toml", "--json", "--seed", "4", "--set", "duration=1.5s"];
+    assert_eq!(json(text.lines().nth(3).expect("six")), json(&good(&bench.windlass(&alone))));
+}
+
+#[test]
+fn batch_takes_whole_scenarios_and_tables_in_set() {
+    let bench = Bench::new("batch-forms");
+    let lines = r#"{"schema": 1, "name": "inline", "duration": "1s", "flows": [{"from": "s1"}], "dumbbell": {"bottleneck": {"rate": "1Mbit/s", "delay": "5ms"}, "access": [{"delay": "1ms"}]}}
+{"file": "short.toml", "set": {"flows": [{"name": "only", "from": "s1", "receiver": {"ack": "immediate"}}]}}
+"#;
+    let text = good(&batch(&bench, lines, &[]));
+    let results: Vec<Value> = text.lines().map(json).collect();
+    assert_eq!(results[0]["name"], "inline");
+    assert_eq!(results[1]["flows"][0]["name"], "only");
+    assert_eq!(results[1]["flows"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn bad_lines_of_a_batch_are_answered_by_number_and_the_others_run() {
+    let bench = Bench::new("batch-bad");
+    let lines = "{\"file\": \"short.toml\"}\n\n[1\n{\"schema\": 1, \"name\": \"x\", \"duration\": 3}\n\
+                 {\"file\": \"short.toml\", \"sets\": {}}\n{\"file\": \"short.toml\"}\n";
+    let output = batch(&bench, lines, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output), "3 lines were bad; their results say why\n");
+    let results: Vec<Value> = stdout(&output).lines().map(json).collect();
+    assert_eq!(results.len(), 5);
+    assert_eq!((&results[0]["name"], &results[4]["name"]), (&"short".into(), &"short".into()));
+    let errors: Vec<(u64, &str)> = results[1..4]
+        .iter()
+        .map(|result| {
+            (result["line"].as_u64().expect("a number"), result["error"].as_str().expect("a text"))
+        })
+        .collect();
+    let expected = [
+        (3, "column 2: EOF while parsing a list"),
+        (
+            4,
+            "line 4: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), found the \
+             bare number 3 (no unit)",
+        ),
+        (5, "sets: unknown key; a request has file, set, seed, jitter"),
+    ];
+    assert_eq!(errors, expected);
+}
+
+#[test]
+fn check_tells_good_files_from_bad_ones() {
+    let bench = Bench::new("check");
+    fs::write(bench.folder.join("bad.toml"), SCENARIO.replace("\"red\"", "\"rad\""))
+        .expect("writable");
+    let output = bench.windlass(&["sim", "check", "short.toml", "bad.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stdout(&output), "short.toml: ok\n");
+    assert!(stderr(&output).starts_with("bad.toml:14:57: dumbbell.bottleneck.queue: expected"));
+}
+
+#[test]
+fn every_experiment_of_the_repository_passes_check() {
+    let bench = Bench::new("check-experiments");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut command = bench.command(&["sim", "check"]);
+    let mut count = 0;
+    for folder in fs::read_dir(root).expect("experiments").map(|entry| entry.expect("readable")) {
+        for file in fs::read_dir(folder.path()).into_iter().flatten() {
+            let path = file.expect("readable").path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                command.arg(path);
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(good(&command.output().expect("starts")).lines().count(), count);
+    assert!(count >= 27);
+}
+
+#[test]
+fn schema_completions_and_man_pages_are_printed() {
+    let bench = Bench::new("reference");
+    let schema = json(&good(&bench.windlass(&["sim", "schema"])));
+    assert!(schema["$defs"]["Flow"]["properties"]["controller"].is_object());
+    for shell in ["bash", "zsh", "fish"] {
+        let script = good(&bench.windlass(&["completions", shell]));
+        assert!(script.contains("replicates"), "{shell}");
+    }
+    assert!(good(&bench.windlass(&["man", "sim", "run"])).contains("replicates"));
+    assert!(good(&bench.windlass(&["man"])).contains(".TH windlass"));
+}
+
+/// Appendix A of the New-ECN paper, measured again: fairness at least 0.98, windows within 10 %.
+#[test]
+fn the_simple_model_is_fair() {
+    let bench = Bench::new("simple-model");
+    let text = good(&bench.windlass(&["sim", "simple-model", "--json", "--series"]));
+    let model = json(&text);
+    assert!(model["fairness_index"]["mean"].as_f64().is_some_and(|index| index >= 0.98));
+    for (flow, reference) in [(0, 17.9), (1, 10.6)] {
+        let window = model["flows"][flow]["cwnd_packets"]["mean"].as_f64().expect("a number");
+        assert!((window / reference - 1.0).abs() < 0.1, "{window} for {reference}");
+    }
+    assert_eq!(model["series"]["queue_packets"].as_array().map(Vec::len), Some(3000));
+}
+
+/// Sends SIGINT once the run has begun to write.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let bench = Bench::new("ctrl-c");
+    let args = ["sim", "run", "short.toml", "--set", "duration=876000h", "--out", "results"];
+    let mut child = bench.command(&args).stderr(Stdio::piped()).spawn().expect("starts");
+    let begun = |bench: &Bench| bench.file_names(".").iter().any(|name| name.ends_with(".tmp"));
+    while !begun(&bench) {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_eq!(bench.file_names("."), ["short.toml"]);
+}

@@ -1,0 +1,345 @@
+use super::*;
+
+/// The messages for [`GOOD`] with `from` replaced by `to`.
+fn messages(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from:?} is not in the good scenario");
+    match from_toml("x.toml", &GOOD.replacen(from, to, 1), &[]) {
+        Ok(_) => format!("no fault found with {to:?}"),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn one_clear_message_for_each_mistake() {
+    let cases: &[(&str, &str, &str)] = &[
+        // Keys.
+        (
+            "duration",
+            "duraton",
+            "x.toml:1:1: duration: missing: expected a time such as \"94ms\" (ns, us, ms, s, min, \
+             h)\nx.toml:3:1: duraton: unknown key; did you mean \"duration\"?",
+        ),
+        (
+            "name = \"good\"",
+            "",
+            "x.toml:1:1: name: missing: expected a name of letters, digits and . _ - + \
+ that begins with a letter or digit",
+        ),
+        (
+            "start = ",
+            "strat = ",
+            "x.toml:4:39: flows.0.strat: unknown key; did you mean \"start\"?",
+        ),
+        ("[defaults]", "[defaults]\nfoo = 1", "x.toml:6:1: defaults.foo: unknown key"),
+        (
+            "kind = \"red\"",
+            "kind = \"red\"\npmax = 0.1",
+            "x.toml:9:1: queues.marking.pmax: unknown key; did you mean \"p_max\"?",
+        ),
+        // Types and units.
+        (
+            "\"10s\"",
+            "10",
+            "x.toml:3:12: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
+             found the bare number 10 (no unit)",
+        ),
+        (
+            "\"1s\"",
+            "\"-1s\"",
+            "x.toml:4:47: flows.0.start: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
+             found \"-1s\" (negative)",
+        ),
+        (
+            "\"10Mbit/s\"",
+            "\"10Mb\"",
+            "x.toml:11:23: dumbbell.bottleneck.rate: expected a rate above zero such as \
+             \"10Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), found \"10Mb\"",
+        ),
+        (
+            "\"10Mbit/s\"",
+            "\"0bit/s\"",
+            "x.toml:11:23: dumbbell.bottleneck.rate: expected a rate above zero such as \
+             \"10Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), found \"0bit/s\"",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "mss = 70000",
+            "x.toml:6:7: defaults.mss: expected a number of bytes from 1 to 65495, found the bare \
+             number 70000",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "window_limit = 128",
+            "x.toml:6:16: defaults.window_limit: expected a window such as \"128 segments\" or \
+             \"64KiB\", found the bare number 128 (no unit)",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "ecn = \"yes\"",
+            "x.toml:6:7: defaults.ecn: expected true or false, found \"yes\"",
+        ),
+        (
+            "[queues.marking]\nkind",
+            "[queues.marking]\np_max = 1.5\nkind",
+            "x.toml:8:9: queues.marking.p_max: expected a probability from 0 to 1, found the bare \
+             number 1.5",
+        ),
+        (
+            "flows = [{",
+            "flows = 3 #",
+            "x.toml:4:9: flows: expected a list, found the bare number 3",
+        ),
+        // Names.
+        (
+            "\"rfc5681\"",
+            "\"rfc5861\"",
+            "x.toml:6:11: defaults.profile: expected a profile (\"ns2-reno\", \"rfc2581\", \
+             \"rfc3465\", \"rfc5681\", \"linux\"), found \"rfc5861\"; did you mean \"rfc5681\"?",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "controller = \"cubik\"",
+            "x.toml:6:14: defaults.controller: expected a congestion controller (\"tahoe\", \
+             \"reno\", \"newreno\", \"vegas\", \"cubic\", \"new-ecn\"), found \"cubik\"; did you \
+             mean \"cubic\"?",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "controller = { beta = 16 }",
+            "x.toml:6:14: defaults.controller.kind: missing: expected the kind of a congestion \
+             controller (tahoe, reno, newreno, vegas, cubic, new-ecn)",
+        ),
+        (
+            "queue = \"marking\"",
+            "queue = \"markin\"",
+            "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (marking, \
+             droptail, red, adaptive-red, codel, fq-codel, pie), found \"markin\"; did you mean \
+             \"marking\"?",
+        ),
+        (
+            "\"s1\"",
+            "\"s2\"",
+            "x.toml:4:33: flows.0.from: expected the name of a node (r1, d, s1), found \"s2\"; did \
+             you mean \"s1\"?",
+        ),
+        (
+            "[queues.marking]",
+            "[queues.red]",
+            "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
+             x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
+             adaptive-red, codel, fq-codel, pie), found \"marking\"",
+        ),
+        (
+            "from = \"s1\"",
+            "from = \"s1\", to = \"s1\"",
+            "x.toml:4:44: flows.0.to: expected another host than the sender",
+        ),
+        (
+            "from = \"s1\"",
+            "from = \"r1\"",
+            "x.toml:4:33: flows.0.from: `to` is missing: no receiver faces \"r1\" by itself",
+        ),
+        (
+            "start = \"1s\" }",
+            "start = \"1s\" }, { name = \"one\", from = \"s1\" }",
+            "x.toml:4:64: flows.1.name: there is a flow \"one\" already",
+        ),
+        (
+            "start = \"1s\" }",
+            "count = 2 }, { name = \"one.2\", from = \"s1\" }",
+            "x.toml:4:61: flows.1.name: there is a flow \"one.2\" already",
+        ),
+        (
+            "name = \"good\"",
+            "name = \"../good\"",
+            "x.toml:2:8: name: expected a name of letters, digits and . _ - + that begins with a \
+             letter or digit, found \"../good\"",
+        ),
+        // Times.
+        (
+            "duration = \"10s\"",
+            "duration = \"10s\"\nsteady_from = \"10s\"",
+            "x.toml:4:15: steady_from: expected a time before the end (10s), found 10s",
+        ),
+        (
+            "\"10s\"",
+            "\"0s\"",
+            "x.toml:3:12: duration: expected a time above zero\n\
+            x.toml:4:47: flows.0.start: expected a time before the end (0s), found 1s",
+        ),
+        (
+            "\"1s\"",
+            "\"1s\", stop = \"500ms\"",
+            "x.toml:4:60: flows.0.stop: expected a time after the start (1s), found 500ms",
+        ),
+        (
+            "\"1s\"",
+            "\"10s\"",
+            "x.toml:4:47: flows.0.start: expected a time before the end (10s), found 10s",
+        ),
+        // Settings that contradict each other.
+        (
+            "min = \"5 packets\"",
+            "min = \"5 packets\"\nmax = \"3 packets\"",
+            "x.toml:7:1: queues.marking: thresholds must satisfy 0 <= min < max",
+        ),
+        (
+            "min = \"5 packets\"",
+            "min = \"5 packets\"\nmax = \"30kB\"",
+            "x.toml:10:7: queues.marking.max: expected a threshold in the unit of `min`",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "min_rto = \"61s\"",
+            "x.toml:6:11: flows.0.min_rto: expected a minimum RTO not above the maximum, found 61s \
+             and 60s",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "clock_tick = \"10ms\"\nclock_phase = \"10ms\"",
+            "x.toml:7:15: flows.0.clock_phase: expected less than a tick (10ms), found 10ms",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "window_limit = \"1000B\"",
+            "x.toml:6:16: flows.0.window_limit: expected at least one segment (1460 bytes)",
+        ),
+        (
+            "[{ name = \"one\", from = \"s1\", start = \"1s\" }]",
+            "[]",
+            "x.toml:3:12: flows: missing: expected at least one flow",
+        ),
+        (
+            "schema = 1",
+            "schema = 2",
+            "x.toml:1:10: schema: expected 1, the only version there is, \
+            found 2",
+        ),
+        (
+            "[dumbbell]",
+            "[parking_lot]",
+            "x.toml:10:1: parking_lot.hops: missing: expected a whole number from 1 to 4294967295\n\
+             x.toml:12:10: parking_lot.access: expected a table, found a list",
+        ),
+        (
+            "access = ",
+            "receivers = ",
+            "x.toml:10:1: dumbbell: `access` is missing: expected a link \
+            for each sender",
+        ),
+        // Syntax.
+        (
+            "name = \"good\"",
+            "name = good",
+            "x.toml:2:8: string values must be quoted, expected \
+            literal string",
+        ),
+        ("name = \"good\"", "schema = 1", "x.toml:2:1: duplicate key"),
+    ];
+    let differing: Vec<String> = cases
+        .iter()
+        .map(|(from, to, expected)| (messages(from, to), expected))
+        .filter(|(found, expected)| found != *expected)
+        .map(|(found, expected)| format!("found:    {found}\nexpected: {expected}"))
+        .collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+}
+
+#[test]
+fn several_mistakes_are_told_at_once_in_the_order_of_the_file() {
+    let text = GOOD.replace("10s", "10").replace("rfc5681", "rfc").replace("5ms", "5");
+    let problems = from_toml("x.toml", &text, &[]).expect_err("three mistakes");
+    let keys: Vec<_> = problems.list().iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, ["duration", "defaults.profile", "dumbbell.bottleneck.delay"]);
+}
+
+#[test]
+fn a_mistake_in_the_defaults_is_told_once_for_all_flows() {
+    let text = GOOD
+        .replace("profile = \"rfc5681\"", "min_rto = \"61s\"")
+        .replace("start = \"1s\" }", "start = \"1s\" }, { from = \"s1\" }");
+    let problems = from_toml("x.toml", &text, &[]).expect_err("one mistake");
+    assert_eq!(problems.list().len(), 1, "{problems}");
+}
+
+#[test]
+fn overrides_that_are_wrong_are_named() {
+    let cases: &[(&str, &str)] = &[
+        (
+            "flows.0.start=10",
+            "--set flows.0.start=10: flows.0.start: expected a time such as \"94ms\" (ns, us, ms, \
+             s, min, h), found the bare number 10 (no unit)",
+        ),
+        (
+            "flows.1.start=1s",
+            "--set flows.1.start=1s: flows.1.start: expected the index of an item, from 0 to 0, \
+             found \"1\"",
+        ),
+        ("duration", "--set duration: expected key=value"),
+        ("durtion=1s", "--set durtion=1s: durtion: unknown key; did you mean \"duration\"?"),
+        ("name='x", "--set name='x: name: 'x is not a TOML value"),
+        (
+            "schema.x=1",
+            "--set schema.x=1: schema.x: \"x\" asks for a table or a list, found the bare number 1",
+        ),
+    ];
+    for (argument, expected) in cases {
+        let problems = from_toml("x.toml", GOOD, &[(*argument).to_owned()]);
+        assert_eq!(problems.expect_err(argument).to_string(), *expected);
+    }
+}
+
+#[test]
+fn explicit_topologies_are_checked() {
+    let text = r#"schema = 1
+name = "explicit"
+duration = "1s"
+nodes = ["a", "b", "c", "d"]
+links = [
+  { a = "a", b = "b", delay = "1ms" },
+  { a = "c", b = "d", delay = "1ms" },
+]
+flows = [{ from = "a", to = "b" }]
+"#;
+    let cases: &[(&str, &str, &str)] = &[
+        ("to = \"b\"", "to = \"c\"", "x.toml:9:29: flows.0.to: no links lead from \"a\" to \"c\""),
+        (
+            "b = \"d\"",
+            "b = \"e\"",
+            "x.toml:7:18: links.1.b: expected the name of a node (a, b, c, d), found \"e\"",
+        ),
+        ("b = \"b\"", "b = \"a\"", "x.toml:6:18: links.0.b: a link needs two different ends"),
+        ("\"d\"]", "\"a\"]", "x.toml:4:25: nodes.3: there is a node \"a\" already"),
+        (
+            "a = \"c\", b = \"d\"",
+            "a = \"a\", b = \"b\"",
+            "x.toml:7:3: links.1: there is a link \"a-b\" already",
+        ),
+        (
+            "duration",
+            "bottleneck = \"a-c\"\nduration",
+            "x.toml:3:14: bottleneck: expected the name of a link (a-b, c-d), found \"a-c\"; did \
+             you mean \"a-b\"?",
+        ),
+        (
+            "flows",
+            "dumbbell = { bottleneck = { delay = \"1ms\" }, access = [{ delay = \"1ms\" }] }\nflows",
+            "x.toml:6:3: links.0: a second topology: expected one of `dumbbell`, `parking_lot` and \
+             `links`",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let problems = from_toml("x.toml", &text.replacen(from, to, 1), &[]).expect_err(to);
+        let first = problems.list()[0].to_string();
+        assert_eq!(first, *expected, "{problems}");
+    }
+}
+
+#[test]
+fn json_faults_have_a_key_but_no_line() {
+    let json = serde_json::json!({ "schema": 1, "name": "x", "duration": null, "flows": [] });
+    let problems = from_json("line 7", &json, &[]).expect_err("no duration");
+    let expected = "line 7: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
+                    found null";
+    assert_eq!(problems.to_string(), expected);
+}

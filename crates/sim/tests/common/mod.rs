@@ -1,0 +1,135 @@
+//! Small scenarios for tests.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of these")]
+
+use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
+use windlass_base::{BitRate, Span};
+use windlass_sim::Scenario;
+use windlass_sim::scenario::model::{
+    Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow,
+};
+use windlass_tcp::config::EcnEcho;
+use windlass_tcp::{Profile, cc};
+
+pub fn ms(millis: f64) -> Span {
+    Span::from_secs_f64(millis / 1e3)
+}
+
+pub fn mbit(rate: f64) -> Option<BitRate> {
+    BitRate::from_bits_per_sec((rate * 1e6) as u64)
+}
+
+pub fn drop_tail(packets: u32) -> Queue {
+    Queue::DropTail(DropTailConfig { limit: Limit::Packets(packets) })
+}
+
+/// The bottleneck's queue of papers/002.
+pub fn red() -> Queue {
+    Queue::Red(RedConfig {
+        limit: Limit::Packets(500),
+        min: 10.0,
+        max: Some(20.0),
+        gentle: false,
+        ..RedConfig::default()
+    })
+}
+
+pub fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
+    Channel { rate, delay, queue, loss: Loss::None, reorder: None }
+}
+
+pub fn link(a: NodeId, b: NodeId, there: Channel, back: Channel) -> Link {
+    Link { name: format!("{a}-{b}"), a, b, forward: there, backward: back }
+}
+
+/// A scenario of two hosts with one link between them and nothing on it.
+pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
+    Scenario {
+        name: "pair".into(),
+        description: String::new(),
+        duration,
+        steady_from: Span::ZERO,
+        jitter: Span::ZERO,
+        nodes: vec!["a".into(), "b".into()],
+        links: vec![link(0, 1, there, back)],
+        flows: vec![],
+        udp: vec![],
+        bottleneck: LinkDirection { link: 0, reverse: false },
+    }
+}
+
+/// Routers 0 and 1 with `bottleneck` between them; for each access delay a sender with 10 Mbit/s
+/// and a receiver right behind the other router.
+pub fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> Scenario {
+    let mut nodes = vec!["left".into(), "right".into()];
+    let back = channel(bottleneck.rate, bottleneck.delay, drop_tail(500));
+    let mut links = vec![link(0, 1, bottleneck, back)];
+    for (n, &delay) in access_delays.iter().enumerate() {
+        let access = |delay| channel(mbit(10.0), delay, drop_tail(500));
+        links.push(link(2 + 2 * n, 0, access(delay), access(delay)));
+        links.push(link(1, 3 + 2 * n, access(Span::ZERO), access(Span::ZERO)));
+        nodes.extend([format!("sender{n}"), format!("receiver{n}")]);
+    }
+    Scenario {
+        name: "dumbbell".into(),
+        steady_from: duration / 6,
+        nodes,
+        links,
+        ..pair(
+            channel(None, Span::ZERO, drop_tail(1)),
+            channel(None, Span::ZERO, drop_tail(1)),
+            duration,
+        )
+    }
+}
+
+/// The TCP of papers/002 with a controller; `ecn` with the receiver's echo once per CE.
+pub fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
+    let congestion = cc::by_name(controller).expect("a known controller");
+    let mut config = Profile::Ns2Reno.config(472, congestion);
+    config.window_limit = Some(128 * 472);
+    config.initial_ssthresh = Some(128 * 472);
+    config.ecn = ecn;
+    config.ecn_echo = EcnEcho::OncePerCe;
+    Flow {
+        name: format!("{from}-{to}"),
+        from,
+        to,
+        receiver: config.clone(),
+        sender: config,
+        handshake: false,
+        start: Span::ZERO,
+        stop: None,
+        app: TcpApp::Bulk,
+    }
+}
+
+/// Today's TCP, with a handshake.
+pub fn modern_flow(from: NodeId, to: NodeId, app: TcpApp) -> Flow {
+    let congestion = cc::by_name("cubic").expect("a known controller");
+    let config = Profile::Rfc5681.config(1460, congestion);
+    Flow {
+        name: format!("{from}-{to}"),
+        from,
+        to,
+        receiver: config.clone(),
+        sender: config,
+        handshake: true,
+        start: Span::ZERO,
+        stop: None,
+        app,
+    }
+}
+
+pub fn udp(from: NodeId, to: NodeId, packet_bytes: u32, rate: Option<BitRate>) -> UdpFlow {
+    UdpFlow {
+        name: "udp".into(),
+        from,
+        to,
+        packet_bytes,
+        rate: rate.expect("a rate"),
+        start: Span::ZERO,
+        stop: None,
+        on_off: None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Links, queues, loss, middleboxes, UDP: the network without TCP.
+
+mod common;
+
+use common::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use windlass_base::{Ecn, Span, Time};
+use windlass_sim::packet::{Body, Packet};
+use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
+use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
+
+/// Notes when packets arrive at a node, and which.
+#[derive(Clone, Default)]
+struct Witness(Rc<RefCell<Vec<(Time, Packet)>>>);
+
+impl Middlebox for Witness {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        self.0.borrow_mut().push((now, packet));
+        out.push(packet);
+    }
+}
+
+/// The times in nanoseconds at which packets arrive at node 1.
+fn arrivals(scenario: &Scenario) -> Vec<u64> {
+    let witness = Witness::default();
+    let mut simulation = Simulation::new(scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(1, witness.clone());
+    simulation.run(&mut ());
+    let seen = witness.0.borrow();
+    seen.iter().map(|(time, _)| time.as_nanos()).collect()
+}
+
+/// Host 0 sends UDP packets of 512 bytes at `rate` Mbit/s over 10 Mbit/s and 1 ms to host 1.
+fn cbr(rate: f64, queue: u32) -> Scenario {
+    let wire = || channel(mbit(10.0), ms(1.0), drop_tail(queue));
+    let mut scenario = pair(wire(), wire(), Span::from_secs(1));
+    scenario.udp.push(udp(0, 1, 512, mbit(rate)));
+    scenario
+}
+
+#[test]
+fn a_packet_takes_its_serialisation_and_its_propagation() {
+    assert_eq!(arrivals(&cbr(1.0, 100))[0], 1_409_600);
+}
+
+#[test]
+fn packets_back_to_back_are_spaced_by_their_serialisation() {
+    let times = arrivals(&cbr(40.0, 100));
+    let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|&gap| gap == 409_600), "{gaps:?}");
+}
+
+#[test]
+fn a_link_without_a_rate_only_delays() {
+    let mut scenario = cbr(40.0, 1);
+    scenario.links[0].forward.rate = None;
+    let times = arrivals(&scenario);
+    assert_eq!(times[..3], [1_000_000, 1_102_400, 1_204_800]);
+    let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert_eq!((summary.drops, summary.queues[0].max_packets), (0, 0));
+}
+
+#[test]
+fn a_source_at_half_the_rate_loses_nothing_and_never_queues() {
+    let summary = run(&cbr(5.0, 10), 1, &mut ()).expect("a sound scenario");
+    // 5 Mbit/s in packets of 4096 bits, the last two of which are under way at the end.
+    assert_eq!((summary.udp[0].sent, summary.udp[0].received), (1_221, 1_219));
+    assert_eq!((summary.drops, summary.mean_queue_packets.whole_run), (0, Some(0.0)));
+}
+
+#[test]
+fn a_source_at_twice_the_rate_fills_the_queue_and_loses_half() {
+    let summary = run(&cbr(20.0, 10), 1, &mut ()).expect("a sound scenario");
+    let source = &summary.udp[0];
+    assert_eq!(summary.bottleneck_packets, source.sent);
+    assert_eq!(summary.drops, source.drops);
+    let queue = &summary.queues[0];
+    assert_eq!(queue.arrived - queue.drops - queue.sent, 10, "what waits at the end");
+    assert_eq!(queue.sent - source.received, 4, "on the link and in propagation");
+    assert!((source.drops as f64 / source.sent as f64 - 0.5).abs() < 0.005);
+    assert_eq!(queue.max_packets, 10);
+    let mean = summary.mean_queue_packets.whole_run.expect("time has passed");
+    assert!((9.4..10.0).contains(&mean), "mean queue {mean}");
+}
+
+#[test]
+fn listed_losses_are_those_packets_and_no_others() {
+    let mut scenario = cbr(1.0, 10);
+    let complete = arrivals(&scenario);
+    scenario.links[0].forward.loss = Loss::Listed { packets: vec![1, 3, 4] };
+    let times = arrivals(&scenario);
+    assert_eq!(times[0], complete[1]);
+    assert_eq!(times[1..], complete[4..]);
+    let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert_eq!((summary.udp[0].lost, summary.udp[0].drops), (3, 0));
+}
+
+#[test]
+fn reordered_packets_arrive_late_but_arrive() {
+    let mut scenario = cbr(8.0, 10);
+    let in_order = arrivals(&scenario);
+    let max_extra_delay = ms(5.0);
+    scenario.links[0].forward.reorder = Some(Reorder { probability: 0.2, max_extra_delay });
+    scenario.udp[0].stop = Some(ms(900.0));
+    let times = arrivals(&scenario);
+    assert_eq!(times.len(), in_order.iter().filter(|&&time| time < 901_409_600).count());
+    assert!(times.is_sorted(), "time does not run backwards");
+    let on_time = times.iter().filter(|time| in_order.contains(time)).count() as f64;
+    assert!((0.77..0.83).contains(&(on_time / times.len() as f64)));
+}
+
+#[test]
+fn bursts_of_two_sources_share_a_link_that_neither_fills() {
+    let mut scenario = cbr(8.0, 1_000);
+    let on_off = OnOff { on: ms(20.0), off: ms(60.0), exponential: true };
+    scenario.udp[0].on_off = Some(on_off);
+    scenario.udp.push(scenario.udp[0].clone());
+    let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert_ne!(summary.udp[0].sent, summary.udp[1].sent, "each draws its own times");
+    assert!(summary.queues[0].max_packets > 0, "bursts that meet wait");
+    assert_eq!(summary.drops, 0);
+}
+
+/// Clears the ECN field and answers a timer.
+struct Bleacher {
+    due: Option<Time>,
+    log: Rc<RefCell<Vec<Time>>>,
+}
+
+impl Middlebox for Bleacher {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        self.due.get_or_insert(now + ms(10.0));
+        out.push(Packet { ecn: Ecn::NotEct, ..packet });
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn handle_timeout(&mut self, now: Time, _out: &mut Vec<Packet>) {
+        self.due = None;
+        self.log.borrow_mut().push(now);
+    }
+}
+
+#[test]
+fn a_middlebox_that_clears_ect_leaves_nothing_to_mark() {
+    let bottleneck = channel(mbit(2.0), ms(10.0), red());
+    let mut scenario = dumbbell(bottleneck, &[ms(1.0)], Span::from_secs(5));
+    scenario.flows.push(ns2_flow(2, 3, "reno", true));
+    let marked = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert!(marked.marks > 0);
+    let mut simulation = Simulation::new(&scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(0, Bleacher { due: None, log: Rc::default() });
+    let bleached = simulation.run(&mut ());
+    assert_eq!((bleached.marks, bleached.flows[0].window_cuts_by_ecn), (0, 0));
+    assert!(bleached.drops > 0 && bleached.delivered_segments > 1_000);
+}
+
+#[test]
+fn middleboxes_of_a_node_stand_in_a_row_and_are_called_in_time() {
+    let scenario = cbr(1.0, 10);
+    let (log, witness) = (Rc::default(), Witness::default());
+    let mut simulation = Simulation::new(&scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(1, Bleacher { due: None, log: Rc::clone(&log) });
+    simulation.add_middlebox(1, witness.clone());
+    let summary = simulation.run(&mut ());
+    assert_eq!(witness.0.borrow().len() as u64, summary.udp[0].received);
+    let (first, calls) = (witness.0.borrow()[0].0, log.borrow());
+    assert_eq!(calls[0], first + ms(10.0));
+    assert!((70..=100).contains(&calls.len()), "{} calls in a second", calls.len());
+}
+
+/// Sends every packet twice.
+struct Duplicator;
+
+impl Middlebox for Duplicator {
+    fn handle_packet(&mut self, _now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        out.extend([packet, packet]);
+    }
+}
+
+#[test]
+fn a_middlebox_may_send_more_than_it_takes() {
+    let scenario = cbr(1.0, 10);
+    let mut simulation = Simulation::new(&scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(1, Duplicator);
+    let udp = &simulation.run(&mut ()).udp[0];
+    assert_eq!((udp.sent, udp.received), (245, 488));
+}
+
+#[test]
+fn ends_that_do_not_reach_each_other_are_refused() {
+    let mut scenario = cbr(1.0, 10);
+    scenario.nodes.push("island".into());
+    scenario.udp[0].to = 2;
+    let error = run(&scenario, 1, &mut ()).expect_err("no link leads there");
+    assert_eq!(error, BuildError::Unreachable { flow: "udp".into() });
+}
+
+/// Notes packets at end `a` of links.
+#[derive(Default)]
+struct Capture(Vec<(Time, LinkDirection, Packet)>);
+
+impl Recorder for Capture {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
+        self.0.push((now, direction, *packet));
+    }
+}
+
+#[test]
+fn captures_are_in_order_of_time_and_change_nothing() {
+    let bottleneck = channel(mbit(2.0), ms(10.0), drop_tail(20));
+    let mut scenario = dumbbell(bottleneck, &[ms(1.0), ms(3.0)], Span::from_secs(5));
+    scenario.flows.push(modern_flow(2, 3, TcpApp::Bulk));
+    scenario.flows.push(modern_flow(5, 4, TcpApp::Bulk));
+    let mut capture = Capture::default();
+    let watched = run(&scenario, 1, &mut capture).expect("a sound scenario");
+    assert_eq!(watched, run(&scenario, 1, &mut ()).expect("a sound scenario"));
+    for link in 0..scenario.links.len() {
+        let of_link = capture.0.iter().filter(|(_, direction, _)| direction.link == link);
+        let times: Vec<Time> = of_link.map(|(time, _, _)| *time).collect();
+        assert!(times.is_sorted(), "link {link}");
+        assert!(times.len() > 100, "link {link}: {}", times.len());
+    }
+    let sent: u64 = watched.queues[0].sent;
+    let seen = capture.0.iter().filter(|(_, direction, _)| *direction == scenario.bottleneck);
+    assert_eq!(seen.count() as u64, sent);
+    let syns = capture.0.iter().filter(|(_, direction, packet)| {
+        direction.link == 0
+            && matches!(packet.body, Body::Tcp(segment) if segment.flags.contains(windlass_tcp::Flags::SYN))
+    });
+    assert_eq!(syns.count(), 4, "SYN and SYN-ACK of each connection");
+}
