@@ -201,7 +201,7 @@ impl Watch {
         let unit = 1u64 << self.shift;
         ensure!(edge + unit > self.edge, "window edge {edge} after {}", self.edge);
         let room = now.bytes_read() + 1 + now.config().receive_buffer;
-        ensure!(edge < room + unit, "window edge {edge}, the buffer ends at {room}");
+        ensure!(edge <= room, "window edge {edge}, the buffer ends at {room}");
         self.edge = self.edge.max(edge);
         Ok(())
     }

@@ -84,8 +84,8 @@ impl Connection {
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
-        // The peer answers: whatever was retried begins anew (RFC 1122 §4.2.2.17 for probes).
-        if ack > self.tx.una || self.timers.persist.is_some() {
+        // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
+        if self.timers.persist.is_some() {
             self.timers.retries = 0;
         }
     }
@@ -137,24 +137,23 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        let partial = self.recovery.phase == Phase::FastRecovery && self.repair_goes_on(acked);
-        if !partial && !echo && self.may_grow(in_flight) {
+        if self.continue_repair(acked) && !echo && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
-        self.restart_retransmit_timer(now, partial);
+        self.restart_retransmit_timer(now);
         if self.tx.write_blocked && self.writable() > 0 {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
         }
     }
 
-    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). After a
-    /// retransmission the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). During a
+    /// repair the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
         let sent = match self.tx.timed {
             Some((end, sent)) if ack >= end => sent,
-            Some(_) => return None,
-            None => self.time_echoed(now, segment)?,
+            None if self.recovery.phase != Phase::Open => self.time_echoed(now, segment)?,
+            _ => return None,
         };
         self.tx.timed = None;
         self.rtt.sample(sent, now);
@@ -165,7 +164,8 @@ impl Connection {
     fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
         let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
-        let age = Span::from_millis(u64::from(age_ms));
+        // Whole milliseconds, rounded up: no sample is shorter than the path.
+        let age = Span::from_millis(u64::from(age_ms) + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 
@@ -200,7 +200,8 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2, §5.3; a partial ACK restarts the timer once (RFC 6582 §3.2 step 3).
-    fn restart_retransmit_timer(&mut self, now: Time, partial: bool) {
+    fn restart_retransmit_timer(&mut self, now: Time) {
+        let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
             self.timers.retransmit = None;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {

@@ -80,11 +80,10 @@ impl Sender {
         self.max_window = self.max_window.max(window);
     }
 
-    /// Where a segment without data stands: after everything sent, which a timeout does not take
-    /// back as it does SND.NXT, or the peer that has it would drop the segment as an old one; but
-    /// within the peer's window, where a probe may not have been taken.
-    pub(crate) fn ack_position(&self) -> u64 {
-        self.max.min(self.edge.max(self.una))
+    /// Where a segment without data stands: after everything sent, also while a timeout has taken
+    /// SND.NXT back, since the peer may have it; but not beyond its window, where a probe may lie.
+    pub(crate) fn bare_position(&self) -> u64 {
+        self.max.min(self.edge).max(self.una)
     }
 
     /// Bytes that the peer's window still takes at SND.NXT.

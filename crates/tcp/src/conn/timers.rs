@@ -63,8 +63,8 @@ impl Connection {
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
-            self.tx.nxt = self.tx.una;
-            self.tx.timed = None;
+            self.recovery.leave();
+            self.go_back_to_una();
             return;
         }
         if !self.count_retry(self.config.max_retries) {
@@ -103,7 +103,7 @@ impl Connection {
         self.recovery.leave();
         self.recovery.dup_acks = 0;
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
-        self.recovery.phase = Phase::Loss;
+        self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();
     }
 
@@ -123,7 +123,10 @@ impl Connection {
     /// Runs while there is something to send, nothing in flight and no window for it.
     pub(super) fn update_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
-            self.timers.persist = None;
+            if self.timers.persist.take().is_some() {
+                // The peer has answered: the back-off was the probes' own.
+                self.rtt.end_back_off();
+            }
             self.pending.window_probe = false;
         } else if self.timers.persist.is_none() && !self.pending.window_probe {
             self.timers.persist = Some(now + self.rtt.rto());
@@ -156,16 +159,15 @@ impl Connection {
         if !asks {
             return;
         }
-        if !self.tx.is_idle() {
-            // Data in flight asks the same question, and has a limit of its own.
-            self.timers.keep_alive = Some(now + keep_alive.interval);
+        self.timers.keep_alive = Some(now + keep_alive.interval);
+        if self.tx.una < self.tx.end() {
+            // Data that waits asks the same question, and has a limit of its own.
             return;
         }
         if self.timers.keep_alive_probes >= keep_alive.probes {
             return self.finish(Some(Error::TimedOut));
         }
         self.timers.keep_alive_probes += 1;
-        self.timers.keep_alive = Some(now + keep_alive.interval);
         self.pending.keep_alive_probe = true;
     }
 

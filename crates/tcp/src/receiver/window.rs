@@ -44,13 +44,13 @@ impl ReceiveWindow {
         if let Some(edge) = self.worthwhile_edge(nxt, read, mss) {
             self.edge = edge;
         }
-        // Rounded up, since rounding down takes back what was announced; but not again and again
-        // for a peer that sends a few bytes at a time: the edge would run away from the buffer.
-        // There it falls back by less than a unit, as RFC 7323 §2.4 foresees.
+        // Rounded up, since rounding down takes back what was announced; but not beyond the
+        // buffer, or the edge would run away from it under a peer that sends a few bytes at a
+        // time. There it falls back by less than a unit, as RFC 7323 §2.4 foresees.
         let window = self.edge.saturating_sub(nxt);
         let unit = 1u64 << self.shift;
         let rounded_up = window.next_multiple_of(unit);
-        let fits = nxt + rounded_up < read + self.buffer + unit;
+        let fits = nxt + rounded_up <= read + self.buffer;
         let field = if fits { rounded_up } else { window } >> self.shift;
         let field = field.min(u64::from(u16::MAX));
         self.edge = self.edge.max(nxt + (field << self.shift));
@@ -113,11 +113,11 @@ mod tests {
                 let before = window.edge();
                 let field = window.field(nxt, read, 100);
                 prop_assert!(window.edge() >= before);
-                // The slack is what rounding a scaled window costs, and it does not add up.
+                // Rounding a scaled window takes back less than its granularity.
                 let announced = nxt + (u64::from(field) << shift);
                 prop_assert!(announced <= window.edge().max(nxt));
                 prop_assert!(announced + (1 << shift) > window.edge());
-                prop_assert!(window.edge() < read + buffer.max(1) + (1 << shift));
+                prop_assert!(window.edge() <= read + buffer);
             }
         }
     }
