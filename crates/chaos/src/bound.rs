@@ -1,6 +1,6 @@
 //! How long a connection may take over a path that works.
 
-use crate::setup::{AppSetup, Close, Setup};
+use crate::setup::{AppSetup, Close, PathSetup, Setup};
 use windlass_base::{Span, Time};
 use windlass_tcp::Config;
 use windlass_tcp::config::AckPolicy;
@@ -55,6 +55,16 @@ pub(crate) fn ack_delay(config: &Config) -> Span {
 /// The engine's bounds: the maximum, but never below two ticks; 3 s after a lost SYN.
 pub(crate) fn longest_rto(config: &Config) -> Span {
     config.rto.max.max(config.clock.tick * 2)
+}
+
+/// The path loses and delays nothing that a retransmission timer could mistake for a loss.
+pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
+    let slowest = round_trip(setup) + Span::from_millis(1);
+    setup.paths.iter().all(PathSetup::is_clean)
+        && setup.ends.iter().all(|end| {
+            let rto = &end.config.rto;
+            slowest < rto.min && slowest < rto.initial && slowest < rto.max
+        })
 }
 
 /// What the application waits of its own accord.

@@ -1,5 +1,6 @@
 //! Two ends, the path between them, and time.
 
+use crate::bound;
 use crate::coalesce::coalesce;
 use crate::end::{End, Packet};
 use crate::log::Log;
@@ -320,6 +321,7 @@ impl<'a> World<'a> {
     /// Nothing is left to happen.
     fn finish(&mut self) -> Result<Report, String> {
         let endings = [self.ending(0)?, self.ending(1)?];
+        self.check_clean_path(&endings)?;
         Ok(Report {
             seed: self.seed,
             digest: self.log.digest(),
@@ -330,6 +332,22 @@ impl<'a> World<'a> {
             window_probes: self.ends.iter().map(|end| end.window_probes).sum(),
             stats: self.ends.each_ref().map(|end| *end.connection().stats()),
         })
+    }
+
+    /// Where nothing gets lost nothing is sent twice.
+    fn check_clean_path(&self, endings: &[Ending; 2]) -> Result<(), String> {
+        if *endings != [Ending::Closed; 2] || !bound::nothing_to_resend(self.setup) {
+            return Ok(());
+        }
+        let resent = |end: &End| {
+            let stats = end.connection().stats();
+            // A zero-window probe is sent again by design.
+            stats.timeouts + stats.fast_retransmits
+        };
+        match self.ends.iter().position(|end| resent(end) > 0) {
+            None => Ok(()),
+            Some(index) => Err(format!("{} resends on a path without losses", name(index))),
+        }
     }
 
     fn ending(&self, index: usize) -> Result<Ending, String> {

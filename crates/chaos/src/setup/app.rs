@@ -78,8 +78,8 @@ fn draw_total(rng: &mut Rng, unit: u64) -> u64 {
     match rng.below(10) {
         0 => 0,
         1 => rng.below(3 * unit + 1),
-        // One in twenty long enough to fill windows and overflow queues.
-        2 if rng.chance(0.5) => 200_000.min(unit * 400),
+        // Long enough to fill windows and overflow queues.
+        2 => rng.between(50_000, 200_000).min(unit * 300),
         _ => spread(rng, 1, 100_000.min(unit * 100)),
     }
 }
