@@ -22,12 +22,19 @@ impl Connection {
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
-    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs").
+    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
+    /// does where the peer does not know yet that its last probe was taken, or two ends that probe
+    /// each other would never hear each other's answers.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
         // With any window at all, a segment from there would have been acceptable.
         let window_closed = segment.seq == self.rx.isn.at(nxt);
-        if window_closed && self.state != State::SynReceived {
+        let at_probe = segment.seq == self.rx.isn.at(nxt - 1);
+        let believed = match self.state {
+            State::SynReceived => at_probe && segment.ack == self.tx.isn.at(1),
+            _ => at_probe || window_closed,
+        };
+        if believed {
             self.acknowledge(now, segment, nxt);
         }
     }
@@ -50,13 +57,21 @@ impl Connection {
     /// another one than this ACK number alone would explain: then it is no duplicate ACK.
     fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
         let tx = &mut self.tx;
-        if ack < tx.una || start < tx.wl1 || (start == tx.wl1 && ack < tx.wl2) {
-            return false;
+        let syn = segment.flags.contains(Flags::SYN);
+        let shift = if syn { 0 } else { self.agreed.scaling.unwrap_or(0) };
+        let window = u64::from(segment.window) << shift;
+        let edge = ack + window;
+        // RFC 9293 §3.10.7.4 asks for a segment that is not older by its sequence number; but a
+        // retransmission that acknowledges more is newer all the same, and of two segments that
+        // differ in the window alone a reordered one is the likelier to tell of less. A closed
+        // window is believed all the same: at worst a probe asks again.
+        let tells_more = edge > tx.edge || window == 0;
+        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && tells_more);
+        let changed = edge != tx.edge;
+        if ack >= tx.una && newer {
+            tx.set_window(ack, window);
+            tx.wl1 = tx.wl1.max(start);
         }
-        let window = u64::from(segment.window) << self.agreed.scaling.unwrap_or(0);
-        let changed = ack + window != tx.edge;
-        tx.set_window(ack, window);
-        (tx.wl1, tx.wl2) = (start, ack);
         changed
     }
 

@@ -62,7 +62,7 @@ impl Connection {
     }
 
     fn timestamps(&self, now: Time) -> Timestamps {
-        Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent }
+        Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
     /// A pure ACK.

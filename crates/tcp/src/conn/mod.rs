@@ -181,7 +181,7 @@ impl Connection {
                 window: ReceiveWindow::new(config.receive_buffer),
                 acks: AckSchedule::new(config.ack_policy),
                 echo: EcnEchoState::new(config.ecn_echo),
-                ts_recent: 0,
+                ts_recent: None,
                 last_ack_sent: 0,
             },
             congestion: config.congestion.build(&params),

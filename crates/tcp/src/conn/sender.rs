@@ -21,9 +21,8 @@ pub(crate) struct Sender {
     pub(crate) edge: u64,
     /// The largest window that the peer ever announced, in bytes.
     pub(crate) max_window: u64,
-    /// SND.WL1 and SND.WL2: which segment told of the window last.
+    /// SND.WL1: which segment told of the window last.
     pub(crate) wl1: u64,
-    pub(crate) wl2: u64,
     /// The segment that is being timed: the position after it, and when it was sent (Karn).
     pub(crate) timed: Option<(u64, Time)>,
     /// When data was sent last.
@@ -44,7 +43,6 @@ impl Sender {
             edge: 1,
             max_window: 0,
             wl1: 0,
-            wl2: 0,
             timed: None,
             last_sent: Time::ZERO,
             write_blocked: false,

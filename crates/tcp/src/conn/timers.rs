@@ -153,7 +153,10 @@ impl Connection {
 
     fn keep_alive_timeout(&mut self, now: Time) {
         let Some(keep_alive) = self.config.keep_alive else { return };
-        if !self.state.is_synchronized() || self.state == State::TimeWait {
+        // Before the handshake is complete its own retransmissions ask (RFC 9293 §3.8.4).
+        let asks = self.state.is_synchronized()
+            && !matches!(self.state, State::SynReceived | State::TimeWait);
+        if !asks {
             return;
         }
         self.timers.keep_alive = Some(now + keep_alive.interval);

@@ -45,7 +45,10 @@ impl Connection {
             return Some(self.data_run(now, data));
         }
         if core::mem::take(&mut self.pending.window_probe) {
-            return Some(self.window_probe_run(now));
+            return Some(match self.overridden_data() {
+                Some(data) => self.data_run(now, data),
+                None => self.window_probe_run(now),
+            });
         }
         if core::mem::take(&mut self.pending.keep_alive_probe) {
             return Some(self.keep_alive_run(now));
@@ -162,7 +165,17 @@ impl Connection {
             return !held_back;
         }
         let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
-        limited_by_peer && 2 * small >= tx.max_window
+        // What was sent before is not held back: the window took it then.
+        limited_by_peer && (2 * small >= tx.max_window || tx.nxt < tx.max)
+    }
+
+    /// Less than a segment that waited for more window until the timer expired: all that fits
+    /// (the override timeout of RFC 9293 §3.8.6.2.1).
+    fn overridden_data(&self) -> Option<Data> {
+        let tx = &self.tx;
+        let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
+        let segment = left.min(tx.window_left()) as u32;
+        (segment > 0).then_some(Data { from: tx.nxt, segment, count: 1 })
     }
 
     /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.

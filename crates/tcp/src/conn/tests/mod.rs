@@ -4,6 +4,7 @@
 mod close;
 mod data;
 mod ecn;
+mod found_by_chaos;
 mod handshake;
 mod keepalive;
 mod loss;

@@ -98,9 +98,13 @@ fn segments_outside_the_window_are_answered_by_an_ack() {
 #[test]
 fn the_ack_of_a_segment_outside_the_window_is_not_taken() {
     let mut s = small_window();
+    s.recv("P. 1:501 ack 1");
     s.write(1000);
-    s.recv_all(&[". 0 ack 1001", ". 1002 ack 1001", "P. 1001:1101 ack 1001"]);
+    s.recv_all(&[". 499 ack 1001", ". 1002 ack 1001", "P. 1001:1101 ack 1001"]);
     assert_eq!(s.connection.bytes_acked(), 0);
+    // But for a peer that does not know yet that its probe of one byte was taken.
+    s.recv(". 500 ack 1001");
+    assert_eq!(s.connection.bytes_acked(), 1000);
 }
 
 #[test]
