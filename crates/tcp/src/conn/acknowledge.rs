@@ -66,11 +66,12 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let newly_sacked = self.take_sack_blocks(segment);
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
         if ack > self.tx.una {
-            self.handle_new_ack(now, segment, ack, echo);
+            self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
@@ -117,7 +118,7 @@ impl Connection {
         segment.sequence_len() == 0 && !window_changed
     }
 
-    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, echo: bool) {
+    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
         self.tx.una = ack;
@@ -127,8 +128,11 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
+        if self.recovery.phase == Phase::Loss && ack >= self.recovery.recover {
+            self.recovery.phase = Phase::Open;
+        }
         let partial = self.recovery.phase == Phase::FastRecovery && self.repair_goes_on(acked);
-        if !partial && !echo && self.may_grow(in_flight) {
+        if !partial && !held && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now, partial);
