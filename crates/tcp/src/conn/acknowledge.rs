@@ -3,7 +3,7 @@
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
-use crate::recovery::Phase;
+use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
 use windlass_base::{Span, Time};
 
@@ -142,15 +142,14 @@ impl Connection {
         }
     }
 
-    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). After a
+    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). After a
     /// retransmission the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
-        let sent = match self.tx.timed {
-            Some((end, sent)) if ack >= end => sent,
-            Some(_) => return None,
-            None => self.time_echoed(now, segment)?,
+        let sent = match self.tx.timing.acknowledge(ack) {
+            Timed::Sent(sent) => sent,
+            Timed::Pending => return None,
+            Timed::Nothing => self.time_echoed(now, segment)?,
         };
-        self.tx.timed = None;
         self.rtt.sample(sent, now);
         self.rtt.end_back_off();
         Some(self.rtt.last_sample())

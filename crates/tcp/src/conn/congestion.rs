@@ -114,7 +114,7 @@ impl Connection {
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }
-        self.tx.timed = None;
+        self.tx.timing.forget();
         self.arm_retransmit_timer(now);
         if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
             self.recovery.phase = Phase::Loss;

@@ -64,7 +64,7 @@ impl Connection {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
             self.tx.nxt = self.tx.una;
-            self.tx.timed = None;
+            self.tx.timing.forget();
             return;
         }
         if !self.count_retry(self.config.max_retries) {
@@ -81,7 +81,7 @@ impl Connection {
             self.stats.timeouts += 1;
             self.rtt.back_off();
             self.tx.nxt = 0;
-            self.tx.timed = None;
+            self.tx.timing.forget();
         }
     }
 
@@ -111,7 +111,7 @@ impl Connection {
     pub(super) fn go_back_to_una(&mut self) {
         let una = self.tx.una;
         self.tx.nxt = una;
-        self.tx.timed = None;
+        self.tx.timing.forget();
         if self.recovery.scoreboard.sacked().range_at(una).is_some() {
             // What is SACKed at SND.UNA would have been acknowledged: the receiver reneged
             // (RFC 2018 §8).

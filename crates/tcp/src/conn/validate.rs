@@ -40,7 +40,7 @@ impl Connection {
             self.state == State::SynReceived && control == Flags::SYN && start == Some(0);
         if repeated {
             self.tx.nxt = 0;
-            self.tx.timed = None;
+            self.tx.timing.forget();
         }
         repeated
     }
