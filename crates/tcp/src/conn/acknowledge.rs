@@ -14,11 +14,7 @@ impl Connection {
         let Some(ack) = self.acceptable_ack(segment) else { return false };
         self.heard(now);
         if self.state == State::SynReceived {
-            if ack == 0 {
-                return false;
-            }
             self.syn_acknowledged(now);
-            self.tx.wl1 = start;
         }
         let window_changed = self.update_window(segment, start, ack);
         self.take_ack(now, segment, ack, window_changed);
@@ -39,9 +35,10 @@ impl Connection {
     /// The position that the segment acknowledges, if it is one that may be (RFC 5961 §5.2).
     fn acceptable_ack(&mut self, segment: &Segment) -> Option<u64> {
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una);
-        let oldest = self.tx.una.saturating_sub(self.tx.max_window);
+        let in_handshake = self.state == State::SynReceived;
+        let oldest = if in_handshake { 1 } else { self.tx.una.saturating_sub(self.tx.max_window) };
         let acceptable = ack.filter(|ack| (oldest..=self.tx.max).contains(ack));
-        if acceptable.is_none() && self.state == State::SynReceived {
+        if acceptable.is_none() && in_handshake {
             self.pending.reset = segment.reset_reply();
         } else if acceptable.is_none() {
             self.rx.acks.alone();

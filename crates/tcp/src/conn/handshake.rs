@@ -48,6 +48,7 @@ impl Connection {
                 // Simultaneous open: the SYN goes out again, now with an ACK.
                 self.state = State::SynReceived;
                 self.tx.nxt = 0;
+                self.tx.timing.forget();
             }
         }
         Accepted::default()
@@ -70,13 +71,15 @@ impl Connection {
         let setup = Flags::ECE | Flags::CWR;
         // A SYN asks with both flags, a SYN-ACK answers with ECE alone (RFC 3168 §6.1.1).
         let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
+        // A SYN sent again offered no ECN any more, whichever of them is answered.
+        let offered = config.ecn && self.timers.retries == 0;
         let scaling = options.window_scale.filter(|_| config.window_scaling);
         self.agreed = Agreed {
             mss: 0,
             scaling: scaling.map(|shift| shift.min(MAX_WINDOW_SHIFT)),
             timestamps: config.timestamps && options.timestamps.is_some(),
             sack: config.sack && options.sack_permitted,
-            ecn: config.ecn && segment.flags & setup == wanted,
+            ecn: offered && segment.flags & setup == wanted,
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
         if self.agreed.scaling.is_some() {
@@ -88,11 +91,7 @@ impl Connection {
         let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
-        let lost_syn = self.timers.retries > 0;
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment.
-        let initial_window = if lost_syn { 1 } else { self.config.initial_window };
-        let params = controller_params(&self.config, mss, initial_window);
-        self.congestion = self.config.congestion.build(&params);
+        self.congestion = self.config.congestion.build(&controller_params(&self.config, mss));
     }
 
     /// This end's SYN is acknowledged: data may flow.
@@ -104,6 +103,8 @@ impl Connection {
         }
         if self.timers.retries > 0 {
             self.rtt.restart_after_lost_syn();
+            // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+            self.congestion.on_idle_restart(u64::from(self.agreed.mss));
         }
         self.timers.retries = 0;
         self.timers.retransmit = None;

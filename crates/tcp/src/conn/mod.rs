@@ -81,6 +81,8 @@ struct Pending {
     keep_alive_probe: bool,
     /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
     ect_unconfirmed: bool,
+    /// The window was restarted after idle time, and no observer was told yet.
+    idle_restart: bool,
 }
 
 /// A run of segments to send: all of the same size, one after the other in the stream.
@@ -169,7 +171,7 @@ pub struct Established {
 impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
-        let params = controller_params(&config, mss, config.initial_window);
+        let params = controller_params(&config, mss);
         Connection {
             state,
             tx: Sender::new(isn, config.rtt_sampling),
@@ -215,10 +217,10 @@ impl Connection {
     }
 }
 
-fn controller_params(config: &Config, mss: u32, initial_window: u32) -> Params {
+fn controller_params(config: &Config, mss: u32) -> Params {
     Params {
         mss,
-        initial_window: u64::from(mss) * u64::from(initial_window),
+        initial_window: u64::from(mss) * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.whole_segment_cuts,
     }
@@ -477,12 +479,11 @@ impl Connection {
         max: u32,
         observer: &mut impl Observer,
     ) -> Option<Run> {
-        let before = Snapshot::take(self, observer);
         let run = self.next_run(now, max.max(1));
         if run.is_none() {
             self.update_persist_timer(now);
         }
-        before.publish_run(self, now, run.as_ref(), observer);
+        trace::publish_run(self, now, run.as_ref(), observer);
         run
     }
 

@@ -74,20 +74,25 @@ impl Snapshot {
             tell(TraceEvent::Acked { bytes: after.bytes_acked });
         }
     }
+}
 
-    /// As [`Snapshot::publish`], and a retransmission if `run` is one.
-    pub(crate) fn publish_run<O: Observer>(
-        self,
-        connection: &Connection,
-        now: Time,
-        run: Option<&Run>,
-        observer: &mut O,
-    ) {
-        if let Some(run) = run.filter(|run| O::ENABLED && run.retransmission) {
-            let len = run.count * run.first.payload_len;
-            observer.observe(now, TraceEvent::Retransmit { offset: run.stream_offset, len });
-        }
-        self.publish(connection, now, observer);
+/// Of what a connection does when it is polled, a retransmission and a restart after idle time are
+/// news; there is no need to compare everything.
+pub(crate) fn publish_run<O: Observer>(
+    connection: &mut Connection,
+    now: Time,
+    run: Option<&Run>,
+    observer: &mut O,
+) {
+    if !O::ENABLED {
+        return;
+    }
+    if core::mem::take(&mut connection.pending.idle_restart) {
+        observer.observe(now, TraceEvent::Cwnd { bytes: connection.cwnd() });
+    }
+    if let Some(run) = run.filter(|run| run.retransmission) {
+        let len = run.count * run.first.payload_len;
+        observer.observe(now, TraceEvent::Retransmit { offset: run.stream_offset, len });
     }
 }
 

@@ -168,6 +168,7 @@ impl Connection {
             let mss = u64::from(self.agreed.mss);
             self.congestion.on_idle_restart(mss * u64::from(self.config.initial_window));
             self.tx.last_sent = now;
+            self.pending.idle_restart = true;
         }
     }
 

@@ -13,11 +13,11 @@ impl Connection {
         if self.is_repeated_syn(segment, start) {
             return None;
         }
-        if self.fails_paws(segment, start) {
+        if self.fails_paws(segment) {
             return None;
         }
         let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
-            self.answer_unacceptable(now, segment);
+            self.answer_unacceptable(now, segment, start);
             return None;
         };
         if segment.flags.contains(Flags::RST) {
@@ -30,6 +30,7 @@ impl Connection {
             self.rx.acks.alone();
             return None;
         }
+        self.remember_timestamp(segment, start);
         segment.flags.contains(Flags::ACK).then_some(start)
     }
 
@@ -41,24 +42,25 @@ impl Connection {
         if repeated {
             self.tx.nxt = 0;
             self.tx.timing.forget();
+            // Without ECN the second time: the peer has taken its offer back (RFC 3168 §6.1.1.1).
+            self.agreed.ecn &= segment.flags.contains(Flags::ECE | Flags::CWR);
         }
         repeated
     }
 
-    /// The acceptability test of RFC 9293 §3.4 (table 6).
+    /// The acceptability test of RFC 9293 §3.4 (table 6), but for the right edge itself: a peer
+    /// that has used up the window sends its ACKs from there, also while a loss keeps RCV.NXT back.
     fn in_window(&self, segment: &Segment, start: u64) -> bool {
         let len = u64::from(segment.sequence_len());
         let nxt = self.rx.reassembly.nxt();
         let edge = self.rx.window.edge().max(nxt);
-        match (len, edge - nxt) {
-            (0, 0) => start == nxt,
-            (0, _) => (nxt..edge).contains(&start) || start == nxt,
-            (_, 0) => false,
-            (_, _) => start < edge && start + len > nxt,
+        match len {
+            0 => (nxt..=edge).contains(&start),
+            _ => start < edge && start + len > nxt,
         }
     }
 
-    fn fails_paws(&mut self, segment: &Segment, start: Option<u64>) -> bool {
+    fn fails_paws(&mut self, segment: &Segment) -> bool {
         if !self.agreed.timestamps || segment.flags.contains(Flags::RST) {
             return false;
         }
@@ -67,26 +69,45 @@ impl Connection {
         let age = timestamps.value.wrapping_sub(self.rx.ts_recent) as i32;
         if age < 0 {
             self.rx.acks.alone();
-            return true;
         }
-        if start.is_some_and(|start| start <= self.rx.last_ack_sent) {
+        age < 0
+    }
+
+    /// RFC 7323 §5.3 R3: only from a segment in the window, or an attacker could turn PAWS
+    /// against the peer.
+    fn remember_timestamp(&mut self, segment: &Segment, start: u64) {
+        if let Some(timestamps) = segment.options.timestamps
+            && start <= self.rx.last_ack_sent
+        {
             self.rx.ts_recent = timestamps.value;
         }
-        false
     }
 
     /// RFC 9293 §3.10.7.4, first step: an ACK tells the peer where this end stands. What else the
     /// segment says is still news while no window is open: a probe's ACK, a repeated FIN.
-    fn answer_unacceptable(&mut self, now: Time, segment: &Segment) {
+    fn answer_unacceptable(&mut self, now: Time, segment: &Segment, start: Option<u64>) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
         self.heard(now);
         self.rx.acks.alone();
+        self.note_duplicate(segment, start);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
         } else if !segment.flags.contains(Flags::SYN) && segment.flags.contains(Flags::ACK) {
             self.acknowledge_from_outside(now, segment);
+        }
+    }
+
+    /// Payload that is all here already goes into the ACK (RFC 2883 §4).
+    fn note_duplicate(&mut self, segment: &Segment, start: Option<u64>) {
+        let Some(start) = start.filter(|start| *start > 0 && segment.payload_len > 0) else {
+            return;
+        };
+        let end = start + u64::from(segment.payload_len);
+        if end <= self.rx.reassembly.nxt() {
+            self.rx.reassembly.insert(start..end);
+            self.stats.duplicates_received += 1;
         }
     }
 
@@ -100,7 +121,6 @@ impl Connection {
         match self.state {
             State::SynReceived => self.finish(Some(Error::Refused)),
             State::TimeWait => self.finish(None),
-            State::Closing | State::LastAck if self.tx.fin_acked() => self.finish(None),
             _ => self.finish(Some(Error::Reset)),
         }
     }

@@ -1,0 +1,189 @@
+"""The command `windlass-lab`."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from windlass_lab import __version__, listing, output, report, text
+from windlass_lab.catalogue import find
+from windlass_lab.errors import LabError
+from windlass_lab.locate import find_experiments, find_windlass
+from windlass_lab.reproduce import reproduce
+from windlass_lab.windlass import Sampling, Windlass
+
+EXIT_CODES = """\
+exit status:
+  0    done; every judged figure agrees with the reference
+  1    done; a figure differs from the reference by more than its tolerance
+  2    wrong arguments, no binary, or an output directory that is not the lab's
+  3    the binary `windlass` failed
+  130  interrupted (143: terminated); nothing half-written is left
+"""
+EXAMPLES = """\
+examples:
+  windlass-lab list
+  windlass-lab reproduce new-ecn --quick
+  windlass-lab reproduce new-ecn --out out/new-ecn --replicates 20 --jobs 4
+  windlass-lab reproduce new-ecn/4.3.1 --windlass target/release/windlass
+  windlass-lab report out/new-ecn
+"""
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return options.run(options)
+    except LabError as error:
+        print(f"windlass-lab: {error}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("windlass-lab: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _terminate(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="windlass-lab",
+        description="Runs the experiments of the papers behind Windlass and reports what was "
+        "published beside what is measured.",
+        epilog=f"{EXAMPLES}\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"windlass-lab {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_list(commands)
+    _add_reproduce(commands)
+    _add_report(commands)
+    return parser
+
+
+def _add_command(commands, name: str, help_: str, examples: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=help_,
+        description=help_[0].upper() + help_[1:] + ".",
+        epilog=f"examples:\n{examples}\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_list(commands) -> None:
+    command = _add_command(
+        commands,
+        "list",
+        "list the experiments: what each shows, how long it takes, whether it needs root",
+        "  windlass-lab list\n  windlass-lab list --json\n",
+    )
+    command.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    command.set_defaults(run=_list)
+
+
+def _add_reproduce(commands) -> None:
+    command = _add_command(
+        commands,
+        "reproduce",
+        "run the experiments of a paper, or one of them, and write a report",
+        "  windlass-lab reproduce new-ecn --quick\n"
+        "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n",
+    )
+    add = command.add_argument
+    add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
+    add("--quick", action="store_true", help="only the experiments that end in seconds")
+    add("--replicates", type=_positive, default=20, metavar="N", help="runs a case (20)")
+    add("--jobs", type=_positive, default=_cores(), metavar="N", help="runs at a time (the cores)")
+    add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
+    add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
+    add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
+    add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
+    command.set_defaults(run=_reproduce)
+
+
+def _add_report(commands) -> None:
+    command = _add_command(
+        commands,
+        "report",
+        "write the page and the text of a stored result again",
+        "  windlass-lab report out/new-ecn\n",
+    )
+    command.add_argument("folder", type=Path, metavar="DIR", help="a result of `reproduce`")
+    command.set_defaults(run=_report)
+
+
+def _positive(argument: str) -> int:
+    value = int(argument)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def _seed(argument: str) -> int:
+    value = int(argument)
+    if not 0 <= value < 2**64:
+        raise argparse.ArgumentTypeError("must be from 0 to 2^64 - 1")
+    return value
+
+
+# What argparse calls the type of a wrong value in its message.
+_positive.__name__ = "whole number"
+_seed.__name__ = "whole number"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _list(options: argparse.Namespace) -> int:
+    if options.json:
+        print(json.dumps(listing.as_json(), indent=2, ensure_ascii=False))
+    else:
+        print(listing.as_text())
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    paper, experiments = find(options.target, options.quick)
+    windlass = Windlass(find_windlass(options.windlass))
+    scenarios = find_experiments(options.experiments, paper.id)
+    sampling = Sampling(options.replicates, options.jobs, options.seed)
+    folder = options.out or Path("out") / options.target.replace("/", "-")
+    with output.OutputDirectory(folder) as directory:
+        results, series = reproduce(paper, experiments, windlass, scenarios, sampling, _progress)
+        # The result first: what follows can be made again from it.
+        directory.write(output.RESULTS, _json(results))
+        directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
+        directory.write(output.REPORT, report.build(paper, results, series))
+        summary = text.summary(paper, results)
+        directory.write(output.SUMMARY, summary)
+    print(summary, end="")
+    print(f"\nReport: {folder / output.REPORT}")
+    agreeing, judged = text.counts(results)
+    return 0 if agreeing == judged else 1
+
+
+def _report(options: argparse.Namespace) -> int:
+    report.rebuild(options.folder)
+    print(options.folder / output.REPORT)
+    return 0
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

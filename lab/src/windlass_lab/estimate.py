@@ -1,0 +1,99 @@
+"""Measured quantities: a mean over replicates with its spread, for a case and for its flows."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windlass_lab.errors import RunError
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over `count` replicates and their standard deviation, in the quantity's own unit."""
+
+    mean: float
+    sd: float = 0.0
+    count: int = 1
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean."""
+        return self.sd / math.sqrt(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowResult:
+    """One flow; `values` has dotted names such as `packets_per_s.steady`."""
+
+    name: str
+    rtt_min_ms: float
+    values: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case; `values` has dotted names such as `fairness_index.whole_run`."""
+
+    values: Mapping[str, Estimate]
+    flows: Sequence[FlowResult] = field(default_factory=tuple)
+
+    @classmethod
+    def from_summary(cls, summary: Mapping, replicates: int) -> "CaseResult":
+        """Reads a summary object; a figure in it is a number or `{mean, sd}`.
+
+        Raises `RunError` where a flow has no `rtt_min_ms` to tell it by.
+        """
+        flows = tuple(
+            _flow(f"flow {number}", flow, replicates)
+            for number, flow in enumerate(summary.get("flows", ()), start=1)
+        )
+        case = {key: value for key, value in summary.items() if key != "flows"}
+        return cls(dict(_figures(case, replicates)), flows)
+
+
+def _flow(default_name: str, flow: Mapping, replicates: int) -> FlowResult:
+    values = dict(_figures(flow, replicates))
+    if "rtt_min_ms" not in values:
+        raise RunError(f"{flow.get('name', default_name)}: the summary has no rtt_min_ms for it")
+    return FlowResult(flow.get("name", default_name), values["rtt_min_ms"].mean, values)
+
+
+def _figures(node: Mapping, replicates: int, prefix: str = "") -> Iterator[tuple[str, Estimate]]:
+    for key, value in node.items():
+        name = f"{prefix}{key}"
+        if _is_number(value):
+            yield name, Estimate(float(value), 0.0, replicates)
+        elif isinstance(value, Mapping) and _is_number(value.get("mean")):
+            yield name, Estimate(float(value["mean"]), float(value.get("sd") or 0.0), replicates)
+        elif isinstance(value, Mapping):
+            yield from _figures(value, replicates, f"{name}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def pair_by_rtt(
+    left: Sequence[FlowResult], right: Sequence[FlowResult]
+) -> list[tuple[FlowResult, FlowResult]]:
+    """Pairs the flows of two results of one case, in the order of `left`.
+
+    Flows are told by their smallest RTT; those with equal RTTs by their order in the file. Raises
+    `RunError` when the two lists cannot be of the same case.
+    """
+    if len(left) != len(right):
+        raise RunError(f"{len(left)} flows measured where the reference has {len(right)}")
+    partners = dict(zip(_rtt_order(left), _rtt_order(right), strict=True))
+    pairs = [(flow, right[partners[index]]) for index, flow in enumerate(left)]
+    for ours, theirs in pairs:
+        # Measured minima carry serialisation times, so they may lie a little above.
+        if not math.isclose(ours.rtt_min_ms, theirs.rtt_min_ms, rel_tol=0.25, abs_tol=2.5):
+            raise RunError(
+                f"{ours.name} has a smallest RTT of {ours.rtt_min_ms:g} ms, "
+                f"the reference {theirs.rtt_min_ms:g} ms"
+            )
+    return pairs
+
+
+def _rtt_order(flows: Sequence[FlowResult]) -> list[int]:
+    return sorted(range(len(flows)), key=lambda index: (flows[index].rtt_min_ms, index))

@@ -1,0 +1,121 @@
+"""The report: one HTML page that needs nothing else, made from a result."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from windlass_lab import output, text
+from windlass_lab.catalogue import Experiment, Paper, find
+from windlass_lab.judge import evidence_in
+from windlass_lab.plots import Material, draw
+from windlass_lab.reference import load_reference, load_reference_acks
+from windlass_lab.verdict import INFORMATIVE, Comparison, failures
+
+# Rows about single flows that a table may have before they are folded away.
+_UNFOLDED_FLOWS = 20
+
+
+def build(paper: Paper, results: Mapping, series: Mapping) -> str:
+    """The page for a result and its time series."""
+    experiments = {experiment.id: experiment for experiment in paper.experiments}
+    evidence = evidence_in(paper, results)
+    material = Material(evidence, series["cases"], load_reference_acks(paper.id))
+    sections = [
+        _section(experiments[document["id"]], document, material)
+        for document in results["experiments"]
+    ]
+    specs = {panel.id: panel.spec for s in sections for plot in s["plots"] for panel in plot.panels}
+    agreeing, judged = text.counts(results)
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        paper=paper,
+        results=results,
+        sections=sections,
+        tiles=[_row(c) for c in _comparisons(results) if c.headline],
+        agreeing=agreeing,
+        judged=judged,
+        verdict_line=text.verdict_line(results),
+        reference_source=load_reference(paper.id).source,
+        specs=_embedded(specs),
+        plotly=Markup(get_plotlyjs()),
+    )
+
+
+def rebuild(folder: Path) -> None:
+    """Writes the page and the text of a stored result again.
+
+    Raises `LabError` when the folder holds no result that this lab can read.
+    """
+    results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
+    series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
+    paper, _ = find(results["paper"], quick=False)
+    output.write_atomically(folder / output.REPORT, build(paper, results, series))
+    output.write_atomically(folder / output.SUMMARY, text.summary(paper, results))
+
+
+def _comparisons(results: Mapping) -> list[Comparison]:
+    entries = (entry for document in results["experiments"] for entry in document["comparisons"])
+    return [Comparison.from_json(entry) for entry in entries]
+
+
+def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
+    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    return {
+        "experiment": experiment,
+        "passed": document["passed"],
+        "tables": _tables(comparisons),
+        "plots": draw(experiment, material),
+    }
+
+
+def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
+    """The comparisons as tables: what one reads first, and what can stay folded."""
+    shown = [c for c in comparisons if c.verdict == INFORMATIVE]
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    flows = [c for c in judged if c.flow is not None]
+    if len(flows) <= _UNFOLDED_FLOWS:
+        flows = []
+    first = [c for c in judged if c not in flows]
+    agreeing = len(flows) - len(failures(flows))
+    groups = [
+        ("Published, reference and measured", first, False),
+        # A failure is never folded away.
+        (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
+        ("For information, without a verdict", shown, True),
+    ]
+    return [
+        {"caption": caption, "rows": [_row(c) for c in group], "folded": folded}
+        for caption, group, folded in groups
+        if group
+    ]
+
+
+def _row(comparison: Comparison) -> dict:
+    cells = text.cells(comparison)
+    fields = ("name", "published", "reference", "measured", "deviation", "allowed")
+    return dict(zip(fields, cells[: len(fields)], strict=True)) | {
+        "verdict_text": text.VERDICTS[comparison.verdict],
+        "why": comparison.why,
+        "verdict": comparison.verdict,
+        "quantity": comparison.quantity,
+    }
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("windlass_lab", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _embedded(value: object) -> Markup:
+    """JSON that cannot end the script element that it stands in."""
+    encoded = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(encoded.replace("<", "\\u003c"))

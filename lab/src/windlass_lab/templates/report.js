@@ -1,0 +1,113 @@
+"use strict";
+(() => {
+  const specs = JSON.parse(document.getElementById("specs").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  // A finger that drags over a plot means to scroll the page; the buttons zoom.
+  const touch = matchMedia("(pointer: coarse)").matches;
+
+  const colour = (name) =>
+    getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const traceColour = (place) => colour(typeof place === "number" ? `s${place}` : place);
+
+  function themed(trace) {
+    const paint = traceColour(trace.meta.colour);
+    const copy = { ...trace };
+    if (trace.type === "bar") {
+      copy.marker = { color: paint };
+      if (trace.error_y) copy.error_y = { ...trace.error_y, color: colour("ink") };
+    } else {
+      copy.line = { ...trace.line, color: paint };
+    }
+    return copy;
+  }
+
+  function axisOf(axis) {
+    const title = axis.title && { ...axis.title, font: { size: 13 }, standoff: 8 };
+    return {
+      gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
+      automargin: true, ...axis, title,
+    };
+  }
+
+  function layoutOf(spec) {
+    const font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
+    return {
+      ...spec.layout,
+      font,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 48, r: 8, t: 30, b: 40 },
+      legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom" },
+      hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
+      dragmode: touch ? false : "zoom",
+      xaxis: axisOf(spec.layout.xaxis),
+      yaxis: axisOf(spec.layout.yaxis),
+      // What the reader has zoomed to survives a change of theme.
+      uirevision: "kept",
+    };
+  }
+
+  const config = {
+    responsive: true,
+    displaylogo: false,
+    displayModeBar: touch ? true : "hover",
+    // Named one by one: the library's own choice has a button that sends the chart away.
+    modeBarButtons: [["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
+    plotlyServerURL: "",
+  };
+
+  const plots = [...document.querySelectorAll("[data-spec]")];
+  const draw = (div) => {
+    const spec = specs[div.dataset.spec];
+    return Plotly.react(div, spec.data.map(themed), layoutOf(spec), config);
+  };
+
+  // Plots below the fold are drawn when they come near: a phone opens the page at once.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((e) => e.isIntersecting)) {
+      near.unobserve(entry.target);
+      draw(entry.target);
+    }
+  }, { rootMargin: "600px" });
+  plots.forEach((div) => near.observe(div));
+
+  const redraw = () => plots.filter((div) => div.data).forEach(draw);
+  dark.addEventListener("change", redraw);
+  addEventListener("beforeprint", () => plots.forEach(draw));
+
+  for (const button of document.querySelectorAll("[data-until]")) {
+    button.addEventListener("click", () => {
+      const figure = button.closest("figure");
+      for (const other of figure.querySelectorAll("[data-until]")) {
+        other.setAttribute("aria-pressed", String(other === button));
+      }
+      const until = Number(button.dataset.until);
+      figure.querySelectorAll("[data-spec]").forEach((div) => zoom(div, until));
+    });
+  }
+
+  async function zoom(div, until) {
+    if (!div.data) await draw(div);
+    if (!until) {
+      const top = specs[div.dataset.spec].layout.yaxis.range;
+      return Plotly.relayout(div, { "xaxis.autorange": true, "yaxis.range": [...top] });
+    }
+    const figure = div.closest("figure");
+    const highest = Math.max(...[...figure.querySelectorAll("[data-spec]")]
+      .flatMap((other) => specs[other.dataset.spec].data)
+      .map((trace) => highestUntil(trace, until)));
+    return Plotly.relayout(div, { "xaxis.range": [0, until], "yaxis.range": [0, highest * 1.04] });
+  }
+
+  function highestUntil(trace, until) {
+    let highest = 0;
+    trace.y.forEach((value, place) => {
+      if (trace.x[place] <= until && value > highest) highest = value;
+    });
+    return highest;
+  }
+
+  // For tests: every plot at once.
+  window.drawAllPlots = () => Promise.all(plots.map(draw));
+})();

@@ -1,0 +1,206 @@
+"""The report in a real browser. Skipped where Chromium or its driver is missing."""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+DESKTOP = (1280, False)
+PHONE = (390, True)
+OVERFLOWING = """
+return [...document.querySelectorAll("body *")]
+  .filter((e) => !e.closest(".scroll, pre, svg"))
+  .filter((e) => e.getBoundingClientRect().right > arguments[0] + 1)
+  .map((e) => e.tagName + "." + e.className);
+"""
+CONTRASTS = """
+const luminance = (rgb) => rgb.map((v) => v / 255)
+  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number);
+const back = (e) => {
+  for (; e; e = e.parentElement) {
+    const colour = numbers(getComputedStyle(e).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour.slice(0, 3);
+  }
+  return [255, 255, 255];
+};
+return [...document.querySelectorAll("h1, h2, p, td, th, figcaption, button, .badge, .big, dt")]
+  .map((e) => {
+    const [a, b] = [numbers(getComputedStyle(e).color).slice(0, 3), back(e)].map(luminance);
+    return [e.tagName + "." + e.className, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  })
+  .filter(([, ratio]) => ratio < 4.5);
+"""
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("no chromium or chromedriver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def show(browser, whole_result):
+    """Opens the report at a width and in a colour scheme, with every plot drawn."""
+
+    def open_page(screen=DESKTOP, scheme="light"):
+        width, mobile = screen
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        set_scheme(browser, scheme)
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        browser.get((whole_result / "report.html").as_uri())
+        browser.execute_async_script("drawAllPlots().then(arguments[arguments.length - 1])")
+        return browser
+
+    return open_page
+
+
+def set_scheme(browser, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def requested(browser) -> list[str]:
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = (m for m in messages if m["method"] == "Network.requestWillBeSent")
+    return [m["params"]["request"]["url"] for m in sent]
+
+
+def test_the_page_is_alone_in_the_world(show):
+    browser = show()
+    outside = [url for url in requested(browser) if not url.startswith(("file:", "data:", "blob:"))]
+    assert outside == []
+    assert sum(url.startswith("file:") for url in requested(show())) == 1
+
+
+def test_nothing_is_said_on_the_console(show):
+    assert show().get_log("browser") == []
+
+
+def test_every_experiment_has_its_tables_and_plots(show, whole_result):
+    browser = show()
+    results = json.loads((whole_result / "results.json").read_text())
+    rows = browser.execute_script(
+        "return [...document.querySelectorAll('section')]"
+        ".map((s) => s.querySelectorAll('table.verdicts tbody tr').length).filter((n) => n)"
+    )
+    assert rows == [len(e["comparisons"]) for e in results["experiments"]]
+    assert "All 97 figures agree" in browser.find_element("tag name", "header").text
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_every_plot_has_a_size_and_something_in_it(show, screen):
+    plots = show(screen).execute_script(
+        "return [...document.querySelectorAll('[data-spec]')].map((d) => {"
+        "  const box = d.querySelector('svg.main-svg').getBoundingClientRect();"
+        "  return [d.dataset.spec, box.width, box.height,"
+        "    d.querySelectorAll('.scatterlayer path.js-line, .barlayer path').length]; })"
+    )
+    assert len(plots) > 15
+    for name, width, height, marks in plots:
+        assert width > 200, name
+        assert height > 200, name
+        assert marks > 0, name
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_a_narrow_screen_needs_no_sideways_scrolling(show, width):
+    browser = show((width, True))
+    page = browser.execute_script("return document.documentElement.scrollWidth")
+    assert browser.execute_script(OVERFLOWING, width) == []
+    assert page <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(show, scheme):
+    assert show(scheme=scheme).execute_script(CONTRASTS) == []
+
+
+def test_the_dark_scheme_reaches_page_and_plots(show):
+    ink = "return getComputedStyle(document.querySelector('.xtick text')).fill"
+    page = "return getComputedStyle(document.body).backgroundColor"
+    line = "return document.querySelector('path.js-line').style.stroke"
+    browser = show()
+    light = [browser.execute_script(script) for script in (ink, page, line)]
+    # As when a system turns dark in the evening, with the page open.
+    set_scheme(browser, "dark")
+    for script, before in zip((ink, page, line), light, strict=True):
+        WebDriverWait(browser, 60).until(lambda b, s=script, old=before: b.execute_script(s) != old)
+
+
+def test_the_first_seconds_can_be_looked_at_and_left_again(show):
+    browser = show()
+    figure = browser.find_element("id", "f-s1_10M_p0.1-acks")
+    ends = (
+        "return [...arguments[0].querySelectorAll('[data-spec]')]"
+        ".map((d) => d._fullLayout.xaxis.range[1])"
+    )
+    [whole, first] = figure.find_elements("css selector", "[data-until]")
+    first.click()
+    assert browser.execute_script(ends, figure) == [10, 10]
+    assert first.get_attribute("aria-pressed") == "true"
+    whole.click()
+    assert min(browser.execute_script(ends, figure)) > 50
+    assert whole.get_attribute("aria-pressed") == "true"
+
+
+def test_values_can_be_read_from_a_curve(show):
+    label = show().execute_script(
+        "const plot = document.querySelector('[data-spec]');"
+        "Plotly.Fx.hover(plot, { xval: 30 });"
+        "return plot.querySelector('.hoverlayer').textContent"
+    )
+    assert "tcp1, 190 ms" in label
+
+
+def test_no_button_sends_a_plot_anywhere(show):
+    titles = show().execute_script(
+        "return [...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title)"
+    )
+    assert set(titles) == {
+        "Zoom",
+        "Pan",
+        "Zoom in",
+        "Zoom out",
+        "Reset axes",
+        "Download plot as a PNG",
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_picture_of_the_page_is_not_blank(show, scheme, tmp_path):
+    browser = show(scheme=scheme)
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+    picture = Path(tmp_path / f"{scheme}.png")
+    picture.write_bytes(base64.b64decode(shot["data"]))
+    # A single colour would compress to a few kilobytes.
+    assert picture.stat().st_size > 20_000

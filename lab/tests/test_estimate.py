@@ -1,0 +1,57 @@
+import pytest
+
+from windlass_lab.errors import RunError
+from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_by_rtt
+
+
+def flow(name, rtt):
+    return FlowResult(name, rtt, {})
+
+
+def names(pairs):
+    return [(ours.name, theirs.name) for ours, theirs in pairs]
+
+
+def test_figures_get_dotted_names_and_their_spread():
+    case = CaseResult.from_summary(
+        {
+            "fairness_index": {"steady": {"mean": 0.99, "sd": 0.01}},
+            "marks": 12,
+            "name": "not a figure",
+            "flows": [{"name": "tcp1", "rtt_min_ms": 4.0, "slope": {"time_mean": 0.2}}],
+        },
+        replicates=20,
+    )
+    assert case.values["fairness_index.steady"] == Estimate(0.99, 0.01, 20)
+    assert case.values["marks"] == Estimate(12.0, 0.0, 20)
+    assert "name" not in case.values
+    assert case.flows[0].values["slope.time_mean"].mean == 0.2
+
+
+def test_a_figure_that_does_not_apply_is_left_out():
+    case = CaseResult.from_summary({"flows": [{"rtt_min_ms": 4, "slope": None}]}, 1)
+    assert "slope" not in case.flows[0].values
+
+
+def test_a_flow_without_an_rtt_is_refused():
+    with pytest.raises(RunError, match="rtt_min_ms"):
+        CaseResult.from_summary({"flows": [{"name": "tcp1"}]}, 1)
+
+
+def test_flows_pair_by_rtt_whatever_their_order():
+    ours = [flow("a", 190.0), flow("b", 4.0)]
+    theirs = [flow("x", 4.0), flow("y", 190.0)]
+    assert names(pair_by_rtt(ours, theirs)) == [("a", "y"), ("b", "x")]
+
+
+def test_flows_with_equal_rtts_pair_in_file_order():
+    ours = [flow("a", 20.0), flow("b", 10.0), flow("c", 20.0)]
+    theirs = [flow("x", 20.0), flow("y", 20.0), flow("z", 10.0)]
+    assert names(pair_by_rtt(ours, theirs)) == [("a", "x"), ("b", "z"), ("c", "y")]
+
+
+def test_flows_of_another_case_are_refused():
+    with pytest.raises(RunError, match="smallest RTT"):
+        pair_by_rtt([flow("a", 190.0)], [flow("x", 70.0)])
+    with pytest.raises(RunError, match="1 flows measured"):
+        pair_by_rtt([flow("a", 190.0)], [])

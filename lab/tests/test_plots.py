@@ -1,0 +1,62 @@
+import json
+
+from plotly import graph_objects
+
+from windlass_lab.catalogue import Experiment, all_papers
+from windlass_lab.judge import evidence_in
+from windlass_lab.plots import Drawn, Material, draw
+from windlass_lab.reference import load_reference_acks
+
+
+def drawn(folder) -> list[tuple[Experiment, list[Drawn]]]:
+    results = json.loads((folder / "results.json").read_text())
+    series = json.loads((folder / "series.json").read_text())
+    return [
+        (experiment, draw(experiment, material))
+        for paper in all_papers()
+        for material in [
+            Material(evidence_in(paper, results), series["cases"], load_reference_acks(paper.id))
+        ]
+        for experiment in paper.experiments
+    ]
+
+
+def test_every_plot_of_the_catalogue_is_one_that_plotly_accepts(whole_result):
+    for experiment, plots in drawn(whole_result):
+        assert [plot.id for plot in plots] == [plot.id for plot in experiment.plots]
+        for panel in (panel for plot in plots for panel in plot.panels):
+            assert graph_objects.Figure(panel.spec).data
+
+
+def test_plots_of_results_without_series_are_left_out(whole_result):
+    results = json.loads((whole_result / "results.json").read_text())
+    [paper] = all_papers()
+    material = Material(evidence_in(paper, results), {}, {})
+    plots = [plot.id for plot in draw(paper.experiments[0], material)]
+    assert plots == ["s1_10M_p0.1-fairness", "s1_10M_p0.1-rates"]
+
+
+def test_a_flow_and_its_reference_share_a_colour(whole_result):
+    acks = drawn(whole_result)[0][1][0]
+    traces = acks.panels[0].spec["data"]
+    assert [t["name"] for t in traces[::2]] == [t["name"] for t in traces[1::2]]
+    for measured, reference in zip(traces[::2], traces[1::2], strict=True):
+        assert measured["meta"] == reference["meta"]
+        assert reference["line"]["dash"] == "dot"
+        # The stand-in gives back the reference's own acks: a wrong pairing would show here.
+        assert abs(measured["y"][-1] - reference["y"][-1]) <= 0.01 * reference["y"][-1]
+
+
+def test_panels_of_one_plot_share_their_scale(whole_result):
+    for _, plots in drawn(whole_result):
+        for plot in plots:
+            assert (
+                len({tuple(panel.spec["layout"]["yaxis"]["range"]) for panel in plot.panels}) == 1
+            )
+
+
+def test_values_of_a_plot_stand_in_its_table(whole_result):
+    acks = drawn(whole_result)[0][1][0]
+    assert acks.headings == ["Flow", "10 s", "20 s", "30 s", "40 s", "50 s", "60 s"]
+    assert len(acks.rows) == 8
+    assert all(len(row) == len(acks.headings) for row in acks.rows)

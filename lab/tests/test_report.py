@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+from windlass_lab import report
+from windlass_lab.catalogue import all_papers
+
+
+@pytest.fixture
+def documents(whole_result):
+    """The result and its series, free to be changed."""
+    return [json.loads((whole_result / name).read_text()) for name in FILES]
+
+
+FILES = ("results.json", "series.json")
+
+
+def page_of(documents) -> str:
+    [paper] = all_papers()
+    return report.build(paper, *documents)
+
+
+def test_what_agrees_may_be_folded_away(documents):
+    assert "<summary>Each flow: 32 of 32 agree</summary>" in page_of(documents)
+
+
+def test_what_differs_is_never_folded_away(documents):
+    [many] = [e for e in documents[0]["experiments"] if e["id"] == "4.2.3"]
+    next(c for c in many["comparisons"] if c["flow"])["verdict"] = "fail"
+    page = page_of(documents)
+    assert "<summary>Each flow: 31 of 32 agree</summary>" not in page
+    assert ">Each flow: 31 of 32 agree</caption>" in page
+    assert "1 of 97 figures differ from the reference." in page
+
+
+def test_names_from_files_cannot_become_markup(documents):
+    results, series = documents
+    evil = "</script><script>alert(1)</script>"
+    for flow in (
+        *results["summaries"]["s1_10M_p0.1_newecn"]["flows"],
+        *series["cases"]["s1_10M_p0.1_newecn"],
+    ):
+        flow["name"] = evil
+    results["experiments"][0]["comparisons"][0]["quantity"] = evil
+    page = page_of(documents)
+    assert "alert(1)" in page
+    assert evil not in page
+    assert "<script>alert" not in page

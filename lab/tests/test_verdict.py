@@ -1,0 +1,110 @@
+import math
+
+import pytest
+
+from windlass_lab.estimate import Estimate
+from windlass_lab.verdict import (
+    FAIL,
+    INFORMATIVE,
+    PASS,
+    Comparison,
+    Subject,
+    Tolerance,
+    ascending,
+    at_least,
+    failures,
+    informative,
+    near,
+)
+
+
+def subject(measured, reference=None, count=20):
+    as_estimate = {
+        "measured": Estimate(measured, 2.0, count) if measured is not None else None,
+        "reference": Estimate(reference, 2.0, count) if reference is not None else None,
+    }
+    return Subject("rate", "packets/s", **as_estimate)
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict"), [(110.0, PASS), (90.0, PASS), (110.1, FAIL), (89.9, FAIL)]
+)
+def test_relative_tolerance_is_a_fraction_of_the_reference_mean(measured, verdict):
+    assert near(subject(measured, 100.0), Tolerance(relative=0.10)).verdict == verdict
+
+
+@pytest.mark.parametrize(("measured", "verdict"), [(0.5, PASS), (0.4, FAIL), (0.6, FAIL)])
+def test_a_named_target_stands_in_for_the_reference(measured, verdict):
+    comparison = near(subject(measured, 0.9), Tolerance(absolute=0.04), target=0.482)
+    assert comparison.verdict == verdict
+    assert (comparison.low, comparison.high) == pytest.approx((0.442, 0.522))
+
+
+def test_standard_errors_widen_a_tolerance_that_is_narrower():
+    # Both means have a standard error of 2 / sqrt(4) = 1, their difference one of sqrt(2).
+    comparison = near(subject(14.0, 10.0, count=4), Tolerance(relative=0.1, standard_errors=3))
+    assert comparison.verdict == PASS
+    assert comparison.high == pytest.approx(10 + 3 * math.sqrt(2))
+    beyond = near(subject(14.5, 10.0, count=4), Tolerance(relative=0.1, standard_errors=3))
+    assert beyond.verdict == FAIL
+
+
+def test_standard_errors_do_not_narrow_a_tolerance_that_is_wider():
+    comparison = near(subject(109.0, 100.0, count=10_000), Tolerance(0, 0.1, 3))
+    assert comparison.verdict == PASS
+
+
+def test_what_the_run_did_not_report_fails_and_says_so():
+    comparison = near(subject(None, 100.0), Tolerance(relative=0.1))
+    assert comparison.verdict == FAIL
+    assert "did not report" in comparison.why
+
+
+def test_nothing_to_compare_with_fails():
+    assert near(subject(100.0), Tolerance(relative=0.1)).verdict == FAIL
+
+
+def test_not_a_number_fails():
+    assert near(subject(math.nan, 100.0), Tolerance(relative=0.1)).verdict == FAIL
+    assert at_least(subject(math.nan), 0.98).verdict == FAIL
+
+
+@pytest.mark.parametrize(("measured", "verdict"), [(0.98, PASS), (1.0, PASS), (0.9799, FAIL)])
+def test_a_bound_is_met_from_above(measured, verdict):
+    assert at_least(subject(measured, 0.99), 0.98).verdict == verdict
+
+
+def test_order_needs_every_step_to_rise():
+    def verdict(*means):
+        figures = [(str(place), Estimate(mean)) for place, mean in enumerate(means)]
+        return ascending("rate", "", figures).verdict
+
+    assert verdict(1077, 1157, 1208) == PASS
+    assert verdict(1157, 1077, 1208) == FAIL
+    assert verdict(1077, 1157, 1157) == FAIL
+
+
+def test_order_with_a_figure_missing_fails():
+    comparison = ascending("rate", "", [("Reno", Estimate(1.0)), ("New-ECN", None)])
+    assert comparison.verdict == FAIL
+    assert "New-ECN" in comparison.why
+
+
+def test_informative_figures_are_not_judged():
+    comparison = informative(subject(1.0, 100.0))
+    assert comparison.verdict == INFORMATIVE
+    assert failures([comparison]) == []
+
+
+def test_deviation_is_measured_less_target():
+    assert near(subject(105.0, 100.0), Tolerance(relative=0.1)).deviation == pytest.approx(5.0)
+
+
+def test_a_comparison_survives_its_way_through_json():
+    comparison = near(subject(105.0, 100.0), Tolerance(relative=0.1))
+    assert Comparison.from_json(comparison.to_json()) == comparison
+
+
+def test_tolerances_read_like_rules():
+    assert str(Tolerance(relative=0.1, standard_errors=3)) == "± 10 % or 3 standard errors"
+    assert str(Tolerance(absolute=0.03)) == "± 0.03"

@@ -1,0 +1,43 @@
+import pytest
+
+from windlass_lab.errors import LabError, RunError
+from windlass_lab.locate import find_windlass
+from windlass_lab.windlass import read_series
+
+
+def write_run(folder, csv):
+    (folder / "summary.json").write_text('{"flows": [{"name": "tcp1", "rtt_min_ms": 4.0}]}')
+    (folder / "flow-tcp1.csv").write_text(csv)
+
+
+def test_a_series_is_read_with_what_columns_it_has(tmp_path):
+    write_run(tmp_path, "time_s,cwnd_packets,srtt_ms\n0,1,\n0.5,2.5,30\n")
+    [flow] = read_series(tmp_path)
+    assert (flow.name, flow.rtt_min_ms) == ("tcp1", 4.0)
+    assert flow.time_s == [0.0, 0.5]
+    assert flow.columns == {"cwnd_packets": [1.0, 2.5], "srtt_ms": [None, 30.0]}
+
+
+@pytest.mark.parametrize("csv", ["", "t,cwnd\n1,2\n", "time_s,cwnd_packets\nsoon,2\n"])
+def test_a_series_that_is_not_one_is_refused(tmp_path, csv):
+    write_run(tmp_path, csv)
+    with pytest.raises(RunError, match="time series"):
+        read_series(tmp_path)
+
+
+def test_the_built_binary_is_found_above_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.delenv("WINDLASS", raising=False)
+    binary = tmp_path / "target" / "release" / "windlass"
+    binary.parent.mkdir(parents=True)
+    binary.write_text("#!/bin/sh\n")
+    binary.chmod(0o755)
+    (tmp_path / "lab").mkdir()
+    monkeypatch.chdir(tmp_path / "lab")
+    assert find_windlass(None) == binary
+
+
+def test_a_file_that_cannot_be_run_is_refused(tmp_path):
+    file = tmp_path / "windlass"
+    file.write_text("")
+    with pytest.raises(LabError, match="not executable"):
+        find_windlass(file)
