@@ -3,7 +3,7 @@
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
-use crate::recovery::Phase;
+use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
 use windlass_base::{Span, Time};
 
@@ -78,11 +78,12 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let newly_sacked = self.take_sack_blocks(segment);
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
         if ack > self.tx.una {
-            self.handle_new_ack(now, segment, ack, echo);
+            self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
@@ -129,7 +130,7 @@ impl Connection {
         segment.sequence_len() == 0 && !window_changed
     }
 
-    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, echo: bool) {
+    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
         self.tx.una = ack;
@@ -139,7 +140,7 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        if self.continue_repair(acked) && !echo && self.may_grow(in_flight) {
+        if self.continue_repair(acked) && !held && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);
@@ -149,15 +150,15 @@ impl Connection {
         }
     }
 
-    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). During a
-    /// repair the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). During a repair the echoed
+    /// timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
-        let sent = match self.tx.timed {
-            Some((end, sent)) if ack >= end => sent,
-            None if self.recovery.phase != Phase::Open => self.time_echoed(now, segment)?,
-            _ => return None,
+        let repairing = self.recovery.phase != Phase::Open;
+        let sent = match self.tx.timing.acknowledge(ack) {
+            Timed::Sent(sent) => sent,
+            Timed::Nothing if repairing => self.time_echoed(now, segment)?,
+            Timed::Nothing | Timed::Pending => return None,
         };
-        self.tx.timed = None;
         self.rtt.sample(sent, now);
         self.rtt.end_back_off();
         Some(self.rtt.last_sample())
