@@ -43,10 +43,12 @@ impl ReceiveWindow {
         if let Some(edge) = self.worthwhile_edge(nxt, read, mss) {
             self.edge = edge;
         }
-        // Rounded up: rounding down would take back what was announced (RFC 7323 §2.4).
+        // Rounded up where the buffer allows it: rounding down takes back some of what was
+        // announced (RFC 7323 §2.4), rounding up at every ACK would never let the window close.
         let window = self.edge.saturating_sub(nxt);
-        let unit = (1u64 << self.shift) - 1;
-        let field = ((window + unit) >> self.shift).min(u64::from(u16::MAX));
+        let up = window.div_ceil(1 << self.shift);
+        let fits = nxt + (up << self.shift) <= self.edge.max(read + self.buffer);
+        let field = if fits { up } else { window >> self.shift }.min(u64::from(u16::MAX));
         self.edge = self.edge.max(nxt + (field << self.shift));
         field as u16
     }
@@ -92,6 +94,20 @@ mod tests {
         assert_eq!(window.field(full, 101, 100), 100);
     }
 
+    #[test]
+    fn a_scaled_window_closes_even_if_nothing_is_read() {
+        let mut window = ReceiveWindow::new(100_000);
+        window.set_shift(7);
+        window.field(1, 1, 1000);
+        let mut nxt = 1;
+        while nxt < window.edge() {
+            nxt = (nxt + 1).min(window.edge());
+            window.field(nxt, 1, 1000);
+            assert!(nxt <= 200_000, "every ACK announces more");
+        }
+        assert_eq!((nxt, window.field(nxt, 1, 1000)), (100_001, 0));
+    }
+
     proptest! {
         #[test]
         fn the_right_edge_never_moves_back(
@@ -107,9 +123,10 @@ mod tests {
                 let before = window.edge();
                 let field = window.field(nxt, read, 100);
                 prop_assert!(window.edge() >= before);
-                prop_assert_eq!(nxt + (u64::from(field) << shift), window.edge().max(nxt));
-                // The slack is what rounding up a scaled window costs.
-                prop_assert!(window.edge() <= (read + buffer).max(before) + (1 << shift));
+                prop_assert!(window.edge() <= read + buffer);
+                let announced = nxt + (u64::from(field) << shift);
+                prop_assert!(announced <= window.edge());
+                prop_assert!(announced + (1 << shift) > window.edge(), "rounding alone");
             }
         }
     }
