@@ -43,6 +43,8 @@ pub struct Config {
 
     /// The connection's clock for RTT samples and timers.
     pub clock: Clock,
+    /// Which segments are timed.
+    pub rtt_sampling: RttSampling,
     /// Retransmission timer.
     pub rto: RtoConfig,
     /// Segments are sent once more at most this often before the connection fails (R2).
@@ -100,6 +102,27 @@ pub struct RtoConfig {
     pub min: Span,
     /// Upper bound.
     pub max: Span,
+    /// What `min` bounds.
+    pub min_of: RtoFloor,
+}
+
+/// What the minimum of the retransmission timer is a minimum of.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RtoFloor {
+    /// The whole RTO (RFC 6298 §2.4).
+    Rto,
+    /// What is added to SRTT for its variance (Linux): on a path with an RTT near `min`, a queue
+    /// that fills does not look like a loss.
+    Variance,
+}
+
+/// Which segments are timed for RTT samples.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One in a round trip (RFC 6298 §3).
+    OncePerRoundTrip,
+    /// All of them (RFC 7323 §4.1; Linux).
+    EverySegment,
 }
 
 /// What an ACK of new data counts for when the window grows.

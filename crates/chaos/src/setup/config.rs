@@ -113,7 +113,12 @@ fn draw_timers(rng: &mut Rng, config: &mut Config) {
     if rng.chance(0.3) {
         let initial = Span::from_millis(spread(rng, 200, 6000));
         let min = Span::from_millis(spread(rng, 10, 1000));
-        config.rto = RtoConfig { initial, min, max: Span::from_millis(spread(rng, 6000, 60_000)) };
+        config.rto = RtoConfig {
+            initial,
+            min,
+            max: Span::from_millis(spread(rng, 6000, 60_000)),
+            ..config.rto
+        };
     }
     if rng.chance(0.3) {
         config.max_retries = rng.between(3, 15) as u32;

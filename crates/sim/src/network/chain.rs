@@ -9,7 +9,7 @@ use windlass_base::{Span, Time};
 pub(crate) struct Chain {
     pub(crate) node: NodeId,
     pub(crate) boxes: Vec<Box<dyn Middlebox>>,
-    /// Where packets of each flow and direction go on from here; see [`super::Network::entry`].
+    /// Where packets of each flow and direction go on from here.
     pub(crate) entries: Vec<Option<u32>>,
     /// When the pending event is due; [`Time::MAX`] without one.
     pub(crate) armed: Time,

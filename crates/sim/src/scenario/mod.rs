@@ -1,7 +1,7 @@
 //! Scenario files: what an experiment is, as TOML or JSON, checked and resolved to plain data.
 //!
 //! The keys that a file may have are defined once, in `keys/`: the reader, its error messages and
-//! the JSON Schema ([`schema`]) come from there. Every quantity carries its unit (`"94ms"`,
+//! the JSON Schema ([`schema()`]) come from there. Every quantity carries its unit (`"94ms"`,
 //! `"10Mbit/s"`, `"64KiB"`, `"50 packets"`, `"128 segments"`), but for those whose key names it.
 
 #[macro_use]

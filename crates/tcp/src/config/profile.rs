@@ -1,4 +1,6 @@
-use super::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig};
+use super::{
+    AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig, RtoFloor, RttSampling,
+};
 use crate::cc::ControllerFactory;
 use alloc::sync::Arc;
 use windlass_base::Span;
@@ -75,10 +77,12 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
+        rtt_sampling: RttSampling::OncePerRoundTrip,
         rto: RtoConfig {
             initial: Span::from_secs(1),
             min: Span::from_secs(1),
             max: Span::from_secs(60),
+            min_of: RtoFloor::Rto,
         },
         max_retries: 15,
         max_syn_retries: 6,
@@ -119,7 +123,12 @@ fn ns2_reno(base: Config) -> Config {
         repeated_fast_retransmit: true,
         hold_ssthresh_on_repeated_timeout: false,
         clock: Clock { tick: Span::from_millis(10), phase: Span::ZERO },
-        rto: RtoConfig { initial: Span::from_secs(6), min: Span::ZERO, max: Span::from_secs(64) },
+        rto: RtoConfig {
+            initial: Span::from_secs(6),
+            min: Span::ZERO,
+            max: Span::from_secs(64),
+            ..base.rto
+        },
         ecn_on_retransmit: true,
         ecn_after_timeout: true,
         window_scaling: true,
@@ -142,6 +151,7 @@ fn rfc2581(base: Config) -> Config {
             initial: Span::from_secs(3),
             min: Span::from_secs(1),
             max: Span::from_secs(64),
+            ..base.rto
         },
         timestamps: false,
         sack: false,
@@ -154,10 +164,12 @@ fn linux(base: Config) -> Config {
         initial_window: 10,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
+        rtt_sampling: RttSampling::EverySegment,
         rto: RtoConfig {
             initial: Span::from_secs(1),
             min: Span::from_millis(200),
             max: Span::from_secs(120),
+            min_of: RtoFloor::Variance,
         },
         ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
         ..base

@@ -3,7 +3,7 @@
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
-use crate::recovery::Phase;
+use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
 use windlass_base::{Span, Time};
 
@@ -27,12 +27,12 @@ impl Connection {
     /// each other would never hear each other's answers.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
-        let closed = self.rx.window.edge() <= nxt;
-        let at_edge = segment.seq == self.rx.isn.at(nxt);
+        // With any window at all, a segment from there would have been acceptable.
+        let window_closed = segment.seq == self.rx.isn.at(nxt);
         let at_probe = segment.seq == self.rx.isn.at(nxt - 1);
         let believed = match self.state {
             State::SynReceived => at_probe && segment.ack == self.tx.isn.at(1),
-            _ => at_probe || (closed && at_edge),
+            _ => at_probe || window_closed,
         };
         if believed {
             self.acknowledge(now, segment, nxt);
@@ -63,8 +63,10 @@ impl Connection {
         let edge = ack + window;
         // RFC 9293 §3.10.7.4 asks for a segment that is not older by its sequence number; but a
         // retransmission that acknowledges more is newer all the same, and of two segments that
-        // differ in the window alone a reordered one is the likelier to tell of less.
-        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && edge > tx.edge);
+        // differ in the window alone a reordered one is the likelier to tell of less. A closed
+        // window is believed all the same: at worst a probe asks again.
+        let tells_more = edge > tx.edge || window == 0;
+        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && tells_more);
         let changed = edge != tx.edge;
         if ack >= tx.una && newer {
             tx.set_window(ack, window);
@@ -76,11 +78,12 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let newly_sacked = self.take_sack_blocks(segment);
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
         if ack > self.tx.una {
-            self.handle_new_ack(now, segment, ack, echo);
+            self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
@@ -127,7 +130,7 @@ impl Connection {
         segment.sequence_len() == 0 && !window_changed
     }
 
-    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, echo: bool) {
+    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
         self.tx.una = ack;
@@ -137,7 +140,7 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        if self.continue_repair(acked) && !echo && self.may_grow(in_flight) {
+        if self.continue_repair(acked) && !held && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);
@@ -147,15 +150,15 @@ impl Connection {
         }
     }
 
-    /// Karn's rule: only a segment sent once is timed, one at a time (RFC 6298 §3). During a
-    /// repair the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). During a repair the echoed
+    /// timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
-        let sent = match self.tx.timed {
-            Some((end, sent)) if ack >= end => sent,
-            None if self.recovery.phase != Phase::Open => self.time_echoed(now, segment)?,
-            _ => return None,
+        let repairing = self.recovery.phase != Phase::Open;
+        let sent = match self.tx.timing.acknowledge(ack) {
+            Timed::Sent(sent) => sent,
+            Timed::Nothing if repairing => self.time_echoed(now, segment)?,
+            Timed::Nothing | Timed::Pending => return None,
         };
-        self.tx.timed = None;
         self.rtt.sample(sent, now);
         self.rtt.end_back_off();
         Some(self.rtt.last_sample())

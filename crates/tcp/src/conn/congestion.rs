@@ -76,6 +76,16 @@ impl Connection {
         }
     }
 
+    /// An echo that tells nothing new: after a timeout, until all that was sent before it is
+    /// acknowledged. The receiver repeats it because no CWR comes, and none can: retransmissions
+    /// carry none (RFC 3168 §6.1.5). A window that did not grow for it (§6.1.2) would stay at one
+    /// segment for as many round trips as there are segments to send again.
+    pub(super) fn is_stale_echo(&self, ack: u64) -> bool {
+        self.recovery.phase == Phase::Loss
+            && ack <= self.recovery.recovery_point
+            && !self.config.ecn_on_retransmit
+    }
+
     pub(super) fn handle_duplicate_ack(&mut self, now: Time) {
         self.recovery.dup_acks += 1;
         if self.recovery.phase == Phase::FastRecovery {
@@ -108,7 +118,7 @@ impl Connection {
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }
-        self.tx.timed = None;
+        self.tx.timing.forget();
         self.arm_retransmit_timer(now);
         if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
             self.recovery.begin(Phase::Loss, self.tx.max);

@@ -86,9 +86,8 @@ impl Connection {
     }
 
     fn note_fin(&mut self, position: u64) {
-        // A FIN beyond the window comes again once there is room for what is before it.
-        let taken = position <= self.rx.window.edge() && self.rx.reassembly.set_fin(position);
-        if !taken || position > self.rx.reassembly.nxt() {
+        // Beyond a gap, or beyond data that the window cut off, it waits like data out of order.
+        if !self.rx.reassembly.set_fin(position) || position > self.rx.reassembly.nxt() {
             self.rx.acks.alone();
         }
     }

@@ -30,7 +30,7 @@ impl Connection {
         let first_time = self.tx.max == 0;
         (self.tx.nxt, self.tx.max) = (1, 1);
         if first_time {
-            self.tx.timed = Some((1, now));
+            self.tx.timing.start(1, now);
         }
         self.rx.last_ack_sent = u64::from(with_ack);
         self.arm_retransmit_timer(now);
@@ -162,10 +162,10 @@ impl Connection {
             let again = if retransmission { data.count } else { 0 };
             self.stats.retransmitted_segments += u64::from(again);
         }
-        if !retransmission && self.tx.timed.is_none() {
-            // RFC 6298 §3: one segment in a round trip is timed, the first of this run.
+        if !retransmission {
+            // A run leaves at once: its first segment stands for all.
             let first_end = (data.from + u64::from(data.segment.max(1))).min(end);
-            self.tx.timed = Some((first_end, now));
+            self.tx.timing.start(first_end, now);
         }
         if data.from == self.tx.nxt {
             self.tx.nxt = end;

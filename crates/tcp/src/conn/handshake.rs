@@ -2,6 +2,7 @@
 
 use super::{Accepted, Agreed, Connection, Error, Established, Event, State, controller_params};
 use crate::receiver::{ReceiveWindow, shift_for};
+use crate::recovery::Timed;
 use crate::segment::wire::MAX_WINDOW_SHIFT;
 use crate::{Flags, Segment};
 use windlass_base::Time;
@@ -47,7 +48,7 @@ impl Connection {
                 // Simultaneous open: the SYN goes out again, now with an ACK.
                 self.state = State::SynReceived;
                 self.tx.nxt = 0;
-                self.tx.timed = None;
+                self.tx.timing.forget();
             }
         }
         Accepted::default()
@@ -97,7 +98,7 @@ impl Connection {
     pub(super) fn syn_acknowledged(&mut self, now: Time) {
         self.tx.una = 1;
         self.tx.nxt = self.tx.nxt.max(1);
-        if let Some((_, sent)) = self.tx.timed.take() {
+        if let Timed::Sent(sent) = self.tx.timing.acknowledge(1) {
             self.rtt.sample(sent, now);
         }
         if self.timers.retries > 0 {

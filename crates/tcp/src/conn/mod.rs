@@ -174,7 +174,7 @@ impl Connection {
         let params = controller_params(&config, mss);
         Connection {
             state,
-            tx: Sender::new(isn),
+            tx: Sender::new(isn, config.rtt_sampling),
             rx: Receiver {
                 isn: SeqNumber(0),
                 reassembly: Reassembly::new(),

@@ -1,4 +1,6 @@
 use crate::SeqNumber;
+use crate::config::RttSampling;
+use crate::recovery::Timing;
 use windlass_base::Time;
 
 /// The variables of the sending side (RFC 9293 §3.3.1). Positions: 0 is this end's SYN, 1 the
@@ -23,8 +25,8 @@ pub(crate) struct Sender {
     pub(crate) max_window: u64,
     /// SND.WL1: which segment told of the window last.
     pub(crate) wl1: u64,
-    /// The segment that is being timed: the position after it, and when it was sent (Karn).
-    pub(crate) timed: Option<(u64, Time)>,
+    /// The segments that are being timed.
+    pub(crate) timing: Timing,
     /// When data was sent last.
     pub(crate) last_sent: Time,
     /// A write found no room.
@@ -32,7 +34,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(isn: SeqNumber) -> Sender {
+    pub(crate) fn new(isn: SeqNumber, sampling: RttSampling) -> Sender {
         Sender {
             isn,
             una: 0,
@@ -43,7 +45,7 @@ impl Sender {
             edge: 1,
             max_window: 0,
             wl1: 0,
-            timed: None,
+            timing: Timing::new(sampling),
             last_sent: Time::ZERO,
             write_blocked: false,
         }

@@ -81,7 +81,7 @@ impl Connection {
             self.stats.timeouts += 1;
             self.rtt.back_off();
             self.tx.nxt = 0;
-            self.tx.timed = None;
+            self.tx.timing.forget();
         }
     }
 
@@ -111,7 +111,7 @@ impl Connection {
     pub(super) fn go_back_to_una(&mut self) {
         let una = self.tx.una;
         self.tx.nxt = una;
-        self.tx.timed = None;
+        self.tx.timing.forget();
         if self.recovery.scoreboard.sacked().range_at(una).is_some() {
             // What is SACKed at SND.UNA would have been acknowledged: the receiver reneged
             // (RFC 2018 §8).

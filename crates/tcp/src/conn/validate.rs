@@ -41,7 +41,7 @@ impl Connection {
             self.state == State::SynReceived && control == Flags::SYN && start == Some(0);
         if repeated {
             self.tx.nxt = 0;
-            self.tx.timed = None;
+            self.tx.timing.forget();
             // Without ECN the second time: the peer has taken its offer back (RFC 3168 §6.1.1.1).
             self.agreed.ecn &= segment.flags.contains(Flags::ECE | Flags::CWR);
         }

@@ -3,7 +3,9 @@
 mod fast_recovery;
 mod rtt_estimator;
 mod scoreboard;
+mod timing;
 
 pub(crate) use fast_recovery::{Phase, Recovery};
 pub(crate) use rtt_estimator::RttEstimator;
 pub(crate) use scoreboard::{DUP_THRESH, NextSegment};
+pub(crate) use timing::{Timed, Timing};

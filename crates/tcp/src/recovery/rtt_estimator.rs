@@ -1,4 +1,4 @@
-use crate::config::{Clock, RtoConfig};
+use crate::config::{Clock, RtoConfig, RtoFloor};
 use windlass_base::{Span, Time};
 
 /// SRTT, RTTVAR and RTO (RFC 6298), in whole ticks of the connection's clock.
@@ -57,12 +57,20 @@ impl RttEstimator {
             let deviation = error.abs() - (self.rttvar_quarters >> 2) as i64;
             self.rttvar_quarters = self.rttvar_quarters.saturating_add_signed(deviation).max(1);
         }
-        let rto_ticks = (8 * self.rttvar_quarters + self.srtt_eighths) >> 3;
-        self.rto = self.clock.tick * rto_ticks;
+        self.rto = self.clock.tick * self.rto_ticks();
         self.last_sample = self.clock.tick * ticks;
         self.last_exact = now - sent;
         self.min_rtt = Some(self.min_rtt.map_or(self.last_sample, |min| min.min(self.last_sample)));
         self.samples += 1;
+    }
+
+    /// SRTT + 4 RTTVAR (RFC 6298 §2.3).
+    fn rto_ticks(&self) -> u64 {
+        let floor = match self.limits.min_of {
+            RtoFloor::Rto => 0,
+            RtoFloor::Variance => self.limits.min.as_nanos() / self.clock.tick.as_nanos(),
+        };
+        (8 * self.rttvar_quarters.max(floor) + self.srtt_eighths) >> 3
     }
 
     fn ticks(&self, now: Time) -> u64 {
@@ -139,8 +147,12 @@ mod tests {
 
     const FINE: Clock = Clock { tick: Span::from_nanos(1), phase: Span::ZERO };
     const COARSE: Clock = Clock { tick: Span::from_millis(10), phase: Span::from_millis(3) };
-    const LIMITS: RtoConfig =
-        RtoConfig { initial: Span::from_secs(1), min: Span::ZERO, max: Span::from_secs(60) };
+    const LIMITS: RtoConfig = RtoConfig {
+        initial: Span::from_secs(1),
+        min: Span::ZERO,
+        max: Span::from_secs(60),
+        min_of: RtoFloor::Rto,
+    };
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -169,6 +181,19 @@ mod tests {
         assert_eq!(rtt.last_sample(), Span::from_millis(20));
         rtt.sample(ms(8), ms(26));
         assert_eq!(rtt.last_sample(), Span::from_millis(10));
+    }
+
+    #[test]
+    fn a_minimum_of_the_variance_stands_above_srtt() {
+        let min = Span::from_millis(200);
+        let limits = RtoConfig { min, min_of: RtoFloor::Variance, ..LIMITS };
+        let mut rtt = RttEstimator::new(FINE, limits);
+        for n in 0..100 {
+            rtt.sample(ms(200 * n), ms(200 * n + 150));
+        }
+        assert_eq!(rtt.rto(), Span::from_millis(350));
+        rtt.sample(ms(30_000), ms(31_000));
+        assert!(rtt.rto() > Span::from_millis(1000), "{}", rtt.rto());
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     set(&mut rto.initial, keys.initial_rto);
     set(&mut rto.min, keys.min_rto.as_ref().map(|min| min.value));
     set(&mut rto.max, keys.max_rto.as_ref().map(|max| max.value));
-    let RtoConfig { initial, min, max } = *rto;
+    let RtoConfig { initial, min, max, .. } = *rto;
     if let Some(spot) = keys.max_rto.as_ref().or(keys.min_rto.as_ref()).map(|key| &key.spot)
         && (min > max || max.is_zero())
     {
