@@ -4,6 +4,7 @@ use crate::failure::EXIT_CODES;
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::path::PathBuf;
 use windlass_base::Span;
 use windlass_sim::scenario::{DEFAULT_SEED, parse_time};
@@ -51,6 +52,9 @@ pub(crate) enum Sim {
     /// Run the simple model of the New-ECN paper (section 3.2): two connections, one RED router
     #[command(after_help = SIMPLE_MODEL_HELP)]
     SimpleModel(SimpleModel),
+    /// Put random connections on random bad paths and check what TCP promises
+    #[command(after_help = CHAOS_HELP)]
+    Chaos(Chaos),
     /// Print the JSON Schema of scenario files
     #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
     Schema,
@@ -83,6 +87,16 @@ Examples:
 
 printed: as the paper's listing stands, each packet finds the queue as the last step left it. \
 accumulate: each packet finds what the one before it left.";
+
+const CHAOS_HELP: &str = "\
+Examples:
+  windlass sim chaos --seeds 0..2000
+  windlass sim chaos --replay 1234      # everything that happened, line by line
+
+A seed draws a path (loss, bursts, duplication, reordering, corruption, delay changes, blackouts), \
+profiles, options, controllers, buffers and what both applications do. The streams must arrive \
+intact or end with an error that the path explains. Exit status 1 if a seed breaks a promise; it \
+breaks it again, exactly, whenever it is run.";
 
 /// How a scenario is changed on its way from the file.
 #[derive(Debug, Args)]
@@ -167,6 +181,27 @@ pub(crate) struct SimpleModel {
     /// Add windows and queue after every step of the first run to the JSON
     #[arg(long, requires = "json")]
     pub series: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chaos {
+    /// The seeds to run, the last not included
+    #[arg(long, default_value = "0..2000", value_name = "A..B", value_parser = parse_seeds)]
+    pub seeds: Range<u64>,
+    /// Seeds at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Run one seed and print everything that happens
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "jobs"])]
+    pub replay: Option<u64>,
+}
+
+fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
+    let bounds = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match bounds {
+        Some((first, end)) if first < end => Ok(first..end),
+        _ => Err("expected A..B with A below B, such as 0..2000".to_owned()),
+    }
 }
 
 const VARIANTS: &str = "printed|accumulate";

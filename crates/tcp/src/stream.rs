@@ -20,13 +20,7 @@ impl Stream {
     /// Buffers for `connection`, of the sizes in its config.
     pub fn new(connection: Connection) -> Stream {
         let Config { send_buffer, receive_buffer, .. } = *connection.config();
-        // What is announced may exceed the buffer by the rounding of a scaled window.
-        let slack = 1 << crate::segment::wire::MAX_WINDOW_SHIFT;
-        Stream {
-            connection,
-            outgoing: Ring::new(send_buffer),
-            incoming: Ring::new(receive_buffer.saturating_add(slack)),
-        }
+        Stream { connection, outgoing: Ring::new(send_buffer), incoming: Ring::new(receive_buffer) }
     }
 
     /// The connection, for everything that carries no payload.

@@ -1,8 +1,10 @@
 //! `windlass sim`.
 
 mod batch;
+mod chaos;
 mod check;
 mod load;
+mod progress;
 mod run;
 mod simple_model;
 mod table;
@@ -17,6 +19,7 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
         Sim::Run(args) => run::main(&args),
         Sim::Batch(args) => batch::main(&args),
         Sim::Check(args) => check::main(&args),
+        Sim::Chaos(args) => chaos::main(&args),
         Sim::SimpleModel(args) => simple_model::main(&args),
         Sim::Schema => print::line(&pretty(&windlass_sim::scenario::schema())),
     }

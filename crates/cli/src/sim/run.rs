@@ -1,14 +1,13 @@
 //! `windlass sim run`.
 
-use super::{load, pretty, table};
+use super::{load, pretty, progress, table};
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
 use crate::{interrupt, parallel, print};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, BufWriter};
 use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_sim::pcapng::Captures;
@@ -49,7 +48,7 @@ fn replicates(
     folder: Option<&Path>,
 ) -> Result<Value, Failure> {
     let seeds = (0..count).map(|n| document.seed.wrapping_add(n));
-    let bar = progress(count);
+    let bar = progress::bar(count, "runs");
     let mut summaries: Vec<Summary> = Vec::new();
     let mut failure = None;
     parallel::map_in_order(
@@ -130,16 +129,4 @@ fn create(folder: &Path, name: &str, extension: &str) -> io::Result<BufWriter<Fi
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
     let path = folder.join("summary.json");
     fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io("summary.json", &error))
-}
-
-/// A progress bar on standard error, if somebody sits before it.
-fn progress(count: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(count);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} to go") {
-        bar.set_style(style);
-    }
-    bar
 }

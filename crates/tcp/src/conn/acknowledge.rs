@@ -22,12 +22,19 @@ impl Connection {
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
-    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs").
+    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
+    /// does where the peer does not know yet that its last probe was taken, or two ends that probe
+    /// each other would never hear each other's answers.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
-        let closed = self.rx.window.edge() <= nxt;
-        let at_edge = segment.seq == self.rx.isn.at(nxt);
-        if closed && at_edge && self.state != State::SynReceived {
+        // With any window at all, a segment from there would have been acceptable.
+        let window_closed = segment.seq == self.rx.isn.at(nxt);
+        let at_probe = segment.seq == self.rx.isn.at(nxt - 1);
+        let believed = match self.state {
+            State::SynReceived => at_probe && segment.ack == self.tx.isn.at(1),
+            _ => at_probe || window_closed,
+        };
+        if believed {
             self.acknowledge(now, segment, nxt);
         }
     }
@@ -50,13 +57,21 @@ impl Connection {
     /// another one than this ACK number alone would explain: then it is no duplicate ACK.
     fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
         let tx = &mut self.tx;
-        if ack < tx.una || start < tx.wl1 || (start == tx.wl1 && ack < tx.wl2) {
-            return false;
+        let syn = segment.flags.contains(Flags::SYN);
+        let shift = if syn { 0 } else { self.agreed.scaling.unwrap_or(0) };
+        let window = u64::from(segment.window) << shift;
+        let edge = ack + window;
+        // RFC 9293 §3.10.7.4 asks for a segment that is not older by its sequence number; but a
+        // retransmission that acknowledges more is newer all the same, and of two segments that
+        // differ in the window alone a reordered one is the likelier to tell of less. A closed
+        // window is believed all the same: at worst a probe asks again.
+        let tells_more = edge > tx.edge || window == 0;
+        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && tells_more);
+        let changed = edge != tx.edge;
+        if ack >= tx.una && newer {
+            tx.set_window(ack, window);
+            tx.wl1 = tx.wl1.max(start);
         }
-        let window = u64::from(segment.window) << self.agreed.scaling.unwrap_or(0);
-        let changed = ack + window != tx.edge;
-        tx.set_window(ack, window);
-        (tx.wl1, tx.wl2) = (start, ack);
         changed
     }
 
@@ -72,8 +87,8 @@ impl Connection {
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
-        // The peer answers: whatever was retried begins anew (RFC 1122 §4.2.2.17 for probes).
-        if ack > self.tx.una || self.timers.persist.is_some() {
+        // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
+        if self.timers.persist.is_some() {
             self.timers.retries = 0;
         }
     }
@@ -125,27 +140,24 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        if self.recovery.phase == Phase::Loss && ack >= self.recovery.recover {
-            self.recovery.phase = Phase::Open;
-        }
-        let partial = self.recovery.phase == Phase::FastRecovery && self.repair_goes_on(acked);
-        if !partial && !held && self.may_grow(in_flight) {
+        if self.continue_repair(acked) && !held && self.may_grow(in_flight) {
             self.grow(now, acked, in_flight, rtt);
         }
-        self.restart_retransmit_timer(now, partial);
+        self.restart_retransmit_timer(now);
         if self.tx.write_blocked && self.writable() > 0 {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
         }
     }
 
-    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). After a
-    /// retransmission the echoed timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). During a repair the echoed
+    /// timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
+        let repairing = self.recovery.phase != Phase::Open;
         let sent = match self.tx.timing.acknowledge(ack) {
             Timed::Sent(sent) => sent,
-            Timed::Pending => return None,
-            Timed::Nothing => self.time_echoed(now, segment)?,
+            Timed::Nothing if repairing => self.time_echoed(now, segment)?,
+            Timed::Nothing | Timed::Pending => return None,
         };
         self.rtt.sample(sent, now);
         self.rtt.end_back_off();
@@ -155,7 +167,8 @@ impl Connection {
     fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
         let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
-        let age = Span::from_millis(u64::from(age_ms));
+        // Whole milliseconds, rounded up: no sample is shorter than the path.
+        let age = Span::from_millis(u64::from(age_ms) + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 
@@ -190,7 +203,8 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2, §5.3; a partial ACK restarts the timer once (RFC 6582 §3.2 step 3).
-    fn restart_retransmit_timer(&mut self, now: Time, partial: bool) {
+    fn restart_retransmit_timer(&mut self, now: Time) {
+        let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
             self.timers.retransmit = None;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {

@@ -42,6 +42,10 @@ impl Connection {
     /// Cuts the window and remembers for which flight.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
         let window = match self.config.reduction_base {
+            // Not what limited transmit sent beyond cwnd (RFC 5681 §3.2 step 2).
+            ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
+                self.congestion.cwnd().min(self.in_flight() as f64)
+            }
             ReductionBase::FlightSize => self.in_flight() as f64,
             ReductionBase::Window => self.window_before_cut(),
         };
@@ -78,7 +82,7 @@ impl Connection {
     /// segment for as many round trips as there are segments to send again.
     pub(super) fn is_stale_echo(&self, ack: u64) -> bool {
         self.recovery.phase == Phase::Loss
-            && ack <= self.recovery.recover
+            && ack <= self.recovery.recovery_point
             && !self.config.ecn_on_retransmit
     }
 
@@ -117,18 +121,18 @@ impl Connection {
         self.tx.timing.forget();
         self.arm_retransmit_timer(now);
         if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
-            self.recovery.phase = Phase::Loss;
+            self.recovery.begin(Phase::Loss, self.tx.max);
             self.go_back_to_una();
         } else {
-            self.recovery.enter(self.tx.una, self.agreed.mss, self.agreed.sack);
+            self.recovery.enter(self.tx.una, self.tx.max, self.agreed.mss, self.agreed.sack);
         }
     }
 
-    /// RFC 6582 §3.2 step 1 and §4.1: within the window of an earlier cut, duplicate ACKs may be
-    /// the echo of segments sent twice.
+    /// RFC 6582 §3.2 step 1 and §4.1: within the window of an earlier cut or repair, duplicate ACKs
+    /// may be the echo of segments sent twice.
     fn repair_due(&self) -> Repair {
-        let covers_more = self.tx.una > self.recovery.recover
-            || (self.agreed.sack && self.tx.una == self.recovery.recover);
+        let handled = self.recovery.recover.max(self.recovery.recovery_point);
+        let covers_more = self.tx.una > handled || (self.agreed.sack && self.tx.una == handled);
         match self.recovery.last_cut {
             _ if covers_more => Repair::Cut,
             None => Repair::Cut,
@@ -140,25 +144,22 @@ impl Connection {
         }
     }
 
-    /// New data was acknowledged during fast recovery: true if the repair goes on.
-    pub(super) fn repair_goes_on(&mut self, acked: u64) -> bool {
-        let all = self.tx.una >= self.recovery.recover;
-        if self.agreed.sack {
-            if all {
+    /// What an ACK of `acked` new bytes means for the repair. True if it may open the window.
+    pub(super) fn continue_repair(&mut self, acked: u64) -> bool {
+        let complete = self.tx.una >= self.recovery.recovery_point;
+        if self.recovery.phase != Phase::FastRecovery {
+            if complete {
                 self.recovery.leave();
             }
             return true;
         }
-        if self.congestion.fast_recovery() == FastRecovery::Reno {
+        let reno = !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Reno;
+        if complete || reno {
             self.recovery.leave();
-            return false;
+        } else if !self.agreed.sack {
+            self.recovery.deflate(acked, self.agreed.mss);
+            self.recovery.retransmit_una = true;
         }
-        if all {
-            self.recovery.leave();
-            return true;
-        }
-        self.recovery.deflate(acked, self.agreed.mss);
-        self.recovery.retransmit_una = true;
-        true
+        reno
     }
 }

@@ -44,7 +44,8 @@ impl Connection {
     }
 
     fn take_payload(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {
-        let end = (start + u64::from(segment.payload_len)).min(self.rx.window.edge());
+        let limit = self.rx.reassembly.fin().unwrap_or(u64::MAX).min(self.rx.window.edge());
+        let end = (start + u64::from(segment.payload_len)).min(limit);
         let from = start.max(1);
         if from >= end {
             return Accepted::default();
@@ -85,9 +86,9 @@ impl Connection {
     }
 
     fn note_fin(&mut self, position: u64) {
-        // A FIN beyond the window comes again once there is room for what is before it.
-        if position <= self.rx.window.edge() && self.rx.reassembly.set_fin(position) {
-            self.rx.acks.at_once();
+        // Beyond a gap, or beyond data that the window cut off, it waits like data out of order.
+        if !self.rx.reassembly.set_fin(position) || position > self.rx.reassembly.nxt() {
+            self.rx.acks.alone();
         }
     }
 

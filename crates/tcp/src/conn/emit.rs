@@ -62,12 +62,12 @@ impl Connection {
     }
 
     fn timestamps(&self, now: Time) -> Timestamps {
-        Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent }
+        Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
     /// A pure ACK.
     pub(super) fn ack_run(&mut self, now: Time) -> Run {
-        let mut segment = self.segment_at(now, self.tx.nxt);
+        let mut segment = self.segment_at(now, self.tx.bare_position());
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
@@ -123,7 +123,8 @@ impl Connection {
         }
         let retransmission = data.from < self.tx.max;
         let ecn = self.data_codepoint(retransmission);
-        first.flags |= self.congestion_flags(retransmission);
+        // The peer looks for CWR on data alone.
+        first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
         self.ack_sent(&first);
@@ -160,10 +161,10 @@ impl Connection {
     fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
         if data.segment > 0 {
             self.stats.data_segments_sent += u64::from(data.count);
+            let again = if retransmission { data.count } else { 0 };
+            self.stats.retransmitted_segments += u64::from(again);
         }
-        if retransmission {
-            self.stats.retransmitted_segments += u64::from(data.count);
-        } else {
+        if !retransmission {
             // A run leaves at once: its first segment stands for all.
             let first_end = (data.from + u64::from(data.segment.max(1))).min(end);
             self.tx.timing.start(first_end, now);
@@ -179,10 +180,16 @@ impl Connection {
     }
 
     /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the
-    /// peer may take it, but not as in flight.
+    /// peer may take it, but not as in flight. A window that is only small takes what fits: the
+    /// override timeout of RFC 9293 §3.8.6.2.1.
     pub(super) fn window_probe_run(&mut self, now: Time) -> Run {
         let position = self.tx.nxt;
-        let fin = position == self.tx.written;
+        let unsent = self.tx.written - position;
+        let small = unsent.min(self.tx.window_left()).min(u64::from(self.agreed.mss)) as u32;
+        if small > 0 {
+            return self.data_run(now, Data { from: position, segment: small, count: 1 });
+        }
+        let fin = unsent == 0;
         let mut segment = self.segment_at(now, position);
         segment.payload_len = u32::from(!fin);
         if fin {

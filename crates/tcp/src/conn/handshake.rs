@@ -60,7 +60,7 @@ impl Connection {
         self.rx.isn = segment.seq;
         self.agree(segment);
         if let Some(timestamps) = segment.options.timestamps {
-            self.rx.ts_recent = timestamps.value;
+            self.rx.ts_recent = Some(timestamps.value);
         }
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.set_window(1, u64::from(segment.window));

@@ -181,7 +181,7 @@ impl Connection {
                 window: ReceiveWindow::new(config.receive_buffer),
                 acks: AckSchedule::new(config.ack_policy),
                 echo: EcnEchoState::new(config.ecn_echo),
-                ts_recent: 0,
+                ts_recent: None,
                 last_ack_sent: 0,
             },
             congestion: config.congestion.build(&params),
@@ -391,7 +391,7 @@ impl Connection {
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             self.pending.reset = Some(Segment {
-                seq: self.tx.isn.at(self.tx.nxt),
+                seq: self.tx.isn.at(self.tx.bare_position()),
                 ack: self.rx.isn.at(self.rx.reassembly.nxt()),
                 flags: Flags::RST | Flags::ACK,
                 ..Segment::default()
@@ -414,9 +414,9 @@ impl Connection {
         self.state = State::Closed;
         self.timers = Timers::default();
         match error {
+            _ if told_already => {}
             Some(error) => self.events.fail(error),
-            None if !told_already => self.events.push(Event::Closed),
-            None => {}
+            None => self.events.push(Event::Closed),
         }
     }
 }
@@ -489,6 +489,9 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] wants to be called; `None`: never, as things stand.
     pub fn poll_timeout(&self) -> Option<Time> {
+        if self.state == State::Closed {
+            return None;
+        }
         let timers = self.timers.earliest();
         match (timers, self.rx.acks.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),

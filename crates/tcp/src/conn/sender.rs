@@ -23,9 +23,8 @@ pub(crate) struct Sender {
     pub(crate) edge: u64,
     /// The largest window that the peer ever announced, in bytes.
     pub(crate) max_window: u64,
-    /// SND.WL1 and SND.WL2: which segment told of the window last.
+    /// SND.WL1: which segment told of the window last.
     pub(crate) wl1: u64,
-    pub(crate) wl2: u64,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
     /// When data was sent last.
@@ -46,7 +45,6 @@ impl Sender {
             edge: 1,
             max_window: 0,
             wl1: 0,
-            wl2: 0,
             timing: Timing::new(sampling),
             last_sent: Time::ZERO,
             write_blocked: false,
@@ -82,6 +80,12 @@ impl Sender {
     pub(crate) fn set_window(&mut self, ack: u64, window: u64) {
         self.edge = ack + window;
         self.max_window = self.max_window.max(window);
+    }
+
+    /// Where a segment without data stands: after everything sent, also while a timeout has taken
+    /// SND.NXT back, since the peer may have it; but not beyond its window, where a probe may lie.
+    pub(crate) fn bare_position(&self) -> u64 {
+        self.max.min(self.edge).max(self.una)
     }
 
     /// Bytes that the peer's window still takes at SND.NXT.

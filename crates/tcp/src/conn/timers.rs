@@ -63,8 +63,8 @@ impl Connection {
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
-            self.tx.nxt = self.tx.una;
-            self.tx.timing.forget();
+            self.recovery.leave();
+            self.go_back_to_una();
             return;
         }
         if !self.count_retry(self.config.max_retries) {
@@ -103,7 +103,7 @@ impl Connection {
         self.recovery.leave();
         self.recovery.dup_acks = 0;
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
-        self.recovery.phase = Phase::Loss;
+        self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();
     }
 
@@ -123,7 +123,10 @@ impl Connection {
     /// Runs while there is something to send, nothing in flight and no window for it.
     pub(super) fn update_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
-            self.timers.persist = None;
+            if self.timers.persist.take().is_some() {
+                // The peer has answered: the back-off was the probes' own.
+                self.rtt.end_back_off();
+            }
             self.pending.window_probe = false;
         } else if self.timers.persist.is_none() && !self.pending.window_probe {
             self.timers.persist = Some(now + self.rtt.rto());
@@ -150,16 +153,22 @@ impl Connection {
 
     fn keep_alive_timeout(&mut self, now: Time) {
         let Some(keep_alive) = self.config.keep_alive else { return };
-        if !self.state.is_synchronized() || self.state == State::TimeWait {
+        // Before the handshake is complete its own retransmissions ask (RFC 9293 §3.8.4).
+        let asks = self.state.is_synchronized()
+            && !matches!(self.state, State::SynReceived | State::TimeWait);
+        if !asks {
+            return;
+        }
+        self.timers.keep_alive = Some(now + keep_alive.interval);
+        if self.tx.una < self.tx.end() {
+            // Data that waits asks the same question, and has a limit of its own.
             return;
         }
         if self.timers.keep_alive_probes >= keep_alive.probes {
             return self.finish(Some(Error::TimedOut));
         }
         self.timers.keep_alive_probes += 1;
-        self.timers.keep_alive = Some(now + keep_alive.interval);
-        // Data in flight asks the same question.
-        self.pending.keep_alive_probe = self.tx.is_idle();
+        self.pending.keep_alive_probe = true;
     }
 
     pub(super) fn enter_time_wait(&mut self, now: Time) {

@@ -45,7 +45,10 @@ impl Connection {
             return Some(self.data_run(now, data));
         }
         if core::mem::take(&mut self.pending.window_probe) {
-            return Some(self.window_probe_run(now));
+            return Some(match self.overridden_data() {
+                Some(data) => self.data_run(now, data),
+                None => self.window_probe_run(now),
+            });
         }
         if core::mem::take(&mut self.pending.keep_alive_probe) {
             return Some(self.keep_alive_run(now));
@@ -56,7 +59,7 @@ impl Connection {
     /// Data that may go out now, or a bare FIN (no payload).
     fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
         if core::mem::take(&mut self.recovery.retransmit_una) {
-            return self.retransmission_at(self.tx.una, self.tx.max);
+            return self.retransmit_lost(self.tx.una, self.tx.max);
         }
         self.restart_after_idle(now);
         if self.agreed.sack && self.recovery.phase == Phase::FastRecovery {
@@ -66,16 +69,21 @@ impl Connection {
         self.data_at_nxt(max)
     }
 
-    /// One segment at `from`, not beyond `to`, whatever the window: a fast retransmit.
-    fn retransmission_at(&mut self, from: u64, to: u64) -> Option<Data> {
-        let data_end = to.min(self.tx.written);
+    /// One segment at `from`, not beyond `to` and the peer's window, whatever cwnd: a fast
+    /// retransmit.
+    fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
+        let tx = &self.tx;
+        let data_end = to.min(tx.written).min(tx.edge);
         let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
-        let fin_only = segment == 0 && self.tx.closed && from == self.tx.written;
-        if from >= self.tx.edge || (segment == 0 && !fin_only) {
-            return None;
-        }
-        self.recovery.scoreboard.retransmitted_to(from + u64::from(segment.max(1)));
-        Some(Data { from, segment, count: 1 })
+        let fin_only = tx.closed && from == tx.written && from < tx.edge;
+        (segment > 0 || fin_only).then_some(Data { from, segment, count: 1 })
+    }
+
+    /// A segment believed lost goes out again, and HighRxt with it.
+    fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
+        let data = self.retransmission_at(from, to)?;
+        self.recovery.scoreboard.retransmitted_to(from + u64::from(data.segment.max(1)));
+        Some(data)
     }
 
     /// RFC 6675 §5 step C: while the pipe has room for a segment.
@@ -88,10 +96,10 @@ impl Connection {
         let new_data = self.data_at_nxt(max).is_some();
         match self.recovery.scoreboard.next_segment(una, sent, mss, new_data)? {
             NextSegment::New => self.data_at_nxt(max),
-            NextSegment::Retransmit { from, to, rescue } => {
-                if rescue {
-                    self.recovery.scoreboard.spend_rescue();
-                }
+            NextSegment::Lost { from, to } => self.retransmit_lost(from, to),
+            // HighRxt stays: holes below may be seen yet (RFC 6675 §4 NextSeg rule 4).
+            NextSegment::Rescue { from, to } => {
+                self.recovery.scoreboard.spend_rescue();
                 self.retransmission_at(from, to)
             }
         }
@@ -117,7 +125,11 @@ impl Connection {
         {
             left = left.min(held - tx.nxt);
         }
-        let full = (room / mss).min(left / mss);
+        let mut full = (room / mss).min(left / mss);
+        if tx.nxt < tx.max {
+            // A run is sent for the first time or once more, never both.
+            full = full.min((tx.max - tx.nxt).div_ceil(mss));
+        }
         if full > 0 {
             let count = full.min(u64::from(max)) as u32;
             return Some(Data { from: tx.nxt, segment: mss as u32, count });
@@ -153,7 +165,17 @@ impl Connection {
             return !held_back;
         }
         let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
-        limited_by_peer && 2 * small >= tx.max_window
+        // What was sent before is not held back: the window took it then.
+        limited_by_peer && (2 * small >= tx.max_window || tx.nxt < tx.max)
+    }
+
+    /// Less than a segment that waited for more window until the timer expired: all that fits
+    /// (the override timeout of RFC 9293 §3.8.6.2.1).
+    fn overridden_data(&self) -> Option<Data> {
+        let tx = &self.tx;
+        let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
+        let segment = left.min(tx.window_left()) as u32;
+        (segment > 0).then_some(Data { from: tx.nxt, segment, count: 1 })
     }
 
     /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.

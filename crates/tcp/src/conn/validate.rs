@@ -66,11 +66,12 @@ impl Connection {
         }
         // RFC 7323 §3.2: once agreed, every segment carries timestamps; others are dropped.
         let Some(timestamps) = segment.options.timestamps else { return true };
-        let age = timestamps.value.wrapping_sub(self.rx.ts_recent) as i32;
-        if age < 0 {
+        let newest = self.rx.ts_recent.unwrap_or(timestamps.value);
+        let old = (timestamps.value.wrapping_sub(newest) as i32) < 0;
+        if old {
             self.rx.acks.alone();
         }
-        age < 0
+        old
     }
 
     /// RFC 7323 §5.3 R3: only from a segment in the window, or an attacker could turn PAWS
@@ -79,7 +80,7 @@ impl Connection {
         if let Some(timestamps) = segment.options.timestamps
             && start <= self.rx.last_ack_sent
         {
-            self.rx.ts_recent = timestamps.value;
+            self.rx.ts_recent = Some(timestamps.value);
         }
     }
 
@@ -94,7 +95,11 @@ impl Connection {
         self.note_duplicate(segment, start);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
-        } else if !segment.flags.contains(Flags::SYN) && segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        // In a simultaneous open the peer's SYN-ACK stands below the window and says what is new.
+        let syn = segment.flags.contains(Flags::SYN) && self.state != State::SynReceived;
+        if segment.flags.contains(Flags::ACK) && !syn {
             self.acknowledge_from_outside(now, segment);
         }
     }

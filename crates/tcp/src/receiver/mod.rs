@@ -26,8 +26,8 @@ pub(crate) struct Receiver {
     pub(crate) acks: AckSchedule,
     /// ECN echo.
     pub(crate) echo: EcnEchoState,
-    /// TS.Recent (RFC 7323 §4.3).
-    pub(crate) ts_recent: u32,
+    /// TS.Recent (RFC 7323 §4.3); `None` before the first timestamp.
+    pub(crate) ts_recent: Option<u32>,
     /// Last.ACK.sent: the acknowledgment number sent last.
     pub(crate) last_ack_sent: u64,
 }

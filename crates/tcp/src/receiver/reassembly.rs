@@ -76,6 +76,11 @@ impl Reassembly {
         self.read
     }
 
+    /// Position of the peer's FIN, once seen: nothing follows.
+    pub(crate) fn fin(&self) -> Option<u64> {
+        self.fin
+    }
+
     /// A gap is open.
     pub(crate) fn has_gap(&self) -> bool {
         !self.pieces.is_empty()
@@ -122,7 +127,7 @@ impl Reassembly {
 
     /// The peer's FIN stands at `position`. Returns false for one that contradicts what is known.
     pub(crate) fn set_fin(&mut self, position: u64) -> bool {
-        if self.pieces.end().is_some_and(|end| end > position) || self.nxt > position + 1 {
+        if self.pieces.end().is_some_and(|end| end > position) || self.nxt > position {
             return false;
         }
         *self.fin.get_or_insert(position) == position

@@ -21,6 +21,9 @@ pub(crate) struct Recovery {
     /// SND.MAX at the last cut of any cause: one cut a window (RFC 6582 `recover`, RFC 3168
     /// §6.1.2).
     pub(crate) recover: u64,
+    /// SND.MAX when the last repair began: it ends when all of that is acknowledged (RFC 6675
+    /// RecoveryPoint). Beyond `recover` where the window had been cut by ECN before.
+    pub(crate) recovery_point: u64,
     /// What cut the window last.
     pub(crate) last_cut: Option<CongestionCause>,
     /// Window inflation in bytes: segments known to have left the network (RFC 5681 §3.2).
@@ -38,6 +41,7 @@ impl Recovery {
             phase: Phase::Open,
             dup_acks: 0,
             recover: 1,
+            recovery_point: 1,
             last_cut: None,
             inflation: 0,
             retransmit_una: false,
@@ -52,9 +56,15 @@ impl Recovery {
         self.last_cut = Some(cause);
     }
 
+    /// A repair of everything sent before `max` begins.
+    pub(crate) fn begin(&mut self, phase: Phase, max: u64) {
+        self.phase = phase;
+        self.recovery_point = max;
+    }
+
     /// Fast recovery begins.
-    pub(crate) fn enter(&mut self, una: u64, mss: u32, sack: bool) {
-        self.phase = Phase::FastRecovery;
+    pub(crate) fn enter(&mut self, una: u64, max: u64, mss: u32, sack: bool) {
+        self.begin(Phase::FastRecovery, max);
         self.partial_ack_seen = false;
         self.retransmit_una = true;
         self.scoreboard.begin_recovery(una);

@@ -18,13 +18,19 @@ pub(crate) struct Scoreboard {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextSegment {
     /// Send these positions again.
-    Retransmit {
+    Lost {
         /// First position.
         from: u64,
         /// Not beyond here: what follows is acknowledged or was sent again already.
         to: u64,
-        /// NextSeg rule 4: spend it with [`Scoreboard::spend_rescue`].
-        rescue: bool,
+    },
+    /// Rule 4: send the last segment outstanding again; spend it with
+    /// [`Scoreboard::spend_rescue`].
+    Rescue {
+        /// First position.
+        from: u64,
+        /// The end of what was sent.
+        to: u64,
     },
     /// Send data never sent before.
     New,
@@ -105,13 +111,13 @@ impl Scoreboard {
     ) -> Option<NextSegment> {
         let hole = self.next_hole(una);
         if let Some((from, to)) = hole.filter(|(from, _)| self.is_lost(*from, mss)) {
-            return Some(NextSegment::Retransmit { from, to, rescue: false });
+            return Some(NextSegment::Lost { from, to });
         }
         if new_data {
             return Some(NextSegment::New);
         }
         if let Some((from, to)) = hole {
-            return Some(NextSegment::Retransmit { from, to, rescue: false });
+            return Some(NextSegment::Lost { from, to });
         }
         self.rescue(una, max, mss)
     }
@@ -130,7 +136,7 @@ impl Scoreboard {
             return None;
         }
         let from = max.saturating_sub(u64::from(mss)).max(tail);
-        Some(NextSegment::Retransmit { from, to: max, rescue: true })
+        Some(NextSegment::Rescue { from, to: max })
     }
 }
 
@@ -197,7 +203,9 @@ mod tests {
             board.begin_recovery(0);
             board.retransmitted_to(high_rxt);
             for (start, len) in blocks { board.sack(start..start + len); }
-            if let Some(NextSegment::Retransmit { from, to, .. }) = board.next_segment(0, 220, MSS, false) {
+            if let Some(NextSegment::Lost { from, to } | NextSegment::Rescue { from, to }) =
+                board.next_segment(0, 220, MSS, false)
+            {
                 prop_assert!(from < to);
                 prop_assert_eq!(board.sacked().covered(from..to), 0);
             }
@@ -210,12 +218,12 @@ mod tests {
         board.begin_recovery(0);
         board.sack(10..20);
         assert_eq!(board.next_segment(0, 100, MSS, true), Some(NextSegment::New), "not lost yet");
-        let hole = NextSegment::Retransmit { from: 0, to: 10, rescue: false };
+        let hole = NextSegment::Lost { from: 0, to: 10 };
         assert_eq!(board.next_segment(0, 100, MSS, false), Some(hole), "rule 3");
         board.sack(20..40);
         assert_eq!(board.next_segment(0, 100, MSS, true), Some(hole), "rule 1");
         board.retransmitted_to(10);
-        let rescue = NextSegment::Retransmit { from: 90, to: 100, rescue: true };
+        let rescue = NextSegment::Rescue { from: 90, to: 100 };
         assert_eq!(board.next_segment(0, 100, MSS, false), Some(rescue), "rule 4");
         board.spend_rescue();
         assert_eq!(board.next_segment(0, 100, MSS, false), None);

@@ -1,6 +1,22 @@
-//! Two connections over a path with a virtual clock.
+//! Two connections over a path with a virtual clock ([`Pair`]), and one against a script
+//! ([`script::Script`]).
 
+mod close;
+mod data;
+mod ecn;
+mod found_by_chaos;
+mod handshake;
+mod keepalive;
+mod loss;
+mod paths;
+mod sack;
+mod script;
+mod sender_limits;
+mod split;
+mod timeout;
 mod transfer;
+mod validate;
+mod window;
 
 use super::{Connection, Run};
 use crate::cc;

@@ -1,0 +1,81 @@
+//! How long a connection may take over a path that works.
+
+use crate::setup::{AppSetup, Close, PathSetup, Setup};
+use windlass_base::{Span, Time};
+use windlass_tcp::Config;
+use windlass_tcp::config::AckPolicy;
+
+/// Options take at most this much of a segment once agreed, and no MSS is below 48.
+const LEAST_MSS: u64 = 36;
+
+/// Payload bytes that `sender` gets into a segment, at least, when buffers are what limits it.
+pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
+    let (from, to) = (&configs[sender], &configs[1 - sender]);
+    let mss = u64::from(from.mss.min(to.mss)).saturating_sub(12).max(LEAST_MSS);
+    // The receiver opens its window by half its buffer at least (RFC 9293 §3.8.6.2.2).
+    mss.min(from.send_buffer).min((to.receive_buffer / 2).max(1))
+}
+
+/// From calm on: a few of the longest timeouts for what got lost before, then round trips.
+pub(crate) fn deadline(setup: &Setup) -> Time {
+    let rto_max = setup.ends.iter().map(|end| longest_rto(&end.config)).fold(Span::ZERO, Span::max);
+    let flight = setup.paths.iter().fold(Span::ZERO, |sum, path| sum + path.longest_delay());
+    let mut bound = setup.calm + rto_max * 8 + flight * 8;
+    for sender in 0..2 {
+        let (from, to) = (&setup.ends[sender].app, &setup.ends[1 - sender].app);
+        bound += pauses(from) + round_trip(setup) * steps(setup, sender) + reading(from, to);
+        let config = &setup.ends[sender].config;
+        bound += config.time_wait + config.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
+    }
+    bound
+}
+
+fn steps(setup: &Setup, sender: usize) -> u64 {
+    let app = &setup.ends[sender].app;
+    let configs = [setup.ends[0].config.clone(), setup.ends[1].config.clone()];
+    // A split ACK opens the window by little, a write ends a segment.
+    2 * (app.total / unit(&configs, sender) + app.total / app.write.0) + 20
+}
+
+fn round_trip(setup: &Setup) -> Span {
+    let path = setup.paths.iter().fold(Span::ZERO, |sum, path| sum + path.delay_at(setup.calm));
+    let ends = setup.ends.iter().fold(Span::ZERO, |sum, end| {
+        sum + ack_delay(&end.config) + end.coalesce.unwrap_or_default()
+    });
+    path + ends
+}
+
+pub(crate) fn ack_delay(config: &Config) -> Span {
+    match config.ack_policy {
+        AckPolicy::Delayed { max } => max,
+        AckPolicy::Immediate | AckPolicy::Split { .. } => Span::ZERO,
+    }
+}
+
+/// The engine's bounds: the maximum, but never below two ticks; 3 s after a lost SYN.
+pub(crate) fn longest_rto(config: &Config) -> Span {
+    config.rto.max.max(config.clock.tick * 2)
+}
+
+/// The path loses and delays nothing that a retransmission timer could mistake for a loss.
+pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
+    let slowest = round_trip(setup) + Span::from_millis(1);
+    setup.paths.iter().all(PathSetup::is_clean)
+        && setup.ends.iter().all(|end| {
+            let rto = &end.config.rto;
+            slowest < rto.min && slowest < rto.initial && slowest < rto.max
+        })
+}
+
+/// What the application waits of its own accord.
+fn pauses(app: &AppSetup) -> Span {
+    let close = match app.close {
+        Close::WithLastWrite => Span::ZERO,
+        Close::After(span) => span,
+    };
+    app.read_stall + close + app.write_gap * (app.total / app.write.0 + 1)
+}
+
+fn reading(from: &AppSetup, to: &AppSetup) -> Span {
+    to.read_gap.map_or(Span::ZERO, |gap| gap * (from.total / to.read.0 + 2))
+}

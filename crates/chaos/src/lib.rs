@@ -1,0 +1,108 @@
+//! Deterministic simulation testing of the TCP engine.
+//!
+//! A seed stands for a random path (losses, bursts of them, duplicates, reordering, corruption,
+//! ECN marks, changes of delay, blackouts, a slow link), two ends with random options, controllers
+//! and buffers, and two applications that write, read, stall, close and abort. While the
+//! connection lives, everything that TCP promises is checked; a seed that breaks a promise breaks
+//! it again, exactly, whenever it is run.
+//!
+//! After a time the path is calm: it only delays. From there on a connection has a stated bound to
+//! come to its end, so that a stall is found as well.
+
+mod app;
+mod bound;
+mod coalesce;
+mod end;
+mod log;
+mod path;
+mod range;
+mod report;
+mod setup;
+mod watch;
+mod world;
+
+pub use range::run_range;
+pub use report::{Ending, Failure, Report, Summary};
+
+use log::Log;
+use setup::Setup;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use windlass_base::Time;
+use world::World;
+
+/// Lines of the log that a [`Failure`] shows.
+const LAST_EVENTS: usize = 60;
+
+/// Runs a seed.
+///
+/// # Errors
+/// The first invariant that breaks, a panic of the engine included, with the last events: the seed
+/// is run a second time for them.
+pub fn run_seed(seed: u64) -> Result<Report, Failure> {
+    let setup = Setup::draw(seed);
+    run(seed, &setup, None).map_err(|(at, what)| {
+        let mut last_events = VecDeque::new();
+        let _ = run(seed, &setup, Some(&mut |line: &str| remember(&mut last_events, line)));
+        Failure { seed, at, what, setup: describe(&setup), last_events: last_events.into() }
+    })
+}
+
+/// Runs a seed and tells `line` everything that happens.
+///
+/// # Errors
+/// As [`run_seed`].
+pub fn replay(seed: u64, line: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
+    let setup = Setup::draw(seed);
+    let setup_lines = describe(&setup);
+    setup_lines.lines().for_each(&mut *line);
+    let mut last_events = VecDeque::new();
+    let mut sink = |text: &str| {
+        remember(&mut last_events, text);
+        line(text);
+    };
+    let result = run(seed, &setup, Some(&mut sink));
+    result.map_err(|(at, what)| Failure {
+        seed,
+        at,
+        what,
+        setup: setup_lines,
+        last_events: last_events.into(),
+    })
+}
+
+fn run<'a>(
+    seed: u64,
+    setup: &'a Setup,
+    sink: Option<&'a mut (dyn FnMut(&str) + 'a)>,
+) -> Result<Report, (Time, String)> {
+    let mut world = World::new(seed, setup, Log::new(sink));
+    // A panic is a finding like any other; nothing of the world is used after it.
+    let result = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let at = world.now();
+    match result {
+        Ok(result) => result.map_err(|what| (at, what)),
+        Err(panic) => Err((at, format!("panicked: {}", panic_text(&*panic)))),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text")
+}
+
+fn remember(last: &mut VecDeque<String>, line: &str) {
+    if last.len() == LAST_EVENTS {
+        last.pop_front();
+    }
+    last.push_back(line.to_owned());
+}
+
+fn describe(setup: &Setup) -> String {
+    let Setup { start, calm, opening, ends: [a, b], paths: [forth, back] } = setup;
+    let deadline = setup.deadline();
+    format!(
+        "{opening:?} at {start}, calm from {calm}, to be over by {deadline}\n\
+         path A to B: {forth:?}\npath B to A: {back:?}\nend A: {a:?}\nend B: {b:?}"
+    )
+}

@@ -1,0 +1,36 @@
+use crate::{Summary, run_seed};
+use core::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Seeds that a thread takes at a time.
+const BATCH: u64 = 64;
+
+/// Runs all of `seeds` on `jobs` threads (one at least). `progress` is told now and then how many
+/// seeds are done, from whichever thread it is.
+pub fn run_range(seeds: Range<u64>, jobs: usize, progress: &(dyn Fn(u64) + Sync)) -> Summary {
+    let next = AtomicU64::new(seeds.start);
+    let done = AtomicU64::new(0);
+    let total = Mutex::new(Summary::default());
+    let work = || {
+        let mut summary = Summary::default();
+        loop {
+            let first = next.fetch_add(BATCH, Ordering::Relaxed);
+            if first >= seeds.end {
+                break;
+            }
+            let last = first.saturating_add(BATCH).min(seeds.end);
+            (first..last).for_each(|seed| summary.add(run_seed(seed)));
+            progress(done.fetch_add(last - first, Ordering::Relaxed) + last - first);
+        }
+        // A thread that panicked left the sum as it was.
+        total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).merge(summary);
+    };
+    std::thread::scope(|scope| {
+        (1..jobs).for_each(|_| {
+            scope.spawn(work);
+        });
+        work();
+    });
+    total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,160 @@
+//! What a seed, and a range of seeds, came to.
+
+use core::fmt;
+use windlass_base::{Span, Time};
+use windlass_tcp::Error;
+use windlass_tcp::conn::Stats;
+
+/// A seed that kept every invariant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// Of everything that was sent, when, and what became of it: equal for equal runs.
+    pub digest: u64,
+    /// How each end came to its end.
+    pub endings: [Ending; 2],
+    /// Virtual time from the first event to the last.
+    pub lasted: Span,
+    /// Packets sent by both ends.
+    pub packets: u64,
+    /// Bytes that both applications read.
+    pub bytes: u64,
+    /// Zero-window probes with data, of both ends.
+    pub window_probes: u64,
+    /// The counters of both connections.
+    pub stats: [Stats; 2],
+}
+
+/// How an end came to its end.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Orderly, everything delivered.
+    Closed,
+    /// With an error that the path or an application explains.
+    Failed(Error),
+    /// The peer is gone, and nobody told.
+    Abandoned,
+}
+
+/// A seed that broke an invariant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The seed: [`replay`](crate::replay) shows it again.
+    pub seed: u64,
+    /// When, on the run's own clock.
+    pub at: Time,
+    /// What broke, and at which end.
+    pub what: String,
+    /// What the seed drew.
+    pub setup: String,
+    /// The last lines of the log before it.
+    pub last_events: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {} broke at {}: {}", self.seed, self.at, self.what)?;
+        writeln!(f, "{}", self.setup)?;
+        writeln!(f, "the last {} events:", self.last_events.len())?;
+        for line in &self.last_events {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Failure {}
+
+/// What a range of seeds came to; the same for any number of jobs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Seeds run.
+    pub seeds: u64,
+    /// Seeds both ends of which ended orderly.
+    pub orderly: u64,
+    /// Ends that failed for a reason: reset, refused, timed out, aborted.
+    pub failed_ends: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes read by the applications.
+    pub bytes: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Zero-window probes.
+    pub window_probes: u64,
+    /// Cuts by ECN.
+    pub ecn_cuts: u64,
+    /// Virtual time of all seeds.
+    pub lasted: Span,
+    /// Of the digests of all seeds.
+    pub digest: u64,
+    /// The seeds that broke, ascending.
+    pub failures: Vec<Failure>,
+}
+
+impl Summary {
+    pub(crate) fn add(&mut self, result: Result<Report, Failure>) {
+        self.seeds += 1;
+        match result {
+            Ok(report) => self.add_report(&report),
+            Err(failure) => self.failures.push(failure),
+        }
+    }
+
+    fn add_report(&mut self, report: &Report) {
+        self.orderly += u64::from(report.endings == [Ending::Closed; 2]);
+        let failed = report.endings.iter().filter(|ending| matches!(ending, Ending::Failed(_)));
+        self.failed_ends += failed.count() as u64;
+        self.packets += report.packets;
+        self.bytes += report.bytes;
+        self.window_probes += report.window_probes;
+        self.lasted += report.lasted;
+        self.digest = self.digest.wrapping_add(report.digest);
+        for stats in &report.stats {
+            self.timeouts += stats.timeouts;
+            self.fast_retransmits += stats.fast_retransmits;
+            self.ecn_cuts += stats.ecn_cuts;
+        }
+    }
+
+    /// Both ranges together.
+    pub(crate) fn merge(&mut self, other: Summary) {
+        self.seeds += other.seeds;
+        self.orderly += other.orderly;
+        self.failed_ends += other.failed_ends;
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.timeouts += other.timeouts;
+        self.fast_retransmits += other.fast_retransmits;
+        self.window_probes += other.window_probes;
+        self.ecn_cuts += other.ecn_cuts;
+        self.lasted += other.lasted;
+        self.digest = self.digest.wrapping_add(other.digest);
+        self.failures.extend(other.failures);
+        self.failures.sort_by_key(|failure| failure.seed);
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} seeds, {} broke an invariant", self.seeds, self.failures.len())?;
+        writeln!(
+            f,
+            "{} ended orderly at both ends; {} ends failed for a reason",
+            self.orderly, self.failed_ends
+        )?;
+        writeln!(
+            f,
+            "{} packets, {} bytes, {} of virtual time",
+            self.packets, self.bytes, self.lasted
+        )?;
+        writeln!(
+            f,
+            "{} timeouts, {} fast retransmits, {} window probes, {} ECN cuts",
+            self.timeouts, self.fast_retransmits, self.window_probes, self.ecn_cuts
+        )
+    }
+}

@@ -1,0 +1,106 @@
+use super::spread;
+use windlass_base::{Rng, Span};
+
+/// What an application does with its end.
+#[derive(Clone, Debug)]
+pub(crate) struct AppSetup {
+    /// Bytes to write before it closes.
+    pub(crate) total: u64,
+    /// Writes are of so many bytes, from and to.
+    pub(crate) write: (u64, u64),
+    /// Between two writes.
+    pub(crate) write_gap: Span,
+    /// It writes before the connection is there.
+    pub(crate) early_start: bool,
+    /// Reads are of so many bytes, from and to.
+    pub(crate) read: (u64, u64),
+    /// Between two reads; `None`: reads whenever there is something.
+    pub(crate) read_gap: Option<Span>,
+    /// It does not read before this long after the start.
+    pub(crate) read_stall: Span,
+    /// It closes only once the peer has.
+    pub(crate) close_after_peer: bool,
+    /// When it closes after the last write.
+    pub(crate) close: Close,
+    pub(crate) abort: Option<Abort>,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Close {
+    WithLastWrite,
+    After(Span),
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Abort {
+    After(Span),
+    OnceWritten(u64),
+    OnceRead(u64),
+}
+
+/// More reads or writes than this make a seed slow.
+const MAX_PACED_STEPS: u64 = 60;
+
+impl AppSetup {
+    /// `unit`: bytes that go into a segment under the ends' buffers and MSS.
+    pub(super) fn draw(rng: &mut Rng, unit: u64) -> AppSetup {
+        let total = draw_total(rng, unit);
+        let largest = spread(rng, 1, 20_000).max(total / 500 + 1);
+        let write = (1 + rng.below(largest), largest);
+        let paced_writes = rng.chance(0.25) && total / write.0 < MAX_PACED_STEPS;
+        AppSetup {
+            total,
+            write,
+            write_gap: if paced_writes { short_span(rng) } else { Span::ZERO },
+            early_start: rng.chance(0.5),
+            read: draw_read(rng),
+            read_gap: rng.chance(0.25).then(|| short_span(rng)),
+            read_stall: if rng.chance(0.2) { long_span(rng) } else { Span::ZERO },
+            close_after_peer: rng.chance(0.2),
+            close: if rng.chance(0.6) {
+                Close::WithLastWrite
+            } else {
+                Close::After(long_span(rng))
+            },
+            abort: rng.chance(0.08).then(|| draw_abort(rng, total)),
+        }
+    }
+
+    /// Reads are not so small that a seed takes long.
+    pub(super) fn read_in_few_steps(&mut self, incoming: u64) {
+        let most = if self.read_gap.is_some() { MAX_PACED_STEPS } else { 1000 };
+        self.read.0 = self.read.0.max(incoming / most);
+        self.read.1 = self.read.1.max(self.read.0);
+    }
+}
+
+fn draw_total(rng: &mut Rng, unit: u64) -> u64 {
+    match rng.below(10) {
+        0 => 0,
+        1 => rng.below(3 * unit + 1),
+        // Long enough to fill windows and overflow queues.
+        2 => rng.between(50_000, 200_000).min(unit * 300),
+        _ => spread(rng, 1, 100_000.min(unit * 100)),
+    }
+}
+
+fn draw_read(rng: &mut Rng) -> (u64, u64) {
+    let largest = spread(rng, 1, 65_536);
+    (1 + rng.below(largest), largest)
+}
+
+fn draw_abort(rng: &mut Rng, total: u64) -> Abort {
+    match rng.below(4) {
+        0 | 1 => Abort::After(long_span(rng)),
+        2 => Abort::OnceWritten(rng.below(total + 1)),
+        _ => Abort::OnceRead(spread(rng, 1, 20_000)),
+    }
+}
+
+fn short_span(rng: &mut Rng) -> Span {
+    Span::from_micros(spread(rng, 10, 1_000_000))
+}
+
+fn long_span(rng: &mut Rng) -> Span {
+    Span::from_micros(spread(rng, 10, 100_000_000))
+}

@@ -1,0 +1,128 @@
+//! What a seed stands for: the path, the two ends and what their applications do, all drawn
+//! before anything runs.
+//!
+//! Every feature is on or off by a coin of its own (swarm testing), so that many seeds are
+//! hostile in one respect only and get far in it.
+
+mod app;
+mod config;
+mod path;
+
+pub(crate) use app::{Abort, AppSetup, Close};
+pub(crate) use path::PathSetup;
+
+use crate::bound;
+use windlass_base::{Rng, Span, Time};
+use windlass_tcp::{Config, SeqNumber};
+
+/// Everything that a seed draws.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) start: Time,
+    /// From here on the paths only delay: what is left to do must get done.
+    pub(crate) calm: Time,
+    pub(crate) opening: Opening,
+    pub(crate) ends: [EndSetup; 2],
+    /// The path from each end to the other.
+    pub(crate) paths: [PathSetup; 2],
+}
+
+/// How the connection comes to be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// End A connects, end B listens.
+    Handshake,
+    /// Both connect at once.
+    Simultaneous,
+    /// Neither: [`windlass_tcp::Connection::established`].
+    Established,
+}
+
+/// One end.
+#[derive(Clone, Debug)]
+pub(crate) struct EndSetup {
+    pub(crate) config: Config,
+    pub(crate) isn: SeqNumber,
+    pub(crate) app: AppSetup,
+    /// The `max` of `poll_transmit`.
+    pub(crate) run_max: u32,
+    /// Arrivals wait this long and go up together, runs in order as one segment.
+    pub(crate) coalesce: Option<Span>,
+    /// How often the carrier calls `handle_timeout` though nothing is due.
+    pub(crate) early_timeouts: f64,
+}
+
+impl Setup {
+    pub(crate) fn draw(seed: u64) -> Setup {
+        let mut rng = Rng::fork(seed, 1);
+        let start = draw_start(&mut rng);
+        let opening = match rng.below(10) {
+            0..=6 => Opening::Handshake,
+            7 => Opening::Simultaneous,
+            _ => Opening::Established,
+        };
+        let mut configs = config::draw_pair(&mut rng, opening);
+        let total_unit = [bound::unit(&configs, 0), bound::unit(&configs, 1)];
+        let mut app = |sender: usize| AppSetup::draw(&mut rng, total_unit[sender]);
+        let mut apps = [app(0), app(1)];
+        apps[1].close_after_peer &= !apps[0].close_after_peer;
+        for reader in 0..2 {
+            let incoming = apps[1 - reader].total;
+            apps[reader].read_in_few_steps(incoming);
+        }
+        apps[0].early_start |= opening == Opening::Established;
+        apps[1].early_start = opening != Opening::Handshake;
+        let calm = start + Span::from_micros(spread(&mut rng, 50_000, 600_000_000));
+        let wild = rng.chance(0.85);
+        let mut path = || PathSetup::draw(&mut rng, start, wild);
+        let paths = [path(), path()];
+        let [app_a, app_b] = apps;
+        let config_b = configs[1].clone();
+        let mut end = |config: &mut Config, app| EndSetup {
+            config: config.clone(),
+            isn: draw_isn(&mut rng),
+            app,
+            run_max: if rng.chance(0.5) { 1 } else { rng.between(2, 64) as u32 },
+            coalesce: rng.chance(0.25).then(|| Span::from_micros(spread(&mut rng, 1, 1000))),
+            early_timeouts: if rng.chance(0.1) { 0.1 } else { 0.0 },
+        };
+        let ends = [end(&mut configs[0], app_a), end(&mut config_b.clone(), app_b)];
+        Setup { start, calm, opening, ends, paths }
+    }
+
+    /// The instant by which the connection must be over.
+    pub(crate) fn deadline(&self) -> Time {
+        bound::deadline(self)
+    }
+}
+
+/// Near nothing, or where the millisecond clock of the timestamps wraps.
+fn draw_start(rng: &mut Rng) -> Time {
+    let wraps_ms = match rng.below(8) {
+        0 => 1u64 << 32,
+        1 => 1 << 31,
+        _ => 0,
+    };
+    let before = rng.below(20_000).min(wraps_ms);
+    Time::from_nanos((wraps_ms - before) * 1_000_000 + rng.below(1_000_000_000))
+}
+
+/// Mostly where a number wraps, or changes its sign, within the transfer.
+fn draw_isn(rng: &mut Rng) -> SeqNumber {
+    let before = spread(rng, 1, 200_000) as u32;
+    SeqNumber(match rng.below(4) {
+        0 => rng.bits() as u32,
+        1 => (1u32 << 31).wrapping_sub(before),
+        _ => 0u32.wrapping_sub(before),
+    })
+}
+
+/// Between both, every order of magnitude as likely as the next.
+pub(crate) fn spread(rng: &mut Rng, low: u64, high: u64) -> u64 {
+    let power = 1 << rng.between(u64::from(low.max(1).ilog2()), u64::from(high.max(1).ilog2()));
+    rng.between(power, 2 * power - 1).clamp(low, high)
+}
+
+pub(crate) fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}

@@ -1,0 +1,292 @@
+//! What must hold of every segment that an end sends, and of its state between two calls.
+
+use crate::setup::EndSetup;
+use windlass_base::{Ecn, Span};
+use windlass_tcp::segment::wire::{self, Ports};
+use windlass_tcp::{Connection, Flags, RangeSet, Run, Segment, SeqNumber, State};
+
+/// The ports of every connection here.
+pub(crate) const PORTS: Ports = Ports { source: 40_000, destination: 443 };
+
+/// The largest shift of RFC 7323 §2.3.
+const MAX_SHIFT: u8 = 14;
+
+/// An end seen from outside. Positions: 0 is its SYN, 1 the first byte.
+pub(crate) struct Watch {
+    isn: SeqNumber,
+    peer_isn: SeqNumber,
+    /// The shift of the windows that this end announces.
+    shift: u8,
+    /// After the highest position sent.
+    max: u64,
+    /// The highest acknowledgment sent.
+    acked: u64,
+    /// The right edge announced last.
+    edge: u64,
+    /// Where its FIN stands, once sent.
+    fin: Option<u64>,
+    /// What the peer's SACK blocks named, and IsLost() of RFC 6675 §4 by its own arithmetic.
+    sacked: RangeSet,
+    /// Timers expired since the last zero-window probe.
+    pub(crate) probe_allowed: bool,
+}
+
+/// The connection before a call to `poll_transmit`.
+#[derive(Copy, Clone)]
+pub(crate) struct Before {
+    in_flight: u64,
+    peer_edge: u64,
+}
+
+impl Before {
+    pub(crate) fn of(connection: &Connection) -> Before {
+        Before { in_flight: connection.in_flight(), peer_edge: connection.peer_window_edge() }
+    }
+}
+
+macro_rules! ensure {
+    ($holds:expr, $($what:tt)+) => {
+        if !$holds {
+            return Err(format!($($what)+));
+        }
+    };
+}
+
+impl Watch {
+    pub(crate) fn new(setup: &EndSetup, peer: &EndSetup, established: bool) -> Watch {
+        let buffer = setup.config.receive_buffer;
+        let scaling = setup.config.window_scaling && peer.config.window_scaling;
+        let shift = (0..MAX_SHIFT).find(|shift| buffer >> shift <= 0xffff).unwrap_or(MAX_SHIFT);
+        Watch {
+            isn: setup.isn,
+            peer_isn: peer.isn,
+            shift: if scaling { shift } else { 0 },
+            max: u64::from(established),
+            acked: 0,
+            edge: 0,
+            fin: None,
+            sacked: RangeSet::new(),
+            probe_allowed: false,
+        }
+    }
+
+    /// Its position in the stream of this end.
+    pub(crate) fn position(&self, seq: SeqNumber) -> Option<u64> {
+        seq.unwrap_near(self.isn, self.max)
+    }
+
+    /// A segment for this end was handed to it: what its SACK blocks say of this end's data.
+    pub(crate) fn arrived(&mut self, segment: &Segment, una: u64) {
+        self.sacked.remove_below(una);
+        for (left, right) in segment.options.sack.as_slice() {
+            let near = |seq: &SeqNumber| seq.unwrap_near(self.isn, una);
+            if let (Some(left), Some(right)) = (near(left), near(right))
+                && una < left
+                && left < right
+            {
+                self.sacked.insert(left..right);
+            }
+        }
+    }
+
+    /// Checks a run against what the connection was before and is now.
+    pub(crate) fn run(
+        &mut self,
+        before: Before,
+        run: &Run,
+        now: &Connection,
+    ) -> Result<(), String> {
+        ensure!(run.count >= 1, "an empty run");
+        check_sizes(run, now)?;
+        check_ecn(run, now)?;
+        let reset = run.first.flags.contains(Flags::RST);
+        if run.first.payload_len > 0 {
+            self.check_data(before, run, now)?;
+        } else {
+            ensure!(run.count == 1, "{} segments without payload in a run", run.count);
+        }
+        for segment in run.segments() {
+            check_codec(&segment)?;
+            if !reset {
+                self.segment(&segment, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_data(&mut self, before: Before, run: &Run, now: &Connection) -> Result<(), String> {
+        let from = run.stream_offset + 1;
+        let len = u64::from(run.count) * u64::from(run.first.payload_len);
+        ensure!(run.first.seq == self.isn.at(from), "the offset is not the sequence number's");
+        ensure!(run.stream_offset + len <= now.bytes_written(), "sent what was not written");
+        let outside = run.stream_offset + len > before.peer_edge;
+        if outside {
+            let probe = len == 1 && run.stream_offset == before.peer_edge && before.in_flight == 0;
+            ensure!(probe, "sent to {} beyond edge {}", run.stream_offset + len, before.peer_edge);
+            ensure!(self.probe_allowed, "a window probe without a timer");
+            self.probe_allowed = false;
+            return Ok(());
+        }
+        ensure!(
+            run.retransmission == (from < self.max) || len == 1,
+            "retransmission: {}, but sent up to {}",
+            run.retransmission,
+            self.max
+        );
+        if now.in_flight() > before.in_flight {
+            let pipe = self.least_pipe(now);
+            let window = now.congestion_window_in_force();
+            // The FIN that rides on the last byte is not counted.
+            ensure!(pipe <= window + 1, "{pipe} bytes in the network, the window is {window}");
+        }
+        Ok(())
+    }
+
+    /// RFC 6675 §4 SetPipe() without what was retransmitted: no sender that keeps to it can count
+    /// less.
+    fn least_pipe(&self, now: &Connection) -> u64 {
+        let una = now.bytes_acked() + 1;
+        let nxt = una + now.in_flight();
+        let alive = if now.sack_negotiated() { self.lost_below(now.mss()).max(una) } else { una };
+        let window = alive.min(nxt)..nxt;
+        window.end - window.start - self.sacked.covered(window)
+    }
+
+    fn lost_below(&self, mss: u32) -> u64 {
+        let ranges = self.sacked.as_slice();
+        let by_ranges = ranges.len().checked_sub(3).map_or(0, |third| ranges[third].start);
+        let mut bytes = 0;
+        let by_bytes = ranges.iter().rev().find(|range| {
+            bytes += range.end - range.start;
+            bytes > 2 * u64::from(mss)
+        });
+        by_bytes.map_or(by_ranges, |range| range.start.max(by_ranges))
+    }
+
+    fn segment(&mut self, segment: &Segment, now: &Connection) -> Result<(), String> {
+        let Some(position) = self.position(segment.seq) else {
+            return Err("a sequence number before the first".into());
+        };
+        let end = position + u64::from(segment.sequence_len());
+        let written = now.bytes_written() + 1;
+        ensure!(position <= self.max, "position {position} leaves a hole after {}", self.max);
+        ensure!(end <= written + 1, "position {end} was never written");
+        self.max = self.max.max(end);
+        if segment.flags.contains(Flags::FIN) {
+            ensure!(end == written + 1, "FIN at {end}, written up to {written}");
+            ensure!(self.fin.is_none_or(|fin| fin == end), "a second FIN elsewhere");
+            self.fin = Some(end);
+        }
+        self.acknowledgment(segment, now)
+    }
+
+    fn acknowledgment(&mut self, segment: &Segment, now: &Connection) -> Result<(), String> {
+        if !segment.flags.contains(Flags::ACK) {
+            ensure!(segment.flags.contains(Flags::SYN), "neither SYN nor ACK");
+            return Ok(());
+        }
+        let Some(ack) = segment.ack.unwrap_near(self.peer_isn, self.acked) else {
+            return Err("an ACK before the peer's first number".into());
+        };
+        ensure!(ack >= self.acked, "ACK {ack} after ACK {}", self.acked);
+        let received = now.bytes_received() + 1 + u64::from(now.peer_closed());
+        ensure!(ack <= received, "ACK {ack}, received up to {received}");
+        self.acked = ack;
+        if segment.flags.contains(Flags::SYN) {
+            // Its window is not scaled: it may tell less than a segment after it did.
+            return Ok(());
+        }
+        let edge = ack + (u64::from(segment.window) << self.shift);
+        // RFC 7323 §2.4: the edge may fall back by less than the granularity of the window.
+        let unit = 1u64 << self.shift;
+        ensure!(edge + unit > self.edge, "window edge {edge} after {}", self.edge);
+        let room = now.bytes_read() + 1 + now.config().receive_buffer;
+        ensure!(edge <= room, "window edge {edge}, the buffer ends at {room}");
+        self.edge = self.edge.max(edge);
+        Ok(())
+    }
+}
+
+fn check_sizes(run: &Run, now: &Connection) -> Result<(), String> {
+    let first = &run.first;
+    ensure!(
+        first.payload_len <= now.mss(),
+        "{} bytes in a segment, the MSS is {}",
+        first.payload_len,
+        now.mss()
+    );
+    let syn = first.flags.contains(Flags::SYN);
+    ensure!(!syn || first.payload_len == 0, "data on a SYN");
+    ensure!(!syn || !first.flags.contains(Flags::FIN), "SYN and FIN in one segment");
+    Ok(())
+}
+
+/// RFC 3168 §6.1.1, §6.1.4, §6.1.5, §6.1.6.
+fn check_ecn(run: &Run, now: &Connection) -> Result<(), String> {
+    if run.ecn == Ecn::NotEct {
+        return Ok(());
+    }
+    let (first, ecn) = (&run.first, run.ecn);
+    ensure!(ecn == Ecn::Ect0, "{ecn:?} sent");
+    ensure!(now.ecn_negotiated(), "ECT without ECN");
+    ensure!(first.payload_len > 0, "ECT on a segment without data: {:?}", first.flags);
+    let resend = run.retransmission && !now.config().ecn_on_retransmit;
+    ensure!(!resend, "ECT on a retransmission");
+    Ok(())
+}
+
+/// What goes over the wire is what was meant.
+fn check_codec(segment: &Segment) -> Result<(), String> {
+    let mut header = [0; wire::MAX_HEADER_LEN];
+    let len = wire::emit(segment, PORTS, &mut header);
+    ensure!(
+        len as u32 + segment.payload_len == segment.wire_bytes(),
+        "the header has {len} bytes, not what wire_bytes() says"
+    );
+    match wire::parse(&header[..len]) {
+        Ok((PORTS, parsed, at)) => {
+            let parsed = Segment { payload_len: segment.payload_len, ..parsed };
+            ensure!(at == len && parsed == *segment, "sent {segment:?}, parsed {parsed:?}");
+            Ok(())
+        }
+        other => Err(format!("sent {segment:?}, parsed {other:?}")),
+    }
+}
+
+/// What must hold after every call.
+pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
+    let (cwnd, mss) = (connection.cwnd(), connection.mss());
+    ensure!(cwnd.is_finite() && cwnd >= f64::from(mss), "cwnd is {cwnd}, the MSS {mss}");
+    let slope = connection.slope().unwrap_or(0.0);
+    ensure!(slope.is_finite() && slope >= 0.0, "the slope is {slope}");
+    let (config, rto) = (connection.config(), connection.rto());
+    let ticks = config.clock.tick * 2;
+    let least = config.rto.min.min(config.rto.max).max(ticks);
+    let most = config.rto.max.max(ticks);
+    ensure!(least <= rto && rto <= most, "RTO is {rto}, not within {least} and {most}");
+    let unread = connection.bytes_received() - connection.bytes_read();
+    ensure!(unread == connection.readable(), "{unread} unread bytes, {}", connection.readable());
+    Ok(())
+}
+
+/// An end with something in flight or to send has a timer that does not run longer than an RTO.
+pub(crate) fn check_awake(connection: &Connection, sleep: Option<Span>) -> Result<(), String> {
+    let waits = match connection.state() {
+        State::Closed | State::Listen | State::FinWait2 | State::TimeWait => false,
+        State::Established | State::CloseWait => {
+            connection.bytes_acked() < connection.bytes_written()
+        }
+        // A SYN or FIN is not acknowledged yet.
+        _ => true,
+    };
+    if !waits {
+        return Ok(());
+    }
+    let config = connection.config();
+    let most = config.rto.max.max(config.clock.tick * 2);
+    match sleep {
+        Some(sleep) => ensure!(sleep <= most, "sleeps for {sleep}, RTO is {most} at most"),
+        None => return Err("has something to send or unacknowledged, and no timer".into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,430 @@
+//! Two ends, the path between them, and time.
+
+use crate::bound;
+use crate::coalesce::coalesce;
+use crate::end::{End, Packet};
+use crate::log::Log;
+use crate::path::{Fate, Path};
+use crate::report::{Ending, Report};
+use crate::setup::Setup;
+use crate::watch::{Before, PORTS, check_awake, check_state};
+use core::net::Ipv4Addr;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use windlass_base::{Ecn, Rng, Time};
+use windlass_tcp::segment::ip::Addresses;
+use windlass_tcp::segment::wire;
+use windlass_tcp::{Error, Flags, Run, Segment, State};
+
+/// More events than any seed has a reason for.
+const MAX_STEPS: u64 = 3_000_000;
+/// Runs that an end may send without time passing, all ACKs of a split included.
+const MAX_RUNS_AT_ONCE: u32 = 20_000;
+/// Timeouts of one end without time passing.
+const MAX_TIMEOUTS_AT_ONCE: u32 = 4;
+
+const ADDRESSES: Addresses = Addresses::V4 {
+    source: Ipv4Addr::new(192, 0, 2, 1),
+    destination: Ipv4Addr::new(198, 51, 100, 2),
+};
+
+pub(crate) struct World<'a> {
+    seed: u64,
+    setup: &'a Setup,
+    now: Time,
+    ends: [End; 2],
+    paths: [Path; 2],
+    /// Time, order of being sent, which end, and the packet's slot or [`LOOK`].
+    agenda: BinaryHeap<Reverse<(Time, u64, usize, usize)>>,
+    scheduled: u64,
+    packets: Vec<Option<Packet>>,
+    free: Vec<usize>,
+    sent: u64,
+    log: Log<'a>,
+}
+
+/// In place of a packet's slot: the end takes what waits for coalescing.
+const LOOK: usize = usize::MAX;
+
+impl<'a> World<'a> {
+    pub(crate) fn new(seed: u64, setup: &'a Setup, log: Log<'a>) -> World<'a> {
+        let path = |index: usize| {
+            Path::new(setup.paths[index].clone(), setup.calm, Rng::fork(seed, 30 + index as u64))
+        };
+        World {
+            seed,
+            setup,
+            now: setup.start,
+            ends: [End::new(setup, 0, seed), End::new(setup, 1, seed)],
+            paths: [path(0), path(1)],
+            agenda: BinaryHeap::new(),
+            scheduled: 0,
+            packets: Vec::new(),
+            free: Vec::new(),
+            sent: 0,
+            log,
+        }
+    }
+
+    /// When it broke, if it does.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    pub(crate) fn run(&mut self) -> Result<Report, String> {
+        let deadline = self.setup.deadline();
+        for end in 0..2 {
+            self.settle(end)?;
+        }
+        for _ in 0..MAX_STEPS {
+            let Some(next) = self.next_time() else { return self.finish() };
+            self.now = self.now.max(next);
+            if self.now > deadline {
+                return Err(format!("stalled: {} on a path that works", self.states()));
+            }
+            self.step()?;
+        }
+        Err(format!("no end after {MAX_STEPS} events: {}", self.states()))
+    }
+
+    fn next_time(&self) -> Option<Time> {
+        let arrival = self.agenda.peek().map(|Reverse((at, ..))| *at);
+        let ends = self.ends.iter().filter_map(End::next_time);
+        arrival.into_iter().chain(ends).min()
+    }
+
+    /// One thing that is due.
+    fn step(&mut self) -> Result<(), String> {
+        if let Some(Reverse((at, _, end, slot))) = self.agenda.peek().copied()
+            && at <= self.now
+        {
+            self.agenda.pop();
+            return self.arrive(end, slot);
+        }
+        for end in 0..2 {
+            let due = self.ends[end].connection().poll_timeout().is_some_and(|at| at <= self.now);
+            if due {
+                return self.time_out(end);
+            }
+        }
+        for end in 0..2 {
+            if self.ends[end].app.next_time().is_some_and(|at| at <= self.now) {
+                return self.settle(end);
+            }
+        }
+        Ok(())
+    }
+
+    fn time_out(&mut self, index: usize) -> Result<(), String> {
+        let (now, end) = (self.now, &mut self.ends[index]);
+        let again = if end.last_timeout.0 == now { end.last_timeout.1 + 1 } else { 1 };
+        if again > MAX_TIMEOUTS_AT_ONCE {
+            return Err(format!("{}: its timer spins", name(index)));
+        }
+        end.last_timeout = (now, again);
+        self.log.line(now, || format!("{} timeout", name(index)));
+        self.expire(index)
+    }
+
+    fn expire(&mut self, index: usize) -> Result<(), String> {
+        let end = &mut self.ends[index];
+        end.watch.probe_allowed = true;
+        end.stream.connection_mut().handle_timeout(self.now, &mut ());
+        self.settle(index)
+    }
+
+    fn arrive(&mut self, index: usize, slot: usize) -> Result<(), String> {
+        let packets = if slot == LOOK {
+            coalesce(core::mem::take(&mut self.ends[index].waiting))
+        } else {
+            let Some(packet) = self.packets[slot].take() else { return Ok(()) };
+            self.free.push(slot);
+            let end = &mut self.ends[index];
+            if let Some(gap) = end.coalesce {
+                end.waiting.push(packet);
+                if end.waiting.len() == 1 {
+                    self.schedule(self.now + gap, index, LOOK);
+                }
+                return Ok(());
+            }
+            return self.hand_over(index, &packet);
+        };
+        packets.iter().try_for_each(|packet| self.hand_over(index, packet))
+    }
+
+    fn hand_over(&mut self, index: usize, packet: &Packet) -> Result<(), String> {
+        let (now, end) = (self.now, &mut self.ends[index]);
+        self.log
+            .line(now, || format!("{} < {}", name(index), describe(&packet.segment, packet.ecn)));
+        end.receive(now, packet, now >= self.setup.calm);
+        self.settle(index)?;
+        let end = &mut self.ends[index];
+        if end.rng.chance(end.early_timeouts) {
+            return self.expire(index);
+        }
+        Ok(())
+    }
+
+    /// Lets an end send, tells its application what happened, lets that act, until neither wants
+    /// more; then checks what must hold.
+    fn settle(&mut self, index: usize) -> Result<(), String> {
+        let fail = |what| format!("{}: {what}", name(index));
+        loop {
+            self.transmit(index).map_err(fail)?;
+            self.tell(index).map_err(fail)?;
+            let (now, end) = (self.now, &mut self.ends[index]);
+            if !end.app.act(now, &mut end.stream).map_err(fail)? {
+                break;
+            }
+            self.log.line(now, || {
+                let (written, read) = self.ends[index].app.progress();
+                format!("{} application: wrote {written}, read {read}", name(index))
+            });
+        }
+        self.check(index).map_err(fail)
+    }
+
+    fn check(&self, index: usize) -> Result<(), String> {
+        let connection = self.ends[index].connection();
+        check_state(connection)?;
+        let sleep = connection.poll_timeout().map(|at| at.saturating_since(self.now));
+        check_awake(connection, sleep)?;
+        for (from, to) in [(0, 1), (1, 0)] {
+            let (from, to) = (self.ends[from].connection(), self.ends[to].connection());
+            let (acked, received) = (from.bytes_acked(), to.bytes_received());
+            if acked > received || received > from.bytes_written() {
+                let written = from.bytes_written();
+                return Err(format!("{written} written, {received} received, {acked} acked"));
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, index: usize) -> Result<(), String> {
+        while let Some(event) = self.ends[index].stream.connection_mut().poll_event() {
+            self.log.line(self.now, || format!("{} {event:?}", name(index)));
+            self.ends[index].app.take_event(self.now, event)?;
+            if let windlass_tcp::Event::Failed(error) = event {
+                self.check_error(index, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path and the applications must explain an error.
+    fn check_error(&self, index: usize, error: Error) -> Result<(), String> {
+        let (end, peer) = (&self.ends[index], &self.ends[1 - index]);
+        let peer_gone = peer.app.aborted
+            || peer.failed().is_some()
+            || (peer.connection().state() == State::Closed && end.exchanged_all(peer));
+        let explained = match error {
+            Error::Aborted => end.app.aborted,
+            Error::TimedOut => end.may_time_out(self.now),
+            Error::Reset | Error::Refused => peer_gone,
+            _ => false,
+        };
+        if explained { Ok(()) } else { Err(format!("failed without a cause: {error}")) }
+    }
+
+    fn transmit(&mut self, index: usize) -> Result<(), String> {
+        for _ in 0..MAX_RUNS_AT_ONCE {
+            let (now, end) = (self.now, &mut self.ends[index]);
+            let before = Before::of(end.stream.connection());
+            let Some((run, payload)) = end.stream.poll_transmit(now, end.run_max, &mut ()) else {
+                return Ok(());
+            };
+            let payload = payload.concat();
+            if run.count > end.run_max {
+                return Err(format!("a run of {}, {} were asked for", run.count, end.run_max));
+            }
+            let allowed = end.watch.probe_allowed;
+            let checked = end.watch.run(before, &run, end.stream.connection());
+            end.window_probes += u64::from(allowed && !end.watch.probe_allowed);
+            if checked.is_err() {
+                self.log.line(now, || format!("{} > {}", name(index), describe_run(&run)));
+            }
+            checked?;
+            self.send_run(index, &run, &payload);
+        }
+        Err(format!("{MAX_RUNS_AT_ONCE} runs at once"))
+    }
+
+    fn send_run(&mut self, index: usize, run: &Run, payload: &[u8]) {
+        let mut rest = payload;
+        for segment in run.segments() {
+            let (head, tail) = rest.split_at(segment.payload_len as usize);
+            rest = tail;
+            let packet = self.ends[index].packet(segment, head.to_vec(), run.ecn);
+            self.send(index, packet);
+        }
+    }
+
+    fn send(&mut self, index: usize, mut packet: Packet) {
+        let (now, to) = (self.now, 1 - index);
+        let fate = self.paths[index].carry(now, packet.segment.wire_bytes() + 20, packet.ecn);
+        self.sent += 1;
+        self.log.line(now, || {
+            let what = describe(&packet.segment, packet.ecn);
+            format!("{} > {what} {}", name(index), describe_fate(fate))
+        });
+        self.fold(&packet.segment, fate);
+        let Fate::Arrives { at, ecn, corrupt, copy_at } = fate else { return };
+        packet.ecn = ecn;
+        if let Some(copy_at) = copy_at {
+            self.put(copy_at, to, packet.clone());
+        }
+        if !(corrupt && self.is_found_corrupt(index, &packet)) {
+            self.put(at, to, packet);
+        }
+    }
+
+    fn fold(&mut self, segment: &Segment, fate: Fate) {
+        let at = match fate {
+            Fate::Lost => 0,
+            Fate::Arrives { at, .. } => at.as_nanos(),
+        };
+        self.log.fold(self.now.as_nanos());
+        self.log.fold(at);
+        self.log.fold(u64::from(segment.seq.0) << 32 | u64::from(segment.ack.0));
+        self.log.fold(u64::from(segment.payload_len) << 32 | u64::from(segment.flags.bits()));
+    }
+
+    /// Flips bits of the packet as it is on the wire. What the checksum does not notice is let
+    /// through as it was sent: TCP promises nothing then.
+    fn is_found_corrupt(&mut self, index: usize, packet: &Packet) -> bool {
+        let mut bytes = vec![0; wire::MAX_HEADER_LEN];
+        let len = wire::emit(&packet.segment, PORTS, &mut bytes);
+        bytes.truncate(len);
+        let checksum = wire::checksum(&ADDRESSES, &bytes, &packet.payload);
+        bytes[wire::CHECKSUM_FIELD].copy_from_slice(&checksum.to_be_bytes());
+        bytes.extend_from_slice(&packet.payload);
+        self.paths[index].corrupt(&mut bytes);
+        // A carrier may look before it verifies.
+        let _ = wire::parse(&bytes);
+        !wire::verify(&ADDRESSES, &bytes)
+    }
+
+    fn put(&mut self, at: Time, to: usize, packet: Packet) {
+        let slot = self.free.pop().unwrap_or(self.packets.len());
+        if slot == self.packets.len() {
+            self.packets.push(None);
+        }
+        self.packets[slot] = Some(packet);
+        self.schedule(at, to, slot);
+    }
+
+    fn schedule(&mut self, at: Time, end: usize, slot: usize) {
+        self.scheduled += 1;
+        self.agenda.push(Reverse((at, self.scheduled, end, slot)));
+    }
+
+    /// Nothing is left to happen.
+    fn finish(&mut self) -> Result<Report, String> {
+        let endings = [self.ending(0)?, self.ending(1)?];
+        self.check_clean_path(&endings)?;
+        Ok(Report {
+            seed: self.seed,
+            digest: self.log.digest(),
+            endings,
+            lasted: self.now.saturating_since(self.setup.start),
+            packets: self.sent,
+            bytes: self.ends.iter().map(|end| end.app.progress().1).sum(),
+            window_probes: self.ends.iter().map(|end| end.window_probes).sum(),
+            stats: self.ends.each_ref().map(|end| *end.connection().stats()),
+        })
+    }
+
+    /// Where nothing gets lost nothing is sent twice.
+    fn check_clean_path(&self, endings: &[Ending; 2]) -> Result<(), String> {
+        if *endings != [Ending::Closed; 2] || !bound::nothing_to_resend(self.setup) {
+            return Ok(());
+        }
+        let resent = |end: &End| {
+            let stats = end.connection().stats();
+            // A zero-window probe is sent again by design.
+            stats.timeouts + stats.fast_retransmits
+        };
+        match self.ends.iter().position(|end| resent(end) > 0) {
+            None => Ok(()),
+            Some(index) => Err(format!("{} resends on a path without losses", name(index))),
+        }
+    }
+
+    fn ending(&self, index: usize) -> Result<Ending, String> {
+        let (end, peer) = (&self.ends[index], &self.ends[1 - index]);
+        match end.app.over {
+            Some(Err(error)) => return Ok(Ending::Failed(error)),
+            Some(Ok(())) => {
+                let whole = end.app.at_end && end.app.progress().1 == peer.app.progress().0;
+                let closed = end.connection().state() == State::Closed;
+                if whole && closed {
+                    return Ok(Ending::Closed);
+                }
+            }
+            // Nobody tells an end without anything to send that its peer is gone.
+            None if (peer.failed().is_some() || peer.app.aborted) && !end.reset_in_calm => {
+                return Ok(Ending::Abandoned);
+            }
+            None => {}
+        }
+        Err(format!("{} never ends: {}", name(index), self.states()))
+    }
+
+    fn states(&self) -> String {
+        let state = |index: usize| {
+            let (end, connection) = (&self.ends[index], self.ends[index].connection());
+            format!(
+                "{} is {:?}, wrote {} and got {} acknowledged, received {} and read {}",
+                name(index),
+                connection.state(),
+                connection.bytes_written(),
+                connection.bytes_acked(),
+                connection.bytes_received(),
+                end.app.progress().1,
+            )
+        };
+        format!("{}; {}", state(0), state(1))
+    }
+}
+
+fn name(index: usize) -> &'static str {
+    ["A", "B"][index]
+}
+
+fn describe(segment: &Segment, ecn: Ecn) -> String {
+    let Segment { seq, ack, flags, window, options, payload_len } = segment;
+    let mut text = format!("seq {seq} len {payload_len}");
+    if flags.contains(Flags::ACK) {
+        text += &format!(" ack {ack}");
+    }
+    text += &format!(" win {window}");
+    for (flag, _) in flags.iter_names().filter(|(_, flag)| *flag != Flags::ACK) {
+        text += &format!(" {flag}");
+    }
+    for (left, right) in options.sack.as_slice() {
+        text += &format!(" sack {left}-{right}");
+    }
+    if let Some(timestamps) = options.timestamps {
+        text += &format!(" ts {}/{}", timestamps.value, timestamps.echo_reply);
+    }
+    if ecn != Ecn::NotEct {
+        text += &format!(" {ecn:?}");
+    }
+    text
+}
+
+fn describe_run(run: &Run) -> String {
+    let again = if run.retransmission { " again" } else { "" };
+    format!("{} times {}{again}", run.count, describe(&run.first, run.ecn))
+}
+
+fn describe_fate(fate: Fate) -> String {
+    match fate {
+        Fate::Lost => "LOST".into(),
+        Fate::Arrives { at, corrupt, copy_at, .. } => {
+            let corrupt = if corrupt { "CORRUPT " } else { "" };
+            let copy = copy_at.map_or(String::new(), |at| format!(" and {at}"));
+            format!("-> {corrupt}{at}{copy}")
+        }
+    }
+}

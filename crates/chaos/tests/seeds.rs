@@ -1,0 +1,55 @@
+//! Seeds keep what the crate promises: invariants hold, and a seed is one run and no other.
+
+use std::sync::Mutex;
+use windlass_chaos::{replay, run_range, run_seed};
+
+/// Enough to meet every feature; the long runs are the command's.
+const SEEDS: u64 = 400;
+
+fn log(seed: u64) -> (Vec<String>, Option<u64>) {
+    let mut lines = Vec::new();
+    let report = replay(seed, &mut |line| lines.push(line.to_owned()));
+    (lines, report.ok().map(|report| report.digest))
+}
+
+#[test]
+fn seeds_break_nothing_and_meet_everything() {
+    let summary = run_range(0..SEEDS, 2, &|_| {});
+    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert_eq!(summary.seeds, SEEDS);
+    assert!(summary.orderly > SEEDS / 2, "most connections end orderly");
+    assert!(summary.failed_ends > SEEDS / 20, "some are reset, aborted or time out");
+    assert!(summary.bytes > 1_000_000, "{} bytes", summary.bytes);
+    for (what, count) in [
+        ("timeouts", summary.timeouts),
+        ("fast retransmits", summary.fast_retransmits),
+        ("window probes", summary.window_probes),
+        ("ECN cuts", summary.ecn_cuts),
+    ] {
+        assert!(count > 0, "no {what} in {SEEDS} seeds");
+    }
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    for seed in 0..40 {
+        let (first, digest) = log(seed);
+        let (second, _) = log(seed);
+        assert!(first == second, "seed {seed} ran in two ways");
+        assert!(first.len() > 5, "seed {seed} tells nothing");
+        let report = run_seed(seed).expect("checked by the other test");
+        assert_eq!(Some(report.digest), digest, "listening changes nothing");
+    }
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let seen = Mutex::new(0);
+    let one = run_range(100..300, 1, &|done| {
+        let mut seen = seen.lock().expect("no thread panicked");
+        *seen = done.max(*seen);
+    });
+    assert_eq!(one, run_range(100..300, 2, &|_| {}));
+    assert_eq!(*seen.lock().expect("no thread panicked"), 200);
+}

@@ -1,0 +1,54 @@
+//! `windlass sim chaos`.
+
+use super::progress;
+use crate::args::Chaos;
+use crate::failure::Failure;
+use crate::{parallel, print};
+
+/// Failing seeds that are shown whole.
+const SHOWN: usize = 3;
+
+/// Runs the seeds, or shows one of them.
+pub(super) fn main(args: &Chaos) -> Result<(), Failure> {
+    match args.replay {
+        Some(seed) => replay(seed),
+        None => run(args),
+    }
+}
+
+fn run(args: &Chaos) -> Result<(), Failure> {
+    let bar = progress::bar(args.seeds.end - args.seeds.start, "seeds");
+    let jobs = parallel::jobs(args.jobs);
+    let summary =
+        windlass_chaos::run_range(args.seeds.clone(), jobs, &|done| bar.set_position(done));
+    bar.finish_and_clear();
+    print::line(summary.to_string().trim_end())?;
+    if summary.failures.is_empty() {
+        return Ok(());
+    }
+    for failure in summary.failures.iter().take(SHOWN) {
+        eprintln!("{failure}");
+    }
+    let seeds: Vec<String> = summary.failures.iter().map(|f| f.seed.to_string()).collect();
+    Err(Failure::Work(format!(
+        "broken by seeds {}; see one with windlass sim chaos --replay SEED",
+        seeds.join(", ")
+    )))
+}
+
+fn replay(seed: u64) -> Result<(), Failure> {
+    // A reader that has seen enough ends the printing, not the run.
+    let mut printed = Ok(());
+    let result = windlass_chaos::replay(seed, &mut |line| {
+        if printed.is_ok() {
+            printed = print::line(line);
+        }
+    });
+    printed?;
+    match result {
+        Ok(report) => print::line(&format!("seed {seed} kept every promise: {report:?}")),
+        Err(failure) => {
+            Err(Failure::Work(format!("seed {seed} broke at {}: {}", failure.at, failure.what)))
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What simulated connections broke on: each test names the situation that a seed led to.
+
+use super::{Pair, config};
+use crate::config::{AckPolicy, KeepAlive};
+use crate::conn::{Established, Run, State};
+use crate::{
+    Config, Connection, Ecn, Flags, Options, Profile, Segment, SeqNumber, Span, Time, Timestamps,
+};
+
+const OWN: SeqNumber = SeqNumber(1000);
+const PEER: SeqNumber = SeqNumber(7000);
+const MSS: u64 = 1000;
+
+/// Time 1 s, with a peer that takes `window` bytes.
+fn established(config: Config, window: u64) -> (Connection, Time) {
+    let now = Time::ZERO + Span::from_secs(1);
+    let agreed =
+        Established { local_isn: OWN, remote_isn: PEER, peer_mss: 1000, peer_window: window };
+    (Connection::established(config, now, agreed), now)
+}
+
+/// Neither timestamps, SACK nor scaling; six segments at once.
+fn plain() -> Config {
+    Config {
+        window_scaling: false,
+        initial_window: 6,
+        nagle: false,
+        ..config(Profile::Rfc2581, "reno")
+    }
+}
+
+/// The peer acknowledges `acked` bytes and takes `window` more, from position `at` of its stream.
+fn ack(at: u64, acked: u64, window: u16) -> Segment {
+    Segment {
+        seq: PEER.at(at),
+        ack: OWN.at(1 + acked),
+        flags: Flags::ACK,
+        window,
+        ..Segment::default()
+    }
+}
+
+fn drain(connection: &mut Connection, now: Time) -> alloc::vec::Vec<Run> {
+    core::iter::from_fn(|| connection.poll_transmit(now, 1, &mut ())).collect()
+}
+
+fn arrive(connection: &mut Connection, now: Time, segment: Segment) -> alloc::vec::Vec<Run> {
+    connection.handle_segment(now, &segment, Ecn::NotEct, &mut ());
+    drain(connection, now)
+}
+
+/// The next timer expires.
+fn expire(connection: &mut Connection) -> (Time, alloc::vec::Vec<Run>) {
+    let now = connection.poll_timeout().expect("a timer runs");
+    connection.handle_timeout(now, &mut ());
+    (now, drain(connection, now))
+}
+
+#[test]
+fn the_first_timestamp_is_not_old_whatever_the_clock_says() {
+    let late = Time::ZERO + Span::from_millis((1 << 31) + 5);
+    let agreed =
+        Established { local_isn: OWN, remote_isn: PEER, peer_mss: 1000, peer_window: 5000 };
+    let config = Config { timestamps: true, ..plain() };
+    let mut connection = Connection::established(config, late, agreed);
+    let timestamps = Some(Timestamps { value: (1 << 31) + 4, echo_reply: 0 });
+    let options = Options { timestamps, ..Options::default() };
+    arrive(&mut connection, late, Segment { options, payload_len: 10, ..ack(1, 0, 5000) });
+    assert_eq!(connection.bytes_received(), 10);
+}
+
+#[test]
+fn keep_alive_does_not_end_a_handshake() {
+    let keep_alive =
+        KeepAlive { idle: Span::from_millis(10), interval: Span::from_millis(10), probes: 2 };
+    let now = Time::ZERO + Span::from_secs(1);
+    let mut server = Connection::listen(Config { keep_alive: Some(keep_alive), ..plain() }, OWN);
+    let syn = Segment { seq: PEER, flags: Flags::SYN, window: 5000, ..Segment::default() };
+    arrive(&mut server, now, syn);
+    for _ in 0..4 {
+        expire(&mut server);
+    }
+    assert_eq!(server.state(), State::SynReceived);
+    assert!(server.stats().timeouts > 0, "its SYN-ACK goes out again");
+}
+
+/// RFC 9293 §3.8.4: keep-alive is for connections with nothing in flight.
+#[test]
+fn keep_alive_leaves_data_in_flight_to_the_retransmission_timer() {
+    let keep_alive =
+        KeepAlive { idle: Span::from_millis(10), interval: Span::from_millis(10), probes: 2 };
+    let (mut connection, now) =
+        established(Config { keep_alive: Some(keep_alive), ..plain() }, 5000);
+    connection.write(10).expect("room");
+    drain(&mut connection, now);
+    for _ in 0..20 {
+        expire(&mut connection);
+    }
+    assert_eq!(connection.state(), State::Established);
+}
+
+#[test]
+fn an_old_segment_that_acknowledges_more_brings_its_window_along() {
+    let (mut connection, now) = established(plain(), 2 * MSS);
+    connection.write(5 * MSS).expect("room");
+    drain(&mut connection, now);
+    let data = Segment { payload_len: 500, ..ack(1, 0, 2000) };
+    arrive(&mut connection, now, data);
+    arrive(&mut connection, now, Segment { seq: PEER.at(501), ..ack(501, MSS, 1000) });
+    // Sent again from position 401, because this end's ACK got lost.
+    let again = Segment { payload_len: 200, ..ack(401, 2 * MSS, 2000) };
+    arrive(&mut connection, now, again);
+    assert_eq!(connection.peer_window_edge(), 4 * MSS);
+}
+
+#[test]
+fn a_reordered_ack_does_not_take_the_window_back() {
+    let (mut connection, now) = established(plain(), 2 * MSS);
+    connection.write(2 * MSS).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, ack(1, MSS, 4000));
+    arrive(&mut connection, now, ack(1, MSS, 1000));
+    assert_eq!(connection.peer_window_edge(), 5 * MSS);
+}
+
+/// A timeout takes SND.NXT back; an ACK from there is an old segment to the peer, and two ends
+/// that both are there answer each other for ever.
+#[test]
+fn an_ack_after_a_timeout_stands_behind_everything_sent() {
+    let (mut connection, now) = established(plain(), 9 * MSS);
+    connection.write(3 * MSS).expect("room");
+    drain(&mut connection, now);
+    let (now, resent) = expire(&mut connection);
+    assert_eq!(resent[0].stream_offset, 0);
+    // Behind a gap: acknowledged at once, alone.
+    let sent = arrive(&mut connection, now, Segment { payload_len: 9, ..ack(5, 0, 9000) });
+    assert_eq!(sent[0].first.seq, OWN.at(1 + 3 * MSS));
+}
+
+#[test]
+fn a_reset_after_a_timeout_stands_behind_everything_sent() {
+    let (mut connection, now) = established(plain(), 9 * MSS);
+    connection.write(3 * MSS).expect("room");
+    drain(&mut connection, now);
+    let (now, _) = expire(&mut connection);
+    connection.abort();
+    let sent = drain(&mut connection, now);
+    assert_eq!(sent[0].first.seq, OWN.at(1 + 3 * MSS));
+}
+
+/// Both probe, both take the probe, both answers get lost: what each says next stands one number
+/// before what the other expects.
+#[test]
+fn two_ends_that_probe_each_other_hear_each_other() {
+    let (mut connection, now) = established(plain(), MSS);
+    arrive(&mut connection, now, Segment { payload_len: 1, ..ack(1, 0, 1000) });
+    connection.write(MSS).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, ack(1, MSS, 1000));
+    assert_eq!(connection.bytes_acked(), MSS);
+}
+
+/// The SYN-ACK of a simultaneous open stands below the window (RFC 9293 §3.5, figure 7).
+#[test]
+fn the_syn_ack_of_a_simultaneous_open_completes_it() {
+    let now = Time::ZERO + Span::from_secs(1);
+    let mut connection = Connection::connect(plain(), now, OWN);
+    drain(&mut connection, now);
+    let syn = Segment { seq: PEER, flags: Flags::SYN, window: 5000, ..Segment::default() };
+    arrive(&mut connection, now, syn);
+    assert_eq!(connection.state(), State::SynReceived);
+    let syn_ack = Segment { flags: Flags::SYN | Flags::ACK, ack: OWN.at(1), ..syn };
+    arrive(&mut connection, now, syn_ack);
+    assert_eq!(connection.state(), State::Established);
+    assert_eq!(connection.peer_window_edge(), 5000);
+}
+
+/// The sender's avoidance of silly windows is for new data: held back here, a lost segment went
+/// out by a byte for each expiry of the persist timer.
+#[test]
+fn a_retransmission_is_not_held_back_for_a_larger_window() {
+    let (mut connection, now) = established(plain(), 5 * MSS);
+    connection.write(4900).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, ack(1, 4100, 900));
+    connection.write(2000).expect("room");
+    assert!(drain(&mut connection, now).is_empty(), "the window takes no full segment");
+    let (_, sent) = expire(&mut connection);
+    assert_eq!((sent[0].stream_offset, sent[0].first.payload_len), (4100, 900));
+}
+
+/// RFC 9293 §3.8.6.2.1, the override timeout.
+#[test]
+fn what_waits_for_a_larger_window_goes_out_in_the_end() {
+    let (mut connection, now) = established(plain(), 5 * MSS);
+    connection.write(4900).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, ack(1, 4900, 100));
+    connection.write(2000).expect("room");
+    assert!(drain(&mut connection, now).is_empty(), "the window takes no full segment");
+    let (_, sent) = expire(&mut connection);
+    assert_eq!((sent[0].stream_offset, sent[0].first.payload_len), (4900, 100));
+}
+
+/// The peer sends a byte at a time into a scaled window and nobody reads: the right edge stays
+/// where the buffer ends.
+#[test]
+fn a_scaled_window_does_not_run_away_from_its_buffer() {
+    let buffer = 100_000;
+    let scaled = Config {
+        receive_buffer: buffer,
+        window_scaling: true,
+        ack_policy: AckPolicy::Immediate,
+        ..plain()
+    };
+    let mut pair = Pair::new(scaled.clone(), scaled);
+    for _ in 0..3000 {
+        pair.a.connection.write(1).expect("open");
+        pair.run_for(Span::from_millis(1));
+    }
+    pair.run_for(Span::from_secs(5));
+    assert_eq!(pair.b.connection.readable(), 3000);
+    assert!(pair.a.connection.peer_window_edge() <= buffer);
+}

@@ -1,0 +1,205 @@
+//! Whatever the path does: every byte arrives, once and in order.
+
+use super::config;
+use crate::conn::{Connection, State};
+use crate::stream::Stream;
+use crate::{Config, Ecn, Profile, Segment, SeqNumber, Span, Time};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use proptest::prelude::*;
+
+/// What the path does to one packet.
+#[derive(Copy, Clone, Debug)]
+enum Fate {
+    Drop,
+    Twice,
+    Mark,
+    /// Longer on the way than the others, by milliseconds.
+    Late(u64),
+    Pass,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        3 => Just(Fate::Drop),
+        1 => Just(Fate::Twice),
+        1 => Just(Fate::Mark),
+        2 => (1u64..200).prop_map(Fate::Late),
+        8 => Just(Fate::Pass),
+    ]
+}
+
+/// Options that both ends may differ in.
+fn any_config() -> impl Strategy<Value = Config> {
+    (
+        prop::sample::select(&Profile::ALL[..]),
+        prop::sample::select(&crate::cc::NAMES[..]),
+        any::<[bool; 5]>(),
+        500u64..100_000,
+        1u64..100_000,
+    )
+        .prop_map(
+            |(profile, controller, [sack, timestamps, scaling, ecn, nagle], sends, takes)| Config {
+                sack,
+                timestamps,
+                window_scaling: scaling,
+                ecn,
+                nagle,
+                send_buffer: sends,
+                receive_buffer: takes,
+                ..config(profile, controller)
+            },
+        )
+}
+
+struct Packet {
+    to: usize,
+    segment: Segment,
+    payload: Vec<u8>,
+    ecn: Ecn,
+}
+
+/// Two streams and the packets between them.
+struct World {
+    now: Time,
+    ends: [Stream; 2],
+    wire: BTreeMap<(Time, u64), Packet>,
+    sent: u64,
+    fates: Vec<Fate>,
+}
+
+impl World {
+    fn send(&mut self, from: usize, max: u32) {
+        while let Some((run, payload)) = self.ends[from].poll_transmit(self.now, max, &mut ()) {
+            let payload = payload.concat();
+            let mut rest = &payload[..];
+            let packets: Vec<Packet> = run
+                .segments()
+                .map(|segment| {
+                    let (head, tail) = rest.split_at(segment.payload_len as usize);
+                    rest = tail;
+                    Packet { to: 1 - from, segment, payload: head.to_vec(), ecn: run.ecn }
+                })
+                .collect();
+            packets.into_iter().for_each(|packet| self.put(packet));
+        }
+    }
+
+    /// The fates are given out one by one; after the last everything passes.
+    fn put(&mut self, mut packet: Packet) {
+        let fate = self.fates.pop().unwrap_or(Fate::Pass);
+        let mut at = self.now + Span::from_millis(20);
+        match fate {
+            Fate::Drop => return,
+            Fate::Late(ms) => at += Span::from_millis(ms),
+            Fate::Mark if packet.ecn.is_capable() => packet.ecn = Ecn::Ce,
+            Fate::Twice => {
+                let Packet { to, segment, ecn, .. } = packet;
+                let twin = Packet { to, segment, payload: packet.payload.clone(), ecn };
+                self.wire.insert((at + Span::from_millis(1), self.sent), twin);
+                self.sent += 1;
+            }
+            Fate::Mark | Fate::Pass => {}
+        }
+        self.wire.insert((at, self.sent), packet);
+        self.sent += 1;
+    }
+
+    /// Goes to the next arrival or timer; false if there is none.
+    fn step(&mut self) -> bool {
+        let arrival = self.wire.keys().next().map(|(at, _)| *at);
+        let timers = self.ends.iter().filter_map(|end| end.connection().poll_timeout());
+        let Some(next) = timers.chain(arrival).min() else { return false };
+        self.now = self.now.max(next);
+        if arrival == Some(next) {
+            let (_, p) = self.wire.pop_first().expect("looked at");
+            self.ends[p.to].handle_segment(self.now, &p.segment, &p.payload, p.ecn, &mut ());
+        } else {
+            for end in &mut self.ends {
+                end.connection_mut().handle_timeout(self.now, &mut ());
+            }
+        }
+        true
+    }
+}
+
+/// What one end writes, and has read so far.
+struct Talk {
+    to_write: Vec<u8>,
+    written: usize,
+    read: Vec<u8>,
+    bite: usize,
+}
+
+impl Talk {
+    fn new(salt: u32, bytes: usize, bite: usize) -> Talk {
+        let to_write = (0..bytes as u32).map(|i| ((i * 31 + salt) % 251) as u8).collect();
+        Talk { to_write, written: 0, read: Vec::new(), bite }
+    }
+
+    /// Writes what fits, closes after the last, reads a bite. True if it moved anything.
+    fn work(&mut self, now: Time, end: &mut Stream) -> bool {
+        let rest = &self.to_write[self.written..];
+        let bite = rest.len().min(self.bite * 3);
+        let written = end.write(&rest[..bite]).unwrap_or(0);
+        self.written += written;
+        if self.written == self.to_write.len() {
+            end.connection_mut().close(now);
+        }
+        let mut buffer = alloc::vec![0; self.bite];
+        let read = end.read(&mut buffer).unwrap_or(0);
+        self.read.extend_from_slice(&buffer[..read]);
+        written + read > 0
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order(
+        configs in [any_config(), any_config()],
+        isns: [u32; 2],
+        bytes in [0usize..40_000, 0usize..40_000],
+        bites in [1usize..3000, 1usize..3000],
+        max_run in 1u32..45,
+        simultaneous: bool,
+        fates in prop::collection::vec(fate(), 0..300),
+    ) {
+        let now = Time::from_nanos(1_000_000_000);
+        let [a, b] = configs;
+        let second = if simultaneous {
+            Connection::connect(b, now, SeqNumber(isns[1]))
+        } else {
+            // A listener writes nothing before it is connected.
+            Connection::listen(b, SeqNumber(isns[1]))
+        };
+        let first = Connection::connect(a, now, SeqNumber(isns[0]));
+        let mut world = World {
+            now,
+            ends: [Stream::new(first), Stream::new(second)],
+            wire: BTreeMap::new(),
+            sent: 0,
+            fates,
+        };
+        let mut talks = [Talk::new(1, bytes[0], bites[0]), Talk::new(2, bytes[1], bites[1])];
+        loop {
+            let mut moved = false;
+            for (index, talk) in talks.iter_mut().enumerate() {
+                if world.ends[index].connection().state() != State::Listen {
+                    moved |= talk.work(world.now, &mut world.ends[index]);
+                }
+                world.send(index, max_run);
+            }
+            if !world.step() && !moved {
+                break;
+            }
+            prop_assert!(world.sent < 200_000, "no end of it");
+        }
+        prop_assert!(talks[0].read == talks[1].to_write, "{} bytes", talks[0].read.len());
+        prop_assert!(talks[1].read == talks[0].to_write, "{} bytes", talks[1].read.len());
+        for end in &world.ends {
+            prop_assert_eq!(end.connection().state(), State::Closed);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! RFC 9293 §3.10.7.4 steps 1 to 5, RFC 5961 and PAWS: what is not believed.
+
+use super::script::{Script, plain};
+use crate::Config;
+use crate::conn::{Error, Event, State};
+
+/// Connected, with a receive window of 1000 bytes.
+fn small_window() -> Script {
+    Script::established(Config { receive_buffer: 1000, ..plain() })
+}
+
+fn with_timestamps() -> Script {
+    Script::established(Config { timestamps: true, ..plain() })
+}
+
+#[test]
+fn rfc5961_a_reset_exactly_at_rcv_nxt_is_believed() {
+    let mut s = small_window();
+    s.recv("R 1");
+    s.expect_state(State::Closed);
+    s.expect_nothing();
+    s.expect_events(&[Event::Connected, Event::Failed(Error::Reset)]);
+    assert_eq!(s.connection.poll_timeout(), None);
+}
+
+#[test]
+fn rfc5961_a_reset_elsewhere_in_the_window_is_challenged() {
+    let mut s = small_window();
+    for line in ["R 2", "R 1000"] {
+        s.recv(line);
+        s.expect(&[". 1 ack 1"]);
+        s.expect_state(State::Established);
+    }
+}
+
+#[test]
+fn rfc5961_a_reset_outside_the_window_is_ignored() {
+    let mut s = small_window();
+    for line in ["R 0", "R 1500", "R. 1500 ack 1"] {
+        s.recv(line);
+        s.expect_nothing();
+        s.expect_state(State::Established);
+    }
+}
+
+#[test]
+fn rfc5961_a_syn_is_challenged_wherever_it_is() {
+    let mut s = small_window();
+    for line in ["S 1", "S 500", "S 5000", "S. 0 ack 1", "S 0"] {
+        s.recv(line);
+        s.expect(&[". 1 ack 1"]);
+        s.expect_state(State::Established);
+    }
+}
+
+#[test]
+fn rfc5961_an_ack_of_what_was_never_sent_is_answered_and_dropped() {
+    let mut s = small_window();
+    s.write(1000);
+    s.expect(&["P. 1:1001 ack 1"]);
+    s.recv(". 1:11 ack 1002");
+    s.expect(&[". 1001 ack 1"]);
+    assert_eq!((s.connection.bytes_acked(), s.connection.readable()), (0, 0));
+}
+
+#[test]
+fn rfc5961_an_ack_older_than_the_largest_window_is_challenged_and_its_data_dropped() {
+    let mut s = small_window();
+    s.window = 1000;
+    for _ in 0..80 {
+        let before = s.connection.bytes_acked();
+        s.write(1000);
+        s.recv(&alloc::format!(". 1 ack {}", before + 1001));
+    }
+    s.skip();
+    // SND.UNA is 80001, the largest window was the SYN-ACK's 65535.
+    s.recv(". 1:11 ack 14465");
+    s.expect(&[". 80001 ack 1"]);
+    assert_eq!(s.connection.readable(), 0);
+    s.recv(". 1:11 ack 14466");
+    s.expect(&[". 80001 ack 11"]);
+}
+
+#[test]
+fn segments_outside_the_window_are_answered_by_an_ack() {
+    let mut s = small_window();
+    s.recv("P. 1:501 ack 1");
+    s.expect(&[". 1 ack 501 win 500"]);
+    for line in
+        ["P. 1:501 ack 1", "P. 1001:1101 ack 1", ". 0 ack 1", ". 1002 ack 1", "F. 500 ack 1"]
+    {
+        s.recv(line);
+        s.expect(&[". 1 ack 501 win 500"]);
+    }
+    assert_eq!(s.connection.readable(), 500);
+}
+
+#[test]
+fn the_ack_of_a_segment_outside_the_window_is_not_taken() {
+    let mut s = small_window();
+    s.recv("P. 1:501 ack 1");
+    s.write(1000);
+    s.recv_all(&[". 499 ack 1001", ". 1002 ack 1001", "P. 1001:1101 ack 1001"]);
+    assert_eq!(s.connection.bytes_acked(), 0);
+    // But for a peer that does not know yet that its probe of one byte was taken.
+    s.recv(". 500 ack 1001");
+    assert_eq!(s.connection.bytes_acked(), 1000);
+}
+
+#[test]
+fn what_reaches_into_the_window_is_trimmed_to_it() {
+    let mut s = small_window();
+    s.recv("P. 1:501 ack 1");
+    let accepted = s.recv("P. 301:2001 ack 1");
+    assert_eq!((accepted.stream_offset, accepted.skip, accepted.len), (500, 200, 500));
+    s.skip();
+    assert_eq!(s.connection.readable(), 1000);
+}
+
+#[test]
+fn a_segment_without_ack_is_dropped() {
+    let mut s = small_window();
+    s.recv("P 1:101");
+    s.expect_nothing();
+    assert_eq!(s.connection.readable(), 0);
+}
+
+#[test]
+fn a_closed_window_takes_acks_and_resets_and_no_data() {
+    let mut s = small_window();
+    s.write(1000);
+    s.recv("P. 1:1001 ack 1");
+    s.expect(&["P. 1:1001 ack 1", ". 1001 ack 1001 win 0"]);
+    s.recv("P. 1001:1002 ack 1");
+    s.expect(&[". 1001 ack 1001 win 0"]);
+    assert_eq!(s.connection.bytes_acked(), 0);
+    // RFC 9293 §3.10.7.4: no data, but the ACK of a probe is still news.
+    s.recv("P. 1001:1002 ack 501");
+    s.expect(&[". 1001 ack 1001 win 0"]);
+    assert_eq!(s.connection.bytes_acked(), 500);
+    s.recv(". 1001 ack 1001");
+    s.expect_nothing();
+    assert_eq!(s.connection.bytes_acked(), 1000);
+    s.recv("R 1001");
+    s.expect_state(State::Closed);
+}
+
+#[test]
+fn the_ack_of_a_peer_that_has_used_up_the_window_counts() {
+    let mut s = small_window();
+    s.write(1000);
+    s.skip();
+    // Its first 500 bytes were lost: it stands at the right edge, and the window is not closed.
+    s.recv("P. 501:1001 ack 1");
+    s.recv(". 1001 ack 1001");
+    assert_eq!(s.connection.bytes_acked(), 1000);
+}
+
+#[test]
+fn rfc7323_paws_an_old_duplicate_from_before_the_wrap_is_answered_and_dropped() {
+    let mut s = with_timestamps();
+    s.recv(". 1:101 ack 1 TS 500:10000");
+    s.expect(&[". 1 ack 101 TS 10100:500"]);
+    s.recv(". 101:201 ack 1 TS 499:10000");
+    s.expect(&[". 1 ack 101 TS 10100:500"]);
+    assert_eq!(s.connection.readable(), 100);
+    s.recv(". 101:201 ack 1 TS 500:10000");
+    s.expect(&[". 1 ack 201"]);
+}
+
+#[test]
+fn rfc7323_paws_the_timestamp_clock_may_wrap() {
+    let mut s = with_timestamps();
+    s.recv(". 1:101 ack 1 TS 2147483648:10000");
+    s.recv(". 101:201 ack 1 TS 4294967295:10000");
+    s.recv(". 201:301 ack 1 TS 5:10000");
+    assert_eq!(s.connection.readable(), 300);
+}
+
+#[test]
+fn rfc7323_a_segment_without_the_agreed_timestamps_is_dropped_unless_it_is_a_reset() {
+    let mut s = with_timestamps();
+    s.recv(". 1:101 ack 1");
+    s.expect_nothing();
+    assert_eq!(s.connection.readable(), 0);
+    s.recv("R 1");
+    s.expect_state(State::Closed);
+}
+
+#[test]
+fn rfc7323_the_timestamp_of_a_segment_outside_the_window_is_not_remembered() {
+    let mut s = with_timestamps();
+    s.recv(". 1:101 ack 1 TS 500:10000");
+    s.skip();
+    // An attacker who guesses half the sequence space must not bring PAWS against the peer.
+    s.recv(". 0 ack 1 TS 1000000:10000");
+    s.expect(&[". 1 ack 101 TS 10100:500"]);
+    s.recv(". 101:201 ack 1 TS 501:10000");
+    assert_eq!(s.connection.readable(), 200);
+}
+
+#[test]
+fn rfc7323_the_echo_is_that_of_the_segment_that_the_ack_advances_over() {
+    let mut s = with_timestamps();
+    s.recv(". 1001:2001 ack 1 TS 700:10000");
+    s.expect(&[". 1 ack 1 TS 10100:1"]);
+    s.recv(". 1:1001 ack 1 TS 800:10000");
+    s.expect(&[". 1 ack 2001 TS 10100:800"]);
+}
+
+#[test]
+fn a_full_duplicate_is_reported_as_dsack() {
+    let mut s = Script::established(Config { sack: true, ..plain() });
+    s.recv(". 1:1001 ack 1");
+    s.skip();
+    s.recv(". 1:1001 ack 1");
+    s.expect(&[". 1 ack 1001 sack 1:1001"]);
+    assert_eq!(s.connection.stats().duplicates_received, 1);
+    s.recv(". 1001:2001 ack 1");
+    s.expect(&[". 1 ack 2001"]);
+}
