@@ -33,6 +33,10 @@
 //! let config = Profile::Rfc5681.config(1460, Arc::new(Binomial::SQRT));
 //! assert_eq!(config.congestion.name(), "binomial");
 //! ```
+//!
+//! And the simulator runs it in any scenario: read the file, put the factory into the flows that
+//! are to use it, run. `examples/share.rs` is that program; `cargo run --example share` prints
+//! how two flows of this controller share a link with two of Reno's.
 
 use windlass_tcp::cc::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
 
