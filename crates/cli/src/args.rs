@@ -12,7 +12,7 @@ use windlass_sim::simple_model::Arrivals;
 
 /// Tools around TCP's congestion window.
 #[derive(Debug, Parser)]
-#[command(name = "windlass", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "windlass", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -105,10 +105,11 @@ pub(crate) struct Changes {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Seed of the random stream [default: the scenario's, or 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Add a uniform draw from zero to this to every start time
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(allow_hyphen_values = true)]
     pub jitter: Option<Span>,
 }
 
@@ -122,10 +123,11 @@ pub(crate) struct Run {
     #[arg(long)]
     pub json: bool,
     /// Run with so many seeds, from the given one on, and print means and standard deviations
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub replicates: Option<NonZeroUsize>,
     /// Replicates at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", requires = "replicates")]
+    #[arg(value_parser = parse_count, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write summary.json and time series into a new directory; with replicates, one directory
     /// for each seed in it
@@ -142,7 +144,7 @@ pub(crate) struct Batch {
     #[arg(default_value = "-")]
     pub file: PathBuf,
     /// Lines at a time [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
 }
 
@@ -171,6 +173,7 @@ pub(crate) struct SimpleModel {
     pub seeds: u64,
     /// The first seed
     #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    #[arg(value_parser = parse_seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Print one JSON object instead of a table
     #[arg(long)]
@@ -206,4 +209,12 @@ const VARIANTS: &str = "printed|accumulate";
 fn parse_variant(text: &str) -> Result<Arrivals, String> {
     let found = Arrivals::ALL.into_iter().find(|arrivals| arrivals.name() == text);
     found.ok_or_else(|| format!("expected {VARIANTS}"))
+}
+
+fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a whole number from 1 on".into())
 }

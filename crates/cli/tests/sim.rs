@@ -98,6 +98,35 @@ fn run_prints_the_flows_the_fairness_index_and_the_seed() {
 }
 
 #[test]
+fn the_tables_fit_a_terminal_of_80_columns_with_one_line_a_flow() {
+    let bench = Bench::new("table-width");
+    for args in [&[][..], &["--replicates", "3", "--jitter", "100ms"]] {
+        let text = good(&bench.windlass(&[&["sim", "run", "short.toml"], args].concat()));
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{widest:?}\n{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        let first = lines.iter().position(|line| line.starts_with("near ")).expect("a flow");
+        assert!(lines[first + 1].starts_with("far "), "{text}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let bench = Bench::new("closed-pipe");
+    for args in [&["sim", "schema"][..], &["sim", "run", "short.toml"], &["completions", "bash"]] {
+        let mut child = bench
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{args:?}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let bench = Bench::new("seeds");
     let run = |args: &[&str]| {
@@ -130,7 +159,11 @@ fn wrong_arguments_are_refused() {
     for args in [
         &["sim", "run", "short.toml", "--pcap"][..],
         &["sim", "run", "short.toml", "--jitter", "5"],
+        &["sim", "run", "short.toml", "--jitter", "-5ms"],
+        &["sim", "run", "short.toml", "--seed", "-1"],
         &["sim", "run", "short.toml", "--replicates", "0"],
+        &["sim", "run", "short.toml", "--replicates", "2", "--jobs", "0"],
+        &["sim", "run", "short.toml", "--set", "=1"],
         &["sim", "run", "short.toml", "--set", "duration"],
         &["sim", "run", "missing.toml"],
         &["sim", "simple-model", "--variant", "third"],
@@ -212,6 +245,7 @@ fn replicates_give_means_and_deviations_whatever_the_number_of_jobs() {
     assert_eq!(bench.read("results/seed-2/summary.json"), second.as_bytes());
     let table = good(&bench.windlass(&["sim", "run", "short.toml", "--replicates", "2"]));
     assert!(table.contains("2 replicates (seeds 1 to 2)") && table.contains("±"), "{table}");
+    assert_eq!((&summary["schema"], &summary["series_schema"]), (&1.into(), &1.into()));
 }
 
 fn batch(bench: &Bench, lines: &str, args: &[&str]) -> Output {
@@ -282,6 +316,19 @@ fn bad_lines_of_a_batch_are_answered_by_number_and_the_others_run() {
         (5, "sets: unknown key; a request has file, set, seed, jitter"),
     ];
     assert_eq!(errors, expected);
+}
+
+#[test]
+fn a_line_of_a_batch_that_is_no_text_does_not_stop_the_others() {
+    let bench = Bench::new("batch-binary");
+    let lines =
+        b"{\"file\": \"short.toml\"}\r\n\xff\xfe\r\n\r\n{\"file\": \"short.toml\", \"seed\": 3}";
+    fs::write(bench.folder.join("lines"), lines).expect("writable");
+    let output = bench.windlass(&["sim", "batch", "lines"]);
+    assert_eq!(output.status.code(), Some(2));
+    let results: Vec<Value> = stdout(&output).lines().map(json).collect();
+    assert_eq!(results[1], serde_json::json!({"line": 2, "error": "not a text in UTF-8"}));
+    assert_eq!((&results[0]["seed"], &results[2]["seed"]), (&1.into(), &3.into()));
 }
 
 #[test]

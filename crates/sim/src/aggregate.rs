@@ -4,7 +4,8 @@ use crate::summary::Summary;
 use serde_json::{Map, Value, json};
 
 /// Keys whose values belong to the scenario: they stay plain numbers.
-const CONSTANT: [&str; 4] = ["schema", "duration_s", "steady_from_s", "rtt_min_ms"];
+const CONSTANT: [&str; 5] =
+    ["schema", "series_schema", "duration_s", "steady_from_s", "rtt_min_ms"];
 
 /// One object with the summaries' keys, in which each figure is `{"mean", "sd"}`: its mean over the
 /// replicates and the sample standard deviation (0 for a single replicate). `seed` becomes `seeds`;

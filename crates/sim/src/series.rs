@@ -8,6 +8,10 @@ use std::io::{self, Write};
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};
 
+/// The version of the series' format: names and meanings of the columns. It stands in the summary
+/// of the run, where no reader of CSV stumbles over it.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// First line of a flow's series.
 const FLOW_HEADER: &str = "time_s,cwnd_packets,ssthresh_packets,srtt_ms,slope,acked_packets\n";
 /// First line of a queue's series.

@@ -3,6 +3,7 @@
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
+use crate::series;
 use serde::Serialize;
 use windlass_aqm::Queue;
 use windlass_base::Span;
@@ -23,6 +24,9 @@ pub struct Summary {
     pub seed: u64,
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
+    /// The version of the time series that a run writes beside its summary
+    /// ([`series::SCHEMA_VERSION`]).
+    pub series_schema: u32,
     /// Simulated seconds.
     pub duration_s: f64,
     /// Where the steady window begins, in seconds.
@@ -260,6 +264,7 @@ pub(crate) fn summarise(
         name: scenario.name.clone(),
         seed,
         schema: SCHEMA_VERSION,
+        series_schema: series::SCHEMA_VERSION,
         duration_s: duration.as_secs_f64(),
         steady_from_s: steady_from.as_secs_f64(),
         fairness_index: Windows {

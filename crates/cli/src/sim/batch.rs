@@ -19,12 +19,12 @@ pub(super) fn main(args: &Batch) -> Result<(), Failure> {
     let mut bad_lines = 0;
     // Empty lines do not count as work, but as lines.
     let lines = (1u64..)
-        .zip(input.lines())
-        .filter(|(_, line)| !matches!(line, Ok(text) if text.trim().is_empty()));
+        .zip(input.split(b'\n'))
+        .filter(|(_, line)| !matches!(line, Ok(bytes) if bytes.trim_ascii().is_empty()));
     parallel::map_in_order(
         lines,
         parallel::jobs(args.jobs),
-        |(number, line)| line.map(|text| (number, result_of(number, &text))),
+        |(number, line)| line.map(|bytes| (number, result_of(number, &bytes))),
         |line| {
             end = line.map_err(|error| Failure::io(args.file.display(), &error)).and_then(
                 |(number, result)| {
@@ -55,7 +55,8 @@ fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
 }
 
 /// The summary that a line asks for, or what is wrong with the line.
-fn result_of(number: u64, text: &str) -> Result<Value, String> {
+fn result_of(number: u64, bytes: &[u8]) -> Result<Value, String> {
+    let text = str::from_utf8(bytes).map_err(|_| "not a text in UTF-8")?;
     let value: Value = load::json(text).map_err(|error| match error.split_once(':') {
         Some((_, column_and_message)) => format!("column {column_and_message}"),
         None => error,

@@ -26,10 +26,8 @@ fn heading(document: &Document, result: &Value) -> String {
     let seeds = match result["seeds"].as_array() {
         Some(seeds) => {
             let (first, last) = (document.seed, document.seed.wrapping_add(seeds.len() as u64 - 1));
-            format!(
-                "{} replicates (seeds {first} to {last}), mean ± standard deviation",
-                seeds.len()
-            )
+            lines.push("mean ± standard deviation of replicates".into());
+            format!("{} replicates (seeds {first} to {last})", seeds.len())
         }
         None => format!("seed {}", document.seed),
     };
@@ -51,29 +49,28 @@ fn cited(source: &Source) -> String {
 /// A column: its heading, the path of its value in a row, decimals.
 type Column = (&'static str, &'static [&'static str], usize);
 
+/// What fits 80 characters; `--json` has it all.
 const FLOWS: &[Column] = &[
     ("flow", &["name"], 0),
-    ("controller", &["controller"], 0),
-    ("RTT min\nms", &["rtt_min_ms"], 0),
-    ("packets/s\nwhole run", &["packets_per_s", "whole_run"], 1),
-    ("packets/s\nsteady", &["packets_per_s", "steady"], 1),
-    ("cwnd\npackets", &["cwnd_packets", "trace_mean"], 2),
+    ("control", &["controller"], 0),
+    ("pkt/s\nwhole", WHOLE_RUN, 1),
+    ("pkt/s\nsteady", &["packets_per_s", "steady"], 1),
+    ("cwnd\npkt", &["cwnd_packets", "trace_mean"], 2),
     ("sRTT\nms", &["srtt_ms", "trace_mean"], 1),
-    ("slope", &["slope", "trace_mean"], 3),
+    ("slope", &["slope", "trace_mean"], 2),
     ("marks", &["marks"], 0),
     ("drops", &["drops"], 0),
-    ("timeouts", &["timeouts"], 0),
-    ("fast\nretransmits", &["fast_retransmits"], 0),
-    ("transfers", &["transfers", "completed"], 0),
-    ("completion\ns", &["transfers", "mean_completion_s"], 3),
+    ("RTOs", &["timeouts"], 0),
+    ("done", &["transfers", "completed"], 0),
+    ("each\ns", &["transfers", "mean_completion_s"], 3),
 ];
 
 const UDP: &[Column] = &[
-    ("UDP source", &["name"], 0),
+    ("UDP", &["name"], 0),
     ("sent", &["sent"], 0),
     ("received", &["received"], 0),
-    ("packets/s\nwhole run", &["packets_per_s", "whole_run"], 1),
-    ("packets/s\nsteady", &["packets_per_s", "steady"], 1),
+    ("pkt/s\nwhole", WHOLE_RUN, 1),
+    ("pkt/s\nsteady", &["packets_per_s", "steady"], 1),
     ("drops", &["drops"], 0),
     ("lost", &["lost"], 0),
 ];
@@ -84,19 +81,22 @@ const QUEUES: &[Column] = &[
     ("arrived", &["arrived"], 0),
     ("marks", &["marks"], 0),
     ("drops", &["drops"], 0),
-    ("mean packets\nwhole run", &["mean_packets", "whole_run"], 2),
-    ("mean packets\nsteady", &["mean_packets", "steady"], 2),
-    ("most\npackets", &["max_packets"], 0),
-    ("mean average\nwhole run", &["mean_average_packets", "whole_run"], 2),
+    ("mean\nwhole", &["mean_packets", "whole_run"], 2),
+    ("mean\nsteady", &["mean_packets", "steady"], 2),
+    ("most", &["max_packets"], 0),
+    ("RED's\naverage", &["mean_average_packets", "whole_run"], 2),
 ];
 
 /// A table of `rows`, without the columns in which no row has a value; `None` without rows.
 fn table(rows: &Value, columns: &[Column]) -> Option<String> {
     let rows = rows.as_array().filter(|rows| !rows.is_empty())?;
+    let replicates = rows.iter().any(|row| at(row, WHOLE_RUN).is_object());
     let columns: Vec<&Column> = columns
         .iter()
+        .filter(|(_, path, _)| !(replicates && *path == WHOLE_RUN))
         .filter(|column| rows.iter().any(|row| !cell(row, column).is_empty()))
         .collect();
+    let gap = u16::from(!replicates);
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(line));
@@ -106,12 +106,18 @@ fn table(rows: &Value, columns: &[Column]) -> Option<String> {
     }
     for (index, (_, path, _)) in columns.iter().enumerate() {
         let is_number = rows.iter().any(|row| !at(row, path).is_string());
-        if let (true, Some(column)) = (is_number, table.column_mut(index)) {
-            column.set_cell_alignment(CellAlignment::Right);
+        if let Some(column) = table.column_mut(index) {
+            column.set_padding((0, gap));
+            if is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
         }
     }
-    Some(table.to_string())
+    Some(table.trim_fmt())
 }
+
+/// Left to `--json` with replicates, whose cells are twice as wide.
+const WHOLE_RUN: &[&str] = &["packets_per_s", "whole_run"];
 
 fn at<'a>(row: &'a Value, path: &[&str]) -> &'a Value {
     path.iter().fold(row, |value, key| &value[*key])
@@ -121,20 +127,28 @@ fn cell(row: &Value, (_, path, decimals): &Column) -> String {
     figure(at(row, path), *decimals)
 }
 
-/// `12.5`, or `12.5 ± 0.3`; empty for what does not exist.
+/// `12.5`, or `12.5±0.3`; empty for what does not exist.
 fn figure(value: &Value, decimals: usize) -> String {
     match value {
         Value::Number(number) => format!("{:.decimals$}", number.as_f64().unwrap_or(f64::NAN)),
         Value::String(text) => text.clone(),
         Value::Object(_) => match (value["mean"].as_f64(), value["sd"].as_f64()) {
             (Some(mean), Some(sd)) => {
-                // A mean of counts has a fraction.
-                let decimals = decimals.max(1);
-                format!("{mean:.decimals$} ± {sd:.decimals$}")
+                let decimals = decimals_of_mean(mean, decimals);
+                format!("{mean:.decimals$}±{sd:.decimals$}")
             }
             _ => String::new(),
         },
         _ => String::new(),
+    }
+}
+
+/// No mean needs more than four digits or so; one of few counts has a fraction.
+fn decimals_of_mean(mean: f64, decimals: usize) -> usize {
+    match (mean, decimals) {
+        (..10.0, _) => decimals.max(1),
+        (10.0..100.0, 1..) => 1,
+        _ => 0,
     }
 }
 
@@ -148,12 +162,12 @@ fn totals(result: &Value) -> String {
         format!("fairness index  {}", windows("fairness_index", 3)),
         format!("total           {} packets/s", windows("total_packets_per_s", 1)),
         format!(
-            "bottleneck      {} packets, {} marks, {} drops, queue {} packets",
+            "bottleneck      {} packets, {} marks, {} drops",
             figure(&result["bottleneck_packets"], 0),
             figure(&result["marks"], 0),
             figure(&result["drops"], 0),
-            windows("mean_queue_packets", 2)
         ),
+        format!("its queue       {} packets", windows("mean_queue_packets", 2)),
     ]
     .join("\n")
 }

@@ -65,7 +65,12 @@ pub(super) fn parse_toml(text: &str) -> (Node, Vec<Fault>) {
     let faults = errors.iter().map(|error| Fault {
         place: Place::Offset(error.span().map_or(0, |span| span.start)),
         key: String::new(),
-        message: error.message().to_owned(),
+        message: match (error.message(), error.span()) {
+            ("duplicate key", Some(span)) => {
+                format!("{} is there already", text.get(span).unwrap_or("the key"))
+            }
+            (message, _) => message.to_owned(),
+        },
     });
     let node = Node { place: Place::Offset(0), value: table(root.get_ref(), &place_of) };
     (node, faults.collect())

@@ -8,7 +8,8 @@ use super::problem::Place;
 pub(super) fn apply(root: &mut Node, overrides: &[String], context: &mut Context) {
     for (index, argument) in overrides.iter().enumerate() {
         let place = Place::Override(index);
-        let Some((path, text)) = argument.split_once('=') else {
+        let key_and_text = argument.split_once('=').filter(|(path, _)| !path.trim().is_empty());
+        let Some((path, text)) = key_and_text else {
             context.wrong(place, "expected key=value".into());
             continue;
         };

@@ -5,7 +5,7 @@
 //! during fast recovery is the engine's business. It never logs; what it wants seen it publishes
 //! through its getters. A controller can live in any crate: implement [`Controller`] and
 //! [`ControllerFactory`] and put the factory into [`Config::congestion`](crate::Config::congestion)
-//! (`examples/controller` does it).
+//! (`examples/controller` does it). [`Window`] is what controllers of Reno's kind share.
 
 mod cubic;
 mod new_ecn;

@@ -234,7 +234,7 @@ fn one_clear_message_for_each_mistake() {
             "x.toml:2:8: string values must be quoted, expected \
             literal string",
         ),
-        ("name = \"good\"", "schema = 1", "x.toml:2:1: duplicate key"),
+        ("name = \"good\"", "schema = 1", "x.toml:2:1: schema is there already"),
     ];
     let differing: Vec<String> = cases
         .iter()

@@ -1,0 +1,209 @@
+//! How to write a congestion controller in a crate of your own.
+//!
+//! A controller is two types:
+//!
+//! - a **factory** ([`Binomial`] here): the parameters as plain data, with documented defaults. It
+//!   implements [`ControllerFactory`] and makes a controller for each connection.
+//! - a **controller** (`BinomialController`, private): the state of one connection. It
+//!   implements [`Controller`]. cwnd and ssthresh are its own and in bytes; what is retransmitted,
+//!   and when, is the engine's.
+//!
+//! What the engine promises, and what it expects:
+//!
+//! - `on_ack` comes for ACKs of new data that may open the window, and for no others. Grow by
+//!   [`Ack::credit`], not by the bytes acknowledged: it is what the configured growth (per ACK, per
+//!   byte) makes of them.
+//! - `on_congestion` comes at most once per window of data for fast retransmit and ECN together,
+//!   and at every timeout. Start the cut from [`Congestion::window`], go through [`Params::cut`] so
+//!   that whole-segment cuts work, and leave ssthresh where `hold_ssthresh` says so.
+//! - cwnd is never below one segment, and ssthresh after a loss never below two (RFC 5681 §3.1).
+//! - Time comes with each call. Read no clock and draw no entropy: a simulation must give the same
+//!   bytes on every machine, so take functions of floats from `libm`, not from `std`.
+//!
+//! [`Window`] keeps these rules for controllers that differ from Reno in how much they grow and
+//! cut, as this one does. A controller of another kind keeps cwnd and ssthresh itself.
+//!
+//! A connection runs it once the factory is in its configuration:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use windlass_example_controller::Binomial;
+//! use windlass_tcp::Profile;
+//!
+//! let config = Profile::Rfc5681.config(1460, Arc::new(Binomial::SQRT));
+//! assert_eq!(config.congestion.name(), "binomial");
+//! ```
+//!
+//! And the simulator runs it in any scenario: read the file, put the factory into the flows that
+//! are to use it, run. `examples/share.rs` is that program; `cargo run --example share` prints
+//! how two flows of this controller share a link with two of Reno's.
+
+use windlass_tcp::cc::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
+
+/// Binomial congestion control (Bansal and Balakrishnan, INFOCOM 2001): with a window of w
+/// segments, a round trip adds `alpha` / w^`k` segments and congestion takes `beta` * w^`l`.
+///
+/// Where `k` + `l` = 1 its rate falls with the loss rate as Reno's does.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Binomial {
+    /// Exponent of the growth, 0 or more.
+    pub k: f64,
+    /// Exponent of the cut, at most 1.
+    pub l: f64,
+    /// Segments that a round trip adds to a window of one segment.
+    pub alpha: f64,
+    /// Segments that congestion takes from a window of one segment, at most 1.
+    pub beta: f64,
+}
+
+impl Binomial {
+    /// Reno's additive increase and multiplicative decrease.
+    pub const AIMD: Binomial = Binomial { k: 0.0, l: 1.0, alpha: 1.0, beta: 0.5 };
+    /// Growth and cut by the square root of the window: a smoother flow than Reno's.
+    pub const SQRT: Binomial = Binomial { k: 0.5, l: 0.5, alpha: 1.0, beta: 0.5 };
+}
+
+impl Default for Binomial {
+    fn default() -> Binomial {
+        Binomial::SQRT
+    }
+}
+
+impl ControllerFactory for Binomial {
+    fn name(&self) -> &'static str {
+        "binomial"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        Box::new(BinomialController { binomial: *self, window: Window::new(params) })
+    }
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+struct BinomialController {
+    binomial: Binomial,
+    window: Window,
+}
+
+impl Controller for BinomialController {
+    fn name(&self) -> &'static str {
+        "binomial"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let rest = self.window.slow_start(ack.credit);
+        let segments = self.window.cwnd() / self.window.mss();
+        let slope = self.binomial.alpha / libm::pow(segments, self.binomial.k);
+        self.window.congestion_avoidance(rest, slope);
+    }
+
+    /// ECN echoes and losses alike; [`Window::reduce`] takes cwnd down to a segment at a timeout.
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        let segments = (congestion.window / self.window.mss()).max(1.0);
+        let taken = self.binomial.beta * libm::pow(segments, self.binomial.l);
+        self.window.reduce(congestion, 1.0 - taken / segments);
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        self.window.restart(restart);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_tcp::cc::{CongestionCause, Reno};
+    use windlass_tcp::{Span, Time};
+
+    /// In congestion avoidance at `segments` of 1000 bytes.
+    fn steady(segments: u64) -> Params {
+        Params {
+            mss: 1000,
+            initial_window: segments * 1000,
+            initial_ssthresh: segments * 1000,
+            whole_segment_cuts: false,
+        }
+    }
+
+    fn ack() -> Ack {
+        let rtt = Span::from_millis(100);
+        Ack {
+            now: Time::ZERO,
+            bytes_acked: 1000,
+            credit: 1000,
+            rtt: Some(rtt),
+            smoothed_rtt: rtt,
+            min_rtt: Some(rtt),
+            in_flight: 10_000,
+            acked_total: 1000,
+            sent_total: 10_000,
+        }
+    }
+
+    fn congestion(cause: CongestionCause, window: f64) -> Congestion {
+        Congestion {
+            now: Time::ZERO,
+            cause,
+            window,
+            hold_ssthresh: false,
+            smoothed_rtt: Span::from_millis(100),
+        }
+    }
+
+    fn round_trip(controller: &mut dyn Controller) {
+        for _ in 0..(controller.cwnd() / 1000.0) as u64 {
+            controller.on_ack(&ack());
+        }
+    }
+
+    #[test]
+    fn with_the_exponents_of_aimd_it_is_reno() {
+        let params = Params { initial_window: 2000, initial_ssthresh: 16_000, ..steady(16) };
+        let (mut aimd, mut reno) = (Binomial::AIMD.build(&params), Reno.build(&params));
+        for step in 0..200 {
+            for controller in [&mut aimd, &mut reno] {
+                match step % 50 {
+                    49 => {
+                        let window = controller.cwnd();
+                        controller.on_congestion(&congestion(CongestionCause::Ecn, window));
+                    }
+                    _ => controller.on_ack(&ack()),
+                }
+            }
+            assert_eq!((aimd.cwnd(), aimd.ssthresh()), (reno.cwnd(), reno.ssthresh()));
+        }
+    }
+
+    #[test]
+    fn a_round_trip_adds_the_inverse_of_the_square_root() {
+        let mut sqrt = Binomial::SQRT.build(&steady(25));
+        round_trip(&mut *sqrt);
+        assert!((sqrt.cwnd() - 25_200.0).abs() < 2.0, "{}", sqrt.cwnd());
+    }
+
+    #[test]
+    fn congestion_takes_half_the_square_root() {
+        let mut sqrt = Binomial::SQRT.build(&steady(25));
+        sqrt.on_congestion(&congestion(CongestionCause::FastRetransmit, 25_000.0));
+        assert_eq!((sqrt.cwnd(), sqrt.ssthresh()), (22_500.0, 22_500));
+    }
+
+    #[test]
+    fn a_timeout_starts_again_from_one_segment() {
+        let mut sqrt = Binomial::SQRT.build(&steady(25));
+        sqrt.on_congestion(&congestion(CongestionCause::Timeout, 25_000.0));
+        assert_eq!((sqrt.cwnd(), sqrt.ssthresh()), (1000.0, 22_500));
+        round_trip(&mut *sqrt);
+        round_trip(&mut *sqrt);
+        assert_eq!(sqrt.cwnd(), 4000.0);
+    }
+}
