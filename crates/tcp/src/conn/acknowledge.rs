@@ -23,20 +23,26 @@ impl Connection {
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
     /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
-    /// does where the peer does not know yet that its last probe was taken, or two ends that probe
-    /// each other would never hear each other's answers.
+    /// may where the segment was sent again, as it is while the peer's own ACKs get lost.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
+        let Some(start) = segment.seq.unwrap_near(self.rx.isn, nxt) else { return };
         // With any window at all, a segment from there would have been acceptable.
-        let window_closed = segment.seq == self.rx.isn.at(nxt);
-        let at_probe = segment.seq == self.rx.isn.at(nxt - 1);
-        let believed = match self.state {
-            State::SynReceived => at_probe && segment.ack == self.tx.isn.at(1),
-            _ => at_probe || window_closed,
-        };
-        if believed {
-            self.acknowledge(now, segment, nxt);
+        let window_closed = start == nxt && self.state != State::SynReceived;
+        if window_closed || (start < nxt && self.is_new_ack_below(segment, nxt - start)) {
+            self.acknowledge(now, segment, start);
         }
+    }
+
+    /// The segment was sent again from within the last window, or by a peer that does not know yet
+    /// that its probe of one byte was taken; and it acknowledges more, or may tell of a window while
+    /// nothing is in flight. What repeats another ACK here is no duplicate ACK.
+    fn is_new_ack_below(&self, segment: &Segment, behind: u64) -> bool {
+        let tx = &self.tx;
+        let Some(ack) = segment.ack.unwrap_near(tx.isn, tx.una) else { return false };
+        let news = ack > tx.una || (ack == tx.una && tx.is_idle());
+        let again = segment.sequence_len() > 0 && behind <= self.config.receive_buffer;
+        news && ack <= tx.max && (again || behind == 1)
     }
 
     /// The position that the segment acknowledges, if it is one that may be (RFC 5961 §5.2).

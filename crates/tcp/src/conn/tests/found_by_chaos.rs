@@ -253,3 +253,26 @@ fn a_probe_carries_the_echo() {
     assert!(sent.iter().any(|run| run.first.payload_len == 1), "a probe");
     assert!(sent.iter().all(|run| run.first.flags.contains(Flags::ECE)));
 }
+
+/// The peer's own ACKs get lost, what it sends again arrives: it says what the peer has.
+#[test]
+fn a_segment_sent_again_brings_its_ack() {
+    let (mut connection, now) = established(plain(), 5 * MSS);
+    connection.write(MSS).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, Segment { payload_len: 100, ..ack(1, 0, 5000) });
+    arrive(&mut connection, now, Segment { payload_len: 100, ..ack(1, MSS, 4000) });
+    assert_eq!(connection.bytes_acked(), MSS);
+}
+
+#[test]
+fn keep_alive_probes_are_no_duplicate_acks() {
+    let (mut connection, now) = established(plain(), 5 * MSS);
+    connection.write(MSS).expect("room");
+    drain(&mut connection, now);
+    for _ in 0..5 {
+        let sent = arrive(&mut connection, now, ack(0, 0, 5000));
+        assert!(sent.iter().all(|run| run.first.payload_len == 0), "{sent:?}");
+    }
+    assert_eq!(connection.stats().fast_retransmits, 0);
+}
