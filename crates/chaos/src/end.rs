@@ -117,9 +117,14 @@ impl End {
             && packet.segment.flags.contains(Flags::RST)
             && !matches!(self.connection().state(), State::Closed | State::Listen);
         let before = self.connection().bytes_received();
+        let nothing_in_flight = self.connection().in_flight() == 0;
         self.stream.handle_segment(now, &packet.segment, &packet.payload, packet.ecn, &mut ());
         let taken = self.connection().bytes_received() > before;
         self.watch.arrived(&packet.segment, packet.ecn, taken);
+        if nothing_in_flight {
+            // Whatever it probes may go on for as long as the peer is heard.
+            self.answered = self.asks;
+        }
     }
 
     /// Enough of what it sent went unanswered, or it heard nothing for as long as keep-alive asks.
