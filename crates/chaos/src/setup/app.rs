@@ -66,6 +66,13 @@ impl AppSetup {
         }
     }
 
+    /// Enough to fill large windows.
+    pub(super) fn fatten(&mut self, rng: &mut Rng) {
+        self.total = rng.between(100_000, 250_000);
+        self.write = (50_000, 300_000);
+        self.write_gap = Span::ZERO;
+    }
+
     /// Reads are not so small that a seed takes long.
     pub(super) fn read_in_few_steps(&mut self, incoming: u64) {
         let most = if self.read_gap.is_some() { MAX_PACED_STEPS } else { 1000 };

@@ -33,6 +33,16 @@ fn draw(rng: &mut Rng) -> Config {
     config
 }
 
+/// More in flight than an unscaled window announces, from the first round trip on.
+pub(super) fn fatten(rng: &mut Rng, config: &mut Config) {
+    config.mss = rng.between(1000, 9000) as u16;
+    config.window_scaling = true;
+    config.window_limit = None;
+    config.initial_window = rng.between(20, 64) as u32;
+    config.send_buffer = rng.between(100_000, 300_000);
+    config.receive_buffer = rng.between(100_000, 1 << 20);
+}
+
 /// One override in three.
 fn vary(rng: &mut Rng, option: &mut bool) {
     if rng.chance(0.3) {

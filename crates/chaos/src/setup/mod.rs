@@ -62,10 +62,17 @@ impl Setup {
             _ => Opening::Established,
         };
         let mut configs = config::draw_pair(&mut rng, opening);
+        let fat = rng.chance(0.05);
+        if fat {
+            configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));
+        }
         let total_unit = [bound::unit(&configs, 0), bound::unit(&configs, 1)];
         let mut app = |sender: usize| AppSetup::draw(&mut rng, total_unit[sender]);
         let mut apps = [app(0), app(1)];
         apps[1].close_after_peer &= !apps[0].close_after_peer;
+        if fat {
+            apps.iter_mut().for_each(|app| app.fatten(&mut rng));
+        }
         for reader in 0..2 {
             let incoming = apps[1 - reader].total;
             apps[reader].read_in_few_steps(incoming);
