@@ -32,6 +32,8 @@ pub(crate) struct End {
     pub(crate) waiting: Vec<Packet>,
     /// Segments sent that cover SND.UNA: each asks for an answer.
     asks: u64,
+    /// SND.UNA at the latest ask: an advance answers all before.
+    asked_at: u64,
     /// The latest ask to which something that arrived here was sent in answer.
     answered: u64,
     /// The peer's latest ask that arrived here.
@@ -61,6 +63,7 @@ impl End {
             rng: Rng::fork(seed, 20 + part),
             waiting: Vec::new(),
             asks: 0,
+            asked_at: 0,
             answered: 0,
             heard: 0,
             last_arrival: setup.start,
@@ -91,6 +94,10 @@ impl End {
     /// `segment` as it leaves.
     pub(crate) fn packet(&mut self, segment: Segment, payload: Vec<u8>, ecn: Ecn) -> Packet {
         let una = self.una();
+        if una > self.asked_at {
+            self.asked_at = una;
+            self.answered = self.asks;
+        }
         let position = self.watch.position(segment.seq).unwrap_or(0);
         let asks = (position..position + u64::from(segment.sequence_len())).contains(&una);
         self.asks += u64::from(asks);
@@ -105,11 +112,14 @@ impl End {
         if !packet.segment.flags.contains(Flags::RST) {
             self.last_arrival = now;
         }
-        self.watch.arrived(&packet.segment, self.una());
+        self.watch.arriving(&packet.segment, self.una());
         self.reset_in_calm |= calm
             && packet.segment.flags.contains(Flags::RST)
             && !matches!(self.connection().state(), State::Closed | State::Listen);
+        let before = self.connection().bytes_received();
         self.stream.handle_segment(now, &packet.segment, &packet.payload, packet.ecn, &mut ());
+        let taken = self.connection().bytes_received() > before;
+        self.watch.arrived(&packet.segment, packet.ecn, taken);
     }
 
     /// Enough of what it sent went unanswered, or it heard nothing for as long as keep-alive asks.
@@ -121,6 +131,14 @@ impl End {
             .keep_alive
             .is_some_and(|probing| silence >= probing.interval * u64::from(probing.probes));
         dead || self.asks - self.answered >= u64::from(retries)
+    }
+
+    /// It went on asking long after it should have given up.
+    pub(crate) fn asks_too_long(&self) -> bool {
+        let config = self.connection().config();
+        // The first transmission, a fast retransmit and its repetition, and a rescue beside. A
+        // SYN-ACK goes out once more for each SYN as well.
+        self.app.connected && self.asks - self.answered > u64::from(config.max_retries) + 4
     }
 
     /// Its end is an error.

@@ -12,6 +12,7 @@
 mod app;
 mod bound;
 mod coalesce;
+mod echo;
 mod end;
 mod log;
 mod path;

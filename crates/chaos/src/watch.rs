@@ -1,5 +1,7 @@
 //! What must hold of every segment that an end sends, and of its state between two calls.
 
+use crate::bound::longest_rto;
+use crate::echo::Echo;
 use crate::setup::EndSetup;
 use windlass_base::{Ecn, Span};
 use windlass_tcp::segment::wire::{self, Ports};
@@ -25,22 +27,34 @@ pub(crate) struct Watch {
     edge: u64,
     /// Where its FIN stands, once sent.
     fin: Option<u64>,
-    /// What the peer's SACK blocks named, and IsLost() of RFC 6675 §4 by its own arithmetic.
+    /// The highest right edge that the peer was ever told of: nothing beyond it is taken.
+    pub(crate) promised: u64,
+    /// What the peer's SACK blocks named.
     sacked: RangeSet,
+    /// Payload that arrived here, wanted or not: what SACK blocks may name.
+    arrived: RangeSet,
+    echo: Echo,
     /// Timers expired since the last zero-window probe.
     pub(crate) probe_allowed: bool,
 }
 
-/// The connection before a call to `poll_transmit`.
+/// The connection before a call.
 #[derive(Copy, Clone)]
 pub(crate) struct Before {
     in_flight: u64,
     peer_edge: u64,
+    timeouts: u64,
+    rto: Span,
 }
 
 impl Before {
     pub(crate) fn of(connection: &Connection) -> Before {
-        Before { in_flight: connection.in_flight(), peer_edge: connection.peer_window_edge() }
+        Before {
+            in_flight: connection.in_flight(),
+            peer_edge: connection.peer_window_edge(),
+            timeouts: connection.stats().timeouts,
+            rto: connection.rto(),
+        }
     }
 }
 
@@ -65,7 +79,10 @@ impl Watch {
             acked: 0,
             edge: 0,
             fin: None,
+            promised: if established { 1 + buffer } else { 0 },
             sacked: RangeSet::new(),
+            arrived: RangeSet::new(),
+            echo: Echo::new(setup.config.ecn_echo),
             probe_allowed: false,
         }
     }
@@ -75,8 +92,11 @@ impl Watch {
         seq.unwrap_near(self.isn, self.max)
     }
 
-    /// A segment for this end was handed to it: what its SACK blocks say of this end's data.
-    pub(crate) fn arrived(&mut self, segment: &Segment, una: u64) {
+    /// A segment is about to be handed to this end.
+    pub(crate) fn arriving(&mut self, segment: &Segment, una: u64) {
+        if let Some(start) = segment.seq.unwrap_near(self.peer_isn, self.acked) {
+            self.arrived.insert(start..start + u64::from(segment.payload_len));
+        }
         self.sacked.remove_below(una);
         for (left, right) in segment.options.sack.as_slice() {
             let near = |seq: &SeqNumber| seq.unwrap_near(self.isn, una);
@@ -87,6 +107,20 @@ impl Watch {
                 self.sacked.insert(left..right);
             }
         }
+    }
+
+    /// It was handed over; `taken` if its data was new and in order.
+    pub(crate) fn arrived(&mut self, segment: &Segment, ecn: Ecn, taken: bool) {
+        self.echo.arrived(segment, ecn, taken);
+    }
+
+    /// A timer of this end expired.
+    pub(crate) fn expired(&mut self, before: Before, now: &Connection) -> Result<(), String> {
+        self.probe_allowed = true;
+        if now.stats().timeouts == before.timeouts || now.state() == State::Closed {
+            return Ok(());
+        }
+        check_backoff(before.rto, now)
     }
 
     /// Checks a run against what the connection was before and is now.
@@ -183,6 +217,7 @@ impl Watch {
     fn acknowledgment(&mut self, segment: &Segment, now: &Connection) -> Result<(), String> {
         if !segment.flags.contains(Flags::ACK) {
             ensure!(segment.flags.contains(Flags::SYN), "neither SYN nor ACK");
+            self.promised = self.promised.max(1 + u64::from(segment.window));
             return Ok(());
         }
         let Some(ack) = segment.ack.unwrap_near(self.peer_isn, self.acked) else {
@@ -192,7 +227,13 @@ impl Watch {
         let received = now.bytes_received() + 1 + u64::from(now.peer_closed());
         ensure!(ack <= received, "ACK {ack}, received up to {received}");
         self.acked = ack;
-        if segment.flags.contains(Flags::SYN) {
+        let syn = segment.flags.contains(Flags::SYN);
+        if now.ecn_negotiated() && !syn {
+            self.echo.acknowledged(segment.flags.contains(Flags::ECE))?;
+        }
+        self.check_sack(segment)?;
+        if syn {
+            self.promised = self.promised.max(1 + u64::from(segment.window));
             // Its window is not scaled: it may tell less than a segment after it did.
             return Ok(());
         }
@@ -203,8 +244,30 @@ impl Watch {
         let room = now.bytes_read() + 1 + now.config().receive_buffer;
         ensure!(edge <= room, "window edge {edge}, the buffer ends at {room}");
         self.edge = self.edge.max(edge);
+        self.promised = self.promised.max(edge);
         Ok(())
     }
+
+    fn check_sack(&self, segment: &Segment) -> Result<(), String> {
+        for (left, right) in segment.options.sack.as_slice() {
+            let near = |seq: &SeqNumber| seq.unwrap_near(self.peer_isn, self.acked);
+            let block = near(left).zip(near(right));
+            let arrived = block.is_some_and(|(l, r)| l < r && self.arrived.contains(&(l..r)));
+            ensure!(arrived, "SACK of {left} to {right}, which did not arrive");
+        }
+        Ok(())
+    }
+}
+
+/// The RTO before and after a timer expired: RFC 6298 §5.5 doubles it, up to 64 times what it was,
+/// which is 64 times the minimum at least, or to its maximum.
+fn check_backoff(before: Span, connection: &Connection) -> Result<(), String> {
+    let (config, rto) = (connection.config(), connection.rto());
+    let most = longest_rto(config).min(config.rto.min * 64);
+    // Two ticks of a coarse clock hide the first doublings.
+    let hidden = before == config.clock.tick * 2;
+    ensure!(hidden || rto >= before * 2 || rto >= most, "RTO {rto} after {before} and a timeout");
+    Ok(())
 }
 
 fn check_sizes(run: &Run, now: &Connection) -> Result<(), String> {

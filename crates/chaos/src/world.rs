@@ -122,14 +122,18 @@ impl<'a> World<'a> {
             return Err(format!("{}: its timer spins", name(index)));
         }
         end.last_timeout = (now, again);
-        self.log.line(now, || format!("{} timeout", name(index)));
+        self.log.line(now, || {
+            format!("{} timeout, RTO {}", name(index), self.ends[index].connection().rto())
+        });
         self.expire(index)
     }
 
     fn expire(&mut self, index: usize) -> Result<(), String> {
         let end = &mut self.ends[index];
-        end.watch.probe_allowed = true;
+        let before = Before::of(end.stream.connection());
         end.stream.connection_mut().handle_timeout(self.now, &mut ());
+        let checked = end.watch.expired(before, end.stream.connection());
+        checked.map_err(|what| format!("{}: {what}", name(index)))?;
         self.settle(index)
     }
 
@@ -190,8 +194,12 @@ impl<'a> World<'a> {
         let sleep = connection.poll_timeout().map(|at| at.saturating_since(self.now));
         check_awake(connection, sleep)?;
         for (from, to) in [(0, 1), (1, 0)] {
+            let peer_promise = self.ends[to].watch.promised;
             let (from, to) = (self.ends[from].connection(), self.ends[to].connection());
             let (acked, received) = (from.bytes_acked(), to.bytes_received());
+            if received > 0 && received >= peer_promise {
+                return Err(format!("{received} bytes taken, more than was promised"));
+            }
             if acked > received || received > from.bytes_written() {
                 let written = from.bytes_written();
                 return Err(format!("{written} written, {received} received, {acked} acked"));
@@ -244,9 +252,23 @@ impl<'a> World<'a> {
                 self.log.line(now, || format!("{} > {}", name(index), describe_run(&run)));
             }
             checked?;
+            self.check_promise(index, &run)?;
             self.send_run(index, &run, &payload);
+            if self.ends[index].asks_too_long() {
+                return Err("does not give up".into());
+            }
         }
         Err(format!("{MAX_RUNS_AT_ONCE} runs at once"))
+    }
+
+    /// No data beyond what the peer ever promised to take, but for a probe.
+    fn check_promise(&self, index: usize, run: &Run) -> Result<(), String> {
+        let end = run.stream_offset + u64::from(run.count) * u64::from(run.first.payload_len);
+        let promised = self.ends[1 - index].watch.promised;
+        if run.first.payload_len > 1 && end >= promised {
+            return Err(format!("sent to {end}, the peer promised to take {}", promised - 1));
+        }
+        Ok(())
     }
 
     fn send_run(&mut self, index: usize, run: &Run, payload: &[u8]) {

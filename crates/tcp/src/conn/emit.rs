@@ -73,9 +73,6 @@ impl Connection {
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
             segment.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
         }
-        if self.rx.echo.take() {
-            segment.flags |= Flags::ECE;
-        }
         self.stats.acks_sent += 1;
         self.ack_sent(&segment);
         self.bare_run(segment)
@@ -87,10 +84,11 @@ impl Connection {
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();
         let window = self.rx.window.field(ack, read, self.agreed.mss);
+        let echo = if self.rx.echo.take() { Flags::ECE } else { Flags::empty() };
         Segment {
             seq: self.tx.isn.at(position),
             ack: self.rx.isn.at(ack),
-            flags: Flags::ACK,
+            flags: Flags::ACK | echo,
             window,
             options: Options {
                 timestamps: self.agreed.timestamps.then(|| self.timestamps(now)),
@@ -108,7 +106,10 @@ impl Connection {
     }
 
     /// Data, or a bare FIN, at whatever position was decided.
-    pub(super) fn data_run(&mut self, now: Time, data: Data) -> Run {
+    pub(super) fn data_run(&mut self, now: Time, mut data: Data) -> Run {
+        if self.rx.echo.is_for_one() {
+            data.count = 1;
+        }
         let mut first = self.segment_at(now, data.from);
         first.payload_len = data.segment;
         let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
@@ -151,9 +152,6 @@ impl Connection {
         if self.pending.cwr && (!retransmission || self.config.ecn_on_retransmit) {
             self.pending.cwr = false;
             flags |= Flags::CWR;
-        }
-        if self.rx.echo.take() {
-            flags |= Flags::ECE;
         }
         flags
     }

@@ -24,6 +24,11 @@ impl EcnEchoState {
         }
     }
 
+    /// The next echo is for one packet alone: a run of several would repeat it.
+    pub(crate) fn is_for_one(&self) -> bool {
+        self.owed > 0 && self.policy == EcnEcho::OncePerCe
+    }
+
     /// Whether the ACK that goes out now has ECE.
     pub(crate) fn take(&mut self) -> bool {
         let echo = self.owed > 0;

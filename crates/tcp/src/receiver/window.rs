@@ -98,6 +98,20 @@ mod tests {
         assert_eq!(window.field(full, 101, 100), 100);
     }
 
+    #[test]
+    fn a_scaled_window_closes_even_if_nothing_is_read() {
+        let mut window = ReceiveWindow::new(100_000);
+        window.set_shift(7);
+        window.field(1, 1, 1000);
+        let mut nxt = 1;
+        while nxt < window.edge() {
+            nxt = (nxt + 1).min(window.edge());
+            window.field(nxt, 1, 1000);
+            assert!(nxt <= 200_000, "every ACK announces more");
+        }
+        assert_eq!((nxt, window.field(nxt, 1, 1000)), (100_001, 0));
+    }
+
     proptest! {
         #[test]
         fn the_right_edge_never_moves_back(

@@ -177,9 +177,23 @@ fn rfc7323_both_windows_are_scaled() {
     s.expect(&[". 1 ack 1 win 32768"]);
     s.recv(". 1 ack 1 win 1000");
     assert_eq!(s.connection.peer_window_edge(), 8000);
+    // 1 MiB less 100 bytes, in units of 32: rounded up once the buffer has room for that.
     s.recv(". 1:101 ack 1 win 1000");
-    // 1 MiB less 100 bytes, in units of 32; rounded up it would exceed the buffer (RFC 7323 §2.4).
-    s.expect(&[". 1 ack 101 win 32764"]);
+    s.read(100);
+    s.recv(". 101:102 ack 1 win 1000");
+    s.expect(&[". 1 ack 101 win 32764", ". 1 ack 102 win 32765"]);
+}
+
+#[test]
+fn a_scaled_window_never_takes_more_than_the_buffer() {
+    let config = Config { window_scaling: true, receive_buffer: 300_000, ..plain() };
+    let mut s = Script::established(config);
+    let mut next = 1;
+    for _ in 0..400 {
+        s.recv(&alloc::format!(". {next}:{} ack 1", next + 999));
+        next += 999;
+    }
+    assert_eq!(s.connection.readable(), 300_000);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What simulated connections broke on: each test names the situation that a seed led to.
 
 use super::{Pair, config};
-use crate::config::{AckPolicy, KeepAlive};
+use crate::config::{AckPolicy, EcnEcho, KeepAlive};
 use crate::conn::{Established, Run, State};
 use crate::{
     Config, Connection, Ecn, Flags, Options, Profile, Segment, SeqNumber, Span, Time, Timestamps,
@@ -221,4 +221,35 @@ fn a_scaled_window_does_not_run_away_from_its_buffer() {
     pair.run_for(Span::from_secs(5));
     assert_eq!(pair.b.connection.readable(), 3000);
     assert!(pair.a.connection.peer_window_edge() <= buffer);
+}
+
+/// A mark whose echo rode on a run of segments was echoed by each of them, and that of a
+/// zero-window or keep-alive probe by none.
+#[test]
+fn one_mark_has_one_echo_also_on_a_run_of_segments() {
+    let config = Config { ecn: true, ecn_echo: EcnEcho::OncePerCe, ..plain() };
+    let (mut connection, now) = established(config, 9 * MSS);
+    let marked = Segment { payload_len: 100, ..ack(1, 0, 9000) };
+    connection.handle_segment(now, &marked, Ecn::Ce, &mut ());
+    connection.write(5 * MSS).expect("room");
+    let runs = core::iter::from_fn(|| connection.poll_transmit(now, 64, &mut ()));
+    let segments: alloc::vec::Vec<Segment> =
+        runs.flat_map(|run| run.segments().collect::<alloc::vec::Vec<_>>()).collect();
+    assert_eq!(segments.len(), 5);
+    let echoes = segments.iter().filter(|segment| segment.flags.contains(Flags::ECE));
+    assert_eq!(echoes.count(), 1);
+}
+
+#[test]
+fn a_probe_carries_the_echo() {
+    let (mut connection, now) = established(Config { ecn: true, ..plain() }, MSS);
+    connection.write(2 * MSS).expect("room");
+    drain(&mut connection, now);
+    arrive(&mut connection, now, ack(1, MSS, 0));
+    let marked = Segment { payload_len: 100, ..ack(1, MSS, 0) };
+    connection.handle_segment(now, &marked, Ecn::Ce, &mut ());
+    connection.handle_timeout(now + Span::from_secs(100), &mut ());
+    let sent = drain(&mut connection, now + Span::from_secs(100));
+    assert!(sent.iter().any(|run| run.first.payload_len == 1), "a probe");
+    assert!(sent.iter().all(|run| run.first.flags.contains(Flags::ECE)));
 }

@@ -45,6 +45,9 @@ fn any_config() -> impl Strategy<Value = Config> {
                 window_scaling: scaling,
                 ecn,
                 nagle,
+                // Losses in a row are the path's business, not the retry limit's.
+                max_syn_retries: 1000,
+                max_retries: 1000,
                 send_buffer: sends,
                 receive_buffer: takes,
                 ..config(profile, controller)
