@@ -75,8 +75,9 @@ impl<W: Write> Recorder for Series<W> {
         self.keep_error(result);
     }
 
-    fn connection_established(&mut self, _now: Time, flow: usize, connection: &Connection) {
-        self.flows[flow].mss = f64::from(connection.mss());
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let result = self.flows[flow].connection_established(now, connection);
+        self.keep_error(result);
     }
 
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
@@ -223,6 +224,15 @@ impl<W: Write> FlowSeries<W> {
         self.state.ssthresh_packets = self.ssthresh(connection.ssthresh());
         self.state.srtt = None;
         self.state.slope = connection.slope();
+        self.lines.pending = Some(self.state);
+        Ok(())
+    }
+
+    /// The handshake is over: the size of a segment is known, and the window in it.
+    fn connection_established(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
+        self.lines.at(now)?;
+        self.mss = f64::from(connection.mss());
+        self.state.cwnd_packets = connection.cwnd() / self.mss;
         self.lines.pending = Some(self.state);
         Ok(())
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig};
+use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig, RedConfig};
 use windlass_base::Span;
 use windlass_sim::scenario::model::{Loss, TcpApp};
 use windlass_sim::summary::FlowSummary;
@@ -66,6 +66,24 @@ fn a_queue_that_fills_is_not_taken_for_a_loss() {
     assert_eq!(flow.timeouts, 0);
     let needless = flow.retransmitted_segments - flow.drops;
     assert!(needless <= 5, "{needless} of {}", flow.retransmitted_segments);
+}
+
+/// What a repair sends while SND.UNA waits for a lost retransmission is no flight to halve: each
+/// timeout would send slow start into an overshoot worse than the last.
+#[test]
+fn a_timeout_in_the_middle_of_a_repair_does_not_lead_to_the_next() {
+    for profile in [Profile::Rfc2581, Profile::Rfc3465, Profile::Rfc5681] {
+        let mut scenario =
+            linux("newreno", false, (10.0, 100.0, Queue::Red(RedConfig::default())), 60);
+        let flow = &mut scenario.flows[0];
+        flow.sender = profile.config(MSS, flow.sender.congestion.clone());
+        flow.receiver = flow.sender.clone();
+        let summary = result(&scenario);
+        let timeouts = summary.flows[0].timeouts;
+        assert!(timeouts <= 5, "{}: {timeouts}", profile.name());
+        let share = utilisation(&summary, 10.0);
+        assert!(share > 0.7, "{}: {share}", profile.name());
+    }
 }
 
 /// A path that loses packets at random and is not full.

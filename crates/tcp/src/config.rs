@@ -142,7 +142,7 @@ pub enum Growth {
 pub enum ReductionBase {
     /// The window in force, inflation and limit included.
     Window,
-    /// FlightSize: data sent and not acknowledged (RFC 5681 §3.1).
+    /// FlightSize: data sent and not acknowledged (RFC 5681 §3.1), as far as cwnd covers it.
     FlightSize,
 }
 

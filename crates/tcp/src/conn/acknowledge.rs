@@ -11,7 +11,7 @@ impl Connection {
     /// Takes the ACK of an acceptable segment that begins at `start`. False if the segment is to
     /// be dropped with it.
     pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
-        let Some(ack) = self.acceptable_ack(segment) else { return false };
+        let Some(ack) = self.acceptable_ack(now, segment) else { return false };
         self.heard(now);
         if self.state == State::SynReceived {
             self.syn_acknowledged(now);
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// The position that the segment acknowledges, if it is one that may be (RFC 5961 §5.2).
-    fn acceptable_ack(&mut self, segment: &Segment) -> Option<u64> {
+    fn acceptable_ack(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una);
         let in_handshake = self.state == State::SynReceived;
         let oldest = if in_handshake { 1 } else { self.tx.una.saturating_sub(self.tx.max_window) };
@@ -54,7 +54,7 @@ impl Connection {
         if acceptable.is_none() && in_handshake {
             self.pending.reset = segment.reset_reply();
         } else if acceptable.is_none() {
-            self.rx.acks.alone();
+            self.challenge(now);
         }
         acceptable
     }
@@ -193,6 +193,8 @@ impl Connection {
         let mss = u64::from(self.agreed.mss);
         let credit = match self.config.growth {
             Growth::PerAck => mss,
+            // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).
+            Growth::PerByte { .. } if self.recovery.phase == Phase::Loss => bytes_acked.min(mss),
             Growth::PerByte { limit } => bytes_acked.min(mss.saturating_mul(u64::from(limit))),
         };
         self.congestion.on_ack(&Ack {

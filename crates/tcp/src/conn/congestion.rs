@@ -46,7 +46,9 @@ impl Connection {
             ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
                 self.congestion.cwnd().min(self.in_flight() as f64)
             }
-            ReductionBase::FlightSize => self.in_flight() as f64,
+            // Not above cwnd: segments of limited transmit are not to count (RFC 5681 §3.2), nor
+            // those that left the network during a repair, which hold SND.UNA and not the pipe.
+            ReductionBase::FlightSize => (self.in_flight() as f64).min(self.congestion.cwnd()),
             ReductionBase::Window => self.window_before_cut(),
         };
         self.recovery.note_cut(cause, self.tx.max);

@@ -5,6 +5,7 @@
 //! decides, [`emit`] fills in and accounts.
 
 mod acknowledge;
+mod challenge;
 mod congestion;
 mod deliver;
 mod emit;
@@ -29,6 +30,7 @@ use crate::recovery::{Recovery, RttEstimator};
 use crate::segment::Segment;
 use crate::{Config, Flags, SeqNumber};
 use alloc::boxed::Box;
+use challenge::Challenges;
 use events::Events;
 use sender::Sender;
 use timers::Timers;
@@ -52,6 +54,7 @@ pub struct Connection {
     agreed: Agreed,
     timers: Timers,
     pending: Pending,
+    challenges: Challenges,
     events: Events,
     stats: Stats,
 }
@@ -190,6 +193,7 @@ impl Connection {
             agreed: Agreed { mss, ..Agreed::default() },
             timers: Timers::default(),
             pending: Pending::default(),
+            challenges: Challenges::default(),
             events: Events::default(),
             stats: Stats::default(),
             config,

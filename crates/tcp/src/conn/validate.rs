@@ -21,13 +21,13 @@ impl Connection {
             return None;
         };
         if segment.flags.contains(Flags::RST) {
-            self.handle_reset(start);
+            self.handle_reset(now, start);
             return None;
         }
         if segment.flags.contains(Flags::SYN) {
             // RFC 5961 §4.2: a SYN here is an old duplicate, an attack, or a peer that restarted
             // and will answer the ACK with a reset.
-            self.rx.acks.alone();
+            self.challenge(now);
             return None;
         }
         self.remember_timestamp(segment, start);
@@ -116,12 +116,18 @@ impl Connection {
         }
     }
 
+    /// Asks by an ACK whether a suspicious segment was meant.
+    pub(super) fn challenge(&mut self, now: Time) {
+        if self.challenges.allow(now) {
+            self.rx.acks.alone();
+        }
+    }
+
     /// RFC 5961 §3.2: exactly at RCV.NXT a reset is believed, elsewhere in the window it is asked
     /// about by an ACK.
-    fn handle_reset(&mut self, start: u64) {
+    fn handle_reset(&mut self, now: Time, start: u64) {
         if start != self.rx.reassembly.nxt() {
-            self.rx.acks.alone();
-            return;
+            return self.challenge(now);
         }
         match self.state {
             State::SynReceived => self.finish(Some(Error::Refused)),

@@ -179,3 +179,14 @@ fn an_ack_beyond_what_was_sent_again_goes_on_from_there() {
     s.expect(&[". 4001:5001 ack 1", ". 5001:6001 ack 1"]);
     assert_eq!(s.connection.stats().retransmitted_segments, 1);
 }
+
+#[test]
+fn rfc3465_an_ack_after_a_timeout_counts_one_segment() {
+    let growth = crate::config::Growth::PerByte { limit: 8 };
+    let mut s = flight(Config { growth, ..plain() });
+    s.advance_ms(1000);
+    s.expect(&[". 1:1001 ack 1"]);
+    // Only the first segment was late; the ACK of all four opens the window by one.
+    s.recv(". 1 ack 3001");
+    s.expect_windows(2000, 2000);
+}

@@ -219,3 +219,17 @@ fn a_full_duplicate_is_reported_as_dsack() {
     s.recv(". 1001:2001 ack 1");
     s.expect(&[". 1 ack 2001"]);
 }
+
+#[test]
+fn rfc5961_challenge_acks_are_limited() {
+    let mut s = small_window();
+    for _ in 0..10 {
+        s.recv("R 500");
+        s.expect(&[". 1 ack 1 win 1000"]);
+    }
+    s.recv_all(&["R 500", "S 500", ". 1 ack 90001"]);
+    s.expect_nothing();
+    s.advance_ms(5000);
+    s.recv("R 500");
+    s.expect(&[". 1 ack 1 win 1000"]);
+}
