@@ -20,7 +20,7 @@ def test_checks_and_plots_name_cases_of_their_experiment(paper, experiment):
         assert set(getattr(check, "cases", None) or [check.case]) <= known
     for plot in experiment.plots:
         assert set(plot.cases) <= known
-        assert not isinstance(plot, SeriesPlot) or plot.column in FLOW_COLUMNS
+        assert not isinstance(plot, SeriesPlot) or plot.column in COLUMNS
 
 
 @pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS, ids=lambda value: value.id)

@@ -43,7 +43,8 @@ class CaseResult:
     def from_summary(cls, summary: Mapping, replicates: int) -> "CaseResult":
         """Reads a summary object; a figure in it is a number or `{mean, sd}`.
 
-        A summary that says how many `replicates` it is over is believed. Raises `RunError` where a flow has no `rtt_min_ms` to tell it by.
+        A summary that says how many `replicates` it is over is believed. Raises `RunError` where a
+        flow has no `rtt_min_ms` to tell it by.
         """
         replicates = summary.get("replicates", replicates)
         flows = tuple(
@@ -77,7 +78,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def pair_by_rtt(
+def pair_flows(
     left: Sequence[FlowResult], right: Sequence[FlowResult]
 ) -> list[tuple[FlowResult, FlowResult]]:
     """Pairs the flows of two results of one case, in the order of `left`.

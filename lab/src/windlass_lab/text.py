@@ -5,10 +5,12 @@ from collections.abc import Container, Mapping, Sequence
 
 from windlass_lab.catalogue import Paper
 from windlass_lab.estimate import Estimate
-from windlass_lab.verdict import FAIL, PASS, Comparison
+from windlass_lab.verdict import FAIL, INFORMATIVE, PASS, Comparison
 
 NONE = "–"
 _MOST_DECIMALS = 3
+# Comparisons that fit in a line.
+_FEW = 2
 VERDICTS = {PASS: "agrees", FAIL: "DIFFERS", "informative": NONE}
 
 
@@ -65,6 +67,38 @@ def name(comparison: Comparison) -> str:
     flow = f", {comparison.flow}" if comparison.flow else ""
     unit = f" ({comparison.unit})" if comparison.unit else ""
     return f"{comparison.quantity}{flow}{unit}"
+
+
+def figure_verdict(about: Sequence[Comparison]) -> str:
+    """One line: does a figure of the paper come out again, by the comparisons about it?"""
+    judged = [c for c in about if c.verdict != INFORMATIVE]
+    if len(about) <= _FEW:
+        return "; ".join(_in_line(c) for c in about)
+    return section_verdict(judged) if judged else ""
+
+
+def _in_line(c: Comparison) -> str:
+    known = [f"published {published(c.published)}"] if c.published is not None else []
+    known += [f"reference {estimate(c.reference)}"] if c.reference else []
+    known += [f"deviation {deviation(c)} of {c.allowed}"] if c.low is not None and c.high else []
+    told = f": {VERDICTS[c.verdict]}" if c.verdict != INFORMATIVE else ""
+    return f"{name(c)} {estimate(c.measured)} ({', '.join(known)}){told}"
+
+
+def section_verdict(comparisons: Sequence[Comparison]) -> str:
+    """One line for many comparisons: how many agree, and which is the furthest out."""
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    if not judged:
+        return "; ".join(f"{name(c)}: {c.why}" for c in comparisons if c.headline and c.why)
+    wrong = [c for c in judged if c.verdict == FAIL]
+    if wrong:
+        which = ", ".join(name(c) for c in wrong[:_FEW])
+        return f"{len(wrong)} of {len(judged)} differ: {which}{', …' if len(wrong) > _FEW else ''}"
+    furthest = max(judged, key=lambda c: c.strain)
+    if not furthest.strain:
+        return f"All {len(judged)} agree"
+    how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
+    return f"All {len(judged)} agree; the furthest out: {name(furthest)}, {how_far}"
 
 
 HEADINGS = ("", "published", "reference", "measured", "deviation", "allowed", "verdict")

@@ -5,8 +5,9 @@
   // A finger that drags over a plot means to scroll the page; the buttons zoom.
   const touch = matchMedia("(pointer: coarse)").matches;
 
-  const colour = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  // Where colours are taken from: the page, or what stands for paper while a figure is saved.
+  let palette = document.documentElement;
+  const colour = (name) => getComputedStyle(palette).getPropertyValue(`--${name}`).trim();
   const traceColour = (place) => colour(typeof place === "number" ? `s${place}` : place);
 
   function themed(trace) {
@@ -14,9 +15,12 @@
     const copy = { ...trace };
     if (trace.type === "bar") {
       copy.marker = { color: paint };
-      if (trace.error_y) copy.error_y = { ...trace.error_y, color: colour("ink") };
     } else {
       copy.line = { ...trace.line, color: paint };
+      if (trace.mode !== "lines") copy.marker = { ...trace.marker, color: paint };
+    }
+    if (trace.error_y) {
+      copy.error_y = { ...trace.error_y, color: trace.type === "bar" ? colour("ink") : paint };
     }
     return copy;
   }
@@ -106,6 +110,68 @@
       if (trace.x[place] <= until && value > highest) highest = value;
     });
     return highest;
+  }
+
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // As the lab writes data/*.csv.
+  function csvOf(divs) {
+    const plain = (value) => (typeof value === "string" ? value.replaceAll("<br>", ", ") : value);
+    const cell = (value) => {
+      const text = value === null || value === undefined ? "" : String(value);
+      return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const rows = [["panel", "curve", "x", "y", "sd"]];
+    for (const div of divs) {
+      for (const trace of specs[div.dataset.spec].data) {
+        const reference = trace.showlegend === false && !trace.hovertemplate;
+        const name = plain(trace.name) + (reference ? " (reference)" : "");
+        trace.y.forEach((y, place) => {
+          if (y === null) return;
+          const spread = trace.error_y ? trace.error_y.array[place] : null;
+          rows.push([div.dataset.label, name, plain(trace.x[place]), y, spread]);
+        });
+      }
+    }
+    return rows.map((row) => row.map(cell).join(",") + "\n").join("");
+  }
+
+  // A drawing for a paper: light, of a fixed size, with nothing of the screen's zoom.
+  function paperFigure(div) {
+    const paper = document.createElement("div");
+    paper.className = "for-paper";
+    paper.hidden = true;
+    document.body.append(paper);
+    palette = paper;
+    const spec = specs[div.dataset.spec];
+    const layout = { ...layoutOf(spec), width: 720, height: 450, paper_bgcolor: "#fff" };
+    layout.title = { text: div.dataset.label, font: { size: 15 } };
+    layout.margin = { l: 60, r: 20, t: 44, b: 50 };
+    const made = { data: spec.data.map(themed), layout };
+    palette = document.documentElement;
+    paper.remove();
+    return structuredClone(made);
+  }
+
+  async function saveFigure(figure, kind) {
+    const name = figure.id.replace(/^f-/, "");
+    const divs = [...figure.querySelectorAll("[data-spec]")];
+    if (kind === "csv") return save(`${name}.csv`, "text/csv", csvOf(divs));
+    for (const [place, div] of divs.entries()) {
+      const svg = await Plotly.toImage(paperFigure(div), { format: "svg", width: 720, height: 450 });
+      const text = decodeURIComponent(svg.slice(svg.indexOf(",") + 1));
+      save(divs.length > 1 ? `${name}-${place + 1}.svg` : `${name}.svg`, "image/svg+xml", text);
+    }
+  }
+
+  for (const button of document.querySelectorAll("[data-save]")) {
+    button.addEventListener("click", () => saveFigure(button.closest("figure"), button.dataset.save));
   }
 
   // For tests: every plot at once.
