@@ -1,12 +1,15 @@
 """The report in a real browser. Skipped where Chromium or its driver is missing."""
 
 import base64
+import csv
 import json
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -84,6 +87,28 @@ def show(browser, whole_result):
     return open_page
 
 
+@pytest.fixture
+def downloads(browser, tmp_path):
+    """Where the browser saves; gives the text of a file once it is there."""
+    browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+
+    def wait_for(name: str) -> str:
+        file = tmp_path / name
+        WebDriverWait(browser, 60).until(lambda _: file.is_file())
+        return file.read_text(encoding="utf-8")
+
+    return wait_for
+
+
+def click(browser, figure, selector):
+    """Clicks what `selector` finds in a figure, scrolled to where nothing covers it."""
+    element = browser.find_element("css selector", f"#f-{figure} {selector}")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
 def set_scheme(browser, scheme):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -110,11 +135,14 @@ def test_every_experiment_has_its_tables_and_plots(show, whole_result):
     browser = show()
     results = json.loads((whole_result / "results.json").read_text())
     rows = browser.execute_script(
-        "return [...document.querySelectorAll('section')]"
+        "return [...document.querySelectorAll('section.experiment')]"
         ".map((s) => s.querySelectorAll('table.verdicts tbody tr').length).filter((n) => n)"
     )
     assert rows == [len(e["comparisons"]) for e in results["experiments"]]
-    assert "All 97 figures agree" in browser.find_element("tag name", "header").text
+    judged = sum(
+        c["verdict"] != "informative" for e in results["experiments"] for c in e["comparisons"]
+    )
+    assert f"All {judged} figures agree" in browser.find_element("tag name", "header").text
 
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -125,7 +153,7 @@ def test_every_plot_has_a_size_and_something_in_it(show, screen):
         "  return [d.dataset.spec, box.width, box.height,"
         "    d.querySelectorAll('.scatterlayer path.js-line, .barlayer path').length]; })"
     )
-    assert len(plots) > 15
+    assert len(plots) > 35
     for name, width, height, marks in plots:
         assert width > 200, name
         assert height > 200, name
@@ -175,7 +203,7 @@ def test_the_first_seconds_can_be_looked_at_and_left_again(show):
 
 def test_values_can_be_read_from_a_curve(show):
     label = show().execute_script(
-        "const plot = document.querySelector('[data-spec]');"
+        "const plot = document.querySelector('#f-setup1-acks [data-spec]');"
         "Plotly.Fx.hover(plot, { xval: 30 });"
         "return plot.querySelector('.hoverlayer').textContent"
     )
@@ -204,3 +232,84 @@ def test_a_picture_of_the_page_is_not_blank(show, scheme, tmp_path):
     picture.write_bytes(base64.b64decode(shot["data"]))
     # A single colour would compress to a few kilobytes.
     assert picture.stat().st_size > 20_000
+
+
+def test_a_figure_is_saved_as_the_table_that_lies_beside_the_page(show, downloads, whole_result):
+    browser = show()
+    for name in ("s1_10M_p0.1-fairness", "mix-4.3.2-acks", "p-max-fairness", "model-trace"):
+        click(browser, name, "[data-save=csv]")
+        beside = (whole_result / "data" / f"{name}.csv").read_text(encoding="utf-8")
+        saved = downloads(f"{name}.csv")
+        assert rows_of(saved) == rows_of(beside)
+
+
+def rows_of(table: str) -> list[list]:
+    """Numbers as numbers: two languages write 1e-05 and 1.0 in two ways."""
+    return [[number(cell) for cell in row] for row in csv.reader(table.splitlines())]
+
+
+def number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def test_a_figure_is_saved_as_a_drawing_for_paper(show, downloads):
+    browser = show(scheme="dark")
+    click(browser, "mix-4.3.2-acks", "[data-save=svg]")
+    root = ElementTree.fromstring(downloads("mix-4.3.2-acks.svg"))
+    panels = root.findall("{http://www.w3.org/2000/svg}svg")
+    assert [panel.get("y") for panel in panels] == ["0", "450"]
+    text = ElementTree.tostring(root, encoding="unicode")
+    assert "3 New-ECN, 3 Reno" in text
+    assert "packets acknowledged" in text
+    # The ink of the light scheme, whatever the page is in.
+    assert "rgb(20, 32, 43)" in text
+    assert "rgb(230, 237, 243)" not in text
+    assert text.count("js-line") >= 24
+
+
+def test_dragging_zooms_and_a_double_click_shows_all_again(show):
+    browser = show()
+    plot = browser.find_element("css selector", "#f-cwnd [data-spec] .nsewdrag")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    until = "return document.querySelector('#f-cwnd [data-spec]')._fullLayout.xaxis.range[1]"
+    whole = browser.execute_script(until)
+    chain = ActionChains(browser, duration=50).move_to_element_with_offset(plot, -100, -60)
+    chain.click_and_hold().move_by_offset(150, 100).release().perform()
+    WebDriverWait(browser, 60).until(lambda b: b.execute_script(until) < whole - 5)
+    ActionChains(browser).double_click(plot).perform()
+    WebDriverWait(browser, 60).until(lambda b: b.execute_script(until) >= whole - 1)
+
+
+def test_the_pointer_shows_values(show):
+    browser = show()
+    plot = browser.find_element("css selector", "#f-cwnd [data-spec] .nsewdrag")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    ActionChains(browser).move_to_element(plot).move_by_offset(5, 5).perform()
+    label = "return document.querySelector('#f-cwnd .hoverlayer').textContent"
+    WebDriverWait(browser, 60).until(lambda b: "tcp1, 190 ms" in b.execute_script(label))
+
+
+def test_a_click_on_the_legend_hides_a_curve_with_its_reference(show):
+    browser = show()
+    shown = (
+        "return [...document.querySelectorAll('#f-setup1-acks .scatterlayer .trace')].filter("
+        "(t) => t.querySelector('path.js-line')).length"
+    )
+    before = browser.execute_script(shown)
+    click(browser, "setup1-acks", ".legendtoggle")
+    WebDriverWait(browser, 60).until(lambda b: b.execute_script(shown) == before - 2)
+
+
+def test_every_link_of_the_page_leads_somewhere_on_it(show):
+    lost = show().execute_script(
+        "return [...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
+        ".filter((href) => !href.startsWith('#') || !document.getElementById(href.slice(1)))"
+    )
+    assert lost == []
+
+
+def test_a_phone_gets_no_more_than_it_can_carry(whole_result):
+    assert (whole_result / "report.html").stat().st_size < 10_000_000

@@ -143,14 +143,14 @@
   }
 
   // A drawing for a paper: light, of a fixed size, with nothing of the screen's zoom.
-  function paperFigure(div) {
+  function paperFigure(div, width, height) {
     const paper = document.createElement("div");
     paper.className = "for-paper";
     paper.hidden = true;
     document.body.append(paper);
     palette = paper;
     const spec = specs[div.dataset.spec];
-    const layout = { ...layoutOf(spec), width: 720, height: 450, paper_bgcolor: "#fff" };
+    const layout = { ...layoutOf(spec), width, height, paper_bgcolor: "#fff" };
     layout.title = { text: div.dataset.label, font: { size: 15 } };
     layout.margin = { l: 60, r: 20, t: 44, b: 50 };
     const made = { data: spec.data.map(themed), layout };
@@ -163,11 +163,17 @@
     const name = figure.id.replace(/^f-/, "");
     const divs = [...figure.querySelectorAll("[data-spec]")];
     if (kind === "csv") return save(`${name}.csv`, "text/csv", csvOf(divs));
-    for (const [place, div] of divs.entries()) {
-      const svg = await Plotly.toImage(paperFigure(div), { format: "svg", width: 720, height: 450 });
-      const text = decodeURIComponent(svg.slice(svg.indexOf(",") + 1));
-      save(divs.length > 1 ? `${name}-${place + 1}.svg` : `${name}.svg`, "image/svg+xml", text);
+    // One file a figure: its panels one below the other.
+    const [width, height] = [720, 450];
+    const panels = [];
+    for (const div of divs) {
+      const address = await Plotly.toImage(paperFigure(div, width, height), { format: "svg", width, height });
+      const drawing = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+      panels.push(drawing.replace("<svg ", `<svg y="${panels.length * height}" `));
     }
+    const size = `width="${width}" height="${height * panels.length}"`;
+    const open = `<svg xmlns="http://www.w3.org/2000/svg" ${size}>`;
+    save(`${name}.svg`, "image/svg+xml", `${open}${panels.join("")}</svg>\n`);
   }
 
   for (const button of document.querySelectorAll("[data-save]")) {
