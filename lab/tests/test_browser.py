@@ -71,9 +71,11 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def show(browser, whole_result):
-    """Opens the report at a width and in a colour scheme, with every plot drawn."""
+    """Opens the report at a width and in a colour scheme, with the plots of some figures drawn, or
+    of all.
+    """
 
-    def open_page(screen=DESKTOP, scheme="light"):
+    def open_page(screen=DESKTOP, scheme="light", figures=None):
         width, mobile = screen
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -81,7 +83,7 @@ def show(browser, whole_result):
         for log in ("browser", "performance"):
             browser.get_log(log)
         browser.get((whole_result / "report.html").as_uri())
-        browser.execute_async_script("drawAllPlots().then(arguments[arguments.length - 1])")
+        browser.execute_async_script("drawPlots(arguments[0]).then(arguments[1])", figures)
         return browser
 
     return open_page
@@ -104,7 +106,7 @@ def downloads(browser, tmp_path):
 
 def click(browser, figure, selector):
     """Clicks what `selector` finds in a figure, scrolled to where nothing covers it."""
-    element = browser.find_element("css selector", f"#f-{figure} {selector}")
+    element = browser.find_element("css selector", f"[id='f-{figure}'] {selector}")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
     element.click()
 
@@ -122,9 +124,10 @@ def requested(browser) -> list[str]:
 
 def test_the_page_is_alone_in_the_world(show):
     browser = show()
-    outside = [url for url in requested(browser) if not url.startswith(("file:", "data:", "blob:"))]
+    urls = requested(browser)
+    outside = [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]
     assert outside == []
-    assert sum(url.startswith("file:") for url in requested(show())) == 1
+    assert sum(url.startswith("file:") for url in urls) == 1
 
 
 def test_nothing_is_said_on_the_console(show):
@@ -160,7 +163,7 @@ def test_every_plot_has_a_size_and_something_in_it(show, screen):
         assert marks > 0, name
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.parametrize("width", [320, 390, 768, 1000, 1280])
 def test_a_narrow_screen_needs_no_sideways_scrolling(show, width):
     browser = show((width, True))
     page = browser.execute_script("return document.documentElement.scrollWidth")
@@ -170,14 +173,14 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(show, width):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_what_is_behind_it(show, scheme):
-    assert show(scheme=scheme).execute_script(CONTRASTS) == []
+    assert show(scheme=scheme, figures=[]).execute_script(CONTRASTS) == []
 
 
 def test_the_dark_scheme_reaches_page_and_plots(show):
     ink = "return getComputedStyle(document.querySelector('.xtick text')).fill"
     page = "return getComputedStyle(document.body).backgroundColor"
     line = "return document.querySelector('path.js-line').style.stroke"
-    browser = show()
+    browser = show(figures=["model-rates"])
     light = [browser.execute_script(script) for script in (ink, page, line)]
     # As when a system turns dark in the evening, with the page open.
     set_scheme(browser, "dark")
@@ -186,7 +189,7 @@ def test_the_dark_scheme_reaches_page_and_plots(show):
 
 
 def test_the_first_seconds_can_be_looked_at_and_left_again(show):
-    browser = show()
+    browser = show(figures=["s1_10M_p0.1-acks"])
     figure = browser.find_element("id", "f-s1_10M_p0.1-acks")
     ends = (
         "return [...arguments[0].querySelectorAll('[data-spec]')]"
@@ -202,7 +205,7 @@ def test_the_first_seconds_can_be_looked_at_and_left_again(show):
 
 
 def test_values_can_be_read_from_a_curve(show):
-    label = show().execute_script(
+    label = show(figures=["setup1-acks"]).execute_script(
         "const plot = document.querySelector('#f-setup1-acks [data-spec]');"
         "Plotly.Fx.hover(plot, { xval: 30 });"
         "return plot.querySelector('.hoverlayer').textContent"
@@ -211,7 +214,7 @@ def test_values_can_be_read_from_a_curve(show):
 
 
 def test_no_button_sends_a_plot_anywhere(show):
-    titles = show().execute_script(
+    titles = show(figures=["cwnd"]).execute_script(
         "return [...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title)"
     )
     assert set(titles) == {
@@ -226,7 +229,7 @@ def test_no_button_sends_a_plot_anywhere(show):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_picture_of_the_page_is_not_blank(show, scheme, tmp_path):
-    browser = show(scheme=scheme)
+    browser = show(scheme=scheme, figures=[])
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     picture = Path(tmp_path / f"{scheme}.png")
     picture.write_bytes(base64.b64decode(shot["data"]))
@@ -235,7 +238,7 @@ def test_a_picture_of_the_page_is_not_blank(show, scheme, tmp_path):
 
 
 def test_a_figure_is_saved_as_the_table_that_lies_beside_the_page(show, downloads, whole_result):
-    browser = show()
+    browser = show(figures=[])
     for name in ("s1_10M_p0.1-fairness", "mix-4.3.2-acks", "p-max-fairness", "model-trace"):
         click(browser, name, "[data-save=csv]")
         beside = (whole_result / "data" / f"{name}.csv").read_text(encoding="utf-8")
@@ -256,7 +259,7 @@ def number(cell: str) -> float | str:
 
 
 def test_a_figure_is_saved_as_a_drawing_for_paper(show, downloads):
-    browser = show(scheme="dark")
+    browser = show(scheme="dark", figures=[])
     click(browser, "mix-4.3.2-acks", "[data-save=svg]")
     root = ElementTree.fromstring(downloads("mix-4.3.2-acks.svg"))
     panels = root.findall("{http://www.w3.org/2000/svg}svg")
@@ -271,7 +274,7 @@ def test_a_figure_is_saved_as_a_drawing_for_paper(show, downloads):
 
 
 def test_dragging_zooms_and_a_double_click_shows_all_again(show):
-    browser = show()
+    browser = show(figures=["cwnd"])
     plot = browser.find_element("css selector", "#f-cwnd [data-spec] .nsewdrag")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     until = "return document.querySelector('#f-cwnd [data-spec]')._fullLayout.xaxis.range[1]"
@@ -284,7 +287,7 @@ def test_dragging_zooms_and_a_double_click_shows_all_again(show):
 
 
 def test_the_pointer_shows_values(show):
-    browser = show()
+    browser = show(figures=["cwnd"])
     plot = browser.find_element("css selector", "#f-cwnd [data-spec] .nsewdrag")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     ActionChains(browser).move_to_element(plot).move_by_offset(5, 5).perform()
@@ -293,7 +296,7 @@ def test_the_pointer_shows_values(show):
 
 
 def test_a_click_on_the_legend_hides_a_curve_with_its_reference(show):
-    browser = show()
+    browser = show(figures=["setup1-acks"])
     shown = (
         "return [...document.querySelectorAll('#f-setup1-acks .scatterlayer .trace')].filter("
         "(t) => t.querySelector('path.js-line')).length"
@@ -304,7 +307,7 @@ def test_a_click_on_the_legend_hides_a_curve_with_its_reference(show):
 
 
 def test_every_link_of_the_page_leads_somewhere_on_it(show):
-    lost = show().execute_script(
+    lost = show(figures=[]).execute_script(
         "return [...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))"
         ".filter((href) => !href.startsWith('#') || !document.getElementById(href.slice(1)))"
     )

@@ -16,11 +16,13 @@ def enriched(summary: Mapping) -> dict:
     `new_ecn_share`: the rates of the New-ECN flows over the total, where other flows share the
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
+    `flows_without_marks`: how many were dropped at most, never marked.
     """
     flows = summary.get("flows", ())
     added: dict = {}
     if flows:
         added["timeouts_per_flow"] = sum(flow.get("timeouts", 0) for flow in flows) / len(flows)
+        added["flows_without_marks"] = sum(not flow.get("marks", 0) for flow in flows)
     if len({flow.get("controller") for flow in flows}) > 1:
         added["new_ecn_share"] = {span: _share(flows, span) for span in ("whole_run", "steady")}
     if len(flows) == 1 and summary.get("drops"):

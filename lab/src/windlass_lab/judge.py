@@ -97,9 +97,13 @@ def _survives(check: Survives, labels: Mapping[str, str], evidence: Evidence) ->
     def value(name: str) -> Estimate | None:
         return _value(evidence.measured.get(name), check.quantity)
 
-    label = f"{labels[check.case]}: {check.quantity.label}"
     subject = Subject(
-        label, check.quantity.unit, measured=value(check.case), case=check.case, headline=True
+        f"{labels[check.case]}: {check.quantity.label.lower()}",
+        check.quantity.unit,
+        measured=value(check.case),
+        case=check.case,
+        key=check.quantity.key,
+        headline=True,
     )
     rivals = [value(name) for name in check.rivals]
     return survives(subject, value(check.original), rivals, check.within)

@@ -162,11 +162,10 @@ def survives(
         return informative(subject, "not all of it was run")
     mean, best = subject.measured.mean, max(rival.mean for rival in rivals)
     lost = original.mean - mean
-    above = f"{'above' if mean > best else 'not above'} the best other ({best:.3f})"
-    if lost <= within and mean > best:
-        return informative(subject, f"survives: {original.mean:.3f} before, {above}")
-    how = "is lost" if mean <= best else "survives in part"
-    return informative(subject, f"{how}: {original.mean:.3f} before, {above}")
+    held = "survives" if lost <= within else "survives in part"
+    how = held if mean > best else "is lost"
+    others = f"the best of the others {best:.3f}"
+    return informative(subject, f"{how}: {mean:.3f} after {original.mean:.3f}, {others}")
 
 
 def failures(comparisons: Sequence[Comparison]) -> list[Comparison]:

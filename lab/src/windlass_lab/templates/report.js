@@ -180,6 +180,7 @@
     button.addEventListener("click", () => saveFigure(button.closest("figure"), button.dataset.save));
   }
 
-  // For tests: every plot at once.
-  window.drawAllPlots = () => Promise.all(plots.map(draw));
+  // For tests: every plot at once, or those of some figures.
+  window.drawPlots = (ids) =>
+    Promise.all(plots.filter((div) => !ids || ids.includes(div.closest("figure").id.slice(2))).map(draw));
 })();
