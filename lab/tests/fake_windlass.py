@@ -59,7 +59,7 @@ def varied(name, summary, replaced):
     calm = replaced.get("queues.marking.gentle", True)
     summary["total_packets_per_s"]["steady"] -= 0 if calm else 50
     for flow in summary["flows"]:
-        flow["timeouts"] = 3 if calm else 100
+        flow["timeouts"] = 3 if calm else 100 if "newecn" in name else 50
     return spoilt(summary)
 
 

@@ -204,6 +204,18 @@ def test_the_first_seconds_can_be_looked_at_and_left_again(show):
     assert whole.get_attribute("aria-pressed") == "true"
 
 
+def test_a_span_within_the_run_can_be_looked_at(show):
+    name = "cycle-average_queue"
+    browser = show(figures=[name])
+    click(browser, name, "[data-until='25']")
+    spans = browser.execute_script(
+        "return [...document.querySelectorAll(`[id='f-${arguments[0]}'] [data-spec]`)]"
+        ".map((d) => d._fullLayout.xaxis.range)",
+        name,
+    )
+    assert spans == [[20, 25]] * 3
+
+
 def test_values_can_be_read_from_a_curve(show):
     label = show(figures=["setup1-acks"]).execute_script(
         "const plot = document.querySelector('#f-setup1-acks [data-spec]');"

@@ -146,6 +146,7 @@ Check = Near | AtLeast | Ascending | Shown | Pairs | Survives
 class SeriesPlot:
     """A column of the time series, one panel a case, as in the paper's `figure`.
 
+    A button shows the span from `zoom_from_s` to `zoom_s`.
     `says` is what the paper reads from its figure; `keys` are the quantities whose comparisons say
     whether this one agrees.
     """
@@ -158,6 +159,7 @@ class SeriesPlot:
     axis: str
     with_reference: bool = False
     zoom_s: float | None = None
+    zoom_from_s: float = 0.0
     says: str = ""
     keys: Sequence[str] = ()
 

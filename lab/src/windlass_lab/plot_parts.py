@@ -42,6 +42,7 @@ class Drawn:
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     zoom_s: float | None = None
+    zoom_from_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def draw_series(plot: SeriesPlot, cases: Cases, material: Material) -> Drawn:
         headings=headings,
         rows=rows,
         zoom_s=plot.zoom_s,
+        zoom_from_s=plot.zoom_from_s,
     )
 
 

@@ -86,12 +86,12 @@
       for (const other of figure.querySelectorAll("[data-until]")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
-      const until = Number(button.dataset.until);
-      figure.querySelectorAll("[data-spec]").forEach((div) => zoom(div, until));
+      const [from, until] = [Number(button.dataset.from), Number(button.dataset.until)];
+      figure.querySelectorAll("[data-spec]").forEach((div) => zoom(div, from, until));
     });
   }
 
-  async function zoom(div, until) {
+  async function zoom(div, from, until) {
     if (!div.data) await draw(div);
     if (!until) {
       const top = specs[div.dataset.spec].layout.yaxis.range;
@@ -100,14 +100,14 @@
     const figure = div.closest("figure");
     const highest = Math.max(...[...figure.querySelectorAll("[data-spec]")]
       .flatMap((other) => specs[other.dataset.spec].data)
-      .map((trace) => highestUntil(trace, until)));
-    return Plotly.relayout(div, { "xaxis.range": [0, until], "yaxis.range": [0, highest * 1.04] });
+      .map((trace) => highestWithin(trace, from, until)));
+    return Plotly.relayout(div, { "xaxis.range": [from, until], "yaxis.range": [0, highest * 1.04] });
   }
 
-  function highestUntil(trace, until) {
+  function highestWithin(trace, from, until) {
     let highest = 0;
     trace.y.forEach((value, place) => {
-      if (trace.x[place] <= until && value > highest) highest = value;
+      if (trace.x[place] >= from && trace.x[place] <= until && value > highest) highest = value;
     });
     return highest;
   }
