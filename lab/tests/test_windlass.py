@@ -1,3 +1,8 @@
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from windlass_lab.errors import LabError, RunError
@@ -64,3 +69,21 @@ def test_a_file_that_cannot_be_run_is_refused(tmp_path):
     file.write_text("")
     with pytest.raises(LabError, match="not executable"):
         find_windlass(file)
+
+
+def test_the_lines_of_a_batch_mean_what_replicates_mean():
+    scenarios = Path(__file__).resolve().parents[2] / "experiments" / "new-ecn"
+    try:
+        windlass = Windlass(find_windlass(None))
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+    overrides = {"duration": "3s", "steady_from": "1s", "queues.marking.p_max": 0.2}
+    run = Run(scenarios / "s2_2M_p0.1_newecn.toml", overrides)
+    ours = windlass.summary(run, Sampling(replicates=3, seed=5))
+    [command] = windlass.commands
+    shown = [str(windlass.path), *shlex.split(command)[1:], "--json"]
+    theirs = json.loads(subprocess.run(shown, capture_output=True, check=True).stdout)
+    for flow, other in zip(ours["flows"], theirs["flows"], strict=True):
+        for span in ("whole_run", "steady"):
+            assert flow["packets_per_s"][span] == pytest.approx(other["packets_per_s"][span])
+    assert ours["fairness_index"]["steady"] == pytest.approx(theirs["fairness_index"]["steady"])
