@@ -81,7 +81,7 @@ def _in_line(c: Comparison) -> str:
     known = [f"published {published(c.published)}"] if c.published is not None else []
     known += [f"reference {estimate(c.reference)}"] if c.reference else []
     known += [f"deviation {deviation(c)} of {c.allowed}"] if c.low is not None and c.high else []
-    told = f": {VERDICTS[c.verdict]}" if c.verdict != INFORMATIVE else ""
+    told = f": {VERDICTS[c.verdict]}" if c.verdict == FAIL else ""
     return f"{name(c)} {estimate(c.measured)} ({', '.join(known)}){told}"
 
 
@@ -89,7 +89,7 @@ def section_verdict(comparisons: Sequence[Comparison]) -> str:
     """One line for many comparisons: how many agree, and which is the furthest out."""
     judged = [c for c in comparisons if c.verdict != INFORMATIVE]
     if not judged:
-        return "; ".join(f"{name(c)}: {c.why}" for c in comparisons if c.headline and c.why)
+        return _answers([c for c in comparisons if c.headline and c.why])
     wrong = [c for c in judged if c.verdict == FAIL]
     if wrong:
         which = ", ".join(name(c) for c in wrong[:_FEW])
@@ -99,6 +99,16 @@ def section_verdict(comparisons: Sequence[Comparison]) -> str:
         return f"All {len(judged)} agree"
     how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
     return f"All {len(judged)} agree; the furthest out: {name(furthest)}, {how_far}"
+
+
+def _answers(answered: Sequence[Comparison]) -> str:
+    """What was answered in words, by answer: `survives: A (0.98 after 0.99), B (...)`."""
+    by_answer: dict[str, list[str]] = {}
+    for c in answered:
+        answer, _, figures = c.why.partition(": ")
+        case = c.quantity.partition(": ")[0]
+        by_answer.setdefault(answer, []).append(f"{case} ({figures.partition(', ')[0]})")
+    return "; ".join(f"{answer}: {', '.join(cases)}" for answer, cases in by_answer.items())
 
 
 HEADINGS = ("", "published", "reference", "measured", "deviation", "allowed", "verdict")
