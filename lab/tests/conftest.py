@@ -44,9 +44,9 @@ def experiments(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("experiments")
     for paper in all_papers():
         (folder / paper.id).mkdir()
-        for case in (case for e in paper.experiments for case in e.cases):
-            text = f"schema_version = 1\n[published]\n{PUBLISHED.get(case.name, '')}"
-            (folder / paper.id / f"{case.name}.toml").write_text(text)
+        for stem in {case.stem for e in paper.experiments for case in e.cases}:
+            text = f"schema = 1\n[published]\n{PUBLISHED.get(stem, '')}"
+            (folder / paper.id / f"{stem}.toml").write_text(text)
     return folder
 
 

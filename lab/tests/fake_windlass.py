@@ -23,9 +23,7 @@ def figures(name):
 
 def spoilt(summary):
     if MODE == "unfair":
-        summary["fairness_index"] = {
-            key: {"mean": 0.3, "sd": 0.01} for key in ("whole_run", "steady")
-        }
+        summary["fairness_index"] = {"whole_run": 0.3, "steady": 0.3}
     return summary
 
 
@@ -37,15 +35,51 @@ def named(summary):
     return spoilt(summary | {"flows": flows})
 
 
+def single(node):
+    """Means without deviations, as a single run has them."""
+    if isinstance(node, dict):
+        return node["mean"] if "mean" in node else {k: single(v) for k, v in node.items()}
+    return [single(item) for item in node] if isinstance(node, list) else node
+
+
+# Fairness where it is not that of the scenario as it stands: window limits, p_max, crowds.
+LIMITED = {"16": 0.476, "32": 0.756, "64": 0.918, "100": 0.98}
+MARKING = {0.05: 0.7, 0.1: 0.816, 0.2: 0.986, 0.3: 0.9, 1.0: 0.78}
+
+
+def varied(name, summary, replaced):
+    steady = summary["fairness_index"]
+    limit = str(replaced.get("defaults.window_limit", "")).partition(" ")[0]
+    steady["steady"] = LIMITED.get(limit, steady["steady"])
+    p_max = replaced.get("queues.marking.p_max")
+    if p_max is not None and name.startswith("s2"):
+        steady["steady"] = MARKING.get(p_max, 0.8)
+    if p_max == 1.0 and name.startswith("s1"):
+        steady["steady"] = 0.97
+    calm = replaced.get("queues.marking.gentle", True)
+    summary["total_packets_per_s"]["steady"] -= 0 if calm else 50
+    for flow in summary["flows"]:
+        flow["timeouts"] = 3 if calm else 100 if "newecn" in name else 50
+    return spoilt(summary)
+
+
+def one_run(request):
+    name = Path(request["file"]).stem
+    return varied(name, named(single(figures(name))), request["set"])
+
+
 def write_series(case, out):
-    summary = named(figures(case))
+    summary = named(single(figures(case)))
+    summary["queues"] = [{"link": "r1-d", "direction": "forward"}]
     series = json.loads((DATA / "new-ecn-reference-series.json").read_text())["cases"][case]
     out.mkdir()
     (out / "summary.json").write_text(json.dumps(summary))
+    queue = ["time_s,queue_packets,average_queue", *(f"{t},{t % 20},{t % 20}" for t in range(60))]
+    (out / "queue-r1-d-forward.csv").write_text("\n".join(queue) + "\n")
     order = sorted(range(len(summary["flows"])), key=lambda i: -series["rtt_min_ms"][i])
     for flow, column in zip(summary["flows"], order, strict=True):
-        cwnd = flow.get("cwnd_packets", {}).get("time_mean", {"mean": 20.0})["mean"]
-        slope = flow.get("slope", {}).get("time_mean", {"mean": 1.0})["mean"]
+        cwnd = flow.get("cwnd_packets", {}).get("time_mean", 20.0)
+        slope = flow.get("slope", {}).get("time_mean", 1.0)
         lines = ["time_s,cwnd_packets,ssthresh_packets,srtt_ms,slope,acked_packets"]
         for row in series["rows"]:
             for tenth in range(10):
@@ -59,6 +93,16 @@ def write_series(case, out):
         (out / f"flow-{flow['name']}.csv").write_text("\n".join(lines) + "\n")
 
 
+def simple_model(options):
+    variant = "simple_model_" + options.variant
+    model = figures(variant if options.steps == "3000" else f"{variant}_{options.steps}")
+    for name, flow in zip("XY", model["flows"], strict=True):
+        flow["name"] = name
+    steps = range(int(options.steps))
+    windows = [[10 + 5 * math.sin(step / 40 + turn) for step in steps] for turn in (0, 1)]
+    return model | {"series": {"cwnd_packets": windows, "step_s": 0.01, "seed": 1}}
+
+
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", action="version", version="windlass 0.0.0-fake")
@@ -67,10 +111,14 @@ def parse():
     run.add_argument("file", type=Path)
     run.add_argument("--json", action="store_true")
     run.add_argument("--out", type=Path)
-    for option in ("--replicates", "--jobs", "--jitter", "--seed"):
-        run.add_argument(option)
+    run.add_argument("--set", action="append")
+    run.add_argument("--seed")
+    batch = sim.add_parser("batch")
+    batch.add_argument("file")
+    batch.add_argument("--jobs")
     model = sim.add_parser("simple-model")
     model.add_argument("--json", action="store_true")
+    model.add_argument("--series", action="store_true")
     for option in ("--variant", "--steps", "--seeds", "--seed"):
         model.add_argument(option)
     return parser.parse_args()
@@ -91,14 +139,12 @@ def main():
     options = parse()
     misbehave()
     if options.verb == "simple-model":
-        model = figures("simple_model_printed")
-        for name, flow in zip("XY", model["flows"], strict=True):
-            flow["name"] = name
-        print(json.dumps(model))
-    elif options.out:
+        print(json.dumps(simple_model(options)))
+    elif options.verb == "run":
         write_series(options.file.stem, options.out)
     else:
-        print(json.dumps(named(figures(options.file.stem))))
+        for line in sys.stdin:
+            print(json.dumps(one_run(json.loads(line))))
 
 
 main()

@@ -50,11 +50,11 @@ def test_help_has_examples_and_exit_codes(command, capsys):
 def test_a_quick_run_writes_a_whole_result(lab, tmp_path, capsys):
     assert lab("--quick", out=tmp_path / "out") == 0
     written = sorted(os.listdir(tmp_path / "out"))
-    assert written == ["report.html", "results.json", "series.json", "summary.txt"]
+    assert written == ["data", "report.html", "results.json", "series.json", "summary.txt"]
     streams = capsys.readouterr()
     assert streams.out.startswith((tmp_path / "out" / "summary.txt").read_text())
     assert "agree with the reference" in streams.out
-    assert "[1/5] s1_10M_p0.1_newecn: 20 replicates" in streams.err
+    assert "[1/8] s1_10M_p0.1_newecn: 20 replicates" in streams.err
 
 
 def test_results_and_series_follow_their_schemas(whole_result):
@@ -71,22 +71,27 @@ def test_a_result_says_how_it_was_made(lab, tmp_path):
     assert (results["replicates"], results["seed"]) == (7, 42)
     assert results["windlass_version"] == "windlass 0.0.0-fake"
     command = next(command for command in results["commands"] if "p0.1_ecn.toml" in command)
-    assert command.endswith(
-        "/new-ecn/s1_10M_p0.1_ecn.toml --json --replicates 7 --jobs 3 --jitter 100ms --seed 42"
-    )
+    assert command.endswith("/new-ecn/s1_10M_p0.1_ecn.toml --replicates 7 --jitter 100ms --seed 42")
     assert str(tmp_path) not in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_whole_paper_judges_every_case(whole_result):
     results = read(whole_result, "results.json")
     assert [e["id"] for e in results["experiments"]] == [
-        "4.2.2",
-        "4.2.1-setup1",
         "3.2",
+        "4.2.1-setup1",
         "4.2.1-setup2-p0.1",
         "4.2.1-setup2-p0.2",
+        "4.2.2",
         "4.2.3",
+        "4.2-reno",
         "4.3.1",
+        "4.3.2",
+        "4.3.3",
+        "linux",
+        "limit-cycle",
+        "p-max",
+        "window-limit",
     ]
     assert all(e["passed"] for e in results["experiments"])
 
@@ -106,9 +111,9 @@ def test_published_figures_come_from_the_scenario_files(whole_result):
 def test_figures_that_differ_end_with_status_1(lab, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FAKE_WINDLASS", "unfair")
     assert lab("--quick", out=tmp_path / "out") == 1
-    assert "4 of 33 figures differ" in capsys.readouterr().out
+    assert "4 of 66 figures differ" in capsys.readouterr().out
     results = read(tmp_path / "out", "results.json")
-    assert [e["passed"] for e in results["experiments"]] == [False, True, True]
+    assert [e["passed"] for e in results["experiments"]] == [True, True, False]
 
 
 def test_a_failing_binary_ends_with_status_3_and_its_words(lab, tmp_path, monkeypatch, capsys):
@@ -116,7 +121,7 @@ def test_a_failing_binary_ends_with_status_3_and_its_words(lab, tmp_path, monkey
     assert lab("--quick", out=tmp_path / "out") == 3
     error = capsys.readouterr().err
     assert "scenario.toml:3: unknown key `rat`" in error
-    assert "sim run" in error
+    assert "sim batch" in error
     assert not (tmp_path / "out").exists()
 
 

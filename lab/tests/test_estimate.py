@@ -1,7 +1,7 @@
 import pytest
 
 from windlass_lab.errors import RunError
-from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_by_rtt
+from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_flows
 
 
 def flow(name, rtt):
@@ -38,20 +38,20 @@ def test_a_flow_without_an_rtt_is_refused():
         CaseResult.from_summary({"flows": [{"name": "tcp1"}]}, 1)
 
 
-def test_flows_pair_by_rtt_whatever_their_order():
+def test_flows_pair_flows_whatever_their_order():
     ours = [flow("a", 190.0), flow("b", 4.0)]
     theirs = [flow("x", 4.0), flow("y", 190.0)]
-    assert names(pair_by_rtt(ours, theirs)) == [("a", "y"), ("b", "x")]
+    assert names(pair_flows(ours, theirs)) == [("a", "y"), ("b", "x")]
 
 
 def test_flows_with_equal_rtts_pair_in_file_order():
     ours = [flow("a", 20.0), flow("b", 10.0), flow("c", 20.0)]
     theirs = [flow("x", 20.0), flow("y", 20.0), flow("z", 10.0)]
-    assert names(pair_by_rtt(ours, theirs)) == [("a", "x"), ("b", "z"), ("c", "y")]
+    assert names(pair_flows(ours, theirs)) == [("a", "x"), ("b", "z"), ("c", "y")]
 
 
 def test_flows_of_another_case_are_refused():
     with pytest.raises(RunError, match="smallest RTT"):
-        pair_by_rtt([flow("a", 190.0)], [flow("x", 70.0)])
+        pair_flows([flow("a", 190.0)], [flow("x", 70.0)])
     with pytest.raises(RunError, match="1 flows measured"):
-        pair_by_rtt([flow("a", 190.0)], [])
+        pair_flows([flow("a", 190.0)], [])

@@ -13,8 +13,9 @@ from windlass_lab.reference import (
 
 def test_the_reference_has_every_case_of_the_catalogue():
     for paper in all_papers():
-        cases = {case.name for e in paper.experiments for case in (*e.cases, *e.models)}
-        assert cases <= set(load_reference(paper.id).cases)
+        cases = {case.stem for e in paper.experiments for case in e.cases}
+        models = {model.name for e in paper.experiments for model in e.models}
+        assert cases | models <= set(load_reference(paper.id).cases)
 
 
 def test_the_reference_has_the_figures_of_the_paper():

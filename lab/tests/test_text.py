@@ -1,5 +1,6 @@
 from windlass_lab.estimate import Estimate
-from windlass_lab.text import estimate, figure, table
+from windlass_lab.text import estimate, figure, figure_verdict, section_verdict, table
+from windlass_lab.verdict import Subject, Tolerance, near, survives
 
 
 def test_figures_have_the_digits_they_deserve():
@@ -14,3 +15,35 @@ def test_figures_have_the_digits_they_deserve():
 def test_tables_line_up():
     lines = table([("rate", "1"), ("fairness", "100")], right={1}).splitlines()
     assert lines == ["rate        1", "fairness  100"]
+
+
+def judged(measured, **more):
+    subject = Subject("rate", "packets/s", **more, measured=Estimate(measured))
+    return near(subject, Tolerance(relative=0.1), target=100.0)
+
+
+def test_a_section_is_told_by_what_is_furthest_out():
+    line = section_verdict([judged(101.0), judged(105.0, flow="b"), judged(99.0)])
+    assert line == (
+        "All 3 agree; the furthest out: rate, b (packets/s), +5.0 % (50% of what is allowed)"
+    )
+
+
+def test_what_differs_is_named():
+    assert section_verdict([judged(101.0), judged(150.0, flow="b")]) == (
+        "1 of 2 differ: rate, b (packets/s)"
+    )
+
+
+def test_a_figure_is_told_in_a_line_with_all_that_is_known():
+    comparison = judged(150.0, published=98, reference=Estimate(100.0, 1.0, 20))
+    assert figure_verdict([comparison]) == (
+        "rate (packets/s) 150.0 (published 98, reference 100.0 ± 1.0, "
+        "deviation +50.0 % of ± 10 %): DIFFERS"
+    )
+
+
+def test_answers_are_grouped():
+    found = [Subject(f"{name}: fairness", measured=Estimate(0.98), headline=True) for name in "ab"]
+    answers = [survives(subject, Estimate(0.99), [Estimate(0.5)], 0.05) for subject in found]
+    assert section_verdict(answers) == "survives: a (0.980 after 0.990), b (0.980 after 0.990)"

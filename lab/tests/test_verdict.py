@@ -15,6 +15,7 @@ from windlass_lab.verdict import (
     failures,
     informative,
     near,
+    survives,
 )
 
 
@@ -77,7 +78,7 @@ def test_a_bound_is_met_from_above(measured, verdict):
 def test_order_needs_every_step_to_rise():
     def verdict(*means):
         figures = [(str(place), Estimate(mean)) for place, mean in enumerate(means)]
-        return ascending("rate", "", figures).verdict
+        return ascending(Subject("rate"), figures).verdict
 
     assert verdict(1077, 1157, 1208) == PASS
     assert verdict(1157, 1077, 1208) == FAIL
@@ -85,7 +86,7 @@ def test_order_needs_every_step_to_rise():
 
 
 def test_order_with_a_figure_missing_fails():
-    comparison = ascending("rate", "", [("Reno", Estimate(1.0)), ("New-ECN", None)])
+    comparison = ascending(Subject("rate"), [("Reno", Estimate(1.0)), ("New-ECN", None)])
     assert comparison.verdict == FAIL
     assert "New-ECN" in comparison.why
 
@@ -94,6 +95,27 @@ def test_informative_figures_are_not_judged():
     comparison = informative(subject(1.0, 100.0))
     assert comparison.verdict == INFORMATIVE
     assert failures([comparison]) == []
+
+
+def test_strain_is_the_part_of_what_is_allowed():
+    assert near(subject(105.0, 100.0), Tolerance(relative=0.1)).strain == pytest.approx(0.5)
+    assert informative(subject(105.0, 100.0)).strain == 0
+
+
+@pytest.mark.parametrize(
+    ("measured", "rival", "word"),
+    [(0.98, 0.5, "survives:"), (0.90, 0.5, "survives in part:"), (0.98, 0.99, "is lost:")],
+)
+def test_what_survives_is_near_its_original_and_above_its_rivals(measured, rival, word):
+    found = Subject("fairness", measured=Estimate(measured))
+    answer = survives(found, Estimate(0.99), [Estimate(0.4), Estimate(rival)], within=0.05)
+    assert answer.why.startswith(word)
+    assert answer.verdict == INFORMATIVE
+
+
+def test_nothing_survives_that_was_not_run():
+    found = Subject("fairness", measured=Estimate(0.9))
+    assert "not all" in survives(found, None, [], within=0.05).why
 
 
 def test_deviation_is_measured_less_target():

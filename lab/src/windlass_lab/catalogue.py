@@ -5,7 +5,7 @@ plots. Nothing here runs anything.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from windlass_lab.errors import LabError
@@ -21,10 +21,22 @@ class Flows(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A scenario file, `experiments/PAPER/NAME.toml`, and how the report calls it."""
+    """A scenario file and how the report calls it.
+
+    The file is `experiments/PAPER/SCENARIO.toml`, by default of the case's own name; `overrides`
+    replace keys of it. `most_replicates` bounds the replicates of a case that need not be exact.
+    """
 
     name: str
     label: str
+    scenario: str = ""
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    most_replicates: int | None = None
+
+    @property
+    def stem(self) -> str:
+        """The name of the scenario file."""
+        return self.scenario or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +103,53 @@ class Shown:
     flows: Flows = Flows.TOGETHER
 
 
-Check = Near | AtLeast | Ascending | Shown
+class PairFigure(StrEnum):
+    """What is asked of two flows: the ratio of their means, or the power of the ratio of their
+    smoothed RTTs that gives it.
+    """
+
+    RATIO = "ratio"
+    EXPONENT = "exponent"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A figure of each two flows lies within `tolerance` of the reference's.
+
+    `published` is by the pair's name, `1:4` being the slowest flow and the fastest of four.
+    """
+
+    case: str
+    figure: PairFigure
+    quantity: Quantity
+    published: Mapping[str, float]
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Survives:
+    """Not judged, but answered: is the figure of `case` within `within` of that of `original`, and
+    above that of each of `rivals`?
+    """
+
+    case: str
+    original: str
+    rivals: Sequence[str]
+    quantity: Quantity
+    within: float
+
+
+Check = Near | AtLeast | Ascending | Shown | Pairs | Survives
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesPlot:
-    """A column of the flows' time series, one panel a case, as in the paper's `figure`."""
+    """A column of the time series, one panel a case, as in the paper's `figure`.
+
+    A button shows the span from `zoom_from_s` to `zoom_s`.
+    `says` is what the paper reads from its figure; `keys` are the quantities whose comparisons say
+    whether this one agrees.
+    """
 
     id: str
     figure: str
@@ -106,6 +159,23 @@ class SeriesPlot:
     axis: str
     with_reference: bool = False
     zoom_s: float | None = None
+    zoom_from_s: float = 0.0
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TracePlot:
+    """The same column of the two flows of a case against each other."""
+
+    id: str
+    figure: str
+    title: str
+    cases: Sequence[str]
+    column: str
+    axis: str
+    says: str = ""
+    keys: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +187,51 @@ class BarPlot:
     cases: Sequence[str]
     quantity: Quantity
     flows: Flows = Flows.TOGETHER
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
 
 
-Plot = SeriesPlot | BarPlot
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Cases in a row: what stands on the x axis, and the case."""
+
+    label: str
+    points: Sequence[tuple[float | str, str]]
+    reference: Sequence[tuple[float | str, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlot:
+    """A figure over cases: as lines over a number (`log`: on a logarithmic axis), or as groups of
+    bars where the x values are names.
+    """
+
+    id: str
+    title: str
+    lines: Sequence[Line]
+    quantity: Quantity
+    axis: str
+    log: bool = False
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+    @property
+    def cases(self) -> list[str]:
+        """Every case on it."""
+        return [case for line in self.lines for _, case in line.points]
+
+
+Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One figure, table or section of a paper."""
+    """One figure, table or section of a paper; the report has them by `chapter`."""
 
     id: str
+    chapter: str
     section: str
     title: str
     shows: str
@@ -138,17 +243,37 @@ class Experiment:
     plots: Sequence[Plot] = ()
     kind: str = "simulated"
     needs_root: bool = False
+    tables: Sequence["PowerTable"] = ()
+    reading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerTable:
+    """The ratio of smoothed RTTs to a power, less the ratio of `key`, for each two flows.
+
+    `published` has a row a power: the power, then a figure a pair.
+    """
+
+    caption: str
+    case: str
+    key: str
+    base: str
+    published: Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper whose experiments the lab repeats."""
+    """A paper whose experiments the lab repeats.
+
+    `modern` names, by case, the case that is the same with a modern stack.
+    """
 
     id: str
     citation: str
     title: str
     question: str
     experiments: Sequence[Experiment]
+    modern: Mapping[str, str] = field(default_factory=dict)
 
 
 def all_papers() -> list[Paper]:

@@ -166,10 +166,9 @@ def _reproduce(options: argparse.Namespace) -> int:
         # The result first: what follows can be made again from it.
         directory.write(output.RESULTS, _json(results))
         directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
-        directory.write(output.REPORT, report.build(paper, results, series))
-        summary = text.summary(paper, results)
-        directory.write(output.SUMMARY, summary)
-    print(summary, end="")
+        made = report.files(paper, results, series)
+        directory.write_all(made)
+    print(made[output.SUMMARY], end="")
     print(f"\nReport: {folder / output.REPORT}")
     agreeing, judged = text.counts(results)
     return 0 if agreeing == judged else 1

@@ -1,6 +1,7 @@
 """Measured quantities: a mean over replicates with its spread, for a case and for its flows."""
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ class FlowResult:
     name: str
     rtt_min_ms: float
     values: Mapping[str, Estimate]
+    controller: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,10 @@ class CaseResult:
     def from_summary(cls, summary: Mapping, replicates: int) -> "CaseResult":
         """Reads a summary object; a figure in it is a number or `{mean, sd}`.
 
-        Raises `RunError` where a flow has no `rtt_min_ms` to tell it by.
+        A summary that says how many `replicates` it is over is believed. Raises `RunError` where a
+        flow has no `rtt_min_ms` to tell it by.
         """
+        replicates = summary.get("replicates", replicates)
         flows = tuple(
             _flow(f"flow {number}", flow, replicates)
             for number, flow in enumerate(summary.get("flows", ()), start=1)
@@ -55,7 +59,8 @@ def _flow(default_name: str, flow: Mapping, replicates: int) -> FlowResult:
     values = dict(_figures(flow, replicates))
     if "rtt_min_ms" not in values:
         raise RunError(f"{flow.get('name', default_name)}: the summary has no rtt_min_ms for it")
-    return FlowResult(flow.get("name", default_name), values["rtt_min_ms"].mean, values)
+    name = flow.get("name", default_name)
+    return FlowResult(name, values["rtt_min_ms"].mean, values, flow.get("controller", ""))
 
 
 def _figures(node: Mapping, replicates: int, prefix: str = "") -> Iterator[tuple[str, Estimate]]:
@@ -73,17 +78,17 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def pair_by_rtt(
+def pair_flows(
     left: Sequence[FlowResult], right: Sequence[FlowResult]
 ) -> list[tuple[FlowResult, FlowResult]]:
     """Pairs the flows of two results of one case, in the order of `left`.
 
-    Flows are told by their smallest RTT; those with equal RTTs by their order in the file. Raises
-    `RunError` when the two lists cannot be of the same case.
+    Flows are told by controller and smallest RTT; those with both equal by their order in the
+    file. Raises `RunError` when the two lists cannot be of the same case.
     """
     if len(left) != len(right):
         raise RunError(f"{len(left)} flows measured where the reference has {len(right)}")
-    partners = dict(zip(_rtt_order(left), _rtt_order(right), strict=True))
+    partners = dict(zip(_order(left), _order(right), strict=True))
     pairs = [(flow, right[partners[index]]) for index, flow in enumerate(left)]
     for ours, theirs in pairs:
         # Measured minima carry serialisation times, so they may lie a little above.
@@ -95,5 +100,29 @@ def pair_by_rtt(
     return pairs
 
 
-def _rtt_order(flows: Sequence[FlowResult]) -> list[int]:
-    return sorted(range(len(flows)), key=lambda index: (flows[index].rtt_min_ms, index))
+def _order(flows: Sequence[FlowResult]) -> list[int]:
+    key = [(flow.controller, flow.rtt_min_ms, index) for index, flow in enumerate(flows)]
+    return sorted(range(len(flows)), key=key.__getitem__)
+
+
+def pool(summaries: Sequence[Mapping]) -> dict:
+    """One summary from those of single runs: each figure becomes `{mean, sd}` over them.
+
+    The standard deviation is that of a sample. What is no figure is taken from the first run.
+    """
+    pooled = _pool(summaries)
+    return pooled | {"replicates": len(summaries)}
+
+
+def _pool(values: Sequence) -> object:
+    first = values[0]
+    if isinstance(first, Mapping):
+        common = [key for key in first if all(key in value for value in values)]
+        return {key: _pool([value[key] for value in values]) for key in common}
+    if isinstance(first, list):
+        return [_pool(items) for items in zip(*values, strict=False)]
+    if not all(_is_number(value) for value in values):
+        return first
+    if len(values) == 1 or all(value == first for value in values):
+        return first
+    return {"mean": statistics.fmean(values), "sd": statistics.stdev(values)}

@@ -1,7 +1,7 @@
 """From checks and results to comparisons."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from windlass_lab.catalogue import (
     Ascending,
@@ -10,11 +10,15 @@ from windlass_lab.catalogue import (
     Experiment,
     Flows,
     Near,
+    PairFigure,
+    Pairs,
     Paper,
     Quantity,
     Shown,
+    Survives,
 )
-from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_by_rtt
+from windlass_lab.derive import exponent, pair_names, ratio
+from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_flows
 from windlass_lab.reference import Published, load_reference
 from windlass_lab.verdict import (
     Comparison,
@@ -23,16 +27,24 @@ from windlass_lab.verdict import (
     at_least,
     informative,
     near,
+    survives,
 )
+
+_SRTT = "srtt_ms.trace_mean"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything known of the cases, by name."""
+    """Everything known of the cases, by name; `modern` names the case with a modern stack."""
 
     measured: Mapping[str, CaseResult]
     reference: Mapping[str, CaseResult]
     published: Mapping[str, Published]
+    modern: Mapping[str, str] = field(default_factory=dict)
+
+    def modern_case(self, case: str) -> CaseResult | None:
+        """The same case with a modern stack, where that was run."""
+        return self.measured.get(self.modern.get(case, ""))
 
 
 def evidence_in(paper: Paper, results: Mapping) -> Evidence:
@@ -43,7 +55,7 @@ def evidence_in(paper: Paper, results: Mapping) -> Evidence:
         for name, summary in results["summaries"].items()
     }
     published = {name: Published(table) for name, table in results["published"].items()}
-    return Evidence(measured, load_reference(paper.id).cases, published)
+    return Evidence(measured, load_reference(paper.id).cases, published, paper.modern)
 
 
 def judge(experiment: Experiment, evidence: Evidence) -> list[Comparison]:
@@ -66,50 +78,108 @@ def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Itera
             for subject in _subjects(check, labels, evidence):
                 yield informative(subject)
         case Ascending():
-            figures = [
-                (labels[name], _value(evidence.measured.get(name), check.quantity))
-                for name in check.cases
-            ]
-            yield ascending(f"{check.quantity.label}: the order", check.quantity.unit, figures)
+            yield _ascending(check, labels, evidence)
+        case Pairs():
+            yield from _pairs(check, evidence)
+        case Survives():
+            yield _survives(check, labels, evidence)
+
+
+def _ascending(check: Ascending, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    figures = [
+        (labels[name], _value(evidence.measured.get(name), check.quantity)) for name in check.cases
+    ]
+    what = Subject(f"{check.quantity.label}: the order", check.quantity.unit, key="order")
+    return ascending(what, figures)
+
+
+def _survives(check: Survives, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    def value(name: str) -> Estimate | None:
+        return _value(evidence.measured.get(name), check.quantity)
+
+    subject = Subject(
+        f"{labels[check.case]}: {check.quantity.label.lower()}",
+        check.quantity.unit,
+        measured=value(check.case),
+        case=check.case,
+        key=check.quantity.key,
+        headline=True,
+    )
+    rivals = [value(name) for name in check.rivals]
+    return survives(subject, value(check.original), rivals, check.within)
+
+
+def _pairs(check: Pairs, evidence: Evidence) -> Iterator[Comparison]:
+    def figures(case: CaseResult | None) -> dict[str, Estimate | None]:
+        return {name: _of_pair(check, *pair) for name, *pair in pair_names(case)} if case else {}
+
+    measured = figures(evidence.measured[check.case])
+    reference = figures(evidence.reference.get(check.case))
+    modern = figures(evidence.modern_case(check.case))
+    for name, figure in measured.items():
+        subject = Subject(
+            quantity=check.quantity.label,
+            flow=f"TCP {name.replace(':', ' : TCP ')}",
+            published=check.published.get(name),
+            reference=reference.get(name),
+            measured=figure,
+            case=check.case,
+            key=f"{check.figure}.{check.quantity.key}",
+            modern=modern.get(name),
+        )
+        yield near(subject, check.tolerance)
+
+
+def _of_pair(check: Pairs, left: FlowResult, right: FlowResult) -> Estimate | None:
+    if check.figure == PairFigure.RATIO:
+        return ratio(left, right, check.quantity.key)
+    return exponent(left, right, check.quantity.key, _SRTT)
 
 
 def _subjects(
     check: Near | AtLeast | Shown, labels: Mapping[str, str], evidence: Evidence
 ) -> Iterator[Subject]:
-    label = f"{labels[check.case]}: {check.quantity.label}"
-    headline = getattr(check, "headline", False)
     measured = evidence.measured[check.case]
     reference = evidence.reference.get(check.case)
+    modern = evidence.modern_case(check.case)
     published = evidence.published.get(check.case, Published({}))
     key = check.quantity.key
+    common = Subject(
+        quantity=f"{labels[check.case]}: {check.quantity.label}",
+        unit=check.quantity.unit,
+        headline=getattr(check, "headline", False),
+        case=check.case,
+        key=key,
+    )
     if getattr(check, "flows", Flows.TOGETHER) == Flows.TOGETHER:
-        yield Subject(
-            quantity=label,
-            unit=check.quantity.unit,
+        yield replace(
+            common,
             published=published.figure(key),
             reference=_value(reference, check.quantity),
             measured=_value(measured, check.quantity),
-            headline=headline,
+            modern=_value(modern, check.quantity),
         )
         return
-    for flow, partner in _flow_pairs(measured, reference):
-        yield Subject(
-            quantity=label,
-            unit=check.quantity.unit,
+    # The same scenario has the same flows in the same order.
+    modern_flows = modern.flows if modern else [None] * len(measured.flows)
+    for (flow, partner), other in zip(flow_pairs(measured, reference), modern_flows, strict=True):
+        yield replace(
+            common,
             flow=flow_label(flow),
             published=published.figure(key, partner or flow),
             reference=partner.values.get(key) if partner else None,
             measured=flow.values.get(key),
-            headline=headline,
+            modern=other.values.get(key) if other else None,
         )
 
 
-def _flow_pairs(
+def flow_pairs(
     measured: CaseResult, reference: CaseResult | None
 ) -> list[tuple[FlowResult, FlowResult | None]]:
+    """Each measured flow with its partner in the reference, where there is one."""
     if reference is None:
         return [(flow, None) for flow in measured.flows]
-    return list(pair_by_rtt(measured.flows, reference.flows))
+    return list(pair_flows(measured.flows, reference.flows))
 
 
 def flow_label(flow: FlowResult) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from windlass_lab.errors import LabError
@@ -11,10 +12,11 @@ RESULTS = "results.json"
 SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
+DATA = "data"
 FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY})
 RESULT_FORMAT = "windlass-lab result"
 SERIES_FORMAT = "windlass-lab series"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class OutputDirectory:
@@ -46,6 +48,10 @@ class OutputDirectory:
         """Writes a file whole, or leaves the one that was there."""
         write_atomically(self.path / name, text)
 
+    def write_all(self, files: Mapping[str, str]) -> None:
+        """Writes what is made from a result, as `write_all` does."""
+        write_all(self.path, files)
+
 
 def _make(path: Path) -> list[Path]:
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -61,6 +67,8 @@ def _refuse_foreign(path: Path) -> None:
     if not names:
         return
     foreign = [name for name in names if name not in FILES and not _is_leftover(name)]
+    if DATA in foreign and all(entry.suffix == ".csv" for entry in _listed(path / DATA)):
+        foreign.remove(DATA)
     if foreign:
         raise LabError(
             f"{path} is not empty and holds what the lab did not write ({foreign[0]}): "
@@ -116,6 +124,18 @@ def load(path: Path, name: str, expected: str) -> dict:
             f"this lab reads {SCHEMA_VERSION}"
         )
     return data
+
+
+def write_all(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes files by their paths in a directory, each whole, and takes away data of figures that
+    a former result had and this one has not.
+    """
+    data = folder / DATA
+    data.mkdir(exist_ok=True)
+    for name, text in files.items():
+        write_atomically(folder / name, text)
+    for stale in set(data.glob("*.csv")) - {folder / name for name in files}:
+        stale.unlink()
 
 
 def write_atomically(path: Path, text: str) -> None:

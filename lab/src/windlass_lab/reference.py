@@ -34,9 +34,10 @@ def load_reference(paper: str) -> Reference:
 
 @cache
 def load_reference_acks(paper: str) -> dict[str, list[dict]]:
-    """Acknowledged packets over time in the reference, by case: flows in order of their RTT.
+    """Acknowledged packets over time in the reference, by case: flows in order of controller
+    and RTT.
 
-    Each flow is `{rtt_min_ms, time_s, packets}`.
+    Each flow is `{rtt_min_ms, controller, time_s, packets}`.
     """
     data = _package_json(f"{paper}-reference-series.json")
     return {name: _flows_of(case) for name, case in data["cases"].items()}
@@ -45,10 +46,17 @@ def load_reference_acks(paper: str) -> dict[str, list[dict]]:
 def _flows_of(case: Mapping) -> list[dict]:
     times = [row[0] for row in case["rows"]]
     flows = [
-        {"rtt_min_ms": rtt, "time_s": times, "packets": [row[column] for row in case["rows"]]}
-        for column, rtt in enumerate(case["rtt_min_ms"], start=1)
+        {
+            "rtt_min_ms": rtt,
+            "controller": controller,
+            "time_s": times,
+            "packets": [row[column] for row in case["rows"]],
+        }
+        for column, (rtt, controller) in enumerate(
+            zip(case["rtt_min_ms"], case["controllers"], strict=True), start=1
+        )
     ]
-    return sorted(flows, key=lambda flow: flow["rtt_min_ms"])
+    return sorted(flows, key=lambda flow: (flow["controller"], flow["rtt_min_ms"]))
 
 
 def _package_json(name: str) -> dict:
@@ -73,6 +81,8 @@ class Published:
         value = _lookup(table, key)
         if value is None and key.startswith("fairness_index."):
             value = {True: "fair", False: "not fair"}.get(table.get("fair"))
+        if value is None and key.startswith("new_ecn_share."):
+            value = table.get("new_ecn_share")
         if value is None and key.startswith("total_packets_per_s."):
             value = self._only_rate(key)
         return value if isinstance(value, int | float | str) else None

@@ -9,33 +9,60 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from windlass_lab import output, text
-from windlass_lab.catalogue import Experiment, Paper, find
+from windlass_lab.catalogue import Experiment, Paper, Plot, find
 from windlass_lab.judge import evidence_in
-from windlass_lab.plots import Material, draw
+from windlass_lab.plot_parts import Drawn, Material, as_csv
+from windlass_lab.plots import draw
+from windlass_lab.power import power_table
 from windlass_lab.reference import load_reference, load_reference_acks
-from windlass_lab.verdict import INFORMATIVE, Comparison, failures
+from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
 # Rows about single flows that a table may have before they are folded away.
 _UNFOLDED_FLOWS = 20
 
 
+def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
+    """Every file that is made from a result and its time series, by its path in the directory."""
+    material = _material(paper, results, series)
+    sections = _sections(paper, results, material)
+    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    return {
+        output.REPORT: _page(paper, results, sections),
+        output.SUMMARY: text.summary(paper, results),
+        **data,
+    }
+
+
 def build(paper: Paper, results: Mapping, series: Mapping) -> str:
     """The page for a result and its time series."""
-    experiments = {experiment.id: experiment for experiment in paper.experiments}
+    return files(paper, results, series)[output.REPORT]
+
+
+def _material(paper: Paper, results: Mapping, series: Mapping) -> Material:
     evidence = evidence_in(paper, results)
-    material = Material(evidence, series["cases"], load_reference_acks(paper.id))
-    sections = [
+    return Material(evidence, series["cases"], load_reference_acks(paper.id))
+
+
+def _sections(paper: Paper, results: Mapping, material: Material) -> list[dict]:
+    experiments = {experiment.id: experiment for experiment in paper.experiments}
+    return [
         _section(experiments[document["id"]], document, material)
         for document in results["experiments"]
     ]
-    specs = {panel.id: panel.spec for s in sections for plot in s["plots"] for panel in plot.panels}
+
+
+def _page(paper: Paper, results: Mapping, sections: Sequence[Mapping]) -> str:
+    specs = {panel.id: panel.spec for s in sections for d in s["drawn"] for panel in d.panels}
     agreeing, judged = text.counts(results)
+    chapters = {s["experiment"].chapter: [] for s in sections}
+    for section in sections:
+        chapters[section["experiment"].chapter].append(section)
     template = _environment().get_template("report.html.j2")
     return template.render(
         paper=paper,
         results=results,
-        sections=sections,
-        tiles=[_row(c) for c in _comparisons(results) if c.headline],
+        chapters=chapters,
+        tiles=[_row(c) for c in _comparisons(results) if c.headline and c.verdict != INFORMATIVE],
         agreeing=agreeing,
         judged=judged,
         verdict_line=text.verdict_line(results),
@@ -53,8 +80,7 @@ def rebuild(folder: Path) -> None:
     results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
     series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
     paper, _ = find(results["paper"], quick=False)
-    output.write_atomically(folder / output.REPORT, build(paper, results, series))
-    output.write_atomically(folder / output.SUMMARY, text.summary(paper, results))
+    output.write_all(folder, files(paper, results, series))
 
 
 def _comparisons(results: Mapping) -> list[Comparison]:
@@ -64,11 +90,29 @@ def _comparisons(results: Mapping) -> list[Comparison]:
 
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    plots = draw(experiment, material)
     return {
         "experiment": experiment,
-        "passed": document["passed"],
+        "agreeing": sum(c.verdict == PASS for c in comparisons),
+        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "verdict": text.section_verdict(comparisons),
         "tables": _tables(comparisons),
-        "plots": draw(experiment, material),
+        "powers": [power_table(table, material.evidence) for table in experiment.tables],
+        "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
+        "drawn": [drawn for _, drawn in plots],
+    }
+
+
+def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict:
+    """A plot with the comparisons that say whether it agrees with the paper's figure."""
+    keys = plot.keys or (plot.quantity.key,) if hasattr(plot, "quantity") else plot.keys
+    about = [c for c in comparisons if c.case in plot.cases and c.key in keys]
+    return {
+        "drawn": drawn,
+        "says": plot.says,
+        "verdict": text.figure_verdict(about),
+        "passed": not failures(about),
+        "judged": any(c.verdict != INFORMATIVE for c in about),
     }
 
 
@@ -88,7 +132,12 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
         ("For information, without a verdict", shown, True),
     ]
     return [
-        {"caption": caption, "rows": [_row(c) for c in group], "folded": folded}
+        {
+            "caption": caption,
+            "rows": [_row(c) for c in group],
+            "folded": folded,
+            "modern": any(c.modern for c in group),
+        }
         for caption, group, folded in groups
         if group
     ]
@@ -98,6 +147,7 @@ def _row(comparison: Comparison) -> dict:
     cells = text.cells(comparison)
     fields = ("name", "published", "reference", "measured", "deviation", "allowed")
     return dict(zip(fields, cells[: len(fields)], strict=True)) | {
+        "modern": text.estimate(comparison.modern),
         "verdict_text": text.VERDICTS[comparison.verdict],
         "why": comparison.why,
         "verdict": comparison.verdict,

@@ -1,26 +1,28 @@
 """Runs the experiments of a paper and gathers one result document from them."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from windlass_lab import __version__
-from windlass_lab.catalogue import Experiment, Paper, SeriesPlot, SimpleModel
+from windlass_lab import __version__, aggregate
+from windlass_lab.catalogue import Case, Experiment, Paper, SeriesPlot, SimpleModel, TracePlot
 from windlass_lab.errors import LabError
 from windlass_lab.judge import Evidence, evidence_in, judge
 from windlass_lab.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
 from windlass_lab.reference import Published, load_published
 from windlass_lab.thin import thin
 from windlass_lab.verdict import failures
-from windlass_lab.windlass import FlowSeries, Sampling, Windlass
+from windlass_lab.windlass import Run, Sampling, Series, Windlass
 
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
 CURVE_POINTS = 1600
+# What only grows has no peaks to lose.
+_SMOOTH_POINTS = {"acked_packets": 400}
 # Digits of a curve's values: beyond what a plot can show.
 _TIME_DIGITS = 3
-_VALUE_DIGITS = 4
+_VALUE_DIGITS = 5
 
 Progress = Callable[[str], None]
 
@@ -45,13 +47,17 @@ def reproduce(
 
     Raises `LabError` before the first run when a scenario is missing, `RunError` when one fails.
     """
-    files = _scenario_files(experiments, scenarios)
-    published = {name: load_published(file) for name, file in files.items()}
+    cases = {case.name: case for e in experiments for case in e.cases}
+    runs = _runs(cases.values(), scenarios)
+    # A variant has no published figures: they are those of the scenario as it stands.
+    published = {
+        name: load_published(run.scenario) for name, run in runs.items() if not run.overrides
+    }
     published |= {m.name: Published(m.published) for e in experiments for m in e.models}
     begin = time.monotonic()
     version = windlass.version()
     gathered = Gathered()
-    steps = _steps(experiments, files, windlass, sampling, gathered)
+    steps = _steps(experiments, runs, windlass, sampling, gathered)
     for number, (what, action) in enumerate(steps, start=1):
         progress(f"[{number}/{len(steps)}] {what}")
         action()
@@ -75,18 +81,17 @@ def reproduce(
     return results, _series_document(paper, gathered)
 
 
-def _scenario_files(experiments: Sequence[Experiment], scenarios: Path) -> dict[str, Path]:
-    names = list(dict.fromkeys(case.name for e in experiments for case in e.cases))
-    files = {name: scenarios / f"{name}.toml" for name in names}
-    missing = [file for file in files.values() if not file.is_file()]
+def _runs(cases: Iterable[Case], scenarios: Path) -> dict[str, Run]:
+    runs = {case.name: Run(scenarios / f"{case.stem}.toml", case.overrides) for case in cases}
+    missing = [run.scenario for run in runs.values() if not run.scenario.is_file()]
     if missing:
         raise LabError(f"there is no scenario {missing[0]}")
-    return files
+    return runs
 
 
 def _steps(
     experiments: Sequence[Experiment],
-    files: Mapping[str, Path],
+    runs: Mapping[str, Run],
     windlass: Windlass,
     sampling: Sampling,
     gathered: Gathered,
@@ -96,20 +101,22 @@ def _steps(
     Every case is run once, however many experiments look at it.
     """
 
-    def summarise(name: str) -> None:
-        gathered.summaries[name] = windlass.summary(files[name], sampling)
+    def summarise(name: str, drawn: Sampling) -> None:
+        gathered.summaries[name] = windlass.summary(runs[name], drawn)
 
     def trace(name: str, columns: Sequence[str]) -> None:
-        flows = windlass.series(files[name], sampling.seed)
-        gathered.curves[name] = [_curves(flow, columns) for flow in flows]
+        gathered.curves[name] = _traced(windlass, runs[name], sampling.seed, columns)
 
     def compute(model: SimpleModel) -> None:
         summary = windlass.simple_model(model.variant, model.steps, model.seeds, sampling.seed)
+        gathered.curves[model.name] = _model_curves(summary.pop("series"), summary["flows"])
         gathered.summaries[model.name] = summary
 
     steps = []
-    for name in files:
-        steps.append((f"{name}: {sampling.replicates} replicates", partial(summarise, name)))
+    for name, case in {case.name: case for e in experiments for case in e.cases}.items():
+        count = min(case.most_replicates or sampling.replicates, sampling.replicates)
+        drawn = replace(sampling, replicates=count)
+        steps.append((f"{name}: {count} replicates", partial(summarise, name, drawn)))
         if columns := _plotted_columns(experiments, name):
             steps.append((f"{name}: time series", partial(trace, name, columns)))
     for model in {m.name: m for e in experiments for m in e.models}.values():
@@ -119,21 +126,57 @@ def _steps(
 
 def _plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:
     plots = (plot for experiment in experiments for plot in experiment.plots)
-    wanted = (p.column for p in plots if isinstance(p, SeriesPlot) and case in p.cases)
+    wanted = (p.column for p in plots if isinstance(p, SeriesPlot | TracePlot) and case in p.cases)
     return list(dict.fromkeys(wanted))
 
 
-def _curves(flow: FlowSeries, columns: Sequence[str]) -> dict:
+def _traced(windlass: Windlass, run: Run, seed: int, columns: Sequence[str]) -> list[dict]:
+    summed = [column for column in columns if column in aggregate.COLUMNS]
+    found = windlass.series(run, seed, [*columns, aggregate.CWND] if summed else columns)
+    if summed:
+        found.append(aggregate.together([s for s in found if s.rtt_min_ms is not None]))
+    curves = [_curves(series, columns) for series in found]
+    return [entry for entry in curves if entry["curves"]]
+
+
+def _curves(series: Series, columns: Sequence[str]) -> dict:
     curves = {}
     for column in columns:
-        if column not in flow.columns:
+        if column not in series.columns:
             continue
-        times, values = thin(flow.time_s, flow.columns[column], CURVE_POINTS)
+        limit = _SMOOTH_POINTS.get(column, CURVE_POINTS)
+        times, values = thin(series.time_s, series.columns[column], limit)
         curves[column] = {
             "time_s": [round(t, _TIME_DIGITS) for t in times],
-            "values": [round(v, _VALUE_DIGITS) for v in values],
+            "values": [_rounded(v) for v in values],
         }
-    return {"name": flow.name, "rtt_min_ms": flow.rtt_min_ms, "curves": curves}
+    return {
+        "name": series.name,
+        "rtt_min_ms": series.rtt_min_ms,
+        "controller": series.controller,
+        "curves": curves,
+    }
+
+
+def _rounded(value: float) -> float:
+    """With digits beyond what a plot can show, and none where there are none."""
+    short = float(f"{value:.{_VALUE_DIGITS}g}") if abs(value) < 10**_VALUE_DIGITS else round(value)
+    return int(short) if short == int(short) else short
+
+
+def _model_curves(series: Mapping, flows: Sequence[Mapping]) -> list[dict]:
+    """Curves of the simple model, every step of them: rates are windows over round-trip times."""
+    curves = []
+    for flow, windows in zip(flows, series["cwnd_packets"], strict=True):
+        times = [round(step * series["step_s"], _TIME_DIGITS) for step in range(len(windows))]
+        rates = [_rounded(window / flow["rtt_min_ms"] * 1000) for window in windows]
+        by_column = {
+            "cwnd_packets": {"time_s": times, "values": [_rounded(w) for w in windows]},
+            "rate_packets_per_s": {"time_s": times, "values": rates},
+        }
+        name, rtt = flow["name"], flow["rtt_min_ms"]
+        curves.append({"name": name, "rtt_min_ms": rtt, "controller": "", "curves": by_column})
+    return curves
 
 
 def _experiment_document(experiment: Experiment, evidence: Evidence) -> dict:

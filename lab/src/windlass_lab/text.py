@@ -5,10 +5,12 @@ from collections.abc import Container, Mapping, Sequence
 
 from windlass_lab.catalogue import Paper
 from windlass_lab.estimate import Estimate
-from windlass_lab.verdict import FAIL, PASS, Comparison
+from windlass_lab.verdict import FAIL, INFORMATIVE, PASS, Comparison
 
 NONE = "–"
 _MOST_DECIMALS = 3
+# Comparisons that fit in a line.
+_FEW = 2
 VERDICTS = {PASS: "agrees", FAIL: "DIFFERS", "informative": NONE}
 
 
@@ -65,6 +67,48 @@ def name(comparison: Comparison) -> str:
     flow = f", {comparison.flow}" if comparison.flow else ""
     unit = f" ({comparison.unit})" if comparison.unit else ""
     return f"{comparison.quantity}{flow}{unit}"
+
+
+def figure_verdict(about: Sequence[Comparison]) -> str:
+    """One line: does a figure of the paper come out again, by the comparisons about it?"""
+    judged = [c for c in about if c.verdict != INFORMATIVE]
+    if len(about) <= _FEW:
+        return "; ".join(_in_line(c) for c in about)
+    return section_verdict(judged) if judged else ""
+
+
+def _in_line(c: Comparison) -> str:
+    known = [f"published {published(c.published)}"] if c.published is not None else []
+    known += [f"reference {estimate(c.reference)}"] if c.reference else []
+    known += [f"deviation {deviation(c)} of {c.allowed}"] if c.low is not None and c.high else []
+    told = f": {VERDICTS[c.verdict]}" if c.verdict == FAIL else ""
+    return f"{name(c)} {estimate(c.measured)} ({', '.join(known)}){told}"
+
+
+def section_verdict(comparisons: Sequence[Comparison]) -> str:
+    """One line for many comparisons: how many agree, and which is the furthest out."""
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    if not judged:
+        return _answers([c for c in comparisons if c.headline and c.why])
+    wrong = [c for c in judged if c.verdict == FAIL]
+    if wrong:
+        which = ", ".join(name(c) for c in wrong[:_FEW])
+        return f"{len(wrong)} of {len(judged)} differ: {which}{', …' if len(wrong) > _FEW else ''}"
+    furthest = max(judged, key=lambda c: c.strain)
+    if not furthest.strain:
+        return f"All {len(judged)} agree"
+    how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
+    return f"All {len(judged)} agree; the furthest out: {name(furthest)}, {how_far}"
+
+
+def _answers(answered: Sequence[Comparison]) -> str:
+    """What was answered in words, by answer: `survives: A (0.98 after 0.99), B (...)`."""
+    by_answer: dict[str, list[str]] = {}
+    for c in answered:
+        answer, _, figures = c.why.partition(": ")
+        case = c.quantity.partition(": ")[0]
+        by_answer.setdefault(answer, []).append(f"{case} ({figures.partition(', ')[0]})")
+    return "; ".join(f"{answer}: {', '.join(cases)}" for answer, cases in by_answer.items())
 
 
 HEADINGS = ("", "published", "reference", "measured", "deviation", "allowed", "verdict")

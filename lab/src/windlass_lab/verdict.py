@@ -59,6 +59,17 @@ class Comparison:
     verdict: str
     why: str = ""
     headline: bool = False
+    case: str = ""
+    key: str = ""
+    modern: Estimate | None = None
+
+    @property
+    def strain(self) -> float:
+        """The deviation as a fraction of what is allowed; zero where there is no such width."""
+        if self.deviation is None or self.high is None or self.low is None:
+            return 0.0
+        width = (self.high - self.low) / 2
+        return abs(self.deviation) / width if width else 0.0
 
     @property
     def deviation(self) -> float | None:
@@ -75,14 +86,17 @@ class Comparison:
     def from_json(cls, data: Mapping) -> "Comparison":
         """The inverse of `to_json`."""
         fields = {key: value for key, value in data.items() if key != "deviation"}
-        for key in ("reference", "measured"):
+        for key in ("reference", "measured", "modern"):
             fields[key] = Estimate(**fields[key]) if fields[key] else None
         return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a comparison is about, and what is known of it before judging."""
+    """What a comparison is about, and what is known of it before judging.
+
+    `case` and `key` tell which figure it is; `modern` is the same figure with a modern stack.
+    """
 
     quantity: str
     unit: str = ""
@@ -91,6 +105,9 @@ class Subject:
     reference: Estimate | None = None
     measured: Estimate | None = None
     headline: bool = False
+    case: str = ""
+    key: str = ""
+    modern: Estimate | None = None
 
 
 def near(subject: Subject, tolerance: Tolerance, target: float | None = None) -> Comparison:
@@ -118,26 +135,37 @@ def at_least(subject: Subject, bound: float) -> Comparison:
     return _judged(subject, target, allowed, bound, None)
 
 
-def ascending(
-    quantity: str, unit: str, figures: Sequence[tuple[str, Estimate | None]]
-) -> Comparison:
+def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:
     """Passes when each named figure is above the one before it."""
-    subject = Subject(quantity, unit)
     allowed = " < ".join(name for name, _ in figures)
     absent = [name for name, figure in figures if figure is None]
     if absent:
         return _missing(subject, None, allowed, f"the run did not report {', '.join(absent)}")
     means = [figure.mean for _, figure in figures if figure is not None]
     rising = all(lower < upper for lower, upper in pairwise(means))
-    found = ", ".join(f"{mean:.1f}" for mean in means)
+    found = ", ".join(f"{mean:.4g}" for mean in means)
     verdict = PASS if rising else FAIL
     return _comparison(subject, None, allowed, None, None, verdict, f"found {found}")
 
 
-def informative(subject: Subject) -> Comparison:
+def informative(subject: Subject, why: str = "") -> Comparison:
     """Shown beside the others, not judged."""
     target = subject.reference.mean if subject.reference else None
-    return _comparison(subject, target, "", None, None, INFORMATIVE, "")
+    return _comparison(subject, target, "", None, None, INFORMATIVE, why)
+
+
+def survives(
+    subject: Subject, original: Estimate | None, rivals: Sequence[Estimate | None], within: float
+) -> Comparison:
+    """Answers in words whether a figure held: near its `original`, and above every rival."""
+    if subject.measured is None or original is None or None in rivals:
+        return informative(subject, "not all of it was run")
+    mean, best = subject.measured.mean, max(rival.mean for rival in rivals)
+    lost = original.mean - mean
+    held = "survives" if lost <= within else "survives in part"
+    how = held if mean > best else "is lost"
+    others = f"the best of the others {best:.3f}"
+    return informative(subject, f"{how}: {mean:.3f} after {original.mean:.3f}, {others}")
 
 
 def failures(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -181,4 +209,7 @@ def _comparison(
         verdict=verdict,
         why=why,
         headline=subject.headline,
+        case=subject.case,
+        key=subject.key,
+        modern=subject.modern,
     )

@@ -5,8 +5,9 @@
   // A finger that drags over a plot means to scroll the page; the buttons zoom.
   const touch = matchMedia("(pointer: coarse)").matches;
 
-  const colour = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  // Where colours are taken from: the page, or what stands for paper while a figure is saved.
+  let palette = document.documentElement;
+  const colour = (name) => getComputedStyle(palette).getPropertyValue(`--${name}`).trim();
   const traceColour = (place) => colour(typeof place === "number" ? `s${place}` : place);
 
   function themed(trace) {
@@ -14,9 +15,12 @@
     const copy = { ...trace };
     if (trace.type === "bar") {
       copy.marker = { color: paint };
-      if (trace.error_y) copy.error_y = { ...trace.error_y, color: colour("ink") };
     } else {
       copy.line = { ...trace.line, color: paint };
+      if (trace.mode !== "lines") copy.marker = { ...trace.marker, color: paint };
+    }
+    if (trace.error_y) {
+      copy.error_y = { ...trace.error_y, color: trace.type === "bar" ? colour("ink") : paint };
     }
     return copy;
   }
@@ -82,12 +86,12 @@
       for (const other of figure.querySelectorAll("[data-until]")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
-      const until = Number(button.dataset.until);
-      figure.querySelectorAll("[data-spec]").forEach((div) => zoom(div, until));
+      const [from, until] = [Number(button.dataset.from), Number(button.dataset.until)];
+      figure.querySelectorAll("[data-spec]").forEach((div) => zoom(div, from, until));
     });
   }
 
-  async function zoom(div, until) {
+  async function zoom(div, from, until) {
     if (!div.data) await draw(div);
     if (!until) {
       const top = specs[div.dataset.spec].layout.yaxis.range;
@@ -96,18 +100,87 @@
     const figure = div.closest("figure");
     const highest = Math.max(...[...figure.querySelectorAll("[data-spec]")]
       .flatMap((other) => specs[other.dataset.spec].data)
-      .map((trace) => highestUntil(trace, until)));
-    return Plotly.relayout(div, { "xaxis.range": [0, until], "yaxis.range": [0, highest * 1.04] });
+      .map((trace) => highestWithin(trace, from, until)));
+    return Plotly.relayout(div, { "xaxis.range": [from, until], "yaxis.range": [0, highest * 1.04] });
   }
 
-  function highestUntil(trace, until) {
+  function highestWithin(trace, from, until) {
     let highest = 0;
     trace.y.forEach((value, place) => {
-      if (trace.x[place] <= until && value > highest) highest = value;
+      if (trace.x[place] >= from && trace.x[place] <= until && value > highest) highest = value;
     });
     return highest;
   }
 
-  // For tests: every plot at once.
-  window.drawAllPlots = () => Promise.all(plots.map(draw));
+  function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // As the lab writes data/*.csv.
+  function csvOf(divs) {
+    const plain = (value) => (typeof value === "string" ? value.replaceAll("<br>", ", ") : value);
+    const cell = (value) => {
+      const text = value === null || value === undefined ? "" : String(value);
+      return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const rows = [["panel", "curve", "x", "y", "sd"]];
+    for (const div of divs) {
+      for (const trace of specs[div.dataset.spec].data) {
+        const reference = trace.showlegend === false && !trace.hovertemplate;
+        const name = plain(trace.name) + (reference ? " (reference)" : "");
+        trace.y.forEach((y, place) => {
+          if (y === null) return;
+          const spread = trace.error_y ? trace.error_y.array[place] : null;
+          rows.push([div.dataset.label, name, plain(trace.x[place]), y, spread]);
+        });
+      }
+    }
+    return rows.map((row) => row.map(cell).join(",") + "\n").join("");
+  }
+
+  // A drawing for a paper: light, of a fixed size, with nothing of the screen's zoom.
+  function paperFigure(div, width, height) {
+    const paper = document.createElement("div");
+    paper.className = "for-paper";
+    paper.hidden = true;
+    document.body.append(paper);
+    palette = paper;
+    const spec = specs[div.dataset.spec];
+    const layout = { ...layoutOf(spec), width, height, paper_bgcolor: "#fff" };
+    layout.title = { text: div.dataset.label, font: { size: 15 } };
+    layout.margin = { l: 60, r: 20, t: 44, b: 50 };
+    const made = { data: spec.data.map(themed), layout };
+    palette = document.documentElement;
+    paper.remove();
+    return structuredClone(made);
+  }
+
+  async function saveFigure(figure, kind) {
+    const name = figure.id.replace(/^f-/, "");
+    const divs = [...figure.querySelectorAll("[data-spec]")];
+    if (kind === "csv") return save(`${name}.csv`, "text/csv", csvOf(divs));
+    // One file a figure: its panels one below the other.
+    const [width, height] = [720, 450];
+    const panels = [];
+    for (const div of divs) {
+      const address = await Plotly.toImage(paperFigure(div, width, height), { format: "svg", width, height });
+      const drawing = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+      panels.push(drawing.replace("<svg ", `<svg y="${panels.length * height}" `));
+    }
+    const size = `width="${width}" height="${height * panels.length}"`;
+    const open = `<svg xmlns="http://www.w3.org/2000/svg" ${size}>`;
+    save(`${name}.svg`, "image/svg+xml", `${open}${panels.join("")}</svg>\n`);
+  }
+
+  for (const button of document.querySelectorAll("[data-save]")) {
+    button.addEventListener("click", () => saveFigure(button.closest("figure"), button.dataset.save));
+  }
+
+  // For tests: every plot at once, or those of some figures.
+  window.drawPlots = (ids) =>
+    Promise.all(plots.filter((div) => !ids || ids.includes(div.closest("figure").id.slice(2))).map(draw));
 })();

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+
+from windlass_lab import aggregate
+from windlass_lab.derive import enriched, exponent, pair_names, ratio
+from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pool
+from windlass_lab.windlass import Series
+
+
+def run(*flows, **more):
+    rates = [
+        {"controller": name, "packets_per_s": {"whole_run": rate, "steady": rate}} | extra
+        for name, rate, extra in flows
+    ]
+    return {"flows": rates, **more}
+
+
+def test_the_share_of_new_ecn_is_of_all_rates():
+    mixed = run(("new-ecn", 300.0, {}), ("reno", 100.0, {}))
+    assert enriched(mixed)["new_ecn_share"] == {"whole_run": 0.75, "steady": 0.75}
+
+
+def test_flows_of_one_kind_have_no_share():
+    assert "new_ecn_share" not in enriched(run(("reno", 300.0, {}), ("reno", 100.0, {})))
+
+
+def test_the_bound_of_equation_4_4_is_the_published_one():
+    alone = run(("new-ecn", 1208.0, {"rtt_min_ms": 30}), drops=90, bottleneck_packets=72583)
+    assert enriched(alone)["friendly_packets_per_s"] == pytest.approx(1160, abs=1)
+
+
+def test_without_drops_there_is_no_bound():
+    alone = run(("new-ecn", 1208.0, {"rtt_min_ms": 30}), drops=0, bottleneck_packets=72583)
+    assert "friendly_packets_per_s" not in enriched(alone)
+
+
+def test_timeouts_and_marks_are_counted_by_flow():
+    both = run(
+        ("reno", 1.0, {"timeouts": 3, "marks": 0}), ("reno", 1.0, {"timeouts": 6, "marks": 9})
+    )
+    assert enriched(both)["timeouts_per_flow"] == 4.5
+    assert enriched(both)["flows_without_marks"] == 1
+
+
+def flow(rtt, **values):
+    return FlowResult(f"{rtt}", rtt, {key: Estimate(*value) for key, value in values.items()})
+
+
+def test_pairs_stand_as_in_the_paper():
+    case = CaseResult({}, [flow(4.0), flow(190.0), flow(30.0), flow(70.0)])
+    names = [name for name, *_ in pair_names(case)]
+    assert names == ["1:4", "2:4", "3:4", "1:3", "2:3", "1:2"]
+    _, slowest, fastest = pair_names(case)[0]
+    assert (slowest.rtt_min_ms, fastest.rtt_min_ms) == (190.0, 4.0)
+
+
+def test_the_spread_of_a_ratio_has_that_of_both():
+    found = ratio(flow(190.0, s=(10.0, 0.3, 20)), flow(4.0, s=(2.0, 0.08, 20)), "s")
+    assert found.mean == 5
+    assert found.sd == pytest.approx(5 * math.hypot(0.03, 0.04))
+
+
+def test_the_exponent_is_the_power_of_the_base():
+    left, right = flow(190.0, s=(27.0,), r=(9.0,)), flow(4.0, s=(1.0,), r=(1.0,))
+    assert exponent(left, right, "s", "r").mean == pytest.approx(1.5)
+    assert exponent(right, right, "s", "r") is None
+
+
+def test_pooling_takes_mean_and_deviation_of_a_sample():
+    runs = [{"name": "a", "flows": [{"x": 1.0}]}, {"name": "a", "flows": [{"x": 3.0}]}]
+    pooled = pool(runs)
+    assert pooled["flows"] == [{"x": {"mean": 2.0, "sd": pytest.approx(math.sqrt(2))}}]
+    assert (pooled["name"], pooled["replicates"]) == ("a", 2)
+
+
+def test_pooling_leaves_out_what_a_run_did_not_report():
+    assert "bound" not in pool([{"x": 1.0, "bound": 2.0}, {"x": 1.0}])
+
+
+def test_windows_add_up_on_an_even_grid():
+    early = Series("a", 4.0, [0.0, 0.1], {"cwnd_packets": [1.0, 4.0]})
+    late = Series("b", 9.0, [0.05], {"cwnd_packets": [2.0]})
+    total = aggregate.together([early, late])
+    assert total.time_s == pytest.approx([0.0, 0.05, 0.1])
+    assert total.columns["total_cwnd_packets"] == [1.0, 3.0, 6.0]
+    assert total.columns["flows_at_one_segment"] == [1, 1, 0]
