@@ -1,6 +1,6 @@
 //! How long a connection may take over a path that works.
 
-use crate::setup::{AppSetup, Close, PathSetup, Setup};
+use crate::setup::{AppSetup, Close, EndSetup, PathSetup, Setup};
 use windlass_base::{Span, Time};
 use windlass_tcp::Config;
 use windlass_tcp::config::AckPolicy;
@@ -23,7 +23,9 @@ pub(crate) fn deadline(setup: &Setup) -> Time {
     let mut bound = setup.calm + rto_max * 8 + flight * 8;
     for sender in 0..2 {
         let (from, to) = (&setup.ends[sender].app, &setup.ends[1 - sender].app);
-        bound += pauses(from) + round_trip(setup) * steps(setup, sender) + reading(from, to);
+        bound += pauses(&setup.ends[sender])
+            + round_trip(setup) * steps(setup, sender)
+            + reading(from, to);
         let config = &setup.ends[sender].config;
         bound += config.time_wait + config.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
     }
@@ -68,12 +70,15 @@ pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
 }
 
 /// What the application waits of its own accord.
-fn pauses(app: &AppSetup) -> Span {
+fn pauses(end: &EndSetup) -> Span {
+    let app = &end.app;
     let close = match app.close {
         Close::WithLastWrite => Span::ZERO,
         Close::After(span) => span,
     };
-    app.read_stall + close + app.write_gap * (app.total / app.write.0 + 1)
+    // A write takes no more than the buffer holds.
+    let writes = app.total / app.write.0.min(end.config.send_buffer.max(1)) + 1;
+    app.read_stall + close + app.write_gap * writes
 }
 
 fn reading(from: &AppSetup, to: &AppSetup) -> Span {

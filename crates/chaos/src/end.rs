@@ -36,6 +36,8 @@ pub(crate) struct End {
     asked_at: u64,
     /// The latest ask to which something that arrived here was sent in answer.
     answered: u64,
+    /// Asks that need no answer for the end to go on asking.
+    forgiven: u64,
     /// The peer's latest ask that arrived here.
     heard: u64,
     last_arrival: Time,
@@ -65,6 +67,7 @@ impl End {
             asks: 0,
             asked_at: 0,
             answered: 0,
+            forgiven: 0,
             heard: 0,
             last_arrival: setup.start,
             last_timeout: (Time::ZERO, 0),
@@ -123,7 +126,7 @@ impl End {
         self.watch.arrived(&packet.segment, packet.ecn, taken);
         if nothing_in_flight {
             // Whatever it probes may go on for as long as the peer is heard.
-            self.answered = self.asks;
+            self.forgiven = self.asks;
         }
     }
 
@@ -143,7 +146,8 @@ impl End {
         let config = self.connection().config();
         // The first transmission, a fast retransmit and its repetition, and a rescue beside. A
         // SYN-ACK goes out once more for each SYN as well.
-        self.app.connected && self.asks - self.answered > u64::from(config.max_retries) + 4
+        let unanswered = self.asks - self.answered.max(self.forgiven);
+        self.app.connected && unanswered > u64::from(config.max_retries) + 4
     }
 
     /// Its end is an error.
