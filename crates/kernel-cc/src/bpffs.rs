@@ -1,0 +1,38 @@
+//! The BPF file system: what is pinned in it outlives the process that made it.
+
+use crate::Error;
+use rustix::fs::statfs;
+use rustix::mount::{MountFlags, mount};
+use std::fs;
+
+/// Where everybody mounts it.
+pub(crate) const MOUNT_POINT: &str = "/sys/fs/bpf";
+/// BPF_FS_MAGIC of include/uapi/linux/magic.h.
+const MAGIC: u32 = 0xcafe_4a11;
+
+/// Mounts it where it is missing. True if it had to.
+pub(crate) fn ensure() -> Result<bool, Error> {
+    if is_mounted()? {
+        return Ok(false);
+    }
+    if mounts_are_private() {
+        return Err(Error::PrivateMounts);
+    }
+    mount("bpf", MOUNT_POINT, "bpf", MountFlags::empty(), None)
+        .map_err(|error| Error::io(MOUNT_POINT, error.into()))?;
+    Ok(true)
+}
+
+pub(crate) fn is_mounted() -> Result<bool, Error> {
+    let found = statfs(MOUNT_POINT).map_err(|error| Error::io(MOUNT_POINT, error.into()))?;
+    Ok(found.f_type as u32 == MAGIC)
+}
+
+/// Another mount namespace than init's, as `ip netns exec` makes one for each command.
+fn mounts_are_private() -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    match (namespace("1"), namespace("self")) {
+        (Some(init), Some(own)) => init != own,
+        _ => false,
+    }
+}
