@@ -1,40 +1,43 @@
-//! Compiles the BPF program. The object is no part of the repository: what runs in a kernel should
-//! come from the source beside it.
+//! Compiles the BPF programs. The objects are no part of the repository: what runs in a kernel
+//! should come from the source beside it.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-const SOURCES: [&str; 3] = ["src/bpf/new_ecn.bpf.c", "src/bpf/new_ecn.h", "src/bpf/kernel.h"];
+/// The controller, and what the tests impair its path with.
+const PROGRAMS: [&str; 2] = ["src/bpf/new_ecn.bpf.c", "tests/kernel/impair.bpf.c"];
+const HEADERS: &str = "src/bpf";
 
 fn main() -> ExitCode {
     println!("cargo:rerun-if-env-changed=CLANG");
-    for source in SOURCES {
-        println!("cargo:rerun-if-changed={source}");
-    }
-    match compile() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    println!("cargo:rerun-if-changed={HEADERS}");
+    for program in PROGRAMS {
+        println!("cargo:rerun-if-changed={program}");
+        if let Err(error) = compile(Path::new(program)) {
             println!("cargo::error={error}");
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
     }
+    ExitCode::SUCCESS
 }
 
-fn compile() -> Result<(), String> {
+fn compile(source: &Path) -> Result<(), String> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from).ok_or(format!("no {name}"));
-    let object = folder("OUT_DIR")?.join("new_ecn.bpf.o");
+    let name = source.file_name().ok_or("no file name")?;
     let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     let status = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-I"])
+        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-I", HEADERS, "-I"])
         .arg(folder("DEP_BPF_INCLUDE")?)
-        .args(["-c", SOURCES[0], "-o"])
-        .arg(&object)
+        .arg("-c")
+        .arg(source)
+        .arg("-o")
+        .arg(folder("OUT_DIR")?.join(name).with_extension("o"))
         .status()
         .map_err(|error| {
             format!(
                 "{}: {error}. clang compiles the kernel's half of `windlass cc`: `make setup` \
-                 installs it; --no-default-features builds windlass without that command",
+                 installs it; cargo build --no-default-features goes without that command",
                 clang.display()
             )
         })?;

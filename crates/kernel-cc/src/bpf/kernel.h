@@ -43,6 +43,8 @@ enum {
 #define CA_EVENT_LOSS 3
 
 /* enum tcp_ca_state, include/uapi/linux/tcp.h */
+#define TCP_CA_CWR 2
+#define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
@@ -79,6 +81,7 @@ struct sock {
 } KERNEL_TYPE;
 
 struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
 	__u64 icsk_ca_priv[13];
 } KERNEL_TYPE;
 
@@ -88,6 +91,7 @@ struct tcp_sock {
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_clamp;
 	__u32 snd_ssthresh;
+	__u32 prior_cwnd;
 	__u32 max_packets_out;
 	__u32 lost_out;
 	__u32 srtt_us;

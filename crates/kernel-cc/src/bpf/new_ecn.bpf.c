@@ -87,6 +87,32 @@ void BPF_PROG(new_ecn_release, struct sock *sk)
 	bpf_sk_storage_delete(&connections, sk);
 }
 
+/*
+ * A kernel may skip programs: one of a virtual machine (6.18) runs none where the packet has
+ * interrupted certain tasks, and takes for ssthresh whatever lay on the stack. What it was not
+ * told then, it is told with the next ACK, before PRR takes the target up again. No cut leaves
+ * ssthresh above the cwnd from which it was made.
+ */
+static __always_inline void make_up_for_a_cut(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	__u8 state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	struct tcp_sock *tp = tcp_of(sk);
+	struct new_ecn *ca = state_of(sk);
+
+	if (state != TCP_CA_CWR && state != TCP_CA_Recovery) {
+		ca->ssthresh_before = tp->snd_ssthresh;
+		return;
+	}
+	if (tp->snd_ssthresh <= tp->prior_cwnd || tp->snd_ssthresh <= NEW_ECN_WINDOW_MIN)
+		return;
+	if (state == TCP_CA_CWR && ecn_negotiated(tp))
+		tp->snd_ssthresh = new_ecn_mark(ca, &parameters, tp->tcp_mstamp, tp->prior_cwnd,
+						ca->ssthresh_before);
+	else
+		tp->snd_ssthresh = new_ecn_loss(ca, tp->tcp_mstamp, tp->prior_cwnd);
+}
+
 SEC("struct_ops")
 void BPF_PROG(new_ecn_in_ack_event, struct sock *sk, __u32 flags)
 {
@@ -94,6 +120,7 @@ void BPF_PROG(new_ecn_in_ack_event, struct sock *sk, __u32 flags)
 
 	ca->echo = !!(flags & CA_ACK_ECE);
 	ca->echoes += ca->echo;
+	make_up_for_a_cut(sk);
 }
 
 SEC("struct_ops")
@@ -204,7 +231,7 @@ static __always_inline void print_addresses(struct seq_file *seq, struct sock *s
 			       &common->skc_v6_daddr, peer_port);
 }
 
-/* Each reading of the pinned iterator is one look at all connections, as CSV. */
+/* Each reading of the pinned iterator is one look at all connections, as CSV; empty if there is none. */
 SEC("iter/bpf_sk_storage_map")
 int new_ecn_flows(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -213,11 +240,12 @@ int new_ecn_flows(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct tcp_sock *tp;
 	struct new_ecn *ca;
 
+	/* The call after the last. */
+	if (!sk)
+		return 0;
 	if (ctx->meta->seq_num == 0)
 		BPF_SEQ_PRINTF(seq, "netns,local,local_port,peer,peer_port,ecn,cwnd,ssthresh,"
 				    "srtt_us,slope_32,echoes,mark_cuts,loss_cuts,timeouts\n");
-	if (!sk)
-		return 0;
 	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;

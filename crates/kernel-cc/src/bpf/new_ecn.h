@@ -43,6 +43,8 @@ struct new_ecn {
 	__u32 fraction;
 	/* ssthresh after the mark that is being obeyed; 0 for none. See new_ecn.bpf.c. */
 	__u32 held_ssthresh;
+	/* ssthresh while the window was not being cut. */
+	__u32 ssthresh_before;
 	/* ACKs with ECN echo. */
 	__u32 echoes;
 	/* Cuts for a mark, cuts for a loss, and of these the timeouts. */
@@ -75,6 +77,7 @@ NEW_ECN_INLINE void new_ecn_start(struct new_ecn *ca)
 	ca->updated_us = 0;
 	ca->fraction = 0;
 	ca->held_ssthresh = 0;
+	ca->ssthresh_before = NEW_ECN_NO_SSTHRESH;
 	ca->echoes = 0;
 	ca->mark_cuts = 0;
 	ca->loss_cuts = 0;
