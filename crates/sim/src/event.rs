@@ -23,15 +23,20 @@ pub(crate) enum Event {
 
 #[derive(Copy, Clone, Debug)]
 struct Entry {
-    time: Time,
-    /// Events of the same time come out in the order in which they went in.
-    order: u64,
+    /// Time in the upper half; in the lower the number of insertions before this one, so that
+    /// events of the same time come out in the order in which they went in. One number compares
+    /// faster than two.
+    key: u128,
     event: Event,
 }
 
 impl Entry {
-    fn before(&self, other: &Entry) -> bool {
-        (self.time, self.order) < (other.time, other.order)
+    fn new(time: Time, order: u64, event: Event) -> Entry {
+        Entry { key: u128::from(time.as_nanos()) << 64 | u128::from(order), event }
+    }
+
+    fn time(&self) -> Time {
+        Time::from_nanos((self.key >> 64) as u64)
     }
 }
 
@@ -39,38 +44,58 @@ impl Entry {
 const ARITY: usize = 4;
 
 /// Pending events in order of time, events of the same time in order of insertion.
+///
+/// Most events schedule their source's next one. So the root that was popped stays where it is
+/// until it is known whether a new event takes its place: one way through the heap instead of two.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     heap: Vec<Entry>,
+    /// True if the root was popped already.
+    vacant: bool,
     inserted: u64,
 }
 
 impl EventQueue {
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
-        let entry = Entry { time, order: self.inserted, event };
+        let entry = Entry::new(time, self.inserted, event);
         self.inserted += 1;
-        self.heap.push(entry);
-        self.rise(self.heap.len() - 1, entry);
+        if self.vacant {
+            self.vacant = false;
+            self.sink(entry);
+        } else {
+            self.heap.push(entry);
+            self.rise(entry);
+        }
     }
 
     /// The next event, if it is due no later than `end`.
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
+        if self.vacant {
+            self.vacant = false;
+            self.remove_root();
+        }
         let first = *self.heap.first()?;
-        if first.time > end {
+        if first.time() > end {
             return None;
         }
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
-            self.sink(last);
-        }
-        Some((first.time, first.event))
+        self.vacant = true;
+        Some((first.time(), first.event))
     }
 
-    /// Moves `entry` from `hole` towards the root.
-    fn rise(&mut self, mut hole: usize, entry: Entry) {
+    fn remove_root(&mut self) {
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Moves `entry` from the last place towards the root.
+    fn rise(&mut self, entry: Entry) {
+        let mut hole = self.heap.len() - 1;
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if !entry.before(&self.heap[parent]) {
+            if self.heap[parent].key < entry.key {
                 break;
             }
             self.heap[hole] = self.heap[parent];
@@ -83,7 +108,7 @@ impl EventQueue {
     fn sink(&mut self, entry: Entry) {
         let mut hole = 0;
         while let Some(child) = self.first_child(hole) {
-            if !self.heap[child].before(&entry) {
+            if entry.key < self.heap[child].key {
                 break;
             }
             self.heap[hole] = self.heap[child];
@@ -95,20 +120,17 @@ impl EventQueue {
     /// The child of `parent` that comes first.
     fn first_child(&self, parent: usize) -> Option<usize> {
         let begin = parent * ARITY + 1;
-        let end = (begin + ARITY).min(self.heap.len());
-        if begin >= end {
-            return None;
-        }
-        let mut best = begin;
-        for child in begin + 1..end {
-            if self.heap[child].before(&self.heap[best]) {
-                best = child;
+        let children = self.heap.get(begin..)?;
+        let mut first = 0;
+        let mut key = children.first()?.key;
+        for (number, child) in children.iter().take(ARITY).enumerate().skip(1) {
+            if child.key < key {
+                (first, key) = (number, child.key);
             }
         }
-        Some(best)
+        Some(begin + first)
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

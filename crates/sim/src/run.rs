@@ -119,6 +119,9 @@ impl<'a> Simulation<'a> {
     fn handle<R: Recorder>(&mut self, now: Time, event: Event, recorder: &mut R) {
         let Simulation { network, hosts, udp, events, records, scenario, .. } = self;
         let cx = &mut Context { events, records, recorder };
+        if cx.recorder.wants_packets() {
+            network.show_captures(now, cx);
+        }
         match event {
             Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
             Event::Late { slot } => network.handle_late(now, slot, cx),

@@ -1,8 +1,12 @@
 //! The network: channels, routes, and the middleboxes at its nodes.
 
+mod captures;
 mod chain;
 mod channel;
+mod in_order;
+mod line;
 mod routes;
+mod scheduled;
 mod wire;
 
 use crate::event::Event;
@@ -13,6 +17,7 @@ use crate::random_stream;
 use crate::record::{Context, Recorder};
 use crate::run::BuildError;
 use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use captures::Captures;
 use chain::Chain;
 use channel::Channel;
 use routes::Routes;
@@ -46,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) bodies: Bodies,
     /// Sending and receiving host of each flow.
     hosts: Vec<[NodeId; 2]>,
+    captures: Captures,
 }
 
 /// The port that every receiver of a TCP connection listens on.
@@ -75,6 +81,12 @@ impl Shared {
         };
         let Handle { flow, ecn, .. } = *handle;
         Packet { flow, connection, reverse, source, destination, ecn, body }
+    }
+
+    /// A packet will pass end `a` of a link at `at`.
+    fn capture(&mut self, at: Time, direction: LinkDirection, packet: &Handle) {
+        let packet = self.view(packet);
+        self.captures.add(at, direction, packet);
     }
 }
 
@@ -139,8 +151,8 @@ impl Network {
             }
         }
         let number = self.chains.len();
-        for (channel, chain) in self.channels.iter().zip(&mut self.chain_behind) {
-            if self.routes.end_of(channel.number()) == node {
+        for (channel, chain) in (0..).zip(&mut self.chain_behind) {
+            if self.routes.end_of(channel) == node {
                 *chain = number as u32;
             }
         }
@@ -214,29 +226,15 @@ impl Network {
         mut packet: Handle,
         cx: &mut Context<'_, R>,
     ) {
-        self.capture_arrival(now, channel, &packet, cx);
+        let direction = channel::direction(channel);
+        if direction.reverse && cx.recorder.wants_packets() {
+            self.shared.capture(now, direction, &packet);
+        }
         packet.hop += 1;
         match self.chain_behind[channel as usize] {
             NO_CHAIN => self.send(now, packet, cx),
             chain => self.pass_chain(now, chain, packet, cx),
         }
-    }
-
-    /// Shows a packet that reaches end `a` of its link. What left there before is shown first.
-    fn capture_arrival<R: Recorder>(
-        &mut self,
-        now: Time,
-        channel: u32,
-        packet: &Handle,
-        cx: &mut Context<'_, R>,
-    ) {
-        let direction = channel::direction(channel);
-        if !direction.reverse || !cx.recorder.wants_packets() {
-            return;
-        }
-        let forward = channel::number(LinkDirection { reverse: false, ..direction });
-        self.channels[forward as usize].advance(now, &mut self.shared, cx);
-        cx.recorder.packet(now, direction, &self.shared.view(packet));
     }
 
     fn pass_chain<R: Recorder>(
@@ -294,12 +292,19 @@ impl Network {
         Some(Handle { to, flow: packet.flow, hop, body, wire_bytes, ecn })
     }
 
+    /// Shows a listener the packets that it has not seen yet, up to `now`.
+    pub(crate) fn show_captures<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        while let Some((at, direction, packet)) = self.shared.captures.next_until(now) {
+            cx.recorder.packet(at, direction, &packet);
+        }
+    }
+
     /// Catches up with the end of the run.
     pub(crate) fn finish<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         for channel in &mut self.channels {
-            channel.advance(now, &mut self.shared, cx);
-            channel.record.finish(now);
+            channel.finish(now, &mut self.shared, cx);
         }
+        self.show_captures(now, cx);
     }
 }
 

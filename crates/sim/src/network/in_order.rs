@@ -1,0 +1,110 @@
+//! A channel whose queue decides on arrival and keeps the order: drop-tail, RED, PIE.
+//!
+//! All that will happen to a packet is known when it has been let in: nobody overtakes it and nobody
+//! throws it out, so it begins its transmission when those before it have ended theirs. It goes into
+//! the pipe at once; the queue keeps only what it needs to know how long it is.
+
+use super::Shared;
+use super::line::Line;
+use crate::packet::Handle;
+use crate::record::{Context, Recorder};
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{Ecn, Rng, Time};
+
+/// A queue that decides on arrival, and the line behind it.
+#[derive(Debug)]
+pub(crate) struct InOrder<Q> {
+    pub(super) queue: Q,
+    pub(super) line: Line,
+    rng: Rng,
+    /// When everything that was let in so far has been transmitted.
+    free_at: Time,
+}
+
+/// What the queue keeps of a packet.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Waiting {
+    wire_bytes: u32,
+    ecn: Ecn,
+}
+
+impl Packet for Waiting {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+
+    fn flow_hash(&self) -> u64 {
+        0
+    }
+}
+
+impl<Q: Queue<Waiting>> InOrder<Q> {
+    pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
+        InOrder { queue, line, rng, free_at: Time::ZERO }
+    }
+
+    /// A packet arrives at the queue.
+    pub(super) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        mut packet: Handle,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.advance(now, cx);
+        let marked = self.queue.stats().marked;
+        let mut lost = false;
+        let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
+        self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
+        if self.queue.stats().marked != marked {
+            packet.ecn = Ecn::Ce;
+            cx.records.mark(&packet, self.line.direction);
+        }
+        if lost {
+            shared.bodies.release(packet.body);
+            cx.records.drop(&packet, self.line.direction);
+        } else {
+            self.let_in(now, packet, shared, cx);
+        }
+        self.line.note_length(now, &self.queue, cx);
+    }
+
+    fn let_in<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: Handle,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        let begin = now.max(self.free_at);
+        self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
+        self.line.launch(begin, self.free_at, packet, shared, cx);
+        if self.line.idle {
+            self.line.idle = false;
+            self.line.busy_until = now;
+            self.advance(now, cx);
+        }
+    }
+
+    /// Catches up with the transmissions that have begun until `now`.
+    pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        while !self.line.idle && self.line.busy_until <= now {
+            let at = self.line.busy_until;
+            match self.queue.dequeue(at, &mut self.rng, &mut |_, _| {}) {
+                Some(next) => {
+                    self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
+                }
+                None => self.line.idle = true,
+            }
+            self.line.note_length(at, &self.queue, cx);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What all channels share behind their queue: a transmitter and a pipe of packets on their way.
+
+use super::Shared;
+use super::wire::{Fate, Wire};
+use crate::event::Event;
+use crate::packet::Handle;
+use crate::record::{Context, QueueRecord, Recorder};
+use crate::scenario::model::{self, LinkDirection};
+use std::collections::VecDeque;
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{BitRate, Rng, Span, Time};
+
+/// A transmitter, and the packets that it has been given.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) direction: LinkDirection,
+    rate: Option<BitRate>,
+    /// The last packet's size and time: most are followed by one of their size, and divisions are
+    /// slow.
+    last_transmission: (u32, Span),
+    delay: Span,
+    wire: Wire,
+    /// True if the transmitter has asked for a packet and got none.
+    pub(super) idle: bool,
+    /// When the transmission going on ends.
+    pub(super) busy_until: Time,
+    pipe: VecDeque<InPipe>,
+    pub(super) record: QueueRecord,
+}
+
+/// A packet whose arrival is known. One that is lost or late keeps its place, so that the channel
+/// has an event as long as it has work.
+#[derive(Copy, Clone, Debug)]
+struct InPipe {
+    arrival: Time,
+    packet: Handle,
+    fate: Fate,
+}
+
+impl Line {
+    pub(super) fn new(
+        direction: LinkDirection,
+        spec: &model::Channel,
+        wire_rng: Rng,
+        steady_from: Time,
+    ) -> Line {
+        Line {
+            direction,
+            rate: spec.rate,
+            last_transmission: (0, Span::ZERO),
+            delay: spec.delay,
+            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng),
+            idle: true,
+            busy_until: Time::ZERO,
+            pipe: VecDeque::new(),
+            record: QueueRecord::new(steady_from),
+        }
+    }
+
+    /// How long a packet of this size takes to be put on the link.
+    pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
+        if bytes != self.last_transmission.0 {
+            let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
+            self.last_transmission = (bytes, time);
+        }
+        self.last_transmission.1
+    }
+
+    /// A packet goes on its way; its transmission takes from `begin` to `end`.
+    pub(super) fn launch<R: Recorder>(
+        &mut self,
+        begin: Time,
+        end: Time,
+        packet: Handle,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        if !self.direction.reverse && cx.recorder.wants_packets() {
+            shared.capture(begin, self.direction, &packet);
+        }
+        let arrival = end + self.delay;
+        if self.pipe.is_empty() {
+            self.schedule_arrival(arrival, cx);
+        }
+        self.pipe.push_back(InPipe { arrival, packet, fate: self.wire.fate() });
+    }
+
+    /// The first packet in the pipe arrives.
+    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Handle, Fate)> {
+        let InPipe { packet, fate, .. } = self.pipe.pop_front()?;
+        if let Some(next) = self.pipe.front() {
+            self.schedule_arrival(next.arrival, cx);
+        }
+        Some((packet, fate))
+    }
+
+    /// A channel has one event pending: the next arrival.
+    fn schedule_arrival<R>(&self, at: Time, cx: &mut Context<'_, R>) {
+        let channel = super::channel::number(self.direction);
+        cx.events.schedule(at, Event::Arrival { channel });
+    }
+
+    pub(super) fn note_length<P: Packet, R: Recorder>(
+        &mut self,
+        at: Time,
+        queue: &impl Queue<P>,
+        cx: &mut Context<'_, R>,
+    ) {
+        if self.record.update(at, queue) {
+            let (packets, average) = (queue.len_packets(), queue.average_packets());
+            cx.recorder.queue_changed(at, self.direction, packets, average);
+        }
+    }
+}

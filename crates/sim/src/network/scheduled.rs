@@ -1,0 +1,104 @@
+//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel.
+
+use super::Shared;
+use super::line::Line;
+use super::wire::Fate;
+use crate::packet::Handle;
+use crate::record::{Context, Recorder};
+use windlass_aqm::{DropReason, Queue};
+use windlass_base::{Rng, Time};
+
+/// A queue that chooses at departure, and the line behind it.
+///
+/// When a packet begins its transmission, the time of its arrival is known; so departures have no
+/// events. The channel catches up with them, each at its own time, whenever it is asked next. That
+/// is soon enough, since whatever leaves the queue after the packet in transmission arrives after
+/// it, too.
+#[derive(Debug)]
+pub(crate) struct Scheduled<Q> {
+    pub(super) queue: Q,
+    pub(super) line: Line,
+    rng: Rng,
+}
+
+impl<Q: Queue<Handle>> Scheduled<Q> {
+    pub(super) fn new(queue: Q, line: Line, rng: Rng) -> Scheduled<Q> {
+        Scheduled { queue, line, rng }
+    }
+
+    /// A packet arrives at the queue.
+    pub(super) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: Handle,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.advance(now, shared, cx);
+        let direction = self.line.direction;
+        let marked = self.queue.stats().marked;
+        self.queue.enqueue(now, packet, &mut self.rng, &mut |lost: Handle, _: DropReason| {
+            shared.bodies.release(lost.body);
+            cx.records.drop(&lost, direction);
+        });
+        if self.queue.stats().marked != marked {
+            cx.records.mark(&packet, direction);
+        }
+        if self.line.idle && !self.queue.is_empty() {
+            self.line.idle = false;
+            self.line.busy_until = now;
+            self.advance(now, shared, cx);
+        }
+        self.line.note_length(now, &self.queue, cx);
+    }
+
+    /// Catches up with the transmissions that have begun until `now`.
+    pub(super) fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        while !self.line.idle && self.line.busy_until <= now {
+            let at = self.line.busy_until;
+            self.begin_transmission(at, shared, cx);
+            self.line.note_length(at, &self.queue, cx);
+        }
+    }
+
+    /// Puts the next packet on the link, or falls idle.
+    fn begin_transmission<R: Recorder>(
+        &mut self,
+        at: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        let direction = self.line.direction;
+        let marked = self.queue.stats().marked;
+        let next = self.queue.dequeue(at, &mut self.rng, &mut |lost: Handle, _: DropReason| {
+            shared.bodies.release(lost.body);
+            cx.records.drop(&lost, direction);
+        });
+        let Some(packet) = next else {
+            self.line.idle = true;
+            return;
+        };
+        if self.queue.stats().marked != marked {
+            cx.records.mark(&packet, direction);
+        }
+        self.line.busy_until = at + self.line.transmission_time(packet.wire_bytes);
+        self.line.launch(at, self.line.busy_until, packet, shared, cx);
+    }
+
+    /// The first packet in the pipe arrives. What has begun its transmission before is put behind it
+    /// first, so that its arrival can be scheduled.
+    pub(super) fn take_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<(Handle, Fate)> {
+        self.advance(now, shared, cx);
+        self.line.take_arrival(cx)
+    }
+}
