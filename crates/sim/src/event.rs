@@ -21,26 +21,54 @@ pub(crate) enum Event {
     Middlebox { chain: u32 },
 }
 
-#[derive(Copy, Clone, Debug)]
-struct Entry {
-    /// Time in the upper half; in the lower the number of insertions before this one, so that
-    /// events of the same time come out in the order in which they went in. One number compares
-    /// faster than two.
-    key: u128,
-    event: Event,
-}
+/// A pending event as one number, since one number compares and moves faster than three: from the
+/// top 64 bits of time, 29 of order, 3 of kind, 32 of index.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+/// As many orders are told apart: insertions between two renumberings.
+const ORDERS: u64 = 1 << 29;
+const ORDER_SHIFT: u32 = 35;
+const KIND_SHIFT: u32 = 32;
 
 impl Entry {
     fn new(time: Time, order: u64, event: Event) -> Entry {
-        Entry { key: u128::from(time.as_nanos()) << 64 | u128::from(order), event }
+        let (kind, index): (u64, u32) = match event {
+            Event::Arrival { channel } => (0, channel),
+            Event::Late { slot } => (1, slot),
+            Event::Timer { endpoint } => (2, endpoint),
+            Event::Start { flow } => (3, flow),
+            Event::Stop { flow } => (4, flow),
+            Event::Udp { source } => (5, source),
+            Event::Middlebox { chain } => (6, chain),
+        };
+        let low = order << ORDER_SHIFT | kind << KIND_SHIFT | u64::from(index);
+        Entry(u128::from(time.as_nanos()) << 64 | u128::from(low))
     }
 
-    fn time(&self) -> Time {
-        Time::from_nanos((self.key >> 64) as u64)
+    fn time(self) -> Time {
+        Time::from_nanos((self.0 >> 64) as u64)
+    }
+
+    fn event(self) -> Event {
+        let index = self.0 as u32;
+        match (self.0 as u64 >> KIND_SHIFT) & 7 {
+            0 => Event::Arrival { channel: index },
+            1 => Event::Late { slot: index },
+            2 => Event::Timer { endpoint: index },
+            3 => Event::Start { flow: index },
+            4 => Event::Stop { flow: index },
+            5 => Event::Udp { source: index },
+            _ => Event::Middlebox { chain: index },
+        }
+    }
+
+    fn with_order(self, order: u64) -> Entry {
+        Entry::new(self.time(), order, self.event())
     }
 }
 
-/// Children of a node of the heap: four are half as deep as two, and share a cache line or two.
+/// Children of a node of the heap: four are half as deep as two, and fill a cache line.
 const ARITY: usize = 4;
 
 /// Pending events in order of time, events of the same time in order of insertion.
@@ -52,13 +80,17 @@ pub(crate) struct EventQueue {
     heap: Vec<Entry>,
     /// True if the root was popped already.
     vacant: bool,
-    inserted: u64,
+    /// The order of the next insertion.
+    next_order: u64,
 }
 
 impl EventQueue {
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
-        let entry = Entry::new(time, self.inserted, event);
-        self.inserted += 1;
+        if self.next_order == ORDERS {
+            self.renumber();
+        }
+        let entry = Entry::new(time, self.next_order, event);
+        self.next_order += 1;
         if self.vacant {
             self.vacant = false;
             self.sink(entry);
@@ -79,7 +111,7 @@ impl EventQueue {
             return None;
         }
         self.vacant = true;
-        Some((first.time(), first.event))
+        Some((first.time(), first.event()))
     }
 
     fn remove_root(&mut self) {
@@ -90,12 +122,22 @@ impl EventQueue {
         }
     }
 
+    /// Gives the pending events, whose order stays, the first orders. A sorted list is a heap.
+    #[cold]
+    fn renumber(&mut self) {
+        self.heap.sort_unstable();
+        for (order, entry) in (0..).zip(&mut self.heap) {
+            *entry = entry.with_order(order);
+        }
+        self.next_order = self.heap.len() as u64;
+    }
+
     /// Moves `entry` from the last place towards the root.
     fn rise(&mut self, entry: Entry) {
         let mut hole = self.heap.len() - 1;
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if self.heap[parent].key < entry.key {
+            if self.heap[parent] < entry {
                 break;
             }
             self.heap[hole] = self.heap[parent];
@@ -107,30 +149,29 @@ impl EventQueue {
     /// Puts `entry` in the place of the root and moves it down.
     fn sink(&mut self, entry: Entry) {
         let mut hole = 0;
-        while let Some(child) = self.first_child(hole) {
-            if entry.key < self.heap[child].key {
-                break;
-            }
-            self.heap[hole] = self.heap[child];
-            hole = child;
+        while let Some((place, child)) = self.first_child(hole)
+            && child < entry
+        {
+            self.heap[hole] = child;
+            hole = place;
         }
         self.heap[hole] = entry;
     }
 
-    /// The child of `parent` that comes first.
-    fn first_child(&self, parent: usize) -> Option<usize> {
+    /// The child of `parent` that comes first, and its place.
+    #[inline]
+    fn first_child(&self, parent: usize) -> Option<(usize, Entry)> {
         let begin = parent * ARITY + 1;
         let children = self.heap.get(begin..)?;
-        let mut first = 0;
-        let mut key = children.first()?.key;
-        for (number, child) in children.iter().take(ARITY).enumerate().skip(1) {
-            if child.key < key {
-                (first, key) = (number, child.key);
-            }
+        if let Some(&[a, b, c, d]) = children.first_chunk() {
+            let left = if b < a { (begin + 1, b) } else { (begin, a) };
+            let right = if d < c { (begin + 3, d) } else { (begin + 2, c) };
+            return Some(if right.1 < left.1 { right } else { left });
         }
-        Some(begin + first)
+        (begin..).zip(children.iter().copied()).min_by_key(|&(_, child)| child)
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +197,37 @@ mod tests {
             assert_eq!(queue.pop(Time::MAX), Some((time, Event::Start { flow })));
         }
         assert_eq!(queue.pop(Time::MAX), None);
+    }
+
+    #[test]
+    fn events_keep_their_order_when_orders_run_out() {
+        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::default() };
+        let now = Time::from_nanos(7);
+        for flow in 0..10 {
+            queue.schedule(now, Event::Start { flow });
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop(now)).collect();
+        let expected: Vec<_> = (0..10).map(|flow| (now, Event::Start { flow })).collect();
+        assert_eq!(order, expected);
+        assert!(queue.next_order < 20);
+    }
+
+    #[test]
+    fn events_come_out_as_they_went_in() {
+        let events = [
+            Event::Arrival { channel: u32::MAX },
+            Event::Late { slot: 1 },
+            Event::Timer { endpoint: 1 << 31 },
+            Event::Start { flow: 0 },
+            Event::Stop { flow: 9 },
+            Event::Udp { source: 3 },
+            Event::Middlebox { chain: u32::MAX },
+        ];
+        let time = Time::from_nanos(u64::MAX - 1);
+        for event in events {
+            let entry = Entry::new(time, ORDERS - 1, event);
+            assert_eq!((entry.time(), entry.event()), (time, event));
+        }
     }
 
     #[test]

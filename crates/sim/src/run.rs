@@ -122,9 +122,13 @@ impl<'a> Simulation<'a> {
         if cx.recorder.wants_packets() {
             network.show_captures(now, cx);
         }
-        match event {
+        let arrived = match event {
             Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
             Event::Late { slot } => network.handle_late(now, slot, cx),
+            _ => None,
+        };
+        match event {
+            Event::Arrival { .. } | Event::Late { .. } => {}
             Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
             Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
             Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
@@ -134,13 +138,27 @@ impl<'a> Simulation<'a> {
                 send_udp(now, source, flow, &mut udp[source as usize], network, cx);
             }
         }
-        while let Some(packet) = network.inbox.pop_front() {
-            if packet.to.is_udp() {
-                cx.records.udp[packet.to.connection() as usize].receive(now);
-            } else {
-                hosts.handle_packet(now, packet, network, cx);
-            }
+        if let Some(packet) = arrived {
+            deliver(now, packet, hosts, network, cx);
         }
+        while let Some(packet) = network.inbox.pop_front() {
+            deliver(now, packet, hosts, network, cx);
+        }
+    }
+}
+
+/// A packet has reached its destination.
+fn deliver<R: Recorder>(
+    now: Time,
+    packet: Handle,
+    hosts: &mut Hosts,
+    network: &mut Network,
+    cx: &mut Context<'_, R>,
+) {
+    if packet.to.is_udp() {
+        cx.records.udp[packet.to.connection() as usize].receive(now);
+    } else {
+        hosts.handle_packet(now, packet, network, cx);
     }
 }
 

@@ -42,8 +42,9 @@ impl Channel {
         queue_rng: Rng,
         wire_rng: Rng,
         steady_from: Time,
+        watched: bool,
     ) -> Result<Channel, ConfigError> {
-        let line = Line::new(direction, spec, wire_rng, steady_from);
+        let line = Line::new(direction, spec, wire_rng, steady_from, watched);
         Ok(match spec.queue {
             Config::DropTail(c) => {
                 Channel::DropTail(InOrder::new(DropTail::new(c)?, line, queue_rng))

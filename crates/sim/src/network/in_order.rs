@@ -88,15 +88,16 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
         self.line.launch(begin, self.free_at, packet, shared, cx);
         if self.line.idle {
+            self.queue.dequeue(now, &mut self.rng, &mut |_, _| {});
             self.line.idle = false;
-            self.line.busy_until = now;
-            self.advance(now, cx);
+            self.line.busy_until = self.free_at;
         }
     }
 
     /// Catches up with the transmissions that have begun until `now`.
+    #[inline]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while !self.line.idle && self.line.busy_until <= now {
+        while self.line.is_due(now) {
             let at = self.line.busy_until;
             match self.queue.dequeue(at, &mut self.rng, &mut |_, _| {}) {
                 Some(next) => {

@@ -25,6 +25,8 @@ pub(super) struct Line {
     /// When the transmission going on ends.
     pub(super) busy_until: Time,
     pipe: VecDeque<InPipe>,
+    /// True if the length of its queue is reported.
+    watched: bool,
     pub(super) record: QueueRecord,
 }
 
@@ -43,6 +45,7 @@ impl Line {
         spec: &model::Channel,
         wire_rng: Rng,
         steady_from: Time,
+        watched: bool,
     ) -> Line {
         Line {
             direction,
@@ -53,8 +56,15 @@ impl Line {
             idle: true,
             busy_until: Time::ZERO,
             pipe: VecDeque::new(),
+            watched,
             record: QueueRecord::new(steady_from),
         }
+    }
+
+    /// True if the transmitter will have ended what it was at by `now`.
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        !self.idle && self.busy_until <= now
     }
 
     /// How long a packet of this size takes to be put on the link.
@@ -100,13 +110,15 @@ impl Line {
         cx.events.schedule(at, Event::Arrival { channel });
     }
 
+    /// The length of the queue may have changed.
+    #[inline]
     pub(super) fn note_length<P: Packet, R: Recorder>(
         &mut self,
         at: Time,
         queue: &impl Queue<P>,
         cx: &mut Context<'_, R>,
     ) {
-        if self.record.update(at, queue) {
+        if self.watched && self.record.update(at, queue) {
             let (packets, average) = (queue.len_packets(), queue.average_packets());
             cx.recorder.queue_changed(at, self.direction, packets, average);
         }

@@ -17,6 +17,7 @@ use crate::random_stream;
 use crate::record::{Context, Recorder};
 use crate::run::BuildError;
 use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use crate::summary::reported_queues;
 use captures::Captures;
 use chain::Chain;
 use channel::Channel;
@@ -41,7 +42,8 @@ pub(crate) struct Network {
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
-    /// Packets that have reached their destination.
+    /// Packets that have reached their destination otherwise than by a link: one between two ends
+    /// on one node, and those that middleboxes sent.
     pub(crate) inbox: VecDeque<Handle>,
 }
 
@@ -170,26 +172,28 @@ impl Network {
         }
     }
 
-    /// The first packet in a channel's pipe reaches the far end.
+    /// The first packet in a channel's pipe reaches the far end. What is there for its destination
+    /// is returned.
     pub(crate) fn handle_arrival<R: Recorder>(
         &mut self,
         now: Time,
         channel: u32,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Handle> {
         let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
-        match arrival {
-            None => {}
-            Some((packet, Fate::Arrives)) => self.arrive(now, channel, packet, cx),
-            Some((packet, Fate::ArrivesLate(extra))) => {
+        let (packet, fate) = arrival?;
+        match fate {
+            Fate::Arrives => return self.arrive(now, channel, packet, cx),
+            Fate::ArrivesLate(extra) => {
                 let slot = self.hold_back(packet);
                 cx.events.schedule(now + extra, Event::Late { slot });
             }
-            Some((packet, Fate::Lost)) => {
+            Fate::Lost => {
                 cx.records.lose(&packet);
                 self.shared.bodies.release(packet.body);
             }
         }
+        None
     }
 
     fn hold_back(&mut self, packet: Handle) -> u32 {
@@ -211,12 +215,11 @@ impl Network {
         now: Time,
         slot: u32,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Handle> {
         let packet = self.late[slot as usize];
         self.late_free.push(slot);
-        if let Some(channel) = self.routes.channel(packet.hop) {
-            self.arrive(now, channel, packet, cx);
-        }
+        let channel = self.routes.channel(packet.hop)?;
+        self.arrive(now, channel, packet, cx)
     }
 
     fn arrive<R: Recorder>(
@@ -225,16 +228,20 @@ impl Network {
         channel: u32,
         mut packet: Handle,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Handle> {
         let direction = channel::direction(channel);
         if direction.reverse && cx.recorder.wants_packets() {
             self.shared.capture(now, direction, &packet);
         }
         packet.hop += 1;
-        match self.chain_behind[channel as usize] {
-            NO_CHAIN => self.send(now, packet, cx),
-            chain => self.pass_chain(now, chain, packet, cx),
+        match (self.chain_behind[channel as usize], self.routes.channel(packet.hop)) {
+            (NO_CHAIN, Some(next)) => {
+                self.channels[next as usize].offer(now, packet, &mut self.shared, cx);
+            }
+            (NO_CHAIN, None) => return Some(packet),
+            (chain, _) => self.pass_chain(now, chain, packet, cx),
         }
+        None
     }
 
     fn pass_chain<R: Recorder>(
@@ -310,13 +317,15 @@ impl Network {
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {
     let steady_from = Time::ZERO + scenario.steady_from;
+    let reported = reported_queues(scenario);
     let build = |number: u32| {
         let direction = channel::direction(number);
         let link = &scenario.links[direction.link];
         let spec = if direction.reverse { &link.backward } else { &link.forward };
         let queue_rng = random_stream::queue(seed, number);
         let wire_rng = random_stream::wire(seed, number);
-        Channel::new(direction, spec, queue_rng, wire_rng, steady_from)
+        let watched = reported.contains(&direction);
+        Channel::new(direction, spec, queue_rng, wire_rng, steady_from, watched)
             .map_err(|error| BuildError::Queue { link: link.name.clone(), error })
     };
     (0..scenario.links.len() as u32 * 2).map(build).collect()

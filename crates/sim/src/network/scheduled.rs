@@ -59,7 +59,7 @@ impl<Q: Queue<Handle>> Scheduled<Q> {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) {
-        while !self.line.idle && self.line.busy_until <= now {
+        while self.line.is_due(now) {
             let at = self.line.busy_until;
             self.begin_transmission(at, shared, cx);
             self.line.note_length(at, &self.queue, cx);

@@ -34,7 +34,8 @@ pub trait Recorder {
         let _ = (now, flow, event);
     }
 
-    /// The length of a queue changed; `average` is RED's.
+    /// The length of a queue changed, one of [`reported_queues`](crate::summary::reported_queues);
+    /// `average` is RED's.
     fn queue_changed(
         &mut self,
         now: Time,
