@@ -32,6 +32,9 @@ const ORDER_SHIFT: u32 = 35;
 const KIND_SHIFT: u32 = 32;
 
 impl Entry {
+    /// Behind all others.
+    const NONE: Entry = Entry(u128::MAX);
+
     fn new(time: Time, order: u64, event: Event) -> Entry {
         let (kind, index): (u64, u32) = match event {
             Event::Arrival { channel } => (0, channel),
@@ -77,7 +80,10 @@ const ARITY: usize = 4;
 /// until it is known whether a new event takes its place: one way through the heap instead of two.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
+    /// The first `len` are pending; behind them up to the end of their group of siblings (and of
+    /// any later one) stands [`Entry::NONE`], so that a group can be looked at as a whole.
     heap: Vec<Entry>,
+    len: usize,
     /// True if the root was popped already.
     vacant: bool,
     /// The order of the next insertion.
@@ -95,8 +101,7 @@ impl EventQueue {
             self.vacant = false;
             self.sink(entry);
         } else {
-            self.heap.push(entry);
-            self.rise(entry);
+            self.push(entry);
         }
     }
 
@@ -107,7 +112,7 @@ impl EventQueue {
             self.remove_root();
         }
         let first = *self.heap.first()?;
-        if first.time() > end {
+        if first.time() > end || first == Entry::NONE {
             return None;
         }
         self.vacant = true;
@@ -115,9 +120,10 @@ impl EventQueue {
     }
 
     fn remove_root(&mut self) {
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
+        self.len -= 1;
+        let last = self.heap[self.len];
+        self.heap[self.len] = Entry::NONE;
+        if self.len > 0 {
             self.sink(last);
         }
     }
@@ -125,16 +131,27 @@ impl EventQueue {
     /// Gives the pending events, whose order stays, the first orders. A sorted list is a heap.
     #[cold]
     fn renumber(&mut self) {
-        self.heap.sort_unstable();
-        for (order, entry) in (0..).zip(&mut self.heap) {
+        let pending = &mut self.heap[..self.len];
+        pending.sort_unstable();
+        for (order, entry) in (0..).zip(pending) {
             *entry = entry.with_order(order);
         }
-        self.next_order = self.heap.len() as u64;
+        self.next_order = self.len as u64;
+    }
+
+    fn push(&mut self, entry: Entry) {
+        if self.len == self.heap.len() {
+            // The root, or a group of siblings.
+            let room = if self.len == 0 { 1 } else { self.len + ARITY };
+            self.heap.resize(room, Entry::NONE);
+        }
+        self.len += 1;
+        self.rise(entry);
     }
 
     /// Moves `entry` from the last place towards the root.
     fn rise(&mut self, entry: Entry) {
-        let mut hole = self.heap.len() - 1;
+        let mut hole = self.len - 1;
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
             if self.heap[parent] < entry {
@@ -148,27 +165,24 @@ impl EventQueue {
 
     /// Puts `entry` in the place of the root and moves it down.
     fn sink(&mut self, entry: Entry) {
+        let heap = self.heap.as_mut_slice();
         let mut hole = 0;
-        while let Some((place, child)) = self.first_child(hole)
-            && child < entry
-        {
-            self.heap[hole] = child;
+        loop {
+            let begin = hole * ARITY + 1;
+            let Some(&[a, b, c, d]) = heap.get(begin..).and_then(|rest| rest.first_chunk()) else {
+                break;
+            };
+            let left = usize::from(b < a);
+            let right = 2 + usize::from(d < c);
+            let place = begin + if c.min(d) < a.min(b) { right } else { left };
+            let child = heap[place];
+            if entry < child {
+                break;
+            }
+            heap[hole] = child;
             hole = place;
         }
-        self.heap[hole] = entry;
-    }
-
-    /// The child of `parent` that comes first, and its place.
-    #[inline]
-    fn first_child(&self, parent: usize) -> Option<(usize, Entry)> {
-        let begin = parent * ARITY + 1;
-        let children = self.heap.get(begin..)?;
-        if let Some(&[a, b, c, d]) = children.first_chunk() {
-            let left = if b < a { (begin + 1, b) } else { (begin, a) };
-            let right = if d < c { (begin + 3, d) } else { (begin + 2, c) };
-            return Some(if right.1 < left.1 { right } else { left });
-        }
-        (begin..).zip(children.iter().copied()).min_by_key(|&(_, child)| child)
+        heap[hole] = entry;
     }
 }
 

@@ -52,6 +52,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
     }
 
     /// A packet arrives at the queue.
+    #[inline(never)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,

@@ -27,6 +27,7 @@ impl<Q: Queue<Handle>> Scheduled<Q> {
     }
 
     /// A packet arrives at the queue.
+    #[inline(never)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
