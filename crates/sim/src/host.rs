@@ -132,8 +132,7 @@ impl Hosts {
             network.shared.bodies.release(packet.body);
             return;
         };
-        let segment = *network.shared.bodies.get(packet.body);
-        network.shared.bodies.release(packet.body);
+        let segment = network.shared.bodies.take(packet.body);
         let delivered = side == RECEIVER && segment.payload_len > 0;
         cx.records.delivered_segments += u64::from(delivered);
         if pair.ends[side].connection.state() == State::Closed {
@@ -243,6 +242,11 @@ impl Pair {
                 _ => connection.poll_transmit(now, RUN_MAX, &mut ()),
             };
             let Some(run) = run else { return };
+            if run.count == 1 {
+                let packet = self.packet(number, side, run.first, run.ecn, network);
+                network.send(now, packet, cx);
+                continue;
+            }
             for segment in run.segments() {
                 let packet = self.packet(number, side, segment, run.ecn, network);
                 network.send(now, packet, cx);
@@ -270,6 +274,7 @@ impl Pair {
     }
 
     /// Lets the applications act on what happened; false if nothing did.
+    #[inline]
     fn handle_events<R: Recorder>(
         &mut self,
         now: Time,
@@ -280,26 +285,42 @@ impl Pair {
         let mut any = false;
         while let Some(event) = self.ends[side].connection.poll_event() {
             any = true;
-            let connection = &mut self.ends[side].connection;
             match (event, side) {
-                (TcpEvent::Connected, SENDER) => {
-                    let flow = self.flow as usize;
-                    cx.records.flows[flow].connection_established(connection);
-                    cx.recorder.connection_established(now, flow, connection);
-                    self.writer.fill(now, connection);
+                (TcpEvent::Writable, SENDER) => {
+                    self.writer.fill(now, &mut self.ends[SENDER].connection);
                 }
-                (TcpEvent::Writable, SENDER) => self.writer.fill(now, connection),
                 // What is read goes nowhere, and its end is told by an event of its own.
-                (TcpEvent::Readable, _) => drop(connection.read(u64::MAX)),
-                (TcpEvent::PeerClosed, RECEIVER) => {
-                    connection.close(now);
-                    self.end(now, true, source, cx);
-                }
-                (TcpEvent::Failed(_), SENDER) => self.end(now, false, source, cx),
-                _ => {}
+                (TcpEvent::Readable, _) => drop(self.ends[side].connection.read(u64::MAX)),
+                _ => self.handle_rare_event(now, side, event, source, cx),
             }
         }
         any
+    }
+
+    /// What happens at the beginning and at the end of a connection.
+    fn handle_rare_event<R: Recorder>(
+        &mut self,
+        now: Time,
+        side: usize,
+        event: TcpEvent,
+        source: &mut TcpSource,
+        cx: &mut Context<'_, R>,
+    ) {
+        let connection = &mut self.ends[side].connection;
+        match (event, side) {
+            (TcpEvent::Connected, SENDER) => {
+                let flow = self.flow as usize;
+                cx.records.flows[flow].connection_established(connection);
+                cx.recorder.connection_established(now, flow, connection);
+                self.writer.fill(now, connection);
+            }
+            (TcpEvent::PeerClosed, RECEIVER) => {
+                connection.close(now);
+                self.end(now, true, source, cx);
+            }
+            (TcpEvent::Failed(_), SENDER) => self.end(now, false, source, cx),
+            _ => {}
+        }
     }
 
     /// The receiver has had everything, or the sender's end has failed.

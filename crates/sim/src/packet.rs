@@ -169,6 +169,12 @@ impl Bodies {
         &self.segments[slot as usize]
     }
 
+    /// The segment in a slot, which becomes free.
+    pub(crate) fn take(&mut self, slot: u32) -> Segment {
+        self.release(slot);
+        self.segments[slot as usize]
+    }
+
     pub(crate) fn release(&mut self, slot: u32) {
         if slot != Bodies::NONE {
             self.free.push(slot);

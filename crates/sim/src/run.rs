@@ -90,14 +90,14 @@ impl<'a> Simulation<'a> {
     /// Runs to the end of the scenario's duration.
     pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
         let end = Time::ZERO + self.scenario.duration;
-        self.schedule_starts(recorder);
+        self.schedule_starts(end, recorder);
         let mut handled = 0;
         while let Some((now, event)) = self.events.pop(end) {
-            self.handle(now, event, recorder);
+            self.handle(now, event, end, recorder);
             handled += 1;
         }
         let Simulation { mut network, hosts, mut events, mut records, .. } = self;
-        let cx = &mut Context { events: &mut events, records: &mut records, recorder };
+        let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
         network.finish(end, cx);
         hosts.finish(cx);
         for flow in &mut records.flows {
@@ -106,9 +106,9 @@ impl<'a> Simulation<'a> {
         summary::summarise(self.scenario, self.seed, &network, &records, handled)
     }
 
-    fn schedule_starts<R>(&mut self, recorder: &mut R) {
+    fn schedule_starts<R>(&mut self, end: Time, recorder: &mut R) {
         let (events, records) = (&mut self.events, &mut self.records);
-        self.hosts.schedule(&mut Context { events, records, recorder });
+        self.hosts.schedule(&mut Context { events, records, recorder, end });
         for (number, source) in (0..).zip(&self.udp) {
             if let Some(due) = source.due() {
                 self.events.schedule(due, Event::Udp { source: number });
@@ -116,9 +116,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn handle<R: Recorder>(&mut self, now: Time, event: Event, recorder: &mut R) {
+    fn handle<R: Recorder>(&mut self, now: Time, event: Event, end: Time, recorder: &mut R) {
         let Simulation { network, hosts, udp, events, records, scenario, .. } = self;
-        let cx = &mut Context { events, records, recorder };
+        let cx = &mut Context { events, records, recorder, end };
         if cx.recorder.wants_packets() {
             network.show_captures(now, cx);
         }

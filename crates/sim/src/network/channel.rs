@@ -68,15 +68,41 @@ impl Channel {
         each!(self, channel => &channel.line.record)
     }
 
-    /// A packet arrives at the queue.
+    /// True if it can hand a packet over: if the packet's arrival at the far end is known, and
+    /// certain, as soon as the packet is let in.
+    pub(crate) fn can_hand_over(&self) -> bool {
+        match self {
+            Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) => {
+                each!(self, channel => channel.line.is_perfect())
+            }
+            Channel::CoDel(_) | Channel::FqCoDel(_) => false,
+        }
+    }
+
+    /// A packet arrives at the queue. With `hand_over`, which it must be able to do, its arrival at
+    /// the far end is returned; otherwise there will be an event for it.
+    #[inline]
     pub(crate) fn offer<R: Recorder>(
         &mut self,
         now: Time,
         packet: Handle,
+        hand_over: bool,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) {
-        each!(self, channel => channel.offer(now, packet, shared, cx));
+    ) -> Option<(Time, Handle)> {
+        match self {
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::CoDel(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
+            Channel::FqCoDel(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
+        }
     }
 
     /// The first packet in the pipe arrives: what it is, and what has become of it.

@@ -51,15 +51,17 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         InOrder { queue, line, rng, free_at: Time::ZERO }
     }
 
-    /// A packet arrives at the queue.
+    /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
+    /// end is returned instead of awaited.
     #[inline(never)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
         mut packet: Handle,
+        hand_over: bool,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<(Time, Handle)> {
         self.advance(now, cx);
         let marked = self.queue.stats().marked;
         let mut lost = false;
@@ -72,27 +74,29 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         if lost {
             shared.bodies.release(packet.body);
             cx.records.drop(&packet, self.line.direction);
-        } else {
-            self.let_in(now, packet, shared, cx);
+            self.line.note_length(now, &self.queue, cx);
+            return None;
         }
+        let begin = self.let_in(now, packet.wire_bytes);
         self.line.note_length(now, &self.queue, cx);
+        self.line.capture_departure(begin, &packet, shared, cx);
+        if hand_over {
+            return Some((self.line.arrival(self.free_at), packet));
+        }
+        self.line.launch(self.free_at, packet, cx);
+        None
     }
 
-    fn let_in<R: Recorder>(
-        &mut self,
-        now: Time,
-        packet: Handle,
-        shared: &mut Shared,
-        cx: &mut Context<'_, R>,
-    ) {
+    /// When the transmission begins of a packet that is let in now.
+    fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
         let begin = now.max(self.free_at);
-        self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
-        self.line.launch(begin, self.free_at, packet, shared, cx);
+        self.free_at = begin + self.line.transmission_time(wire_bytes);
         if self.line.idle {
             self.queue.dequeue(now, &mut self.rng, &mut |_, _| {});
             self.line.idle = false;
             self.line.busy_until = self.free_at;
         }
+        begin
     }
 
     /// Catches up with the transmissions that have begun until `now`.

@@ -25,6 +25,8 @@ pub(super) struct Line {
     /// When the transmission going on ends.
     pub(super) busy_until: Time,
     pipe: VecDeque<InPipe>,
+    /// The fates of those in the pipe that do not arrive on time, in order.
+    mishaps: VecDeque<Fate>,
     /// True if the length of its queue is reported.
     watched: bool,
     pub(super) record: QueueRecord,
@@ -36,7 +38,8 @@ pub(super) struct Line {
 struct InPipe {
     arrival: Time,
     packet: Handle,
-    fate: Fate,
+    /// False if it is lost, or late.
+    on_time: bool,
 }
 
 impl Line {
@@ -56,9 +59,15 @@ impl Line {
             idle: true,
             busy_until: Time::ZERO,
             pipe: VecDeque::new(),
+            mishaps: VecDeque::new(),
             watched,
             record: QueueRecord::new(steady_from),
         }
+    }
+
+    /// True if whatever is sent arrives, and in order.
+    pub(super) fn is_perfect(&self) -> bool {
+        self.wire.is_perfect()
     }
 
     /// True if the transmitter will have ended what it was at by `now`.
@@ -76,31 +85,45 @@ impl Line {
         self.last_transmission.1
     }
 
-    /// A packet goes on its way; its transmission takes from `begin` to `end`.
-    pub(super) fn launch<R: Recorder>(
-        &mut self,
+    /// When a packet is at the far end whose transmission ends at `end`.
+    pub(super) fn arrival(&self, end: Time) -> Time {
+        end + self.delay
+    }
+
+    /// Shows a packet that begins its transmission at end `a` of the link.
+    pub(super) fn capture_departure<R: Recorder>(
+        &self,
         begin: Time,
-        end: Time,
-        packet: Handle,
+        packet: &Handle,
         shared: &mut Shared,
-        cx: &mut Context<'_, R>,
+        cx: &Context<'_, R>,
     ) {
         if !self.direction.reverse && cx.recorder.wants_packets() {
-            shared.capture(begin, self.direction, &packet);
+            shared.capture(begin, self.direction, packet);
         }
-        let arrival = end + self.delay;
+    }
+
+    /// A packet whose transmission ends at `end` goes on its way.
+    pub(super) fn launch<R>(&mut self, end: Time, packet: Handle, cx: &mut Context<'_, R>) {
+        let arrival = self.arrival(end);
         if self.pipe.is_empty() {
             self.schedule_arrival(arrival, cx);
         }
-        self.pipe.push_back(InPipe { arrival, packet, fate: self.wire.fate() });
+        let fate = self.wire.fate();
+        let on_time = fate == Fate::Arrives;
+        if !on_time {
+            self.mishaps.push_back(fate);
+        }
+        self.pipe.push_back(InPipe { arrival, packet, on_time });
     }
 
     /// The first packet in the pipe arrives.
     pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Handle, Fate)> {
-        let InPipe { packet, fate, .. } = self.pipe.pop_front()?;
+        let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
         if let Some(next) = self.pipe.front() {
             self.schedule_arrival(next.arrival, cx);
         }
+        let fate = if on_time { Fate::Arrives } else { self.mishaps.pop_front()? };
         Some((packet, fate))
     }
 

@@ -40,6 +40,9 @@ pub(crate) struct Network {
     late: Vec<Handle>,
     late_free: Vec<u32>,
     chains: Vec<Chain>,
+    /// True for a channel that gets all its packets from one other, which can hand them over: they
+    /// go from channel to channel without an event of their own.
+    fed_by_one: Vec<bool>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
     /// Packets that have reached their destination otherwise than by a link: one between two ends
@@ -98,6 +101,7 @@ impl Network {
         let tcp = scenario.flows.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let udp = scenario.udp.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let mut network = Network {
+            fed_by_one: vec![],
             chain_behind: vec![NO_CHAIN; channels.len()],
             channels,
             routes: Routes::new(scenario),
@@ -117,6 +121,12 @@ impl Network {
             network.paths.push([path, back]);
             network.shared.hosts.push([from, to]);
         }
+        let begins = network.paths.iter().flatten().copied();
+        let feeders = network.routes.sole_feeders(begins);
+        let can_hand_over = |feeder: Option<u32>| {
+            feeder.is_some_and(|feeder| network.channels[feeder as usize].can_hand_over())
+        };
+        network.fed_by_one = feeders.into_iter().map(can_hand_over).collect();
         Ok(network)
     }
 
@@ -145,6 +155,8 @@ impl Network {
     }
 
     fn add_chain(&mut self, node: NodeId) -> usize {
+        // A middlebox may send anything from its node at any time.
+        self.fed_by_one.fill(false);
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
         for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
@@ -165,10 +177,48 @@ impl Network {
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, packet: Handle, cx: &mut Context<'_, R>) {
         match self.routes.channel(packet.hop) {
-            Some(channel) => {
-                self.channels[channel as usize].offer(now, packet, &mut self.shared, cx);
-            }
+            Some(channel) => self.offer(now, channel, packet, cx),
             None => self.inbox.push_back(packet),
+        }
+    }
+
+    /// A packet arrives at the queue of a channel, and at those of the channels behind it as far as
+    /// its way is known.
+    fn offer<R: Recorder>(
+        &mut self,
+        mut now: Time,
+        mut channel: u32,
+        mut packet: Handle,
+        cx: &mut Context<'_, R>,
+    ) {
+        loop {
+            let next = self.routes.channel(packet.hop + 1);
+            let next = next.filter(|&next| self.fed_by_one[next as usize]);
+            let offered = &mut self.channels[channel as usize];
+            let shared = &mut self.shared;
+            let arrival = offered.offer(now, packet, next.is_some(), shared, cx);
+            let (Some(next), Some(arrival)) = (next, arrival) else { return };
+            (now, packet) = arrival;
+            if now > cx.end {
+                return self.shared.bodies.release(packet.body);
+            }
+            self.capture_arrival(now, channel, &packet, cx);
+            packet.hop += 1;
+            channel = next;
+        }
+    }
+
+    /// Shows a packet that reaches end `a` of its link.
+    fn capture_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        packet: &Handle,
+        cx: &Context<'_, R>,
+    ) {
+        let direction = channel::direction(channel);
+        if direction.reverse && cx.recorder.wants_packets() {
+            self.shared.capture(now, direction, packet);
         }
     }
 
@@ -229,15 +279,10 @@ impl Network {
         mut packet: Handle,
         cx: &mut Context<'_, R>,
     ) -> Option<Handle> {
-        let direction = channel::direction(channel);
-        if direction.reverse && cx.recorder.wants_packets() {
-            self.shared.capture(now, direction, &packet);
-        }
+        self.capture_arrival(now, channel, &packet, cx);
         packet.hop += 1;
         match (self.chain_behind[channel as usize], self.routes.channel(packet.hop)) {
-            (NO_CHAIN, Some(next)) => {
-                self.channels[next as usize].offer(now, packet, &mut self.shared, cx);
-            }
+            (NO_CHAIN, Some(next)) => self.offer(now, next, packet, cx),
             (NO_CHAIN, None) => return Some(packet),
             (chain, _) => self.pass_chain(now, chain, packet, cx),
         }

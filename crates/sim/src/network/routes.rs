@@ -51,6 +51,28 @@ impl Routes {
         Some(begin as u32)
     }
 
+    /// For each channel the one other that all its packets come from on the paths that begin at
+    /// `begins`; `None` where a path starts with it, several lead to it, or none does.
+    pub(crate) fn sole_feeders(&self, begins: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
+        let mut feeders = vec![None; self.graph.channels.len()];
+        let mut several = vec![false; self.graph.channels.len()];
+        for begin in begins {
+            let mut feeder = None;
+            for channel in (begin..).map_while(|hop| self.channel(hop)) {
+                let known = &mut feeders[channel as usize];
+                several[channel as usize] |=
+                    feeder.is_none() || known.is_some_and(|k| Some(k) != feeder);
+                *known = feeder;
+                feeder = Some(channel);
+            }
+        }
+        feeders
+            .into_iter()
+            .zip(several)
+            .map(|(feeder, several)| feeder.filter(|_| !several))
+            .collect()
+    }
+
     /// The sum of the propagation delays of a path.
     pub(crate) fn delay(&self, begin: u32) -> Span {
         (begin..)

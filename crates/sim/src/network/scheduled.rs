@@ -88,7 +88,8 @@ impl<Q: Queue<Handle>> Scheduled<Q> {
             cx.records.mark(&packet, direction);
         }
         self.line.busy_until = at + self.line.transmission_time(packet.wire_bytes);
-        self.line.launch(at, self.line.busy_until, packet, shared, cx);
+        self.line.capture_departure(at, &packet, shared, cx);
+        self.line.launch(self.line.busy_until, packet, cx);
     }
 
     /// The first packet in the pipe arrives. What has begun its transmission before is put behind it

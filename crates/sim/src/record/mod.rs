@@ -147,6 +147,8 @@ pub(crate) struct Context<'a, R> {
     pub(crate) events: &'a mut EventQueue,
     pub(crate) records: &'a mut Records,
     pub(crate) recorder: &'a mut R,
+    /// When the run ends: what happens later does not count.
+    pub(crate) end: Time,
 }
 
 /// Counts and means of a run, but for those that queues and connections keep themselves.
