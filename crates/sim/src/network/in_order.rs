@@ -62,7 +62,9 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) -> Option<(Time, Handle)> {
-        self.advance(now, cx);
+        if self.line.is_due(now) {
+            self.advance(now, cx);
+        }
         let marked = self.queue.stats().marked;
         let mut lost = false;
         let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
@@ -100,7 +102,6 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
     }
 
     /// Catches up with the transmissions that have begun until `now`.
-    #[inline]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         while self.line.is_due(now) {
             let at = self.line.busy_until;

@@ -40,9 +40,6 @@ pub(crate) struct Network {
     late: Vec<Handle>,
     late_free: Vec<u32>,
     chains: Vec<Chain>,
-    /// True for a channel that gets all its packets from one other, which can hand them over: they
-    /// go from channel to channel without an event of their own.
-    fed_by_one: Vec<bool>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
     /// Packets that have reached their destination otherwise than by a link: one between two ends
@@ -101,7 +98,6 @@ impl Network {
         let tcp = scenario.flows.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let udp = scenario.udp.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let mut network = Network {
-            fed_by_one: vec![],
             chain_behind: vec![NO_CHAIN; channels.len()],
             channels,
             routes: Routes::new(scenario),
@@ -121,12 +117,9 @@ impl Network {
             network.paths.push([path, back]);
             network.shared.hosts.push([from, to]);
         }
-        let begins = network.paths.iter().flatten().copied();
-        let feeders = network.routes.sole_feeders(begins);
-        let can_hand_over = |feeder: Option<u32>| {
-            feeder.is_some_and(|feeder| network.channels[feeder as usize].can_hand_over())
-        };
-        network.fed_by_one = feeders.into_iter().map(can_hand_over).collect();
+        let Network { routes, paths, channels, .. } = &mut network;
+        routes
+            .merge_hops(paths.as_flattened(), |channel| channels[channel as usize].can_hand_over());
         Ok(network)
     }
 
@@ -156,7 +149,7 @@ impl Network {
 
     fn add_chain(&mut self, node: NodeId) -> usize {
         // A middlebox may send anything from its node at any time.
-        self.fed_by_one.fill(false);
+        self.routes.part_hops();
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
         for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
@@ -176,35 +169,30 @@ impl Network {
 
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, packet: Handle, cx: &mut Context<'_, R>) {
-        match self.routes.channel(packet.hop) {
-            Some(channel) => self.offer(now, channel, packet, cx),
-            None => self.inbox.push_back(packet),
+        if let Some(arrived) = self.pass_on(now, packet, cx) {
+            self.inbox.push_back(arrived);
         }
     }
 
-    /// A packet arrives at the queue of a channel, and at those of the channels behind it as far as
-    /// its way is known.
-    fn offer<R: Recorder>(
+    /// A packet arrives at the queue of its next channel, and at those of the channels behind it as
+    /// far as it is handed over. It is returned if it is at its destination.
+    fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
-        mut channel: u32,
         mut packet: Handle,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Handle> {
         loop {
-            let next = self.routes.channel(packet.hop + 1);
-            let next = next.filter(|&next| self.fed_by_one[next as usize]);
+            let hop = self.routes.hop(packet.hop);
+            let Some(channel) = hop.channel() else { return Some(packet) };
             let offered = &mut self.channels[channel as usize];
-            let shared = &mut self.shared;
-            let arrival = offered.offer(now, packet, next.is_some(), shared, cx);
-            let (Some(next), Some(arrival)) = (next, arrival) else { return };
-            (now, packet) = arrival;
+            (now, packet) = offered.offer(now, packet, hop.hands_over(), &mut self.shared, cx)?;
             if now > cx.end {
-                return self.shared.bodies.release(packet.body);
+                self.shared.bodies.release(packet.body);
+                return None;
             }
             self.capture_arrival(now, channel, &packet, cx);
             packet.hop += 1;
-            channel = next;
         }
     }
 
@@ -281,12 +269,13 @@ impl Network {
     ) -> Option<Handle> {
         self.capture_arrival(now, channel, &packet, cx);
         packet.hop += 1;
-        match (self.chain_behind[channel as usize], self.routes.channel(packet.hop)) {
-            (NO_CHAIN, Some(next)) => self.offer(now, next, packet, cx),
-            (NO_CHAIN, None) => return Some(packet),
-            (chain, _) => self.pass_chain(now, chain, packet, cx),
+        match self.chain_behind[channel as usize] {
+            NO_CHAIN => self.pass_on(now, packet, cx),
+            chain => {
+                self.pass_chain(now, chain, packet, cx);
+                None
+            }
         }
-        None
     }
 
     fn pass_chain<R: Recorder>(

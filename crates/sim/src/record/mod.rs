@@ -5,7 +5,7 @@ mod mean;
 mod queue;
 
 pub(crate) use flow::{FlowRecord, FlowTap};
-pub(crate) use mean::TimeMean;
+pub(crate) use mean::{CountMean, TimeMean};
 pub(crate) use queue::QueueRecord;
 
 use crate::event::EventQueue;
