@@ -3,7 +3,7 @@
 use crate::apps::{TcpSource, Writer};
 use crate::event::Event;
 use crate::network::Network;
-use crate::packet::{Handle, IPV4_HEADER_BYTES, Sink};
+use crate::packet::{IPV4_HEADER_BYTES, InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowTap, Recorder};
 use crate::scenario::model::{Flow, Scenario};
@@ -123,27 +123,23 @@ impl Hosts {
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         now: Time,
-        packet: Handle,
+        packet: Slot,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let (number, side) = (packet.to.connection(), packet.to.side());
-        let Some(pair) = &mut self.connections[number as usize] else {
-            network.shared.bodies.release(packet.body);
-            return;
-        };
-        let segment = network.shared.bodies.take(packet.body);
+        let InFlight { to, ecn, segment, .. } = network.shared.packets.get(packet);
+        let (to, number, side) = (*to, to.connection(), to.side());
+        let Some(pair) = &mut self.connections[number as usize] else { return };
         let delivered = side == RECEIVER && segment.payload_len > 0;
         cx.records.delivered_segments += u64::from(delivered);
         if pair.ends[side].connection.state() == State::Closed {
             if let Some(reset) = segment.reset_reply() {
-                let reset = pair.packet(number, side, reset, Ecn::NotEct, network);
-                network.send(now, reset, cx);
+                pair.send(now, to, reset, Ecn::NotEct, network, cx);
             }
             return;
         }
-        pair.handle_segment(now, side, &segment, packet.ecn, cx);
-        self.drive(now, packet.to, network, cx);
+        pair.handle_segment(now, side, segment, *ecn, cx);
+        self.drive(now, to, network, cx);
     }
 
     /// An endpoint's timer is due, unless it was set anew since.
@@ -242,35 +238,31 @@ impl Pair {
                 _ => connection.poll_transmit(now, RUN_MAX, &mut ()),
             };
             let Some(run) = run else { return };
-            if run.count == 1 {
-                let packet = self.packet(number, side, run.first, run.ecn, network);
-                network.send(now, packet, cx);
-                continue;
-            }
-            for segment in run.segments() {
-                let packet = self.packet(number, side, segment, run.ecn, network);
-                network.send(now, packet, cx);
+            for index in 0..run.count {
+                self.send(now, Sink::tcp(number, side), run.segment(index), run.ecn, network, cx);
             }
         }
     }
 
-    /// A packet from this side to the other.
-    fn packet(
+    /// Sends a segment from one end to the other.
+    fn send<R: Recorder>(
         &self,
-        number: u32,
-        side: usize,
+        now: Time,
+        from: Sink,
         segment: Segment,
         ecn: Ecn,
         network: &mut Network,
-    ) -> Handle {
-        Handle {
-            to: Sink::tcp(number, 1 - side),
+        cx: &mut Context<'_, R>,
+    ) {
+        let packet = InFlight {
+            to: from.other_end(),
             flow: self.flow,
-            hop: self.ends[side].first_hop,
-            body: network.shared.bodies.put(segment),
+            hop: self.ends[from.side()].first_hop,
             wire_bytes: IPV4_HEADER_BYTES + segment.wire_bytes(),
             ecn,
-        }
+            segment,
+        };
+        network.send(now, packet, cx);
     }
 
     /// Lets the applications act on what happened; false if nothing did.

@@ -5,7 +5,7 @@ use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
 use crate::network::Network;
-use crate::packet::{Bodies, Handle, Sink};
+use crate::packet::{InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::scenario::model::{NodeId, Scenario};
@@ -13,6 +13,7 @@ use crate::summary::{self, Summary};
 use std::fmt;
 use windlass_aqm::ConfigError;
 use windlass_base::{Ecn, Time};
+use windlass_tcp::Segment;
 
 /// Runs a scenario: the same scenario and seed give the same summary, bit for bit, whoever listens.
 pub fn run(
@@ -124,7 +125,7 @@ impl<'a> Simulation<'a> {
         }
         let arrived = match event {
             Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
-            Event::Late { slot } => network.handle_late(now, slot, cx),
+            Event::Late { slot } => network.handle_late(now, Slot::from_number(slot), cx),
             _ => None,
         };
         match event {
@@ -150,16 +151,18 @@ impl<'a> Simulation<'a> {
 /// A packet has reached its destination.
 fn deliver<R: Recorder>(
     now: Time,
-    packet: Handle,
+    packet: Slot,
     hosts: &mut Hosts,
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    if packet.to.is_udp() {
-        cx.records.udp[packet.to.connection() as usize].receive(now);
+    let to = network.shared.packets.get(packet).to;
+    if to.is_udp() {
+        cx.records.udp[to.connection() as usize].receive(now);
     } else {
         hosts.handle_packet(now, packet, network, cx);
     }
+    network.shared.packets.release(packet);
 }
 
 fn records(scenario: &Scenario) -> Records {
@@ -184,13 +187,13 @@ fn send_udp<R: Recorder>(
 ) {
     source.sent();
     cx.records.udp[number as usize].sent += 1;
-    let packet = Handle {
+    let packet = InFlight {
         to: Sink::udp(number),
         flow,
         hop: network.first_hop(flow, false),
-        body: Bodies::NONE,
         wire_bytes: source.spec.packet_bytes,
         ecn: Ecn::NotEct,
+        segment: Segment::default(),
     };
     network.send(now, packet, cx);
     if let Some(due) = source.due() {

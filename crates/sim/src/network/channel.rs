@@ -3,9 +3,9 @@
 use super::Shared;
 use super::in_order::{InOrder, Waiting};
 use super::line::Line;
-use super::scheduled::Scheduled;
+use super::scheduled::{Queued, Scheduled};
 use super::wire::Fate;
-use crate::packet::Handle;
+use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
 use windlass_aqm::{CoDel, Config, ConfigError, DropTail, FqCoDel, Pie, Queue, Red, Stats};
@@ -18,8 +18,8 @@ pub(crate) enum Channel {
     DropTail(InOrder<DropTail<Waiting>>),
     Red(InOrder<Red<Waiting>>),
     Pie(InOrder<Pie<Waiting>>),
-    CoDel(Scheduled<CoDel<Handle>>),
-    FqCoDel(Scheduled<FqCoDel<Handle>>),
+    CoDel(Scheduled<CoDel<Queued>>),
+    FqCoDel(Scheduled<FqCoDel<Queued>>),
 }
 
 /// Calls the same on whichever channel this is.
@@ -85,11 +85,11 @@ impl Channel {
     pub(crate) fn offer<R: Recorder>(
         &mut self,
         now: Time,
-        packet: Handle,
+        packet: Slot,
         hand_over: bool,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Time, Handle)> {
+    ) -> Option<Time> {
         match self {
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
@@ -111,7 +111,7 @@ impl Channel {
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Handle, Fate)> {
+    ) -> Option<(Slot, Fate)> {
         match self {
             Channel::DropTail(channel) => channel.line.take_arrival(cx),
             Channel::Red(channel) => channel.line.take_arrival(cx),

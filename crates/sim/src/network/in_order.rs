@@ -6,7 +6,7 @@
 
 use super::Shared;
 use super::line::Line;
-use crate::packet::Handle;
+use crate::packet::Slot;
 use crate::record::{Context, Recorder};
 use windlass_aqm::{Packet, Queue};
 use windlass_base::{Ecn, Rng, Time};
@@ -57,35 +57,36 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
-        mut packet: Handle,
+        slot: Slot,
         hand_over: bool,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Time, Handle)> {
+    ) -> Option<Time> {
         if self.line.is_due(now) {
             self.advance(now, cx);
         }
+        let packet = shared.packets.get_mut(slot);
         let marked = self.queue.stats().marked;
         let mut lost = false;
         let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
         self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
         if self.queue.stats().marked != marked {
             packet.ecn = Ecn::Ce;
-            cx.records.mark(&packet, self.line.direction);
+            cx.records.mark(packet, self.line.direction);
         }
         if lost {
-            shared.bodies.release(packet.body);
-            cx.records.drop(&packet, self.line.direction);
+            cx.records.drop(packet, self.line.direction);
+            shared.packets.release(slot);
             self.line.note_length(now, &self.queue, cx);
             return None;
         }
         let begin = self.let_in(now, packet.wire_bytes);
         self.line.note_length(now, &self.queue, cx);
-        self.line.capture_departure(begin, &packet, shared, cx);
+        self.line.capture_departure(begin, slot, shared, cx);
         if hand_over {
-            return Some((self.line.arrival(self.free_at), packet));
+            return Some(self.line.arrival(self.free_at));
         }
-        self.line.launch(self.free_at, packet, cx);
+        self.line.launch(self.free_at, slot, cx);
         None
     }
 

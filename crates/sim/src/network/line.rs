@@ -3,7 +3,7 @@
 use super::Shared;
 use super::wire::{Fate, Wire};
 use crate::event::Event;
-use crate::packet::Handle;
+use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ pub(super) struct Line {
 #[derive(Copy, Clone, Debug)]
 struct InPipe {
     arrival: Time,
-    packet: Handle,
+    packet: Slot,
     /// False if it is lost, or late.
     on_time: bool,
 }
@@ -94,7 +94,7 @@ impl Line {
     pub(super) fn capture_departure<R: Recorder>(
         &self,
         begin: Time,
-        packet: &Handle,
+        packet: Slot,
         shared: &mut Shared,
         cx: &Context<'_, R>,
     ) {
@@ -104,7 +104,7 @@ impl Line {
     }
 
     /// A packet whose transmission ends at `end` goes on its way.
-    pub(super) fn launch<R>(&mut self, end: Time, packet: Handle, cx: &mut Context<'_, R>) {
+    pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
         let arrival = self.arrival(end);
         if self.pipe.is_empty() {
             self.schedule_arrival(arrival, cx);
@@ -118,7 +118,7 @@ impl Line {
     }
 
     /// The first packet in the pipe arrives.
-    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Handle, Fate)> {
+    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, Fate)> {
         let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
         if let Some(next) = self.pipe.front() {
             self.schedule_arrival(next.arrival, cx);

@@ -11,7 +11,7 @@ mod wire;
 
 use crate::event::Event;
 use crate::middlebox::Middlebox;
-use crate::packet::{Address, Bodies, Body, Handle, Packet, Sink};
+use crate::packet::{Address, Body, InFlight, Packet, Packets, Sink, Slot};
 use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::random_stream;
 use crate::record::{Context, Recorder};
@@ -24,6 +24,7 @@ use channel::Channel;
 use routes::Routes;
 use std::collections::VecDeque;
 use windlass_base::{Span, Time};
+use windlass_tcp::Segment;
 use wire::Fate;
 
 const NO_CHAIN: u32 = u32::MAX;
@@ -36,21 +37,18 @@ pub(crate) struct Network {
     /// Where the path of each flow begins: forward and back.
     paths: Vec<[u32; 2]>,
     pub(crate) shared: Shared,
-    /// Packets that a channel held back.
-    late: Vec<Handle>,
-    late_free: Vec<u32>,
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
     /// Packets that have reached their destination otherwise than by a link: one between two ends
     /// on one node, and those that middleboxes sent.
-    pub(crate) inbox: VecDeque<Handle>,
+    pub(crate) inbox: VecDeque<Slot>,
 }
 
-/// What a packet's handle stands for.
+/// The packets on their way, and who watches them.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    pub(crate) bodies: Bodies,
+    pub(crate) packets: Packets,
     /// Sending and receiving host of each flow.
     hosts: Vec<[NodeId; 2]>,
     captures: Captures,
@@ -64,30 +62,30 @@ const DISCARD_PORT: u16 = 9;
 const FIRST_CLIENT_PORT: u16 = 1024;
 
 impl Shared {
-    /// The packet that `handle` stands for.
-    pub(crate) fn view(&self, handle: &Handle) -> Packet {
-        let connection = handle.to.connection();
+    /// A packet with all that it says.
+    fn view(&self, slot: Slot) -> Packet {
+        let InFlight { to, flow, wire_bytes, ecn, segment, .. } = *self.packets.get(slot);
+        let connection = to.connection();
         let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
         let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
-        let [from, to] = self.hosts[handle.flow as usize];
-        let server_port = if handle.to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
-        let client = Address { node: from, port: client_port };
-        let server = Address { node: to, port: server_port };
-        let reverse = handle.to.is_reverse();
+        let [client_node, server_node] = self.hosts[flow as usize];
+        let server_port = if to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
+        let client = Address { node: client_node, port: client_port };
+        let server = Address { node: server_node, port: server_port };
+        let reverse = to.is_reverse();
         let (source, destination) = if reverse { (server, client) } else { (client, server) };
-        let body = if handle.to.is_udp() {
+        let body = if to.is_udp() {
             let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
-            Body::Udp { payload_bytes: handle.wire_bytes.saturating_sub(headers) }
+            Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
         } else {
-            Body::Tcp(*self.bodies.get(handle.body))
+            Body::Tcp(segment)
         };
-        let Handle { flow, ecn, .. } = *handle;
         Packet { flow, connection, reverse, source, destination, ecn, body }
     }
 
     /// A packet will pass end `a` of a link at `at`.
-    fn capture(&mut self, at: Time, direction: LinkDirection, packet: &Handle) {
-        let packet = self.view(packet);
+    fn capture(&mut self, at: Time, direction: LinkDirection, slot: Slot) {
+        let packet = self.view(slot);
         self.captures.add(at, direction, packet);
     }
 }
@@ -103,8 +101,6 @@ impl Network {
             routes: Routes::new(scenario),
             paths: vec![],
             shared: Shared::default(),
-            late: vec![],
-            late_free: vec![],
             chains: vec![],
             inbox: VecDeque::new(),
         };
@@ -168,31 +164,42 @@ impl Network {
     }
 
     /// A packet leaves its host.
-    pub(crate) fn send<R: Recorder>(&mut self, now: Time, packet: Handle, cx: &mut Context<'_, R>) {
-        if let Some(arrived) = self.pass_on(now, packet, cx) {
-            self.inbox.push_back(arrived);
+    pub(crate) fn send<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: InFlight,
+        cx: &mut Context<'_, R>,
+    ) {
+        let place = packet.hop;
+        let slot = self.shared.packets.put(packet);
+        if self.pass_on(now, slot, place, cx) {
+            self.inbox.push_back(slot);
         }
     }
 
-    /// A packet arrives at the queue of its next channel, and at those of the channels behind it as
-    /// far as it is handed over. It is returned if it is at its destination.
+    /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
+    /// as far as it is handed over. True if it is at its destination.
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
-        mut packet: Handle,
+        slot: Slot,
+        mut place: u32,
         cx: &mut Context<'_, R>,
-    ) -> Option<Handle> {
+    ) -> bool {
         loop {
-            let hop = self.routes.hop(packet.hop);
-            let Some(channel) = hop.channel() else { return Some(packet) };
+            let hop = self.routes.hop(place);
+            let Some(channel) = hop.channel() else { return true };
             let offered = &mut self.channels[channel as usize];
-            (now, packet) = offered.offer(now, packet, hop.hands_over(), &mut self.shared, cx)?;
-            if now > cx.end {
-                self.shared.bodies.release(packet.body);
-                return None;
+            let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.shared, cx);
+            let Some(arrival) = arrival else { return false };
+            if arrival > cx.end {
+                self.shared.packets.release(slot);
+                return false;
             }
-            self.capture_arrival(now, channel, &packet, cx);
-            packet.hop += 1;
+            now = arrival;
+            self.capture_arrival(now, channel, slot, cx);
+            place += 1;
+            self.shared.packets.get_mut(slot).hop = place;
         }
     }
 
@@ -201,78 +208,65 @@ impl Network {
         &mut self,
         now: Time,
         channel: u32,
-        packet: &Handle,
+        slot: Slot,
         cx: &Context<'_, R>,
     ) {
         let direction = channel::direction(channel);
         if direction.reverse && cx.recorder.wants_packets() {
-            self.shared.capture(now, direction, packet);
+            self.shared.capture(now, direction, slot);
         }
     }
 
-    /// The first packet in a channel's pipe reaches the far end. What is there for its destination
-    /// is returned.
+    /// The first packet in a channel's pipe reaches the far end. It is returned if it is at its
+    /// destination.
     pub(crate) fn handle_arrival<R: Recorder>(
         &mut self,
         now: Time,
         channel: u32,
         cx: &mut Context<'_, R>,
-    ) -> Option<Handle> {
+    ) -> Option<Slot> {
         let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
-        let (packet, fate) = arrival?;
+        let (slot, fate) = arrival?;
         match fate {
-            Fate::Arrives => return self.arrive(now, channel, packet, cx),
+            Fate::Arrives => return self.arrive(now, channel, slot, cx),
             Fate::ArrivesLate(extra) => {
-                let slot = self.hold_back(packet);
-                cx.events.schedule(now + extra, Event::Late { slot });
+                cx.events.schedule(now + extra, Event::Late { slot: slot.number() });
             }
             Fate::Lost => {
-                cx.records.lose(&packet);
-                self.shared.bodies.release(packet.body);
+                cx.records.lose(self.shared.packets.get(slot));
+                self.shared.packets.release(slot);
             }
         }
         None
-    }
-
-    fn hold_back(&mut self, packet: Handle) -> u32 {
-        match self.late_free.pop() {
-            Some(slot) => {
-                self.late[slot as usize] = packet;
-                slot
-            }
-            None => {
-                self.late.push(packet);
-                self.late.len() as u32 - 1
-            }
-        }
     }
 
     /// A packet that was held back reaches the far end of its channel.
     pub(crate) fn handle_late<R: Recorder>(
         &mut self,
         now: Time,
-        slot: u32,
+        slot: Slot,
         cx: &mut Context<'_, R>,
-    ) -> Option<Handle> {
-        let packet = self.late[slot as usize];
-        self.late_free.push(slot);
-        let channel = self.routes.channel(packet.hop)?;
-        self.arrive(now, channel, packet, cx)
+    ) -> Option<Slot> {
+        let hop = self.shared.packets.get(slot).hop;
+        let channel = self.routes.channel(hop)?;
+        self.arrive(now, channel, slot, cx)
     }
 
     fn arrive<R: Recorder>(
         &mut self,
         now: Time,
         channel: u32,
-        mut packet: Handle,
+        slot: Slot,
         cx: &mut Context<'_, R>,
-    ) -> Option<Handle> {
-        self.capture_arrival(now, channel, &packet, cx);
-        packet.hop += 1;
+    ) -> Option<Slot> {
+        self.capture_arrival(now, channel, slot, cx);
+        let place = &mut self.shared.packets.get_mut(slot).hop;
+        *place += 1;
+        let place = *place;
         match self.chain_behind[channel as usize] {
-            NO_CHAIN => self.pass_on(now, packet, cx),
+            NO_CHAIN => self.pass_on(now, slot, place, cx).then_some(slot),
             chain => {
-                self.pass_chain(now, chain, packet, cx);
+                self.pass_chain(now, chain, slot, cx);
                 None
             }
         }
@@ -282,11 +276,11 @@ impl Network {
         &mut self,
         now: Time,
         chain: u32,
-        handle: Handle,
+        slot: Slot,
         cx: &mut Context<'_, R>,
     ) {
-        let packet = self.shared.view(&handle);
-        self.shared.bodies.release(handle.body);
+        let packet = self.shared.view(slot);
+        self.shared.packets.release(slot);
         self.chains[chain as usize].pass(now, packet);
         self.send_from_chain(now, chain, cx);
     }
@@ -309,8 +303,8 @@ impl Network {
     fn send_from_chain<R: Recorder>(&mut self, now: Time, chain: u32, cx: &mut Context<'_, R>) {
         for position in 0..self.chains[chain as usize].out.len() {
             let packet = self.chains[chain as usize].out[position];
-            if let Some(handle) = self.handle_of(chain, &packet) {
-                self.send(now, handle, cx);
+            if let Some(packet) = self.on_its_way(chain, &packet) {
+                self.send(now, packet, cx);
             }
         }
         if let Some(due) = self.chains[chain as usize].arm(now) {
@@ -318,19 +312,18 @@ impl Network {
         }
     }
 
-    /// The handle of a packet that a chain sends; `None` if its destination cannot be reached.
-    fn handle_of(&mut self, chain: u32, packet: &Packet) -> Option<Handle> {
+    /// A packet that a chain sends; `None` if its destination cannot be reached.
+    fn on_its_way(&self, chain: u32, packet: &Packet) -> Option<InFlight> {
         let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
         let hop = self.chains[chain as usize].entries[entry]?;
-        let (to, body) = match packet.body {
-            Body::Udp { .. } => (Sink::udp(packet.connection), Bodies::NONE),
+        let (to, segment) = match packet.body {
+            Body::Udp { .. } => (Sink::udp(packet.connection), Segment::default()),
             Body::Tcp(segment) => {
-                let side = usize::from(!packet.reverse);
-                (Sink::tcp(packet.connection, side), self.shared.bodies.put(segment))
+                (Sink::tcp(packet.connection, usize::from(!packet.reverse)), segment)
             }
         };
         let (wire_bytes, ecn) = (packet.wire_bytes(), packet.ecn);
-        Some(Handle { to, flow: packet.flow, hop, body, wire_bytes, ecn })
+        Some(InFlight { to, flow: packet.flow, hop, wire_bytes, ecn, segment })
     }
 
     /// Shows a listener the packets that it has not seen yet, up to `now`.

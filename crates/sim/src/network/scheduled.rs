@@ -3,10 +3,11 @@
 use super::Shared;
 use super::line::Line;
 use super::wire::Fate;
-use crate::packet::Handle;
-use crate::record::{Context, Recorder};
-use windlass_aqm::{DropReason, Queue};
-use windlass_base::{Rng, Time};
+use crate::packet::Slot;
+use crate::record::{Context, Recorder, Records};
+use crate::scenario::model::LinkDirection;
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{Ecn, Rng, Time};
 
 /// A queue that chooses at departure, and the line behind it.
 ///
@@ -21,30 +22,53 @@ pub(crate) struct Scheduled<Q> {
     rng: Rng,
 }
 
-impl<Q: Queue<Handle>> Scheduled<Q> {
+/// A packet as the queue keeps it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Queued {
+    slot: Slot,
+    wire_bytes: u32,
+    ecn: Ecn,
+    endpoint: u32,
+}
+
+impl Packet for Queued {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+
+    fn flow_hash(&self) -> u64 {
+        u64::from(self.endpoint)
+    }
+}
+
+impl<Q: Queue<Queued>> Scheduled<Q> {
     pub(super) fn new(queue: Q, line: Line, rng: Rng) -> Scheduled<Q> {
         Scheduled { queue, line, rng }
     }
 
     /// A packet arrives at the queue.
-    #[inline(never)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
-        packet: Handle,
+        slot: Slot,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) {
         self.advance(now, shared, cx);
         let direction = self.line.direction;
-        let marked = self.queue.stats().marked;
-        self.queue.enqueue(now, packet, &mut self.rng, &mut |lost: Handle, _: DropReason| {
-            shared.bodies.release(lost.body);
-            cx.records.drop(&lost, direction);
-        });
-        if self.queue.stats().marked != marked {
-            cx.records.mark(&packet, direction);
-        }
+        let packet = shared.packets.get(slot);
+        let (wire_bytes, ecn, endpoint) = (packet.wire_bytes, packet.ecn, packet.to.endpoint());
+        let queued = Queued { slot, wire_bytes, ecn, endpoint };
+        let dropped = &mut |lost: Queued, _| drop_packet(lost.slot, direction, shared, cx.records);
+        self.queue.enqueue(now, queued, &mut self.rng, dropped);
         if self.line.idle && !self.queue.is_empty() {
             self.line.idle = false;
             self.line.busy_until = now;
@@ -75,21 +99,19 @@ impl<Q: Queue<Handle>> Scheduled<Q> {
         cx: &mut Context<'_, R>,
     ) {
         let direction = self.line.direction;
-        let marked = self.queue.stats().marked;
-        let next = self.queue.dequeue(at, &mut self.rng, &mut |lost: Handle, _: DropReason| {
-            shared.bodies.release(lost.body);
-            cx.records.drop(&lost, direction);
-        });
-        let Some(packet) = next else {
+        let dropped = &mut |lost: Queued, _| drop_packet(lost.slot, direction, shared, cx.records);
+        let Some(next) = self.queue.dequeue(at, &mut self.rng, dropped) else {
             self.line.idle = true;
             return;
         };
-        if self.queue.stats().marked != marked {
-            cx.records.mark(&packet, direction);
+        let packet = shared.packets.get_mut(next.slot);
+        if next.ecn != packet.ecn {
+            packet.ecn = next.ecn;
+            cx.records.mark(packet, direction);
         }
-        self.line.busy_until = at + self.line.transmission_time(packet.wire_bytes);
-        self.line.capture_departure(at, &packet, shared, cx);
-        self.line.launch(self.line.busy_until, packet, cx);
+        self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
+        self.line.capture_departure(at, next.slot, shared, cx);
+        self.line.launch(self.line.busy_until, next.slot, cx);
     }
 
     /// The first packet in the pipe arrives. What has begun its transmission before is put behind it
@@ -99,8 +121,13 @@ impl<Q: Queue<Handle>> Scheduled<Q> {
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Handle, Fate)> {
+    ) -> Option<(Slot, Fate)> {
         self.advance(now, shared, cx);
         self.line.take_arrival(cx)
     }
+}
+
+fn drop_packet(slot: Slot, queue: LinkDirection, shared: &mut Shared, records: &mut Records) {
+    records.drop(shared.packets.get(slot), queue);
+    shared.packets.release(slot);
 }

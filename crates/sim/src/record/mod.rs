@@ -9,7 +9,7 @@ pub(crate) use mean::{CountMean, TimeMean};
 pub(crate) use queue::QueueRecord;
 
 use crate::event::EventQueue;
-use crate::packet::{Handle, Packet};
+use crate::packet::{InFlight, Packet};
 use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 use windlass_tcp::{Connection, TraceEvent};
@@ -204,27 +204,27 @@ impl UdpRecord {
 
 impl Records {
     /// A queue marked a packet.
-    pub(crate) fn mark(&mut self, packet: &Handle, queue: LinkDirection) {
+    pub(crate) fn mark(&mut self, packet: &InFlight, queue: LinkDirection) {
         if let Some(counts) = self.at_queue(packet, queue) {
             counts.marks += 1;
         }
     }
 
     /// A queue dropped a packet.
-    pub(crate) fn drop(&mut self, packet: &Handle, queue: LinkDirection) {
+    pub(crate) fn drop(&mut self, packet: &InFlight, queue: LinkDirection) {
         if let Some(counts) = self.at_queue(packet, queue) {
             counts.drops += 1;
         }
     }
 
     /// A link lost a packet.
-    pub(crate) fn lose(&mut self, packet: &Handle) {
+    pub(crate) fn lose(&mut self, packet: &InFlight) {
         if !packet.to.is_reverse() {
             self.traffic[packet.flow as usize].lost += 1;
         }
     }
 
-    fn at_queue(&mut self, packet: &Handle, queue: LinkDirection) -> Option<&mut AtQueues> {
+    fn at_queue(&mut self, packet: &InFlight, queue: LinkDirection) -> Option<&mut AtQueues> {
         if packet.to.is_reverse() {
             return None;
         }
