@@ -3,6 +3,7 @@
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
+use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
 use windlass_base::{Span, Time};
@@ -94,7 +95,7 @@ impl Connection {
             self.handle_duplicate_ack(now);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
-        if self.timers.persist.is_some() {
+        if self.timers.persist.is_set() {
             self.timers.retries = 0;
         }
     }
@@ -184,7 +185,7 @@ impl Connection {
             return true;
         }
         let used = in_flight + u64::from(self.agreed.mss);
-        let cwnd = self.congestion.cwnd() as u64;
+        let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice what is in flight, or it could not double.
         if cwnd < self.congestion.ssthresh() { 2 * used > cwnd } else { used > cwnd }
     }
@@ -214,7 +215,7 @@ impl Connection {
     fn restart_retransmit_timer(&mut self, now: Time) {
         let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
-            self.timers.retransmit = None;
+            self.timers.retransmit = Deadline::NEVER;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {
             self.arm_retransmit_timer(now);
             self.recovery.partial_ack_seen = partial;

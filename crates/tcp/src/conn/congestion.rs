@@ -20,7 +20,7 @@ impl Connection {
     /// Bytes that congestion control allows in flight: cwnd, inflated by what is known to have
     /// left the network, within the sender's own limit.
     pub(super) fn window_in_force(&self) -> u64 {
-        let mut window = (self.congestion.cwnd() as u64).saturating_add(self.recovery.inflation);
+        let mut window = self.congestion.cwnd_bytes().saturating_add(self.recovery.inflation);
         if self.config.limited_transmit && !self.agreed.sack {
             window += self.recovery.limited_transmit(self.agreed.mss);
         }

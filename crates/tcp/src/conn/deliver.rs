@@ -13,15 +13,16 @@ impl Connection {
         start: u64,
         ecn: Ecn,
     ) -> Accepted {
+        if segment.sequence_len() == 0 {
+            return Accepted::default();
+        }
         if segment.payload_len > 0 {
             self.note_ecn(segment, ecn);
         }
         if !self.state.can_receive() {
             // Data after the peer's FIN, or a repeated FIN: answered, not taken.
-            if segment.sequence_len() > 0 {
-                self.rx.acks.alone();
-                self.stats.duplicates_received += 1;
-            }
+            self.rx.acks.alone();
+            self.stats.duplicates_received += 1;
             return Accepted::default();
         }
         let accepted = self.take_payload(now, segment, start);

@@ -74,7 +74,7 @@ impl Connection {
             segment.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
         }
         self.stats.acks_sent += 1;
-        self.ack_sent(&segment);
+        self.ack_sent();
         self.bare_run(segment)
     }
 
@@ -98,9 +98,10 @@ impl Connection {
         }
     }
 
-    fn ack_sent(&mut self, segment: &Segment) {
+    /// The segment just filled in goes out, and the ACK with it.
+    fn ack_sent(&mut self) {
         let nxt = self.rx.reassembly.nxt();
-        let ack = segment.ack.unwrap_near(self.rx.isn, nxt).unwrap_or(nxt);
+        let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         self.rx.last_ack_sent = ack;
         self.rx.acks.sent(ack, nxt);
     }
@@ -128,7 +129,7 @@ impl Connection {
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
-        self.ack_sent(&first);
+        self.ack_sent();
         Run {
             first,
             count: data.count,
@@ -172,7 +173,7 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
-        if self.timers.retransmit.is_none() {
+        if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
         }
     }
@@ -194,7 +195,7 @@ impl Connection {
             segment.flags |= Flags::FIN;
         }
         self.tx.max = self.tx.max.max(position + 1);
-        self.ack_sent(&segment);
+        self.ack_sent();
         self.update_persist_timer(now);
         Run { stream_offset: position - 1, ..self.bare_run(segment) }
     }

@@ -1,6 +1,8 @@
 //! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
 
+use super::governor::Governor;
 use super::{Accepted, Agreed, Connection, Error, Established, Event, State, controller_params};
+use crate::deadline::Deadline;
 use crate::receiver::{ReceiveWindow, shift_for};
 use crate::recovery::Timed;
 use crate::segment::wire::MAX_WINDOW_SHIFT;
@@ -91,7 +93,8 @@ impl Connection {
         let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
-        self.congestion = self.config.congestion.build(&controller_params(&self.config, mss));
+        let controller = self.config.congestion.build(&controller_params(&self.config, mss));
+        self.congestion = Governor::new(controller);
     }
 
     /// This end's SYN is acknowledged: data may flow.
@@ -107,7 +110,7 @@ impl Connection {
             self.congestion.on_idle_restart(u64::from(self.agreed.mss));
         }
         self.timers.retries = 0;
-        self.timers.retransmit = None;
+        self.timers.retransmit = Deadline::NEVER;
         self.state = if self.tx.closed { State::FinWait1 } else { State::Established };
         self.events.push(Event::Connected);
         if self.tx.write_blocked && self.writable() > 0 {

@@ -10,6 +10,7 @@ mod congestion;
 mod deliver;
 mod emit;
 mod events;
+mod governor;
 mod handshake;
 mod sender;
 mod state;
@@ -23,19 +24,23 @@ mod validate;
 pub use events::{Error, Event};
 pub use state::State;
 
-use crate::cc::{Controller, Params};
+use crate::cc::Params;
 use crate::observer::Observer;
 use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
 use crate::recovery::{Recovery, RttEstimator};
 use crate::segment::Segment;
 use crate::{Config, Flags, SeqNumber};
-use alloc::boxed::Box;
 use challenge::Challenges;
 use events::Events;
+use governor::Governor;
 use sender::Sender;
 use timers::Timers;
 use trace::Snapshot;
 use windlass_base::{Ecn, Span, Time};
+
+/// A debug build takes no short cut: it goes the whole way, and asserts that the outcome is the
+/// same.
+const CHECKED: bool = cfg!(debug_assertions);
 
 /// One end of a TCP connection.
 ///
@@ -48,7 +53,7 @@ pub struct Connection {
     state: State,
     tx: Sender,
     rx: Receiver,
-    congestion: Box<dyn Controller>,
+    congestion: Governor,
     rtt: RttEstimator,
     recovery: Recovery,
     agreed: Agreed,
@@ -187,7 +192,7 @@ impl Connection {
                 ts_recent: None,
                 last_ack_sent: 0,
             },
-            congestion: config.congestion.build(&params),
+            congestion: Governor::new(config.congestion.build(&params)),
             rtt: RttEstimator::new(config.clock, config.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },
@@ -201,10 +206,8 @@ impl Connection {
     }
 
     /// Active open: a SYN is the first thing to transmit.
-    pub fn connect(config: Config, now: Time, isn: SeqNumber) -> Connection {
-        let mut connection = Connection::new(config, State::SynSent, isn);
-        connection.timers.last_heard = now;
-        connection
+    pub fn connect(config: Config, _now: Time, isn: SeqNumber) -> Connection {
+        Connection::new(config, State::SynSent, isn)
     }
 
     /// Passive open: waits for a SYN (LISTEN).
@@ -419,7 +422,7 @@ impl Connection {
         self.timers = Timers::default();
         match error {
             _ if told_already => {}
-            Some(error) => self.events.fail(error),
+            Some(error) => self.events.push(Event::Failed(error)),
             None => self.events.push(Event::Closed),
         }
     }
@@ -483,7 +486,12 @@ impl Connection {
         max: u32,
         observer: &mut impl Observer,
     ) -> Option<Run> {
+        let quiet = self.is_quiet();
+        if quiet && !CHECKED {
+            return None;
+        }
         let run = self.next_run(now, max.max(1));
+        debug_assert!(!quiet || run.is_none(), "{run:?} although nothing was to be sent");
         if run.is_none() {
             self.update_persist_timer(now);
         }
@@ -496,11 +504,7 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        let timers = self.timers.earliest();
-        match (timers, self.rx.acks.deadline()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        self.timers.earliest().min(self.rx.acks.deadline()).time()
     }
 
     /// What happened since the last call, one thing at a time.

@@ -17,6 +17,29 @@ pub(super) struct Data {
 }
 
 impl Connection {
+    /// A quick no to what [`Connection::next_run`] and the persist timer would find out in the end:
+    /// there is nothing to say, and nothing to send or data in flight that fills cwnd. Every second
+    /// poll comes here.
+    pub(super) fn is_quiet(&self) -> bool {
+        let (tx, pending) = (&self.tx, &self.pending);
+        let silent = !self.rx.acks.is_due()
+            && self.recovery.phase != Phase::FastRecovery
+            && !pending.window_probe
+            && !pending.keep_alive_probe
+            && !self.timers.persist.is_set()
+            && pending.reset.is_none();
+        silent && (!tx.has_unsent() || self.is_cwnd_full())
+    }
+
+    /// Nothing is sent before an ACK: neither new data nor a repair.
+    fn is_cwnd_full(&self) -> bool {
+        let (tx, recovery) = (&self.tx, &self.recovery);
+        tx.nxt > tx.una
+            && tx.nxt < tx.written
+            && recovery.scoreboard.sacked().is_empty()
+            && self.window_in_force() <= tx.nxt - tx.una
+    }
+
     pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
         if let Some(reset) = self.pending.reset.take() {
             return Some(self.bare_run(reset));
@@ -117,6 +140,9 @@ impl Connection {
     /// Data at SND.NXT within both windows.
     fn data_at_nxt(&self, max: u32) -> Option<Data> {
         let tx = &self.tx;
+        if !tx.has_unsent() {
+            return None;
+        }
         let mss = u64::from(self.agreed.mss);
         let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
         let mut left = tx.written.saturating_sub(tx.nxt);
@@ -125,17 +151,12 @@ impl Connection {
         {
             left = left.min(held - tx.nxt);
         }
-        let mut full = (room / mss).min(left / mss);
-        if tx.nxt < tx.max {
-            // A run is sent for the first time or once more, never both.
-            full = full.min((tx.max - tx.nxt).div_ceil(mss));
-        }
-        if full > 0 {
-            let count = full.min(u64::from(max)) as u32;
-            return Some(Data { from: tx.nxt, segment: mss as u32, count });
-        }
         if left == 0 {
             return self.bare_fin();
+        }
+        if room.min(left) >= mss {
+            let count = self.full_segments(room.min(left), max);
+            return Some(Data { from: tx.nxt, segment: mss as u32, count });
         }
         let small = left.min(mss).min(room);
         self.may_send_small(small, left).then_some(Data {
@@ -143,6 +164,21 @@ impl Connection {
             segment: small as u32,
             count: 1,
         })
+    }
+
+    /// How many full segments of `bytes` a run at SND.NXT may have.
+    fn full_segments(&self, bytes: u64, max: u32) -> u32 {
+        let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
+        if max == 1 || bytes < 2 * mss {
+            // What an ACK of one segment leads to; a division costs more than all the rest.
+            return 1;
+        }
+        let mut full = bytes / mss;
+        if tx.nxt < tx.max {
+            // A run is sent for the first time or once more, never both.
+            full = full.min((tx.max - tx.nxt).div_ceil(mss));
+        }
+        full.min(u64::from(max)) as u32
     }
 
     fn bare_fin(&self) -> Option<Data> {

@@ -100,8 +100,11 @@ impl Reassembly {
             self.duplicate = Some(range.start..self.nxt);
         }
         self.nxt = range.end;
+        if !gap {
+            return Arrival::InOrder;
+        }
         self.join_pieces();
-        if gap { Arrival::FilledGap } else { Arrival::InOrder }
+        Arrival::FilledGap
     }
 
     fn insert_beyond_gap(&mut self, range: Range<u64>) -> Arrival {

@@ -49,7 +49,7 @@ impl ReceiveWindow {
         // time. There it falls back by less than a unit, as RFC 7323 §2.4 foresees.
         let window = self.edge.saturating_sub(nxt);
         let unit = 1u64 << self.shift;
-        let rounded_up = window.next_multiple_of(unit);
+        let rounded_up = (window + (unit - 1)) >> self.shift << self.shift;
         let fits = nxt + rounded_up <= read + self.buffer;
         let field = if fits { rounded_up } else { window } >> self.shift;
         let field = field.min(u64::from(u16::MAX));
