@@ -22,6 +22,19 @@ impl Connection {
         self.state_after_ack(now)
     }
 
+    /// Data that acknowledges what is acknowledged and repeats the window: all that a receiver of
+    /// bulk data hears. None of the steps below would do more with it than note where it stands.
+    pub(super) fn repeats_last_ack(&self, segment: &Segment) -> bool {
+        let tx = &self.tx;
+        segment.payload_len > 0
+            && self.state == State::Established
+            && segment.ack == tx.isn.at(tx.una)
+            && !segment.flags.intersects(Flags::SYN | Flags::ECE)
+            && segment.options.sack.is_empty()
+            && tx.una + (u64::from(segment.window) << self.agreed.scaling.unwrap_or(0)) == tx.edge
+            && !self.timers.persist.is_set()
+    }
+
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
     /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
     /// may where the segment was sent again, as it is while the peer's own ACKs get lost.
@@ -83,7 +96,7 @@ impl Connection {
     }
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
-        let newly_sacked = self.take_sack_blocks(segment);
+        let newly_sacked = if self.agreed.sack { self.take_sack_blocks(segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
@@ -100,10 +113,8 @@ impl Connection {
         }
     }
 
+    /// Returns how many bytes were news.
     fn take_sack_blocks(&mut self, segment: &Segment) -> u64 {
-        if !self.agreed.sack {
-            return 0;
-        }
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {

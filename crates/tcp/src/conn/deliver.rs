@@ -1,5 +1,6 @@
 //! Payload and FIN of a segment: RFC 9293 §3.10.7.4 steps 7 and 8.
 
+use super::trace::Signals;
 use super::{Accepted, Connection, Event, State};
 use crate::receiver::Arrival;
 use crate::{Flags, Segment};
@@ -40,7 +41,10 @@ impl Connection {
             return;
         }
         let ce = ecn == Ecn::Ce;
-        self.stats.ce_received += u64::from(ce);
+        if ce {
+            self.stats.ce_received += 1;
+            self.signals |= Signals::CE;
+        }
         self.rx.echo.data(ce, segment.flags.contains(Flags::CWR));
     }
 

@@ -38,6 +38,10 @@ impl Governor {
         self.cwnd_bytes = self.outlook.cwnd as u64;
     }
 
+    pub(super) fn outlook(&self) -> Outlook {
+        self.outlook
+    }
+
     /// In bytes, with its fraction.
     pub(super) fn cwnd(&self) -> f64 {
         self.outlook.cwnd

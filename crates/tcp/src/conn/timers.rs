@@ -1,3 +1,4 @@
+use super::trace::Signals;
 use super::{Connection, Error, State};
 use crate::cc::CongestionCause;
 use crate::deadline::Deadline;
@@ -66,6 +67,7 @@ impl Connection {
             return;
         }
         self.stats.timeouts += 1;
+        self.signals |= Signals::TIMEOUT;
         self.enter_loss(now);
         self.rtt.back_off();
         self.arm_retransmit_timer(now);
@@ -74,6 +76,7 @@ impl Connection {
     fn syn_timeout(&mut self) {
         if self.count_retry(self.config.max_syn_retries) {
             self.stats.timeouts += 1;
+            self.signals |= Signals::TIMEOUT;
             self.rtt.back_off();
             self.tx.nxt = 0;
             self.tx.timing.forget();

@@ -88,6 +88,15 @@ impl Reassembly {
 
     /// Payload at `range`, trimmed to the window already.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> Arrival {
+        if range.start == self.nxt && range.end > self.nxt && !self.has_gap() {
+            self.nxt = range.end;
+            return Arrival::InOrder;
+        }
+        self.insert_out_of_order(range)
+    }
+
+    #[cold]
+    fn insert_out_of_order(&mut self, range: Range<u64>) -> Arrival {
         if range.end <= self.nxt {
             self.duplicate = Some(range);
             return Arrival::Duplicate;

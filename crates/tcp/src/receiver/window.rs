@@ -43,6 +43,7 @@ impl ReceiveWindow {
     pub(crate) fn field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
         if let Some(edge) = self.worthwhile_edge(nxt, read, mss) {
             self.edge = edge;
+            return ((edge - nxt) >> self.shift) as u16;
         }
         // Rounded up, since rounding down takes back what was announced; but not beyond the
         // buffer, or the edge would run away from it under a peer that sends a few bytes at a
