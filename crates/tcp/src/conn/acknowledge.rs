@@ -6,6 +6,7 @@ use crate::config::Growth;
 use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
+use alloc::boxed::Box;
 use windlass_base::{Span, Time};
 
 impl Connection {
@@ -66,7 +67,7 @@ impl Connection {
         let oldest = if in_handshake { 1 } else { self.tx.una.saturating_sub(self.tx.max_window) };
         let acceptable = ack.filter(|ack| (oldest..=self.tx.max).contains(ack));
         if acceptable.is_none() && in_handshake {
-            self.pending.reset = segment.reset_reply();
+            self.pending.reset = segment.reset_reply().map(Box::new);
         } else if acceptable.is_none() {
             self.challenge(now);
         }
@@ -192,7 +193,7 @@ impl Connection {
 
     /// cwnd validation: growth only while the window is what limits the sender.
     fn may_grow(&self, in_flight: u64) -> bool {
-        if !self.config.cwnd_validation {
+        if !self.rules.cwnd_validation {
             return true;
         }
         let used = in_flight + u64::from(self.agreed.mss);
@@ -203,7 +204,7 @@ impl Connection {
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {
         let mss = u64::from(self.agreed.mss);
-        let credit = match self.config.growth {
+        let credit = match self.rules.growth {
             Growth::PerAck => mss,
             // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).
             Growth::PerByte { .. } if self.recovery.phase == Phase::Loss => bytes_acked.min(mss),

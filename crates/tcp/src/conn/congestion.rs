@@ -22,10 +22,10 @@ impl Connection {
     /// left the network, within the sender's own limit.
     pub(super) fn window_in_force(&self) -> u64 {
         let mut window = self.congestion.cwnd_bytes().saturating_add(self.recovery.inflation);
-        if self.config.limited_transmit && !self.agreed.sack {
+        if self.rules.limited_transmit && !self.agreed.sack {
             window += self.recovery.limited_transmit(self.agreed.mss);
         }
-        self.config.window_limit.map_or(window, |limit| window.min(limit))
+        window.min(self.rules.window_limit)
     }
 
     /// Bytes believed to be in the network.

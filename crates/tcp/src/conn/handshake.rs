@@ -7,6 +7,7 @@ use crate::receiver::{ReceiveWindow, shift_for};
 use crate::recovery::Timed;
 use crate::segment::wire::MAX_WINDOW_SHIFT;
 use crate::{Flags, Segment};
+use alloc::boxed::Box;
 use windlass_base::Time;
 
 /// Bytes of options in every segment once timestamps are agreed (RFC 7323 appendix A).
@@ -22,7 +23,7 @@ impl Connection {
             return Accepted::default();
         }
         if segment.flags.contains(Flags::ACK) {
-            self.pending.reset = segment.reset_reply();
+            self.pending.reset = segment.reset_reply().map(Box::new);
             return Accepted::default();
         }
         if segment.flags.contains(Flags::SYN) {
@@ -36,7 +37,7 @@ impl Connection {
         let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
         let flags = segment.flags;
         if flags.contains(Flags::ACK) && !acknowledges_syn {
-            self.pending.reset = segment.reset_reply();
+            self.pending.reset = segment.reset_reply().map(Box::new);
         } else if flags.contains(Flags::RST) {
             if flags.contains(Flags::ACK) {
                 self.finish(Some(Error::Refused));

@@ -17,6 +17,7 @@ pub(super) struct Data {
 }
 
 impl Connection {
+    #[inline(always)]
     pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
         if !self.is_plain() {
             return self.next_whatever_the_state(now, max);
@@ -38,13 +39,13 @@ impl Connection {
             && !pending.keep_alive_probe
             && recovery.phase != Phase::FastRecovery
             && recovery.scoreboard.sacked().is_empty()
-            && !(self.config.idle_restart && self.tx.is_idle())
+            && !(self.rules.idle_restart && self.tx.is_idle())
     }
 
     #[cold]
     fn next_whatever_the_state(&mut self, now: Time, max: u32) -> Option<Run> {
         if let Some(reset) = self.pending.reset.take() {
-            return Some(self.bare_run(reset));
+            return Some(self.bare_run(*reset));
         }
         match self.state {
             State::Closed | State::Listen => None,
@@ -225,7 +226,7 @@ impl Connection {
     /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.
     fn restart_after_idle(&mut self, now: Time) {
         let tx = &self.tx;
-        if self.config.idle_restart
+        if self.rules.idle_restart
             && tx.is_idle()
             && tx.has_unsent()
             && tx.max > 1

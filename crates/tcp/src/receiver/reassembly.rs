@@ -3,6 +3,7 @@ use core::ops::Range;
 
 /// What has arrived of the peer's stream: in order up to RCV.NXT, and in pieces beyond.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Reassembly {
     /// RCV.NXT.
     nxt: u64,

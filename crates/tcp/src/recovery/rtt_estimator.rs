@@ -7,24 +7,25 @@ use windlass_base::{Span, Time};
 /// kept in eighths and RTTVAR in quarters of a tick. With a tick of 1 ns that is as good as exact;
 /// with one of 10 ms it is what BSD and ns-2 computed.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct RttEstimator {
-    clock: Clock,
-    limits: RtoConfig,
-    /// Eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
+    /// With back-off and bounds: what every ACK sets the timer by.
+    rto: Span,
+    min_rtt: Option<Span>,
+    /// SRTT in eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
     srtt_eighths: u64,
+    clock: Clock,
+    samples: u64,
     /// Quarters of a tick.
     rttvar_quarters: u64,
     /// 1, 2, 4, ... 64.
     backoff: u64,
-    /// Before back-off and bounds.
+    /// The RTO before back-off and bounds.
     estimate: Span,
-    /// With both: what every ACK sets the timer by.
-    rto: Span,
     last_sample: Span,
     /// The last sample as the carrier's clock tells it, not in ticks.
     last_exact: Span,
-    min_rtt: Option<Span>,
-    samples: u64,
+    limits: RtoConfig,
 }
 
 /// RFC 6298 §5.5 doubles without end; 64 times is where BSD stopped, and `max` comes first anyway.

@@ -5,10 +5,11 @@ use windlass_base::Time;
 /// When the segments were sent that are being timed. Only those sent once (Karn's rule: RFC 6298
 /// §3): [`Timing::forget`] at every repair.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Timing {
-    sampling: RttSampling,
     /// The position after the first of them; [`u64::MAX`] without any.
     first_end: u64,
+    sampling: RttSampling,
     /// The position after each segment, ascending, and when it was sent.
     sent: VecDeque<(u64, Time)>,
 }
