@@ -1,7 +1,7 @@
 //! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
 
 use super::governor::Governor;
-use super::{Accepted, Agreed, Connection, Error, Established, Event, State, controller_params};
+use super::{Agreed, Connection, Error, Established, Event, State, controller_params};
 use crate::deadline::Deadline;
 use crate::receiver::{ReceiveWindow, shift_for};
 use crate::recovery::Timed;
@@ -18,22 +18,21 @@ const DEFAULT_MSS: u16 = 536;
 const MIN_MSS: u32 = 48;
 
 impl Connection {
-    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) -> Accepted {
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            return Accepted::default();
+            return;
         }
         if segment.flags.contains(Flags::ACK) {
             self.pending.reset = segment.reset_reply().map(Box::new);
-            return Accepted::default();
+            return;
         }
         if segment.flags.contains(Flags::SYN) {
             self.take_syn(now, segment);
             self.state = State::SynReceived;
         }
-        Accepted::default()
     }
 
-    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) -> Accepted {
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
         let flags = segment.flags;
         if flags.contains(Flags::ACK) && !acknowledges_syn {
@@ -54,7 +53,6 @@ impl Connection {
                 self.tx.timing.forget();
             }
         }
-        Accepted::default()
     }
 
     /// Learns the peer's sequence number, window and options from its SYN.

@@ -478,23 +478,26 @@ impl Connection {
     ) -> Accepted {
         let before = Snapshot::take(self, observer);
         self.stats.segments_received += 1;
-        let accepted = self.dispatch_segment(now, segment, ecn);
+        let accepted = if self.state.is_synchronized() {
+            self.handle_synchronized(now, segment, ecn)
+        } else {
+            self.handle_unsynchronized(now, segment);
+            Accepted::default()
+        };
         self.update_persist_timer(now);
         before.publish(self, now, observer);
         accepted
     }
 
-    fn dispatch_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
+    #[cold]
+    fn handle_unsynchronized(&mut self, now: Time, segment: &Segment) {
         match self.state {
-            State::Closed => {
-                if self.pending.reset.is_none() {
-                    self.pending.reset = segment.reset_reply().map(Box::new);
-                }
-                Accepted::default()
-            }
             State::Listen => self.handle_in_listen(now, segment),
             State::SynSent => self.handle_in_syn_sent(now, segment),
-            _ => self.handle_synchronized(now, segment, ecn),
+            _ if self.pending.reset.is_none() => {
+                self.pending.reset = segment.reset_reply().map(Box::new);
+            }
+            _ => {}
         }
     }
 
