@@ -62,9 +62,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
-        if self.line.is_due(now) {
-            self.advance(now, cx);
-        }
+        self.advance(now, cx);
         let packet = shared.packets.get_mut(slot);
         let marked = self.queue.stats().marked;
         let mut lost = false;
@@ -90,6 +88,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         None
     }
 
+    #[inline(always)]
     /// When the transmission begins of a packet that is let in now.
     fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
         let begin = now.max(self.free_at);
@@ -103,6 +102,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
     }
 
     /// Catches up with the transmissions that have begun until `now`.
+    #[inline(always)]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         while self.line.is_due(now) {
             let at = self.line.busy_until;

@@ -76,6 +76,7 @@ impl Line {
         !self.idle && self.busy_until <= now
     }
 
+    #[inline(always)]
     /// How long a packet of this size takes to be put on the link.
     pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
         if bytes != self.last_transmission.0 {
@@ -103,6 +104,7 @@ impl Line {
         }
     }
 
+    #[inline(always)]
     /// A packet whose transmission ends at `end` goes on its way.
     pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
         let arrival = self.arrival(end);

@@ -252,6 +252,7 @@ impl Network {
         self.arrive(now, channel, slot, cx)
     }
 
+    #[inline(always)]
     fn arrive<R: Recorder>(
         &mut self,
         now: Time,
