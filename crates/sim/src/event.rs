@@ -65,124 +65,175 @@ impl Entry {
             _ => Event::Middlebox { chain: index },
         }
     }
-
-    fn with_order(self, order: u64) -> Entry {
-        Entry::new(self.time(), order, self.event())
-    }
 }
 
-/// Children of a node of the heap: four are half as deep as two, and fill a cache line.
-const ARITY: usize = 4;
-
 /// Pending events in order of time, events of the same time in order of insertion.
-///
-/// Most events schedule their source's next one. So the root that was popped stays where it is
-/// until it is known whether a new event takes its place: one way through the heap instead of two.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The first `len` are pending; behind them up to the end of their group of siblings (and of
-    /// any later one) stands [`Entry::NONE`], so that a group can be looked at as a whole.
-    heap: Vec<Entry>,
-    len: usize,
-    /// True if the root was popped already.
-    vacant: bool,
+    /// Arrivals, which are most events: a channel has at most one pending.
+    arrivals: Tournament,
+    others: Heap,
     /// The order of the next insertion.
     next_order: u64,
+    /// The channel whose arrival was popped last, as long as its place still holds that arrival:
+    /// most arrivals are followed by the channel's next one, which takes the place at once.
+    popped: Option<u32>,
 }
 
 impl EventQueue {
+    /// An empty queue for the arrivals of so many channels, and for other events.
+    pub(crate) fn new(channels: usize) -> EventQueue {
+        EventQueue {
+            arrivals: Tournament::new(channels),
+            others: Heap::default(),
+            next_order: 0,
+            popped: None,
+        }
+    }
+
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
         if self.next_order == ORDERS {
             self.renumber();
         }
         let entry = Entry::new(time, self.next_order, event);
         self.next_order += 1;
-        if self.vacant {
-            self.vacant = false;
-            self.sink(entry);
-        } else {
-            self.push(entry);
+        match event {
+            Event::Arrival { channel } => {
+                if self.popped == Some(channel) {
+                    self.popped = None;
+                }
+                self.arrivals.set(channel, entry);
+            }
+            _ => self.others.push(entry),
         }
     }
 
     /// The next event, if it is due no later than `end`.
+    #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
-        if self.vacant {
-            self.vacant = false;
-            self.remove_root();
+        if let Some(channel) = self.popped.take() {
+            self.arrivals.set(channel, Entry::NONE);
         }
-        let first = *self.heap.first()?;
+        let (arrival, other) = (self.arrivals.first(), self.others.first());
+        let first = arrival.min(other);
         if first.time() > end || first == Entry::NONE {
             return None;
         }
-        self.vacant = true;
-        Some((first.time(), first.event()))
-    }
-
-    fn remove_root(&mut self) {
-        self.len -= 1;
-        let last = self.heap[self.len];
-        self.heap[self.len] = Entry::NONE;
-        if self.len > 0 {
-            self.sink(last);
+        let event = first.event();
+        match event {
+            Event::Arrival { channel } => self.popped = Some(channel),
+            _ => self.others.remove_first(),
         }
+        Some((first.time(), event))
     }
 
-    /// Gives the pending events, whose order stays, the first orders. A sorted list is a heap.
+    /// Gives the pending events, whose order stays, the first orders.
     #[cold]
     fn renumber(&mut self) {
-        let pending = &mut self.heap[..self.len];
-        pending.sort_unstable();
-        for (order, entry) in (0..).zip(pending) {
-            *entry = entry.with_order(order);
+        if let Some(channel) = self.popped.take() {
+            self.arrivals.set(channel, Entry::NONE);
         }
-        self.next_order = self.len as u64;
+        let mut pending: Vec<Entry> = self.arrivals.pending().collect();
+        while self.others.first() != Entry::NONE {
+            pending.push(self.others.first());
+            self.others.remove_first();
+        }
+        pending.sort_unstable();
+        self.next_order = 0;
+        for entry in pending {
+            self.schedule(entry.time(), entry.event());
+        }
+    }
+}
+
+/// The pending arrival of each channel, and which of them comes first: a complete binary tree in
+/// which each node holds the earlier of its two children. A change costs one comparison a level,
+/// none of which the processor has to guess.
+#[derive(Debug)]
+struct Tournament {
+    /// Siblings side by side: the root is the second at 0, the children of the node at (n, side)
+    /// stand at 2n + side, and the last half holds the channels.
+    pairs: Vec<[Entry; 2]>,
+}
+
+impl Tournament {
+    fn new(channels: usize) -> Tournament {
+        Tournament { pairs: vec![[Entry::NONE; 2]; channels.next_power_of_two()] }
+    }
+
+    #[inline]
+    fn first(&self) -> Entry {
+        self.pairs[0][1]
+    }
+
+    fn set(&mut self, channel: u32, entry: Entry) {
+        let mut node = self.pairs.len() + channel as usize;
+        let mut winner = entry;
+        while node > 1 {
+            let pair = &mut self.pairs[node / 2];
+            pair[node % 2] = winner;
+            winner = pair[0].min(pair[1]);
+            node /= 2;
+        }
+        self.pairs[0][1] = winner;
+    }
+
+    fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
+        let channels = &self.pairs[self.pairs.len() / 2..];
+        channels.as_flattened().iter().copied().filter(|entry| *entry != Entry::NONE)
+    }
+}
+
+/// Children of a node of the heap: four are half as deep as two, and fill a cache line.
+const ARITY: usize = 4;
+
+/// Events without a place of their own.
+#[derive(Debug, Default)]
+struct Heap {
+    entries: Vec<Entry>,
+}
+
+impl Heap {
+    #[inline]
+    fn first(&self) -> Entry {
+        self.entries.first().copied().unwrap_or(Entry::NONE)
     }
 
     fn push(&mut self, entry: Entry) {
-        if self.len == self.heap.len() {
-            // The root, or a group of siblings.
-            let room = if self.len == 0 { 1 } else { self.len + ARITY };
-            self.heap.resize(room, Entry::NONE);
-        }
-        self.len += 1;
-        self.rise(entry);
-    }
-
-    /// Moves `entry` from the last place towards the root.
-    fn rise(&mut self, entry: Entry) {
-        let mut hole = self.len - 1;
+        let mut hole = self.entries.len();
+        self.entries.push(entry);
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if self.heap[parent] < entry {
+            if self.entries[parent] < entry {
                 break;
             }
-            self.heap[hole] = self.heap[parent];
+            self.entries[hole] = self.entries[parent];
             hole = parent;
         }
-        self.heap[hole] = entry;
+        self.entries[hole] = entry;
     }
 
-    /// Puts `entry` in the place of the root and moves it down.
-    fn sink(&mut self, entry: Entry) {
-        let heap = self.heap.as_mut_slice();
+    fn remove_first(&mut self) {
+        let Some(last) = self.entries.pop() else { return };
+        if self.entries.is_empty() {
+            return;
+        }
         let mut hole = 0;
-        loop {
-            let begin = hole * ARITY + 1;
-            let Some(&[a, b, c, d]) = heap.get(begin..).and_then(|rest| rest.first_chunk()) else {
-                break;
-            };
-            let left = usize::from(b < a);
-            let right = 2 + usize::from(d < c);
-            let place = begin + if c.min(d) < a.min(b) { right } else { left };
-            let child = heap[place];
-            if entry < child {
-                break;
-            }
-            heap[hole] = child;
+        while let Some((place, child)) = self.first_child(hole)
+            && child < last
+        {
+            self.entries[hole] = child;
             hole = place;
         }
-        heap[hole] = entry;
+        self.entries[hole] = last;
+    }
+
+    /// The child of `parent` that comes first, and its place.
+    fn first_child(&self, parent: usize) -> Option<(usize, Entry)> {
+        let begin = parent * ARITY + 1;
+        let children = self.entries.get(begin..)?;
+        let children = children.iter().take(ARITY).copied();
+        (begin..).zip(children).min_by_key(|&(_, child)| child)
     }
 }
 
@@ -191,39 +242,45 @@ mod tests {
     use super::*;
     use windlass_base::Rng;
 
+    /// Schedules and pops at random, and compares with a sorted list.
     #[test]
     fn events_come_in_order_of_time_then_of_insertion() {
+        const CHANNELS: u32 = 21;
         let mut rng = Rng::new(5);
-        let mut queue = EventQueue::default();
-        let mut expected = Vec::new();
-        for n in 0..2_000 {
+        let mut queue = EventQueue::new(CHANNELS as usize);
+        let mut expected: Vec<(Time, u32, Event)> = Vec::new();
+        for n in 0..5_000 {
             let time = Time::from_nanos(rng.below(50));
-            queue.schedule(time, Event::Start { flow: n });
-            expected.push((time, n));
-            if rng.chance(0.3) {
-                expected.sort();
-                let (time, flow) = expected.remove(0);
-                assert_eq!(queue.pop(Time::MAX), Some((time, Event::Start { flow })));
+            let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
+            let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
+            let event = if is_pending { Event::Start { flow: n } } else { arrival };
+            queue.schedule(time, event);
+            expected.push((time, n, event));
+            if rng.chance(0.7) {
+                expected.sort_by_key(|&(time, order, _)| (time, order));
+                let (time, _, event) = expected.remove(0);
+                assert_eq!(queue.pop(Time::MAX), Some((time, event)));
             }
         }
-        expected.sort();
-        for (time, flow) in expected {
-            assert_eq!(queue.pop(Time::MAX), Some((time, Event::Start { flow })));
+        expected.sort_by_key(|&(time, order, _)| (time, order));
+        for (time, _, event) in expected {
+            assert_eq!(queue.pop(Time::MAX), Some((time, event)));
         }
         assert_eq!(queue.pop(Time::MAX), None);
     }
 
     #[test]
     fn events_keep_their_order_when_orders_run_out() {
-        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::default() };
+        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::new(10) };
         let now = Time::from_nanos(7);
-        for flow in 0..10 {
-            queue.schedule(now, Event::Start { flow });
+        let events = |n| [Event::Start { flow: n }, Event::Arrival { channel: n }];
+        for event in (0..10).flat_map(events) {
+            queue.schedule(now, event);
         }
         let order: Vec<_> = std::iter::from_fn(|| queue.pop(now)).collect();
-        let expected: Vec<_> = (0..10).map(|flow| (now, Event::Start { flow })).collect();
+        let expected: Vec<_> = (0..10).flat_map(events).map(|event| (now, event)).collect();
         assert_eq!(order, expected);
-        assert!(queue.next_order < 20);
+        assert!(queue.next_order < 40);
     }
 
     #[test]
@@ -246,7 +303,7 @@ mod tests {
 
     #[test]
     fn events_after_the_end_stay() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(0);
         queue.schedule(Time::from_nanos(10), Event::Udp { source: 0 });
         assert_eq!(queue.pop(Time::from_nanos(9)), None);
         assert!(queue.pop(Time::from_nanos(10)).is_some());

@@ -61,7 +61,7 @@ impl Packet {
 }
 
 /// A packet on its way. Queues and links move its [`Slot`].
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct InFlight {
     /// The endpoint or UDP sink that it is for.
     pub(crate) to: Sink,
@@ -91,7 +91,7 @@ impl Slot {
 }
 
 /// Who takes a packet at its destination: one end of a TCP connection, or a UDP sink.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sink(u32);
 
 impl Sink {
@@ -150,17 +150,18 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
+    #[inline(always)]
     pub(crate) fn put(&mut self, packet: InFlight) -> Slot {
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot.0 as usize] = packet;
-                slot
-            }
-            None => {
-                self.slots.push(packet);
-                Slot(self.slots.len() as u32 - 1)
-            }
-        }
+        let slot = self.free.pop().unwrap_or_else(|| self.grow());
+        self.slots[slot.0 as usize] = packet;
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Slot {
+        let slot = Slot(self.slots.len() as u32);
+        self.slots.push(InFlight::default());
+        slot
     }
 
     pub(crate) fn get(&self, slot: Slot) -> &InFlight {
