@@ -88,8 +88,8 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         None
     }
 
-    #[inline(always)]
     /// When the transmission begins of a packet that is let in now.
+    #[inline]
     fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
         let begin = now.max(self.free_at);
         self.free_at = begin + self.line.transmission_time(wire_bytes);
@@ -102,17 +102,34 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
     }
 
     /// Catches up with the transmissions that have begun until `now`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while self.line.is_due(now) {
+        if !self.line.is_due(now) {
+            return;
+        }
+        // Most links are faster than what comes in.
+        if !self.queue.is_empty() {
+            self.drain(now, cx);
+        }
+        if self.line.is_due(now) {
+            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
+            debug_assert!(nothing.is_none(), "drained");
+            self.line.idle = true;
+        }
+    }
+
+    /// Begins transmissions until `now`, or until nothing waits.
+    #[inline(never)]
+    fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        while self.line.busy_until <= now {
             let at = self.line.busy_until;
-            match self.queue.dequeue(at, &mut self.rng, &mut |_, _| {}) {
-                Some(next) => {
-                    self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
-                }
-                None => self.line.idle = true,
-            }
+            let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
+            let Some(next) = next else { return };
+            self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
             self.line.note_length(at, &self.queue, cx);
+            if self.queue.is_empty() {
+                return;
+            }
         }
     }
 }

@@ -76,8 +76,8 @@ impl Line {
         !self.idle && self.busy_until <= now
     }
 
-    #[inline(always)]
     /// How long a packet of this size takes to be put on the link.
+    #[inline]
     pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
         if bytes != self.last_transmission.0 {
             let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
@@ -104,8 +104,8 @@ impl Line {
         }
     }
 
-    #[inline(always)]
     /// A packet whose transmission ends at `end` goes on its way.
+    #[inline]
     pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
         let arrival = self.arrival(end);
         if self.pipe.is_empty() {
