@@ -134,7 +134,7 @@ impl Hosts {
         cx.records.delivered_segments += u64::from(delivered);
         if pair.ends[side].connection.state() == State::Closed {
             if let Some(reset) = segment.reset_reply() {
-                pair.send(now, to, reset, Ecn::NotEct, network, cx);
+                pair.send(now, to, &reset, Ecn::NotEct, network, cx);
             }
             return;
         }
@@ -238,8 +238,13 @@ impl Pair {
                 _ => connection.poll_transmit(now, RUN_MAX, &mut ()),
             };
             let Some(run) = run else { return };
-            for index in 0..run.count {
-                self.send(now, Sink::tcp(number, side), run.segment(index), run.ecn, network, cx);
+            let from = Sink::tcp(number, side);
+            if run.count == 1 {
+                self.send(now, from, &run.first, run.ecn, network, cx);
+                continue;
+            }
+            for segment in run.segments() {
+                self.send(now, from, &segment, run.ecn, network, cx);
             }
         }
     }
@@ -249,20 +254,20 @@ impl Pair {
         &self,
         now: Time,
         from: Sink,
-        segment: Segment,
+        segment: &Segment,
         ecn: Ecn,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let packet = InFlight {
-            to: from.other_end(),
-            flow: self.flow,
-            hop: self.ends[from.side()].first_hop,
-            wire_bytes: IPV4_HEADER_BYTES + segment.wire_bytes(),
-            ecn,
-            segment,
-        };
-        network.send(now, packet, cx);
+        let slot = network.shared.packets.allocate();
+        let packet = network.shared.packets.get_mut(slot);
+        packet.segment = *segment;
+        packet.to = from.other_end();
+        packet.flow = self.flow;
+        packet.hop = self.ends[from.side()].first_hop;
+        packet.wire_bytes = IPV4_HEADER_BYTES + segment.wire_bytes();
+        packet.ecn = ecn;
+        network.send(now, slot, cx);
     }
 
     /// Lets the applications act on what happened; false if nothing did.

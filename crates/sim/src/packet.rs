@@ -150,10 +150,14 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    #[inline(always)]
+    /// A slot for a packet, to be filled: it still holds an old one.
+    pub(crate) fn allocate(&mut self) -> Slot {
+        self.free.pop().unwrap_or_else(|| self.grow())
+    }
+
     pub(crate) fn put(&mut self, packet: InFlight) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| self.grow());
-        self.slots[slot.0 as usize] = packet;
+        let slot = self.allocate();
+        *self.get_mut(slot) = packet;
         slot
     }
 

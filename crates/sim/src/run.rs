@@ -195,7 +195,8 @@ fn send_udp<R: Recorder>(
         ecn: Ecn::NotEct,
         segment: Segment::default(),
     };
-    network.send(now, packet, cx);
+    let slot = network.shared.packets.put(packet);
+    network.send(now, slot, cx);
     if let Some(due) = source.due() {
         cx.events.schedule(due, Event::Udp { source: number });
     }

@@ -164,14 +164,8 @@ impl Network {
     }
 
     /// A packet leaves its host.
-    pub(crate) fn send<R: Recorder>(
-        &mut self,
-        now: Time,
-        packet: InFlight,
-        cx: &mut Context<'_, R>,
-    ) {
-        let place = packet.hop;
-        let slot = self.shared.packets.put(packet);
+    pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
+        let place = self.shared.packets.get(slot).hop;
         if self.pass_on(now, slot, place, cx) {
             self.inbox.push_back(slot);
         }
@@ -305,7 +299,8 @@ impl Network {
         for position in 0..self.chains[chain as usize].out.len() {
             let packet = self.chains[chain as usize].out[position];
             if let Some(packet) = self.on_its_way(chain, &packet) {
-                self.send(now, packet, cx);
+                let slot = self.shared.packets.put(packet);
+                self.send(now, slot, cx);
             }
         }
         if let Some(due) = self.chains[chain as usize].arm(now) {
