@@ -408,7 +408,9 @@ impl Connection {
         if taken == 0 && bytes > 0 && (self.peer_closed() || self.state == State::Closed) {
             return Err(Error::Closed);
         }
-        if taken > 0 && self.state.can_receive() && self.window_update_due() {
+        // An ACK that is due tells of the window anyway.
+        let silent = taken > 0 && !self.rx.acks.is_due();
+        if silent && self.state.can_receive() && self.window_update_due() {
             self.rx.acks.at_once();
         }
         Ok(taken)
@@ -444,6 +446,7 @@ impl Connection {
         self.finish(Some(Error::Aborted));
     }
 
+    #[inline(never)]
     fn window_update_due(&self) -> bool {
         let reassembly = &self.rx.reassembly;
         self.rx.window.update_due(reassembly.nxt(), reassembly.read_position(), self.agreed.mss)
