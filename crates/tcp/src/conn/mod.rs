@@ -119,17 +119,20 @@ pub struct Run {
 impl Run {
     /// The segments one by one.
     pub fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
-        (0..self.count).map(|index| {
-            let mut segment = self.first;
-            segment.seq = segment.seq.at(u64::from(index) * u64::from(segment.payload_len));
-            if index > 0 {
-                segment.flags -= Flags::CWR;
-            }
-            if index + 1 < self.count {
-                segment.flags -= Flags::PSH | Flags::FIN;
-            }
-            segment
-        })
+        (0..self.count).map(|index| if self.count == 1 { self.first } else { self.segment(index) })
+    }
+
+    #[inline(never)]
+    fn segment(&self, index: u32) -> Segment {
+        let mut segment = self.first;
+        segment.seq = segment.seq.at(u64::from(index) * u64::from(segment.payload_len));
+        if index > 0 {
+            segment.flags -= Flags::CWR;
+        }
+        if index + 1 < self.count {
+            segment.flags -= Flags::PSH | Flags::FIN;
+        }
+        segment
     }
 }
 
