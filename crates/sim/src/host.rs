@@ -271,7 +271,7 @@ impl Pair {
     }
 
     /// Lets the applications act on what happened; false if nothing did.
-    #[inline]
+    #[inline(always)]
     fn handle_events<R: Recorder>(
         &mut self,
         now: Time,

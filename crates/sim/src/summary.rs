@@ -362,7 +362,7 @@ fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Ve
 fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Network) -> QueueSummary {
     let channel = network.channel(direction);
     let stats = channel.stats();
-    let record = channel.record();
+    let record = channel.record().copied().unwrap_or_default();
     QueueSummary {
         link: scenario.links[direction.link].name.clone(),
         direction: if direction.reverse { "backward" } else { "forward" },

@@ -63,9 +63,9 @@ impl Channel {
         each!(self, channel => channel.queue.stats())
     }
 
-    /// How long its queue was.
-    pub(crate) fn record(&self) -> &QueueRecord {
-        each!(self, channel => &channel.line.record)
+    /// How long its queue was, if that is reported.
+    pub(crate) fn record(&self) -> Option<&QueueRecord> {
+        each!(self, channel => channel.line.record.as_deref())
     }
 
     /// True if it can hand a packet over: if the packet's arrival at the far end is known, and
@@ -135,7 +135,11 @@ impl Channel {
             Channel::CoDel(channel) => channel.advance(now, shared, cx),
             Channel::FqCoDel(channel) => channel.advance(now, shared, cx),
         }
-        each!(self, channel => channel.line.record.finish(now));
+        each!(self, channel => {
+            if let Some(record) = &mut channel.line.record {
+                record.finish(now);
+            }
+        });
     }
 }
 

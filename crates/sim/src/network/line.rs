@@ -19,7 +19,8 @@ pub(super) struct Line {
     /// slow.
     last_transmission: (u32, Span),
     delay: Span,
-    wire: Wire,
+    /// What goes wrong on the way; `None` if nothing ever does.
+    wire: Option<Box<Wire>>,
     /// True if the transmitter has asked for a packet and got none.
     pub(super) idle: bool,
     /// When the transmission going on ends.
@@ -27,9 +28,8 @@ pub(super) struct Line {
     pipe: VecDeque<InPipe>,
     /// The fates of those in the pipe that do not arrive on time, in order.
     mishaps: VecDeque<Fate>,
-    /// True if the length of its queue is reported.
-    watched: bool,
-    pub(super) record: QueueRecord,
+    /// How long its queue was, if that is reported.
+    pub(super) record: Option<Box<QueueRecord>>,
 }
 
 /// A packet whose arrival is known. One that is lost or late keeps its place, so that the channel
@@ -55,19 +55,18 @@ impl Line {
             rate: spec.rate,
             last_transmission: (0, Span::ZERO),
             delay: spec.delay,
-            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng),
+            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng).map(Box::new),
             idle: true,
             busy_until: Time::ZERO,
             pipe: VecDeque::new(),
             mishaps: VecDeque::new(),
-            watched,
-            record: QueueRecord::new(steady_from),
+            record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
         }
     }
 
     /// True if whatever is sent arrives, and in order.
     pub(super) fn is_perfect(&self) -> bool {
-        self.wire.is_perfect()
+        self.wire.is_none()
     }
 
     /// True if the transmitter will have ended what it was at by `now`.
@@ -111,7 +110,7 @@ impl Line {
         if self.pipe.is_empty() {
             self.schedule_arrival(arrival, cx);
         }
-        let fate = self.wire.fate();
+        let fate = self.wire.as_mut().map_or(Fate::Arrives, |wire| wire.fate());
         let on_time = fate == Fate::Arrives;
         if !on_time {
             self.mishaps.push_back(fate);
@@ -143,7 +142,9 @@ impl Line {
         queue: &impl Queue<P>,
         cx: &mut Context<'_, R>,
     ) {
-        if self.watched && self.record.update(at, queue) {
+        if let Some(record) = &mut self.record
+            && record.update(at, queue)
+        {
             let (packets, average) = (queue.len_packets(), queue.average_packets());
             cx.recorder.queue_changed(at, self.direction, packets, average);
         }

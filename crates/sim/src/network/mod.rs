@@ -259,6 +259,7 @@ impl Network {
         *place += 1;
         let place = *place;
         match self.chain_behind[channel as usize] {
+            NO_CHAIN if self.routes.channel(place).is_none() => Some(slot),
             NO_CHAIN => self.pass_on(now, slot, place, cx).then_some(slot),
             chain => {
                 self.pass_chain(now, chain, slot, cx);

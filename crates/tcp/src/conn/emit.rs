@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// A segment without payload, with the header fields that every one of a synchronised connection
-    /// has.
+    /// has. In line, so that it is built where its caller returns it.
     #[inline(always)]
     fn run_at(&mut self, now: Time, position: u64) -> Run {
         let nxt = self.rx.reassembly.nxt();

@@ -12,6 +12,7 @@ mod emit;
 mod events;
 mod governor;
 mod handshake;
+mod rules;
 mod sender;
 mod state;
 #[cfg(test)]
@@ -25,7 +26,6 @@ pub use events::{Error, Event};
 pub use state::State;
 
 use crate::cc::Params;
-use crate::config::Growth;
 use crate::observer::Observer;
 use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
 use crate::recovery::{Recovery, RttEstimator};
@@ -35,13 +35,14 @@ use alloc::boxed::Box;
 use challenge::Challenges;
 use events::Events;
 use governor::Governor;
+use rules::Rules;
 use sender::Sender;
 use timers::Timers;
 use trace::{Signals, Snapshot};
 use windlass_base::{Ecn, Span, Time};
 
-/// A debug build takes no short cut: it goes the whole way, and asserts that the outcome is the
-/// same.
+/// A debug build takes no short cut, it goes the whole way: what it does differently from a release
+/// build is a bug of a short cut.
 const CHECKED: bool = cfg!(debug_assertions);
 
 /// One end of a TCP connection.
@@ -69,34 +70,6 @@ pub struct Connection {
     stats: Stats,
     challenges: Challenges,
     config: Config,
-}
-
-/// Of the config, what every segment asks for, side by side.
-#[derive(Copy, Clone, Debug)]
-struct Rules {
-    /// [`Config::window_limit`]; [`u64::MAX`] for none.
-    window_limit: u64,
-    /// As in [`Config`], like the rest.
-    send_buffer: u64,
-    growth: Growth,
-    keep_alive: bool,
-    cwnd_validation: bool,
-    idle_restart: bool,
-    limited_transmit: bool,
-}
-
-impl Rules {
-    fn of(config: &Config) -> Rules {
-        Rules {
-            window_limit: config.window_limit.unwrap_or(u64::MAX),
-            send_buffer: config.send_buffer,
-            growth: config.growth,
-            keep_alive: config.keep_alive.is_some(),
-            cwnd_validation: config.cwnd_validation,
-            idle_restart: config.idle_restart,
-            limited_transmit: config.limited_transmit,
-        }
-    }
 }
 
 /// What the handshake agreed on.
@@ -146,11 +119,11 @@ pub struct Run {
 impl Run {
     /// The segments one by one.
     pub fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
-        (0..self.count).map(|index| self.segment(index))
+        (0..self.count).map(|index| if self.count == 1 { self.first } else { self.segment(index) })
     }
 
-    /// One of the segments, counted from 0.
-    pub fn segment(&self, index: u32) -> Segment {
+    #[inline(never)]
+    fn segment(&self, index: u32) -> Segment {
         let mut segment = self.first;
         segment.seq = segment.seq.at(u64::from(index) * u64::from(segment.payload_len));
         if index > 0 {
@@ -411,7 +384,9 @@ impl Connection {
         if taken == 0 && bytes > 0 && (self.peer_closed() || self.state == State::Closed) {
             return Err(Error::Closed);
         }
-        if taken > 0 && self.state.can_receive() && self.window_update_due() {
+        // An ACK that is due tells of the window anyway.
+        let silent = taken > 0 && !self.rx.acks.is_due();
+        if silent && self.state.can_receive() && self.window_update_due() {
             self.rx.acks.at_once();
         }
         Ok(taken)
@@ -447,6 +422,8 @@ impl Connection {
         self.finish(Some(Error::Aborted));
     }
 
+    /// Out of line: seldom asked, and costly to hoist out of a loop that reads.
+    #[inline(never)]
     fn window_update_due(&self) -> bool {
         let reassembly = &self.rx.reassembly;
         self.rx.window.update_due(reassembly.nxt(), reassembly.read_position(), self.agreed.mss)
@@ -507,7 +484,7 @@ impl Connection {
     /// The steps of RFC 9293 §3.10.7.4, in its order.
     fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
         let Some(start) = self.validate(now, segment) else { return Accepted::default() };
-        if self.repeats_last_ack(segment) {
+        if !CHECKED && self.repeats_last_ack(segment) {
             self.heard(now);
             self.tx.wl1 = self.tx.wl1.max(start);
         } else if !self.acknowledge(now, segment, start) {

@@ -1,7 +1,7 @@
 //! What to send next: the decision. RFC 9293 §3.8.6.2.1 (sender's avoidance of silly windows),
 //! §3.7.4 (Nagle), RFC 6675 §5 step C.
 
-use super::{Connection, Run, State};
+use super::{CHECKED, Connection, Run, State};
 use crate::recovery::{NextSegment, Phase};
 use windlass_base::Time;
 
@@ -17,9 +17,10 @@ pub(super) struct Data {
 }
 
 impl Connection {
+    /// In line, or every second poll would be a call for nothing.
     #[inline(always)]
     pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
-        if !self.is_plain() {
+        if CHECKED || !self.is_plain() {
             return self.next_whatever_the_state(now, max);
         }
         match self.data_at_nxt(max) {
@@ -140,7 +141,8 @@ impl Connection {
         }
     }
 
-    /// Data at SND.NXT within both windows.
+    /// Data at SND.NXT within both windows. In line in [`Connection::next_run`]; elsewhere
+    /// [`Connection::next_data_at_nxt`].
     #[inline(always)]
     fn data_at_nxt(&self, max: u32) -> Option<Data> {
         let tx = &self.tx;
@@ -184,6 +186,7 @@ impl Connection {
         full.min(u64::from(max)) as u32
     }
 
+    /// The same out of line, for who asks seldom.
     #[inline(never)]
     fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
         self.data_at_nxt(max)

@@ -2,7 +2,7 @@
 //! (RFC 7323 §5).
 
 use super::{CHECKED, Connection, Error, State};
-use crate::{Flags, Segment};
+use crate::{Flags, Segment, Timestamps};
 use windlass_base::Time;
 
 impl Connection {
@@ -12,6 +12,7 @@ impl Connection {
         let predicted = self.is_predicted(segment);
         let nxt = self.rx.reassembly.nxt();
         if predicted && !CHECKED {
+            self.remember_timestamp(segment, nxt);
             return Some(nxt);
         }
         let start = self.validate_closely(now, segment);
@@ -53,8 +54,10 @@ impl Connection {
         segment.seq == self.rx.isn.at(nxt)
             && segment.flags & control == Flags::ACK
             && nxt + u64::from(segment.payload_len) <= self.rx.window.edge()
-            && !self.agreed.timestamps
-            && segment.options.timestamps.is_none()
+            && match segment.options.timestamps {
+                None => !self.agreed.timestamps,
+                Some(timestamps) => self.agreed.timestamps && !self.is_older(timestamps),
+            }
     }
 
     /// The peer's SYN again: it has not had the SYN-ACK, which goes out once more.
@@ -89,12 +92,17 @@ impl Connection {
         }
         // RFC 7323 §3.2: once agreed, every segment carries timestamps; others are dropped.
         let Some(timestamps) = segment.options.timestamps else { return true };
-        let newest = self.rx.ts_recent.unwrap_or(timestamps.value);
-        let old = (timestamps.value.wrapping_sub(newest) as i32) < 0;
+        let old = self.is_older(timestamps);
         if old {
             self.rx.acks.alone();
         }
         old
+    }
+
+    /// Older than TS.Recent.
+    fn is_older(&self, timestamps: Timestamps) -> bool {
+        let newest = self.rx.ts_recent.unwrap_or(timestamps.value);
+        (timestamps.value.wrapping_sub(newest) as i32) < 0
     }
 
     /// RFC 7323 §5.3 R3: only from a segment in the window, or an attacker could turn PAWS
