@@ -172,7 +172,7 @@ impl Tournament {
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = winner;
-            winner = pair[0].min(pair[1]);
+            winner = winner.min(pair[1 - node % 2]);
             node /= 2;
         }
         self.pairs[0][1] = winner;
