@@ -21,91 +21,219 @@ pub(crate) enum Event {
     Middlebox { chain: u32 },
 }
 
-#[derive(Copy, Clone, Debug)]
-struct Entry {
-    time: Time,
-    /// Events of the same time come out in the order in which they went in.
-    order: u64,
-    event: Event,
-}
+/// A pending event as one number, since one number compares and moves faster than three: from the
+/// top 64 bits of time, 29 of order, 3 of kind, 32 of index.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+/// As many orders are told apart: insertions between two renumberings.
+const ORDERS: u64 = 1 << 29;
+const ORDER_SHIFT: u32 = 35;
+const KIND_SHIFT: u32 = 32;
 
 impl Entry {
-    fn before(&self, other: &Entry) -> bool {
-        (self.time, self.order) < (other.time, other.order)
+    /// Behind all others.
+    const NONE: Entry = Entry(u128::MAX);
+
+    fn new(time: Time, order: u64, event: Event) -> Entry {
+        let (kind, index): (u64, u32) = match event {
+            Event::Arrival { channel } => (0, channel),
+            Event::Late { slot } => (1, slot),
+            Event::Timer { endpoint } => (2, endpoint),
+            Event::Start { flow } => (3, flow),
+            Event::Stop { flow } => (4, flow),
+            Event::Udp { source } => (5, source),
+            Event::Middlebox { chain } => (6, chain),
+        };
+        let low = order << ORDER_SHIFT | kind << KIND_SHIFT | u64::from(index);
+        Entry(u128::from(time.as_nanos()) << 64 | u128::from(low))
+    }
+
+    fn time(self) -> Time {
+        Time::from_nanos((self.0 >> 64) as u64)
+    }
+
+    fn event(self) -> Event {
+        let index = self.0 as u32;
+        match (self.0 as u64 >> KIND_SHIFT) & 7 {
+            0 => Event::Arrival { channel: index },
+            1 => Event::Late { slot: index },
+            2 => Event::Timer { endpoint: index },
+            3 => Event::Start { flow: index },
+            4 => Event::Stop { flow: index },
+            5 => Event::Udp { source: index },
+            _ => Event::Middlebox { chain: index },
+        }
     }
 }
 
-/// Children of a node of the heap: four are half as deep as two, and share a cache line or two.
-const ARITY: usize = 4;
-
 /// Pending events in order of time, events of the same time in order of insertion.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: Vec<Entry>,
-    inserted: u64,
+    /// Arrivals, which are most events: a channel has at most one pending.
+    arrivals: Tournament,
+    others: Heap,
+    /// The order of the next insertion.
+    next_order: u64,
+    /// The channel whose arrival was popped last, as long as its place still holds that arrival:
+    /// most arrivals are followed by the channel's next one, which takes the place at once.
+    popped: Option<u32>,
 }
 
 impl EventQueue {
+    /// An empty queue for the arrivals of so many channels, and for other events.
+    pub(crate) fn new(channels: usize) -> EventQueue {
+        EventQueue {
+            arrivals: Tournament::new(channels),
+            others: Heap::default(),
+            next_order: 0,
+            popped: None,
+        }
+    }
+
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
-        let entry = Entry { time, order: self.inserted, event };
-        self.inserted += 1;
-        self.heap.push(entry);
-        self.rise(self.heap.len() - 1, entry);
+        if self.next_order == ORDERS {
+            self.renumber();
+        }
+        let entry = Entry::new(time, self.next_order, event);
+        self.next_order += 1;
+        match event {
+            Event::Arrival { channel } => {
+                if self.popped == Some(channel) {
+                    self.popped = None;
+                }
+                self.arrivals.set(channel, entry);
+            }
+            _ => self.others.push(entry),
+        }
     }
 
     /// The next event, if it is due no later than `end`.
+    #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
-        let first = *self.heap.first()?;
-        if first.time > end {
+        if let Some(channel) = self.popped.take() {
+            self.arrivals.set(channel, Entry::NONE);
+        }
+        let (arrival, other) = (self.arrivals.first(), self.others.first());
+        let first = arrival.min(other);
+        if first.time() > end || first == Entry::NONE {
             return None;
         }
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
-            self.sink(last);
+        let event = first.event();
+        match event {
+            Event::Arrival { channel } => self.popped = Some(channel),
+            _ => self.others.remove_first(),
         }
-        Some((first.time, first.event))
+        Some((first.time(), event))
     }
 
-    /// Moves `entry` from `hole` towards the root.
-    fn rise(&mut self, mut hole: usize, entry: Entry) {
+    /// Gives the pending events, whose order stays, the first orders.
+    #[cold]
+    fn renumber(&mut self) {
+        if let Some(channel) = self.popped.take() {
+            self.arrivals.set(channel, Entry::NONE);
+        }
+        let mut pending: Vec<Entry> = self.arrivals.pending().collect();
+        while self.others.first() != Entry::NONE {
+            pending.push(self.others.first());
+            self.others.remove_first();
+        }
+        pending.sort_unstable();
+        self.next_order = 0;
+        for entry in pending {
+            self.schedule(entry.time(), entry.event());
+        }
+    }
+}
+
+/// The pending arrival of each channel, and which of them comes first: a complete binary tree in
+/// which each node holds the earlier of its two children. A change costs one comparison a level,
+/// none of which the processor has to guess.
+#[derive(Debug)]
+struct Tournament {
+    /// Siblings side by side: the root is the second at 0, the children of the node at (n, side)
+    /// stand at 2n + side, and the last half holds the channels.
+    pairs: Vec<[Entry; 2]>,
+}
+
+impl Tournament {
+    fn new(channels: usize) -> Tournament {
+        Tournament { pairs: vec![[Entry::NONE; 2]; channels.next_power_of_two()] }
+    }
+
+    #[inline]
+    fn first(&self) -> Entry {
+        self.pairs[0][1]
+    }
+
+    fn set(&mut self, channel: u32, entry: Entry) {
+        let mut node = self.pairs.len() + channel as usize;
+        let mut winner = entry;
+        while node > 1 {
+            let pair = &mut self.pairs[node / 2];
+            pair[node % 2] = winner;
+            winner = winner.min(pair[1 - node % 2]);
+            node /= 2;
+        }
+        self.pairs[0][1] = winner;
+    }
+
+    fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
+        let channels = &self.pairs[self.pairs.len() / 2..];
+        channels.as_flattened().iter().copied().filter(|entry| *entry != Entry::NONE)
+    }
+}
+
+/// Children of a node of the heap: four are half as deep as two, and fill a cache line.
+const ARITY: usize = 4;
+
+/// Events without a place of their own.
+#[derive(Debug, Default)]
+struct Heap {
+    entries: Vec<Entry>,
+}
+
+impl Heap {
+    #[inline]
+    fn first(&self) -> Entry {
+        self.entries.first().copied().unwrap_or(Entry::NONE)
+    }
+
+    fn push(&mut self, entry: Entry) {
+        let mut hole = self.entries.len();
+        self.entries.push(entry);
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if !entry.before(&self.heap[parent]) {
+            if self.entries[parent] < entry {
                 break;
             }
-            self.heap[hole] = self.heap[parent];
+            self.entries[hole] = self.entries[parent];
             hole = parent;
         }
-        self.heap[hole] = entry;
+        self.entries[hole] = entry;
     }
 
-    /// Puts `entry` in the place of the root and moves it down.
-    fn sink(&mut self, entry: Entry) {
+    fn remove_first(&mut self) {
+        let Some(last) = self.entries.pop() else { return };
+        if self.entries.is_empty() {
+            return;
+        }
         let mut hole = 0;
-        while let Some(child) = self.first_child(hole) {
-            if !self.heap[child].before(&entry) {
-                break;
-            }
-            self.heap[hole] = self.heap[child];
-            hole = child;
+        while let Some((place, child)) = self.first_child(hole)
+            && child < last
+        {
+            self.entries[hole] = child;
+            hole = place;
         }
-        self.heap[hole] = entry;
+        self.entries[hole] = last;
     }
 
-    /// The child of `parent` that comes first.
-    fn first_child(&self, parent: usize) -> Option<usize> {
+    /// The child of `parent` that comes first, and its place.
+    fn first_child(&self, parent: usize) -> Option<(usize, Entry)> {
         let begin = parent * ARITY + 1;
-        let end = (begin + ARITY).min(self.heap.len());
-        if begin >= end {
-            return None;
-        }
-        let mut best = begin;
-        for child in begin + 1..end {
-            if self.heap[child].before(&self.heap[best]) {
-                best = child;
-            }
-        }
-        Some(best)
+        let children = self.entries.get(begin..)?;
+        let children = children.iter().take(ARITY).copied();
+        (begin..).zip(children).min_by_key(|&(_, child)| child)
     }
 }
 
@@ -114,31 +242,68 @@ mod tests {
     use super::*;
     use windlass_base::Rng;
 
+    /// Schedules and pops at random, and compares with a sorted list.
     #[test]
     fn events_come_in_order_of_time_then_of_insertion() {
+        const CHANNELS: u32 = 21;
         let mut rng = Rng::new(5);
-        let mut queue = EventQueue::default();
-        let mut expected = Vec::new();
-        for n in 0..2_000 {
+        let mut queue = EventQueue::new(CHANNELS as usize);
+        let mut expected: Vec<(Time, u32, Event)> = Vec::new();
+        for n in 0..5_000 {
             let time = Time::from_nanos(rng.below(50));
-            queue.schedule(time, Event::Start { flow: n });
-            expected.push((time, n));
-            if rng.chance(0.3) {
-                expected.sort();
-                let (time, flow) = expected.remove(0);
-                assert_eq!(queue.pop(Time::MAX), Some((time, Event::Start { flow })));
+            let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
+            let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
+            let event = if is_pending { Event::Start { flow: n } } else { arrival };
+            queue.schedule(time, event);
+            expected.push((time, n, event));
+            if rng.chance(0.7) {
+                expected.sort_by_key(|&(time, order, _)| (time, order));
+                let (time, _, event) = expected.remove(0);
+                assert_eq!(queue.pop(Time::MAX), Some((time, event)));
             }
         }
-        expected.sort();
-        for (time, flow) in expected {
-            assert_eq!(queue.pop(Time::MAX), Some((time, Event::Start { flow })));
+        expected.sort_by_key(|&(time, order, _)| (time, order));
+        for (time, _, event) in expected {
+            assert_eq!(queue.pop(Time::MAX), Some((time, event)));
         }
         assert_eq!(queue.pop(Time::MAX), None);
     }
 
     #[test]
+    fn events_keep_their_order_when_orders_run_out() {
+        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::new(10) };
+        let now = Time::from_nanos(7);
+        let events = |n| [Event::Start { flow: n }, Event::Arrival { channel: n }];
+        for event in (0..10).flat_map(events) {
+            queue.schedule(now, event);
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop(now)).collect();
+        let expected: Vec<_> = (0..10).flat_map(events).map(|event| (now, event)).collect();
+        assert_eq!(order, expected);
+        assert!(queue.next_order < 40);
+    }
+
+    #[test]
+    fn events_come_out_as_they_went_in() {
+        let events = [
+            Event::Arrival { channel: u32::MAX },
+            Event::Late { slot: 1 },
+            Event::Timer { endpoint: 1 << 31 },
+            Event::Start { flow: 0 },
+            Event::Stop { flow: 9 },
+            Event::Udp { source: 3 },
+            Event::Middlebox { chain: u32::MAX },
+        ];
+        let time = Time::from_nanos(u64::MAX - 1);
+        for event in events {
+            let entry = Entry::new(time, ORDERS - 1, event);
+            assert_eq!((entry.time(), entry.event()), (time, event));
+        }
+    }
+
+    #[test]
     fn events_after_the_end_stay() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(0);
         queue.schedule(Time::from_nanos(10), Event::Udp { source: 0 });
         assert_eq!(queue.pop(Time::from_nanos(9)), None);
         assert!(queue.pop(Time::from_nanos(10)).is_some());

@@ -7,14 +7,35 @@ use std::collections::BinaryHeap;
 use windlass_base::Span;
 
 /// Ends each path in [`Routes::hops`].
-const DELIVERED: u32 = u32::MAX;
+const DELIVERED: Hop = Hop(u32::MAX);
+
+/// One hop of a path: a channel, and whether it hands packets over to the next hop's.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hop(u32);
+
+impl Hop {
+    const HANDS_OVER: u32 = 1 << 31;
+
+    /// The channel; `None` at the destination.
+    #[inline]
+    pub(crate) fn channel(self) -> Option<u32> {
+        (self != DELIVERED).then_some(self.0 & !Hop::HANDS_OVER)
+    }
+
+    /// True if a packet goes from this channel into the next without an event: all that the next
+    /// one gets comes from this one, which knows when.
+    #[inline]
+    pub(crate) fn hands_over(self) -> bool {
+        self.0 & Hop::HANDS_OVER != 0
+    }
+}
 
 /// The paths of a scenario's flows, as lists of channels in one array: a packet carries its place
 /// in it.
 #[derive(Debug)]
 pub(crate) struct Routes {
     graph: Graph,
-    hops: Vec<u32>,
+    hops: Vec<Hop>,
 }
 
 impl Routes {
@@ -24,8 +45,13 @@ impl Routes {
 
     /// The channel that comes at `hop`; `None` at the destination.
     pub(crate) fn channel(&self, hop: u32) -> Option<u32> {
-        let channel = self.hops[hop as usize];
-        (channel != DELIVERED).then_some(channel)
+        self.hop(hop).channel()
+    }
+
+    /// The hop at a place.
+    #[inline]
+    pub(crate) fn hop(&self, place: u32) -> Hop {
+        self.hops[place as usize]
     }
 
     /// Adds the paths from one node to many; for each where it begins, or `None` for a node that
@@ -43,12 +69,54 @@ impl Routes {
                 self.hops.truncate(begin);
                 return None;
             };
-            self.hops.push(reached.channel);
+            self.hops.push(Hop(reached.channel));
             node = self.graph.channels[reached.channel as usize].from;
         }
         self.hops[begin..].reverse();
         self.hops.push(DELIVERED);
         Some(begin as u32)
+    }
+
+    /// Lets channels hand packets over where the next one has no other feeder on the paths that
+    /// begin at `begins`, if they can.
+    pub(crate) fn merge_hops(&mut self, begins: &[u32], can_hand_over: impl Fn(u32) -> bool) {
+        let feeders = self.sole_feeders(begins);
+        for place in 0..self.hops.len().saturating_sub(1) {
+            let (Some(channel), Some(next)) =
+                (self.channel(place as u32), self.channel(place as u32 + 1))
+            else {
+                continue;
+            };
+            if feeders[next as usize] == Some(channel) && can_hand_over(channel) {
+                self.hops[place].0 |= Hop::HANDS_OVER;
+            }
+        }
+    }
+
+    /// Every channel has events of its own from now on.
+    pub(crate) fn part_hops(&mut self) {
+        for hop in self.hops.iter_mut().filter(|hop| **hop != DELIVERED) {
+            hop.0 &= !Hop::HANDS_OVER;
+        }
+    }
+
+    /// For each channel the one other that all its packets come from; `None` where a path starts
+    /// with it, several lead to it, or none does.
+    fn sole_feeders(&self, begins: &[u32]) -> Vec<Option<u32>> {
+        let mut feeders = vec![None; self.graph.channels.len()];
+        let mut several = vec![false; self.graph.channels.len()];
+        for &begin in begins {
+            let mut feeder = None;
+            for channel in (begin..).map_while(|hop| self.channel(hop)) {
+                let known = &mut feeders[channel as usize];
+                several[channel as usize] |=
+                    feeder.is_none() || known.is_some_and(|known| Some(known) != feeder);
+                *known = feeder;
+                feeder = Some(channel);
+            }
+        }
+        let sole = |(feeder, several): (Option<u32>, bool)| feeder.filter(|_| !several);
+        feeders.into_iter().zip(several).map(sole).collect()
     }
 
     /// The sum of the propagation delays of a path.
@@ -73,7 +141,7 @@ impl Routes {
                 Some(_) => {}
                 None if hop == begin => return None,
                 None => {
-                    let last = self.hops[hop as usize - 1];
+                    let last = self.channel(hop - 1)?;
                     return (self.graph.channels[last as usize].to == node).then_some(hop);
                 }
             }

@@ -1,0 +1,152 @@
+//! What all channels share behind their queue: a transmitter and a pipe of packets on their way.
+
+use super::Shared;
+use super::wire::{Fate, Wire};
+use crate::event::Event;
+use crate::packet::Slot;
+use crate::record::{Context, QueueRecord, Recorder};
+use crate::scenario::model::{self, LinkDirection};
+use std::collections::VecDeque;
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{BitRate, Rng, Span, Time};
+
+/// A transmitter, and the packets that it has been given.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) direction: LinkDirection,
+    rate: Option<BitRate>,
+    /// The last packet's size and time: most are followed by one of their size, and divisions are
+    /// slow.
+    last_transmission: (u32, Span),
+    delay: Span,
+    /// What goes wrong on the way; `None` if nothing ever does.
+    wire: Option<Box<Wire>>,
+    /// True if the transmitter has asked for a packet and got none.
+    pub(super) idle: bool,
+    /// When the transmission going on ends.
+    pub(super) busy_until: Time,
+    pipe: VecDeque<InPipe>,
+    /// The fates of those in the pipe that do not arrive on time, in order.
+    mishaps: VecDeque<Fate>,
+    /// How long its queue was, if that is reported.
+    pub(super) record: Option<Box<QueueRecord>>,
+}
+
+/// A packet whose arrival is known. One that is lost or late keeps its place, so that the channel
+/// has an event as long as it has work.
+#[derive(Copy, Clone, Debug)]
+struct InPipe {
+    arrival: Time,
+    packet: Slot,
+    /// False if it is lost, or late.
+    on_time: bool,
+}
+
+impl Line {
+    pub(super) fn new(
+        direction: LinkDirection,
+        spec: &model::Channel,
+        wire_rng: Rng,
+        steady_from: Time,
+        watched: bool,
+    ) -> Line {
+        Line {
+            direction,
+            rate: spec.rate,
+            last_transmission: (0, Span::ZERO),
+            delay: spec.delay,
+            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng).map(Box::new),
+            idle: true,
+            busy_until: Time::ZERO,
+            pipe: VecDeque::new(),
+            mishaps: VecDeque::new(),
+            record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
+        }
+    }
+
+    /// True if whatever is sent arrives, and in order.
+    pub(super) fn is_perfect(&self) -> bool {
+        self.wire.is_none()
+    }
+
+    /// True if the transmitter will have ended what it was at by `now`.
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        !self.idle && self.busy_until <= now
+    }
+
+    /// How long a packet of this size takes to be put on the link.
+    #[inline]
+    pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
+        if bytes != self.last_transmission.0 {
+            let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
+            self.last_transmission = (bytes, time);
+        }
+        self.last_transmission.1
+    }
+
+    /// When a packet is at the far end whose transmission ends at `end`.
+    pub(super) fn arrival(&self, end: Time) -> Time {
+        end + self.delay
+    }
+
+    /// Shows a packet that begins its transmission at end `a` of the link.
+    pub(super) fn capture_departure<R: Recorder>(
+        &self,
+        begin: Time,
+        packet: Slot,
+        shared: &mut Shared,
+        cx: &Context<'_, R>,
+    ) {
+        if !self.direction.reverse && cx.recorder.wants_packets() {
+            shared.capture(begin, self.direction, packet);
+        }
+    }
+
+    /// A packet whose transmission ends at `end` goes on its way.
+    #[inline]
+    pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
+        let arrival = self.arrival(end);
+        if self.pipe.is_empty() {
+            self.schedule_arrival(arrival, cx);
+        }
+        let fate = self.wire.as_mut().map_or(Fate::Arrives, |wire| wire.fate());
+        let on_time = fate == Fate::Arrives;
+        if !on_time {
+            self.mishaps.push_back(fate);
+        }
+        self.pipe.push_back(InPipe { arrival, packet, on_time });
+    }
+
+    /// The first packet in the pipe arrives.
+    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, Fate)> {
+        let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
+        if let Some(next) = self.pipe.front() {
+            self.schedule_arrival(next.arrival, cx);
+        }
+        let fate = if on_time { Fate::Arrives } else { self.mishaps.pop_front()? };
+        Some((packet, fate))
+    }
+
+    /// A channel has one event pending: the next arrival.
+    fn schedule_arrival<R>(&self, at: Time, cx: &mut Context<'_, R>) {
+        let channel = super::channel::number(self.direction);
+        cx.events.schedule(at, Event::Arrival { channel });
+    }
+
+    /// The length of the queue may have changed.
+    #[inline]
+    pub(super) fn note_length<P: Packet, R: Recorder>(
+        &mut self,
+        at: Time,
+        queue: &impl Queue<P>,
+        cx: &mut Context<'_, R>,
+    ) {
+        if let Some(record) = &mut self.record
+            && record.update(at, queue)
+        {
+            let (packets, average) = (queue.len_packets(), queue.average_packets());
+            cx.recorder.queue_changed(at, self.direction, packets, average);
+        }
+    }
+}
