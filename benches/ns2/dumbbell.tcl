@@ -3,6 +3,12 @@
 # ns-2.35 changed many defaults since the version that the New-ECN paper used; each that matters
 # is set here, so that the case does not depend on them.
 
+# How long to simulate, in seconds: the first argument, or the case's own duration.
+proc duration {default_s} {
+    global argv
+    return [expr {[llength $argv] > 0 ? [lindex $argv 0] : $default_s}]
+}
+
 # Only the headers in use: packets are smaller, and ns-2 faster, than with all of them.
 remove-all-packet-headers
 add-packet-header IP TCP Flags

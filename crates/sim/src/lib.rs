@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod apps;
+mod decimal;
 mod event;
 mod host;
 mod middlebox;

@@ -1,9 +1,9 @@
 //! Time series as CSV, written as the run goes on.
 
+use crate::decimal::{push_number, push_seconds};
 use crate::record::Recorder;
 use crate::scenario::model::{LinkDirection, Scenario};
 use crate::summary::reported_queues;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};
@@ -106,7 +106,7 @@ fn index(direction: LinkDirection) -> usize {
 
 /// A state that changes, and how a line tells it.
 trait State {
-    fn write(&self, line: &mut String);
+    fn write(&self, line: &mut Vec<u8>);
 }
 
 /// Writes one line for each time, with the last state of that time.
@@ -116,13 +116,13 @@ struct Lines<W, S> {
     time: Time,
     /// The state at `time`, not written yet.
     pending: Option<S>,
-    line: String,
+    line: Vec<u8>,
 }
 
 impl<W: Write, S: State> Lines<W, S> {
     fn new(mut writer: W, header: &str) -> io::Result<Lines<W, S>> {
         writer.write_all(header.as_bytes())?;
-        Ok(Lines { writer, time: Time::ZERO, pending: None, line: String::new() })
+        Ok(Lines { writer, time: Time::ZERO, pending: None, line: vec![] })
     }
 
     /// The state is about to change at `now`.
@@ -137,10 +137,10 @@ impl<W: Write, S: State> Lines<W, S> {
     fn write_pending(&mut self) -> io::Result<()> {
         let Some(state) = self.pending.take() else { return Ok(()) };
         self.line.clear();
-        write_seconds(&mut self.line, self.time);
+        push_seconds(&mut self.line, self.time);
         state.write(&mut self.line);
-        self.line.push('\n');
-        self.writer.write_all(self.line.as_bytes())
+        self.line.push(b'\n');
+        self.writer.write_all(&self.line)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -161,7 +161,7 @@ struct QueueState {
 }
 
 impl State for QueueState {
-    fn write(&self, line: &mut String) {
+    fn write(&self, line: &mut Vec<u8>) {
         write_field(line, Some(self.packets as f64));
         write_field(line, self.average);
     }
@@ -197,7 +197,7 @@ struct FlowState {
 }
 
 impl State for FlowState {
-    fn write(&self, line: &mut String) {
+    fn write(&self, line: &mut Vec<u8>) {
         write_field(line, Some(self.cwnd_packets));
         write_field(line, self.ssthresh_packets);
         write_field(line, self.srtt.map(Span::as_millis_f64));
@@ -263,18 +263,10 @@ impl<W: Write> FlowSeries<W> {
     }
 }
 
-/// Seconds with all nine decimals: nothing is rounded.
-fn write_seconds(line: &mut String, time: Time) {
-    let nanos = time.as_nanos();
-    let written = write!(line, "{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-    debug_assert!(written.is_ok(), "a string takes what is written to it");
-}
-
 /// A field, behind its comma; the shortest digits that give the number back.
-fn write_field(line: &mut String, value: Option<f64>) {
-    line.push(',');
+fn write_field(line: &mut Vec<u8>, value: Option<f64>) {
+    line.push(b',');
     if let Some(value) = value {
-        let written = write!(line, "{value}");
-        debug_assert!(written.is_ok(), "a string takes what is written to it");
+        push_number(line, value);
     }
 }
