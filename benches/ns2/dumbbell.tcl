@@ -9,6 +9,19 @@ proc duration {default_s} {
     return [expr {[llength $argv] > 0 ? [lindex $argv 0] : $default_s}]
 }
 
+# Traces cwnd_ of a sender, a line for each change, to a file of its own in the folder that is the
+# second argument; without one there are no traces.
+proc trace_cwnd {sender} {
+    global argv senders traces
+    if {[llength $argv] < 2} return
+    set trace [open [file join [lindex $argv 1] cwnd-[llength $senders].tr] w]
+    $sender attach $trace
+    $sender trace cwnd_
+    lappend traces $trace
+}
+
+set traces {}
+
 # Only the headers in use: packets are smaller, and ns-2 faster, than with all of them.
 remove-all-packet-headers
 add-packet-header IP TCP Flags
@@ -75,12 +88,13 @@ proc bulk_flow {sim rate delay start packet_bytes window} {
     $source attach-agent $sender
     $sim at $start "$source start"
     lappend senders $sender
+    trace_cwnd $sender
 }
 
 # Prints one JSON object and ends. A flow has delivered what its receiver has acknowledged
 # in order; ack_ is the number of the last such packet, counted from zero.
 proc finish {seconds} {
-    global senders
+    global senders traces
     set total 0
     set squares 0.0
     set flows {}
@@ -94,5 +108,6 @@ proc finish {seconds} {
     set fairness [expr {double($total) * $total / ([llength $senders] * $squares)}]
     puts [format {{"delivered_segments": %d, "fairness_index": %.3f, "flows": [%s]}} \
         $total $fairness [join $flows ", "]]
+    foreach trace $traces { close $trace }
     exit 0
 }

@@ -31,21 +31,21 @@ pub struct Series<W> {
 }
 
 impl<W: Write> Series<W> {
-    /// Opens all series of a scenario: `open` gives the writer for a name. Writers should be
-    /// buffered.
+    /// Opens all series of a scenario: `open` gives the writer for a name. Writers need no
+    /// buffer.
     pub fn new(
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
     ) -> io::Result<Series<W>> {
         let mut flows = vec![];
         for flow in &scenario.flows {
-            flows.push(FlowSeries::new(open(&format!("flow-{}", flow.name))?)?);
+            flows.push(FlowSeries::new(open(&format!("flow-{}", flow.name))?));
         }
         let mut queues: Vec<_> = (0..scenario.links.len() * 2).map(|_| None).collect();
         for direction in reported_queues(scenario) {
             let link = &scenario.links[direction.link].name;
             let way = if direction.reverse { "backward" } else { "forward" };
-            let series = QueueSeries::new(open(&format!("queue-{link}-{way}"))?)?;
+            let series = QueueSeries::new(open(&format!("queue-{link}-{way}"))?);
             queues[index(direction)] = Some(series);
         }
         Ok(Series { flows, queues, error: None })
@@ -109,6 +109,9 @@ trait State {
     fn write(&self, line: &mut Vec<u8>);
 }
 
+/// Bytes that a series collects before it writes them. A thousand flows have as many of these.
+const BUFFER_BYTES: usize = 16 << 10;
+
 /// Writes one line for each time, with the last state of that time.
 #[derive(Debug)]
 struct Lines<W, S> {
@@ -116,13 +119,13 @@ struct Lines<W, S> {
     time: Time,
     /// The state at `time`, not written yet.
     pending: Option<S>,
-    line: Vec<u8>,
+    /// Lines not written yet.
+    text: Vec<u8>,
 }
 
 impl<W: Write, S: State> Lines<W, S> {
-    fn new(mut writer: W, header: &str) -> io::Result<Lines<W, S>> {
-        writer.write_all(header.as_bytes())?;
-        Ok(Lines { writer, time: Time::ZERO, pending: None, line: vec![] })
+    fn new(writer: W, header: &str) -> Lines<W, S> {
+        Lines { writer, time: Time::ZERO, pending: None, text: header.into() }
     }
 
     /// The state is about to change at `now`.
@@ -136,15 +139,22 @@ impl<W: Write, S: State> Lines<W, S> {
 
     fn write_pending(&mut self) -> io::Result<()> {
         let Some(state) = self.pending.take() else { return Ok(()) };
-        self.line.clear();
-        push_seconds(&mut self.line, self.time);
-        state.write(&mut self.line);
-        self.line.push(b'\n');
-        self.writer.write_all(&self.line)
+        push_seconds(&mut self.text, self.time);
+        state.write(&mut self.text);
+        self.text.push(b'\n');
+        if self.text.len() >= BUFFER_BYTES { self.write_text() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn write_text(&mut self) -> io::Result<()> {
+        let result = self.writer.write_all(&self.text);
+        self.text.clear();
+        result
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.write_pending()?;
+        self.write_text()?;
         self.writer.flush()
     }
 }
@@ -168,10 +178,10 @@ impl State for QueueState {
 }
 
 impl<W: Write> QueueSeries<W> {
-    fn new(writer: W) -> io::Result<QueueSeries<W>> {
-        let mut lines = Lines::new(writer, QUEUE_HEADER)?;
+    fn new(writer: W) -> QueueSeries<W> {
+        let mut lines = Lines::new(writer, QUEUE_HEADER);
         lines.pending = Some(QueueState { packets: 0, average: None });
-        Ok(QueueSeries { lines })
+        QueueSeries { lines }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -207,13 +217,13 @@ impl State for FlowState {
 }
 
 impl<W: Write> FlowSeries<W> {
-    fn new(writer: W) -> io::Result<FlowSeries<W>> {
-        Ok(FlowSeries {
-            lines: Lines::new(writer, FLOW_HEADER)?,
+    fn new(writer: W) -> FlowSeries<W> {
+        FlowSeries {
+            lines: Lines::new(writer, FLOW_HEADER),
             state: FlowState::default(),
             mss: 1.0,
             acked_on_earlier_connections: 0.0,
-        })
+        }
     }
 
     fn connection_started(&mut self, now: Time, connection: &Connection) -> io::Result<()> {

@@ -103,7 +103,8 @@ fn simulate(
     let mut series = Series::new(scenario, |name| create(folder, name, "csv")).map_err(told)?;
     let summary = if pcap {
         let captures =
-            Captures::new(scenario, |name| create(folder, name, "pcapng")).map_err(told)?;
+            Captures::new(scenario, |name| create(folder, name, "pcapng").map(BufWriter::new))
+                .map_err(told)?;
         let mut both = (series, captures);
         let summary = call(scenario, seed, &mut both)?;
         both.1.finish().map_err(told)?;
@@ -120,10 +121,10 @@ fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<
     windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn create(folder: &Path, name: &str, extension: &str) -> io::Result<BufWriter<File>> {
+fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
     let path = folder.join(format!("{name}.{extension}"));
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-    File::create_new(path).map(BufWriter::new).map_err(named)
+    File::create_new(path).map_err(named)
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
