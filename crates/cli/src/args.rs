@@ -133,6 +133,9 @@ pub(crate) struct Run {
     /// for each seed in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write no time series of queues, which are most of what is written
+    #[arg(long, requires = "out")]
+    pub flows_only: bool,
     /// Write a packet capture of every link as well
     #[arg(long, requires = "out")]
     pub pcap: bool,

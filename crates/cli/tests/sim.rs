@@ -203,6 +203,19 @@ fn out_writes_summary_series_and_captures_alike_each_time() {
 }
 
 #[test]
+fn flows_only_leaves_the_series_of_queues_out_and_the_others_as_they_are() {
+    let bench = Bench::new("flows-only");
+    good(&bench.windlass(&["sim", "run", "short.toml", "--out", "all"]));
+    good(&bench.windlass(&["sim", "run", "short.toml", "--out", "flows", "--flows-only"]));
+    let names = bench.file_names("flows");
+    assert_eq!(names, ["flow-far.csv", "flow-near.csv", "summary.json"]);
+    for name in names {
+        let [all, flows] = ["all", "flows"].map(|folder| bench.read(&format!("{folder}/{name}")));
+        assert!(all == flows, "{name} differs");
+    }
+}
+
+#[test]
 fn an_existing_output_directory_is_refused_and_left_as_it_is() {
     let bench = Bench::new("out-exists");
     fs::create_dir(bench.folder.join("results")).expect("writable");

@@ -37,17 +37,27 @@ impl<W: Write> Series<W> {
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
     ) -> io::Result<Series<W>> {
+        let mut series = Series::of_flows(scenario, &mut open)?;
+        for direction in reported_queues(scenario) {
+            let link = &scenario.links[direction.link].name;
+            let way = if direction.reverse { "backward" } else { "forward" };
+            let queue = QueueSeries::new(open(&format!("queue-{link}-{way}"))?);
+            series.queues[index(direction)] = Some(queue);
+        }
+        Ok(series)
+    }
+
+    /// Opens the series of the flows alone. Those of the queues have a line or two for each packet,
+    /// which are most lines of a run.
+    pub fn of_flows(
+        scenario: &Scenario,
+        mut open: impl FnMut(&str) -> io::Result<W>,
+    ) -> io::Result<Series<W>> {
         let mut flows = vec![];
         for flow in &scenario.flows {
             flows.push(FlowSeries::new(open(&format!("flow-{}", flow.name))?));
         }
-        let mut queues: Vec<_> = (0..scenario.links.len() * 2).map(|_| None).collect();
-        for direction in reported_queues(scenario) {
-            let link = &scenario.links[direction.link].name;
-            let way = if direction.reverse { "backward" } else { "forward" };
-            let series = QueueSeries::new(open(&format!("queue-{link}-{way}"))?);
-            queues[index(direction)] = Some(series);
-        }
+        let queues = (0..scenario.links.len() * 2).map(|_| None).collect();
         Ok(Series { flows, queues, error: None })
     }
 
