@@ -51,9 +51,9 @@ const ASCII_ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 /// times, all parts at once in the lanes of one word; the multiplications divide by 100 and by 10.
 fn digits(number: u32) -> u64 {
     let fours = u64::from(number / 10_000) | u64::from(number % 10_000) << 32;
-    let hundreds = (fours * 10_486 >> 20) & 0x0000_007f_0000_007f;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let pairs = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (pairs * 103 >> 10) & 0x000f_000f_000f_000f;
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | (pairs - tens * 10) << 8
 }
 
