@@ -1,5 +1,6 @@
-# What both cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
-# a sender, and the figures printed at the end. No trace is written: the run measures ns-2 itself.
+# What all cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
+# a sender, and the figures printed at the end. Arguments: the duration in seconds, and a folder for
+# traces of cwnd; without them the case's own duration, and no traces.
 # ns-2.35 changed many defaults since the version that the New-ECN paper used; each that matters
 # is set here, so that the case does not depend on them.
 
@@ -68,9 +69,21 @@ proc bottleneck {sim rate delay limit red} {
     $sim queue-limit $right $left 100000
 }
 
-# One bulk flow, its sender behind an access link of its own; the receiver is on the right router.
+# Where a receiver sits: on the right router, or if receiver_hosts is set, on a host of its own
+# behind a link without delay.
+proc receiver_node {sim rate} {
+    global right receiver_hosts
+    if {![info exists receiver_hosts]} { return $right }
+    set host [$sim node]
+    $sim duplex-link $right $host $rate 0ms DropTail
+    $sim queue-limit $right $host 100000
+    $sim queue-limit $host $right 100000
+    return $host
+}
+
+# One bulk flow, its sender behind an access link of its own.
 proc bulk_flow {sim rate delay start packet_bytes window} {
-    global left right senders
+    global left senders
     set host [$sim node]
     $sim duplex-link $host $left $rate $delay DropTail
     $sim queue-limit $host $left 100000
@@ -81,7 +94,7 @@ proc bulk_flow {sim rate delay start packet_bytes window} {
     $sender set window_ $window
     set receiver [new Agent/TCPSink]
     $sim attach-agent $host $sender
-    $sim attach-agent $right $receiver
+    $sim attach-agent [receiver_node $sim $rate] $receiver
     $sim connect $sender $receiver
 
     set source [new Application/FTP]
