@@ -1,4 +1,4 @@
-"""The cases of the bench: who runs what, and what is to be reached. benches/README.md explains them.
+"""The cases of the bench: who runs what, and what is to be reached; benches/README.md has more.
 
 A contender's command gets the programs and an empty folder of its own for whatever it writes.
 """
@@ -198,7 +198,6 @@ def floor() -> Case:
 
 
 def all_cases() -> dict[str, Case]:
-    cases = (
-        small(), small_cwnd(), big(), wide("wide"), wide("wide-hosts"), replicates(), batch(), floor()
-    )  # fmt: skip
+    wides = wide("wide"), wide("wide-hosts")
+    cases = small(), small_cwnd(), big(), *wides, replicates(), batch(), floor()
     return {case.name: case for case in cases}

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import parts
 import process
 import summary
 import table
@@ -110,6 +111,35 @@ class Cases(unittest.TestCase):
                 self.assertIn(target.contender, names)
                 self.assertTrue(target.over is None or target.over in names)
                 self.assertTrue(target.over_case is None or target.over_case in cases)
+
+
+class Parts(unittest.TestCase):
+    def test_what_is_inlined_from_a_library_counts_where_it_went(self):
+        listing = """
+4,000 (40.0%)  crates/sim/src/event.rs:windlass_sim::event::EventQueue::pop [windlass]
+1,000 (10.0%)  /rustc/1/library/core/src/cmp.rs:windlass_sim::event::EventQueue::pop
+2,000 (20.0%)  crates/base/src/time.rs:windlass_tcp::conn::Connection::poll_timeout
+  500 ( 5.0%)  crates/aqm/src/red.rs:windlass_sim::network::Network::send
+   30 ( 0.3%)  ./malloc/./malloc/malloc.c:malloc [libc.so.6]
+7,530 (100.0%)  PROGRAM TOTALS
+"""
+        self.assertEqual(
+            parts.count(listing),
+            {
+                "event queue": 5000,
+                "engine: connection": 2000,
+                "queue disciplines": 500,
+                parts.REST: 30,
+            },
+        )
+
+    def test_starting_is_no_part_of_a_segment(self):
+        short = parts.Profile(parts.Counter({"event queue": 10_000, parts.REST: 900}), 10, 40)
+        long = parts.Profile(parts.Counter({"event queue": 30_000, parts.REST: 900}), 30, 120)
+        listing = parts.table_of(short, long)
+        self.assertRegex(listing, r"event queue +1000 +100\.0%")
+        self.assertRegex(listing, r"rest +0 +0\.0%")
+        self.assertTrue(listing.endswith("4.00 events a segment"))
 
 
 class Process(unittest.TestCase):
