@@ -216,6 +216,18 @@ fn flows_only_leaves_the_series_of_queues_out_and_the_others_as_they_are() {
 }
 
 #[test]
+fn the_floor_of_the_bench_takes_as_many_events_as_asked_for() {
+    let bench = Bench::new("floor");
+    let text = good(&bench.windlass(&["sim", "floor", "--pending", "3", "--events", "1000"]));
+    let floor = json(&text);
+    assert_eq!(floor["events"], 1000);
+    // Periods are 0.1 to 2.1 ms, so that 1000 events of three sources last from 33 to 700 ms.
+    let last_s = floor["last_s"].as_f64().expect("a number");
+    assert!((0.033..0.7).contains(&last_s), "{last_s}");
+    refused(&bench.windlass(&["sim", "floor", "--pending", "0"]));
+}
+
+#[test]
 fn an_existing_output_directory_is_refused_and_left_as_it_is() {
     let bench = Bench::new("out-exists");
     fs::create_dir(bench.folder.join("results")).expect("writable");
