@@ -1,6 +1,6 @@
 //! Time series as CSV, written as the run goes on.
 
-use crate::decimal::{push_number, push_seconds};
+use crate::decimal::{push_nanos, push_number};
 use crate::record::Recorder;
 use crate::scenario::model::{LinkDirection, Scenario};
 use crate::summary::reported_queues;
@@ -11,6 +11,8 @@ use windlass_tcp::{Connection, TraceEvent};
 /// The version of the series' format: names and meanings of the columns. It stands in the summary
 /// of the run, where no reader of CSV stumbles over it.
 pub const SCHEMA_VERSION: u32 = 1;
+
+const NANOS_PER_S: u64 = 1_000_000_000;
 
 /// First line of a flow's series.
 const FLOW_HEADER: &str = "time_s,cwnd_packets,ssthresh_packets,srtt_ms,slope,acked_packets\n";
@@ -64,10 +66,10 @@ impl<W: Write> Series<W> {
     /// Writes what is left; the first error that there was.
     pub fn finish(mut self) -> io::Result<()> {
         for flow in &mut self.flows {
-            flow.flush()?;
+            flow.finish()?;
         }
         for queue in self.queues.iter_mut().flatten() {
-            queue.flush()?;
+            queue.finish()?;
         }
         self.error.map_or(Ok(()), Err)
     }
@@ -103,8 +105,7 @@ impl<W: Write> Recorder for Series<W> {
         average: Option<f64>,
     ) {
         if let Some(queue) = &mut self.queues[index(direction)] {
-            let result = queue.lines.at(now);
-            queue.lines.pending = Some(QueueState { packets, average });
+            let result = queue.changed(now, packets, average);
             self.keep_error(result);
         }
     }
@@ -114,45 +115,58 @@ fn index(direction: LinkDirection) -> usize {
     direction.link * 2 + usize::from(direction.reverse)
 }
 
-/// A state that changes, and how a line tells it.
-trait State {
-    fn write(&self, line: &mut Vec<u8>);
-}
-
 /// Bytes that a series collects before it writes them. A thousand flows have as many of these.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// Writes one line for each time, with the last state of that time.
+/// Writes one line for each time, with the last state of that time: before a state changes, the
+/// line of an earlier time is written.
 #[derive(Debug)]
-struct Lines<W, S> {
+struct Lines<W> {
     writer: W,
     time: Time,
-    /// The state at `time`, not written yet.
-    pending: Option<S>,
+    /// The state of `time` is not written yet.
+    due: bool,
     /// Lines not written yet.
     text: Vec<u8>,
+    /// The whole seconds of the last line, and their text.
+    seconds: u64,
+    seconds_text: Vec<u8>,
 }
 
-impl<W: Write, S: State> Lines<W, S> {
-    fn new(writer: W, header: &str) -> Lines<W, S> {
-        Lines { writer, time: Time::ZERO, pending: None, text: header.into() }
+impl<W: Write> Lines<W> {
+    fn new(writer: W, header: &str) -> Lines<W> {
+        let (seconds, seconds_text) = (0, b"0".to_vec());
+        Lines { writer, time: Time::ZERO, due: false, text: header.into(), seconds, seconds_text }
     }
 
-    /// The state is about to change at `now`.
-    fn at(&mut self, now: Time) -> io::Result<()> {
-        if now != self.time {
-            self.write_pending()?;
-            self.time = now;
+    /// The state, which `write` appends to a line, is about to change at `now`.
+    fn begin(&mut self, now: Time, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        let result = if now == self.time { Ok(()) } else { self.write_due(write) };
+        self.time = now;
+        self.due = true;
+        result
+    }
+
+    fn write_due(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        if !self.due {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn write_pending(&mut self) -> io::Result<()> {
-        let Some(state) = self.pending.take() else { return Ok(()) };
-        push_seconds(&mut self.text, self.time);
-        state.write(&mut self.text);
+        self.due = false;
+        self.push_time();
+        write(&mut self.text);
         self.text.push(b'\n');
         if self.text.len() >= BUFFER_BYTES { self.write_text() } else { Ok(()) }
+    }
+
+    fn push_time(&mut self) {
+        let seconds = self.time.as_nanos() / NANOS_PER_S;
+        if seconds != self.seconds {
+            self.seconds = seconds;
+            self.seconds_text.clear();
+            push_number(&mut self.seconds_text, seconds as f64);
+        }
+        self.text.extend_from_slice(&self.seconds_text);
+        push_nanos(&mut self.text, (self.time.as_nanos() % NANOS_PER_S) as u32);
     }
 
     #[cold]
@@ -162,8 +176,8 @@ impl<W: Write, S: State> Lines<W, S> {
         result
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.write_pending()?;
+    fn finish(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.write_due(write)?;
         self.write_text()?;
         self.writer.flush()
     }
@@ -171,57 +185,72 @@ impl<W: Write, S: State> Lines<W, S> {
 
 #[derive(Debug)]
 struct QueueSeries<W> {
-    lines: Lines<W, QueueState>,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct QueueState {
+    lines: Lines<W>,
     packets: usize,
     average: Option<f64>,
-}
-
-impl State for QueueState {
-    fn write(&self, line: &mut Vec<u8>) {
-        write_field(line, Some(self.packets as f64));
-        write_field(line, self.average);
-    }
 }
 
 impl<W: Write> QueueSeries<W> {
     fn new(writer: W) -> QueueSeries<W> {
         let mut lines = Lines::new(writer, QUEUE_HEADER);
-        lines.pending = Some(QueueState { packets: 0, average: None });
-        QueueSeries { lines }
+        lines.due = true;
+        QueueSeries { lines, packets: 0, average: None }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.lines.flush()
+    fn changed(&mut self, now: Time, packets: usize, average: Option<f64>) -> io::Result<()> {
+        let result = self.lines.begin(now, |line| write_queue(line, self.packets, self.average));
+        self.packets = packets;
+        self.average = average;
+        result
     }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.finish(|line| write_queue(line, self.packets, self.average))
+    }
+}
+
+fn write_queue(line: &mut Vec<u8>, packets: usize, average: Option<f64>) {
+    write_field(line, Some(packets as f64));
+    write_field(line, average);
 }
 
 #[derive(Debug)]
 struct FlowSeries<W> {
-    lines: Lines<W, FlowState>,
+    lines: Lines<W>,
     state: FlowState,
     mss: f64,
     acked_on_earlier_connections: f64,
 }
 
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct FlowState {
     cwnd_packets: f64,
-    ssthresh_packets: Option<f64>,
-    srtt: Option<Span>,
-    slope: Option<f64>,
+    seldom: Seldom,
+    /// What `seldom` was when `seldom_text` was written.
+    seldom_written: Option<Seldom>,
+    seldom_text: Vec<u8>,
     acked_packets: f64,
 }
 
-impl State for FlowState {
-    fn write(&self, line: &mut Vec<u8>) {
+/// What stays the same from most lines to the next.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+struct Seldom {
+    ssthresh_packets: Option<f64>,
+    srtt: Option<Span>,
+    slope: Option<f64>,
+}
+
+impl FlowState {
+    fn write(&mut self, line: &mut Vec<u8>) {
+        if self.seldom_written != Some(self.seldom) {
+            self.seldom_written = Some(self.seldom);
+            self.seldom_text.clear();
+            write_field(&mut self.seldom_text, self.seldom.ssthresh_packets);
+            write_field(&mut self.seldom_text, self.seldom.srtt.map(Span::as_millis_f64));
+            write_field(&mut self.seldom_text, self.seldom.slope);
+        }
         write_field(line, Some(self.cwnd_packets));
-        write_field(line, self.ssthresh_packets);
-        write_field(line, self.srtt.map(Span::as_millis_f64));
-        write_field(line, self.slope);
+        line.extend_from_slice(&self.seldom_text);
         write_field(line, Some(self.acked_packets));
     }
 }
@@ -236,51 +265,70 @@ impl<W: Write> FlowSeries<W> {
         }
     }
 
+    /// The state is about to change at `now`.
+    fn begin(&mut self, now: Time) -> io::Result<()> {
+        self.lines.begin(now, |line| self.state.write(line))
+    }
+
     fn connection_started(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
-        self.lines.at(now)?;
+        let result = self.begin(now);
         self.mss = f64::from(connection.mss());
         self.acked_on_earlier_connections = self.state.acked_packets;
         self.state.cwnd_packets = connection.cwnd() / self.mss;
-        self.state.ssthresh_packets = self.ssthresh(connection.ssthresh());
-        self.state.srtt = None;
-        self.state.slope = connection.slope();
-        self.lines.pending = Some(self.state);
-        Ok(())
+        self.state.seldom.ssthresh_packets = self.ssthresh(connection.ssthresh());
+        self.state.seldom.srtt = None;
+        self.state.seldom.slope = connection.slope();
+        result
     }
 
     /// The handshake is over: the size of a segment is known, and the window in it.
     fn connection_established(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
-        self.lines.at(now)?;
+        let result = self.begin(now);
         self.mss = f64::from(connection.mss());
         self.state.cwnd_packets = connection.cwnd() / self.mss;
-        self.lines.pending = Some(self.state);
-        Ok(())
+        result
     }
 
     fn event(&mut self, now: Time, event: TraceEvent) -> io::Result<()> {
+        if !is_told(event) {
+            return Ok(());
+        }
+        let result = self.begin(now);
         match event {
             TraceEvent::Cwnd { bytes } => self.state.cwnd_packets = bytes / self.mss,
-            TraceEvent::Ssthresh { bytes } => self.state.ssthresh_packets = self.ssthresh(bytes),
-            TraceEvent::Rtt { smoothed, changed: true, .. } => self.state.srtt = Some(smoothed),
-            TraceEvent::Slope(slope) => self.state.slope = Some(slope),
+            TraceEvent::Ssthresh { bytes } => {
+                self.state.seldom.ssthresh_packets = self.ssthresh(bytes);
+            }
+            TraceEvent::Rtt { smoothed, .. } => self.state.seldom.srtt = Some(smoothed),
+            TraceEvent::Slope(slope) => self.state.seldom.slope = Some(slope),
             TraceEvent::Acked { bytes } => {
                 self.state.acked_packets =
                     self.acked_on_earlier_connections + bytes as f64 / self.mss;
             }
-            _ => return Ok(()),
+            _ => {}
         }
-        self.lines.at(now)?;
-        self.lines.pending = Some(self.state);
-        Ok(())
+        result
     }
 
     fn ssthresh(&self, bytes: u64) -> Option<f64> {
         (bytes != u64::MAX).then(|| bytes as f64 / self.mss)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.lines.flush()
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.finish(|line| self.state.write(line))
     }
+}
+
+/// True for events that change what a line tells.
+fn is_told(event: TraceEvent) -> bool {
+    matches!(
+        event,
+        TraceEvent::Cwnd { .. }
+            | TraceEvent::Ssthresh { .. }
+            | TraceEvent::Rtt { changed: true, .. }
+            | TraceEvent::Slope(_)
+            | TraceEvent::Acked { .. }
+    )
 }
 
 /// A field, behind its comma; the shortest digits that give the number back.
