@@ -58,6 +58,9 @@ pub(crate) enum Sim {
     /// Print the JSON Schema of scenario files
     #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
     Schema,
+    /// Run the event loop with nothing to do, for the bench: what no simulation can be faster than
+    #[command(hide = true)]
+    Floor(Floor),
 }
 
 const RUN_HELP: &str = "\
@@ -133,6 +136,9 @@ pub(crate) struct Run {
     /// for each seed in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write no time series of queues, which are most of what is written
+    #[arg(long, requires = "out")]
+    pub flows_only: bool,
     /// Write a packet capture of every link as well
     #[arg(long, requires = "out")]
     pub pcap: bool,
@@ -156,6 +162,17 @@ pub(crate) struct Check {
     /// Replace a key before checking, as `sim run` does
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Floor {
+    /// Events in the queue at any time
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub pending: u32,
+    /// Events to take
+    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    pub events: u64,
 }
 
 #[derive(Debug, Args)]
