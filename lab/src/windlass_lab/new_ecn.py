@@ -154,7 +154,7 @@ def _setup_1() -> Experiment:
             Pairs(case, PairFigure.RATIO, cwnd, CWND_RATIOS, ratios),
             Pairs(case, PairFigure.RATIO, slope, SLOPE_RATIOS, ratios),
             Pairs(case, PairFigure.EXPONENT, power, powers, Tolerance(absolute=0.1)),
-            Shown(case, FAIRNESS),
+            Near(case, FAIRNESS, Tolerance(absolute=0.02), target=0.985),
             Shown(case, CWND_IN_TIME, Flows.EACH),
             Shown(case, SRTT_IN_TIME, Flows.EACH),
             Shown(case, SLOPE_IN_TIME, Flows.EACH),
