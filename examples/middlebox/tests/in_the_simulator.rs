@@ -78,5 +78,7 @@ fn erased_marks_fill_the_queue_until_it_drops() {
 fn a_box_that_finds_nothing_to_erase_leaves_the_run_as_it_is() {
     let (summary, bleacher) = with_box("before", Bleach::Marks);
     assert_eq!(bleacher.changed, 0, "no router before it marks");
-    assert_eq!(summary, without_box(), "a box that changes nothing changes nothing");
+    // The work may differ (a box wants to be called), what comes of it may not.
+    let clean = without_box();
+    assert_eq!(Summary { events: clean.events, ..summary }, clean);
 }
