@@ -1,6 +1,8 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
+use crate::doctor;
 use crate::failure::EXIT_CODES;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
@@ -23,6 +25,9 @@ pub(crate) enum Command {
     /// Simulate TCP over networks of links and queues
     #[command(subcommand)]
     Sim(Sim),
+    /// Say what this machine lacks for which tool, and how to get it
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
     /// Print a shell's completion script
     #[command(after_help = "Example: windlass completions bash > \
         ~/.local/share/bash-completion/completions/windlass")]
@@ -62,6 +67,18 @@ pub(crate) enum Sim {
     #[command(hide = true)]
     Floor(Floor),
 }
+
+const DOCTOR_HELP: &str = "\
+Examples:
+  windlass doctor                       # all tools
+  windlass doctor link cc               # these alone
+  windlass doctor cc --json             # for a script
+
+Looks at programs, capabilities and the kernel as the user who runs it finds them: what root has, \
+`sudo windlass doctor` says. Nothing is changed; namespaces are tried in a child that ends at once.
+
+Exit status: 0 all that the tools need is there; 1 something without which one of them does not \
+work is missing (what is optional does not count); 2 no such tool.";
 
 const RUN_HELP: &str = "\
 Examples:
@@ -114,6 +131,16 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[arg(allow_hyphen_values = true)]
     pub jitter: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The tools to look at; none: all
+    #[arg(value_name = "TOOL", value_parser = PossibleValuesParser::new(doctor::tool_names()))]
+    pub tools: Vec<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,14 +9,14 @@ pub fn empty_event_loop(pending: u32, events: u64) -> Time {
     let mut rng = Rng::new(1);
     // Different periods, as those of links and timers: neighbours keep changing their order.
     let periods: Vec<Span> = (0..pending).map(|_| period(&mut rng)).collect();
-    let mut queue = EventQueue::default();
+    let mut queue = EventQueue::new(pending as usize);
     for (source, period) in (0..).zip(&periods) {
-        queue.schedule(Time::ZERO + *period, Event::Udp { source });
+        queue.schedule(Time::ZERO + *period, Event::Arrival { channel: source });
     }
     let mut last = Time::ZERO;
     for _ in 0..events {
-        let Some((now, Event::Udp { source })) = queue.pop(Time::MAX) else { break };
-        queue.schedule(now + periods[source as usize], Event::Udp { source });
+        let Some((now, Event::Arrival { channel: source })) = queue.pop(Time::MAX) else { break };
+        queue.schedule(now + periods[source as usize], Event::Arrival { channel: source });
         last = now;
     }
     last

@@ -87,7 +87,18 @@ fn config() -> impl Strategy<Value = Config> {
         Config::Pie(pie)
     });
     let drop_tail = limit().prop_map(|limit| Config::DropTail(DropTailConfig { limit }));
-    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie]
+    let custom = red().prop_map(|config| Config::custom(Outside(config)));
+    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie, 2 => custom]
+}
+
+/// RED by the way that disciplines of other crates go.
+#[derive(Debug)]
+struct Outside(Config);
+
+impl QueueFactory for Outside {
+    fn build(&self, link: Option<BitRate>) -> Result<CustomQueue, ConfigError> {
+        Ok(CustomQueue::new(self.0.build::<Ticket>(link)?))
+    }
 }
 
 /// What the queue was given and what it gave back.
@@ -183,6 +194,7 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
         Config::CoDel(config) => config.limit,
         Config::Pie(config) => config.limit,
         Config::FqCoDel(_) => return few && bytes <= LIMIT_BYTES,
+        Config::Custom(_) => return few || bytes <= LIMIT_BYTES,
     };
     match limit {
         Limit::Packets(_) => few,
@@ -210,7 +222,7 @@ proptest! {
         config in config(), seed: u64, events in prop::collection::vec(event(), 1..200),
     ) {
         let run = || {
-            let mut ledger = Ledger::new(config, seed);
+            let mut ledger = Ledger::new(config.clone(), seed);
             events.iter().for_each(|&event| ledger.step(event));
             (*ledger.harness.queue.stats(), ledger.harness.lost)
         };

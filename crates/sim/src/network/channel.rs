@@ -8,7 +8,7 @@ use super::wire::Fate;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
-use windlass_aqm::{CoDel, Config, ConfigError, DropTail, FqCoDel, Pie, Queue, Red, Stats};
+use windlass_aqm::{CoDel, Config, ConfigError, Custom, DropTail, FqCoDel, Pie, Queue, Red, Stats};
 use windlass_base::{Rng, Time};
 
 /// One direction of a link, by its queue. The only event that it has pending is the arrival of the
@@ -20,6 +20,7 @@ pub(crate) enum Channel {
     Pie(InOrder<Pie<Waiting>>),
     CoDel(Scheduled<CoDel<Queued>>),
     FqCoDel(Scheduled<FqCoDel<Queued>>),
+    Custom(Scheduled<Custom<Queued>>),
 }
 
 /// Calls the same on whichever channel this is.
@@ -31,6 +32,7 @@ macro_rules! each {
             Channel::Pie($channel) => $call,
             Channel::CoDel($channel) => $call,
             Channel::FqCoDel($channel) => $call,
+            Channel::Custom($channel) => $call,
         }
     };
 }
@@ -45,15 +47,15 @@ impl Channel {
         watched: bool,
     ) -> Result<Channel, ConfigError> {
         let line = Line::new(direction, spec, wire_rng, steady_from, watched);
-        Ok(match spec.queue {
-            Config::DropTail(c) => {
-                Channel::DropTail(InOrder::new(DropTail::new(c)?, line, queue_rng))
-            }
-            Config::Red(c) => Channel::Red(InOrder::new(Red::new(c, spec.rate)?, line, queue_rng)),
-            Config::Pie(c) => Channel::Pie(InOrder::new(Pie::new(c)?, line, queue_rng)),
-            Config::CoDel(c) => Channel::CoDel(Scheduled::new(CoDel::new(c)?, line, queue_rng)),
-            Config::FqCoDel(c) => {
-                Channel::FqCoDel(Scheduled::new(FqCoDel::new(c)?, line, queue_rng))
+        let rng = queue_rng;
+        Ok(match &spec.queue {
+            Config::DropTail(c) => Channel::DropTail(InOrder::new(DropTail::new(*c)?, line, rng)),
+            Config::Red(c) => Channel::Red(InOrder::new(Red::new(*c, spec.rate)?, line, rng)),
+            Config::Pie(c) => Channel::Pie(InOrder::new(Pie::new(*c)?, line, rng)),
+            Config::CoDel(c) => Channel::CoDel(Scheduled::new(CoDel::new(*c)?, line, rng)),
+            Config::FqCoDel(c) => Channel::FqCoDel(Scheduled::new(FqCoDel::new(*c)?, line, rng)),
+            Config::Custom(c) => {
+                Channel::Custom(Scheduled::new(Custom::new(c, spec.rate)?, line, rng))
             }
         })
     }
@@ -75,7 +77,7 @@ impl Channel {
             Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) => {
                 each!(self, channel => channel.line.is_perfect())
             }
-            Channel::CoDel(_) | Channel::FqCoDel(_) => false,
+            Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) => false,
         }
     }
 
@@ -102,6 +104,10 @@ impl Channel {
                 channel.offer(now, packet, shared, cx);
                 None
             }
+            Channel::Custom(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
         }
     }
 
@@ -118,6 +124,7 @@ impl Channel {
             Channel::Pie(channel) => channel.line.take_arrival(cx),
             Channel::CoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
+            Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
         }
     }
 
@@ -134,6 +141,7 @@ impl Channel {
             Channel::Pie(channel) => channel.advance(now, cx),
             Channel::CoDel(channel) => channel.advance(now, shared, cx),
             Channel::FqCoDel(channel) => channel.advance(now, shared, cx),
+            Channel::Custom(channel) => channel.advance(now, shared, cx),
         }
         each!(self, channel => {
             if let Some(record) = &mut channel.line.record {

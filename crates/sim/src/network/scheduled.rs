@@ -1,4 +1,5 @@
-//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel.
+//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel, and those of other
+//! crates.
 
 use super::Shared;
 use super::line::Line;
