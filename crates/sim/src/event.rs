@@ -75,73 +75,72 @@ pub(crate) struct EventQueue {
     others: Heap,
     /// The order of the next insertion.
     next_order: u64,
-    /// The channel whose arrival was popped last, as long as its place still holds that arrival:
-    /// most arrivals are followed by the channel's next one, which takes the place at once.
-    popped: Option<u32>,
 }
 
 impl EventQueue {
     /// An empty queue for the arrivals of so many channels, and for other events.
     pub(crate) fn new(channels: usize) -> EventQueue {
-        EventQueue {
-            arrivals: Tournament::new(channels),
-            others: Heap::default(),
-            next_order: 0,
-            popped: None,
-        }
+        EventQueue { arrivals: Tournament::new(channels), others: Heap::default(), next_order: 0 }
     }
 
+    /// Any event but an arrival.
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
+        debug_assert!(!matches!(event, Event::Arrival { .. }), "arrivals have places of their own");
+        let entry = self.entry(time, event);
+        self.others.push(entry);
+    }
+
+    /// When a channel's next arrival is due. It stays the channel's until it is set again, or
+    /// cleared.
+    pub(crate) fn set_arrival(&mut self, time: Time, channel: u32) {
+        let entry = self.entry(time, Event::Arrival { channel });
+        self.arrivals.set(channel, entry);
+    }
+
+    /// A channel awaits no arrival.
+    pub(crate) fn clear_arrival(&mut self, channel: u32) {
+        self.arrivals.set(channel, Entry::NONE);
+    }
+
+    fn entry(&mut self, time: Time, event: Event) -> Entry {
         if self.next_order == ORDERS {
             self.renumber();
         }
-        let entry = Entry::new(time, self.next_order, event);
         self.next_order += 1;
-        match event {
-            Event::Arrival { channel } => {
-                if self.popped == Some(channel) {
-                    self.popped = None;
-                }
-                self.arrivals.set(channel, entry);
-            }
-            _ => self.others.push(entry),
-        }
+        Entry::new(time, self.next_order - 1, event)
     }
 
-    /// The next event, if it is due no later than `end`.
+    /// The next event, if it is due no later than `end`. An arrival stays, to be set or cleared.
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
-        if let Some(channel) = self.popped.take() {
-            self.arrivals.set(channel, Entry::NONE);
-        }
         let (arrival, other) = (self.arrivals.first(), self.others.first());
-        let first = arrival.min(other);
-        if first.time() > end || first == Entry::NONE {
+        if arrival < other {
+            let channel = arrival.0 as u32;
+            return (arrival.time() <= end).then(|| (arrival.time(), Event::Arrival { channel }));
+        }
+        if other == Entry::NONE || other.time() > end {
             return None;
         }
-        let event = first.event();
-        match event {
-            Event::Arrival { channel } => self.popped = Some(channel),
-            _ => self.others.remove_first(),
-        }
-        Some((first.time(), event))
+        self.others.remove_first();
+        Some((other.time(), other.event()))
     }
 
     /// Gives the pending events, whose order stays, the first orders.
     #[cold]
     fn renumber(&mut self) {
-        if let Some(channel) = self.popped.take() {
-            self.arrivals.set(channel, Entry::NONE);
-        }
         let mut pending: Vec<Entry> = self.arrivals.pending().collect();
         while self.others.first() != Entry::NONE {
             pending.push(self.others.first());
             self.others.remove_first();
         }
         pending.sort_unstable();
-        self.next_order = 0;
-        for entry in pending {
-            self.schedule(entry.time(), entry.event());
+        self.next_order = pending.len() as u64;
+        for (order, old) in (0..).zip(pending) {
+            let entry = Entry::new(old.time(), order, old.event());
+            match old.event() {
+                Event::Arrival { channel } => self.arrivals.set(channel, entry),
+                _ => self.others.push(entry),
+            }
         }
     }
 }
@@ -242,6 +241,21 @@ mod tests {
     use super::*;
     use windlass_base::Rng;
 
+    fn add(queue: &mut EventQueue, time: Time, event: Event) {
+        match event {
+            Event::Arrival { channel } => queue.set_arrival(time, channel),
+            _ => queue.schedule(time, event),
+        }
+    }
+
+    fn take(queue: &mut EventQueue) -> Option<(Time, Event)> {
+        let next = queue.pop(Time::MAX);
+        if let Some((_, Event::Arrival { channel })) = next {
+            queue.clear_arrival(channel);
+        }
+        next
+    }
+
     /// Schedules and pops at random, and compares with a sorted list.
     #[test]
     fn events_come_in_order_of_time_then_of_insertion() {
@@ -254,19 +268,19 @@ mod tests {
             let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
             let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
             let event = if is_pending { Event::Start { flow: n } } else { arrival };
-            queue.schedule(time, event);
+            add(&mut queue, time, event);
             expected.push((time, n, event));
             if rng.chance(0.7) {
                 expected.sort_by_key(|&(time, order, _)| (time, order));
                 let (time, _, event) = expected.remove(0);
-                assert_eq!(queue.pop(Time::MAX), Some((time, event)));
+                assert_eq!(take(&mut queue), Some((time, event)));
             }
         }
         expected.sort_by_key(|&(time, order, _)| (time, order));
         for (time, _, event) in expected {
-            assert_eq!(queue.pop(Time::MAX), Some((time, event)));
+            assert_eq!(take(&mut queue), Some((time, event)));
         }
-        assert_eq!(queue.pop(Time::MAX), None);
+        assert_eq!(take(&mut queue), None);
     }
 
     #[test]
@@ -275,9 +289,9 @@ mod tests {
         let now = Time::from_nanos(7);
         let events = |n| [Event::Start { flow: n }, Event::Arrival { channel: n }];
         for event in (0..10).flat_map(events) {
-            queue.schedule(now, event);
+            add(&mut queue, now, event);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop(now)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut queue)).collect();
         let expected: Vec<_> = (0..10).flat_map(events).map(|event| (now, event)).collect();
         assert_eq!(order, expected);
         assert!(queue.next_order < 40);

@@ -11,12 +11,12 @@ pub fn empty_event_loop(pending: u32, events: u64) -> Time {
     let periods: Vec<Span> = (0..pending).map(|_| period(&mut rng)).collect();
     let mut queue = EventQueue::new(pending as usize);
     for (source, period) in (0..).zip(&periods) {
-        queue.schedule(Time::ZERO + *period, Event::Arrival { channel: source });
+        queue.set_arrival(Time::ZERO + *period, source);
     }
     let mut last = Time::ZERO;
     for _ in 0..events {
         let Some((now, Event::Arrival { channel: source })) = queue.pop(Time::MAX) else { break };
-        queue.schedule(now + periods[source as usize], Event::Arrival { channel: source });
+        queue.set_arrival(now + periods[source as usize], source);
         last = now;
     }
     last

@@ -111,13 +111,15 @@ impl Channel {
         }
     }
 
-    /// The first packet in the pipe arrives: what it is, and what has become of it.
+    /// The first packet in the pipe, whose time has come; true if it arrives indeed, else
+    /// [`Channel::take_mishap`] knows what becomes of it.
+    #[inline]
     pub(crate) fn take_arrival<R: Recorder>(
         &mut self,
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Slot, Fate)> {
+    ) -> Option<(Slot, bool)> {
         match self {
             Channel::DropTail(channel) => channel.line.take_arrival(cx),
             Channel::Red(channel) => channel.line.take_arrival(cx),
@@ -126,6 +128,11 @@ impl Channel {
             Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
         }
+    }
+
+    /// What becomes of the packet taken last.
+    pub(crate) fn take_mishap(&mut self) -> Option<Fate> {
+        each!(self, channel => channel.line.take_mishap())
     }
 
     /// Counts the time up to the end of the run.

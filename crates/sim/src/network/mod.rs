@@ -220,18 +220,26 @@ impl Network {
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
         let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
-        let (slot, fate) = arrival?;
-        match fate {
-            Fate::Arrives => return self.arrive(now, channel, slot, cx),
-            Fate::ArrivesLate(extra) => {
+        let (slot, arrives) = arrival?;
+        if arrives {
+            return self.arrive(now, channel, slot, cx);
+        }
+        self.handle_mishap(now, channel, slot, cx);
+        None
+    }
+
+    /// A packet is late, or lost.
+    #[cold]
+    fn handle_mishap<R>(&mut self, now: Time, channel: u32, slot: Slot, cx: &mut Context<'_, R>) {
+        match self.channels[channel as usize].take_mishap() {
+            Some(Fate::ArrivesLate(extra)) => {
                 cx.events.schedule(now + extra, Event::Late { slot: slot.number() });
             }
-            Fate::Lost => {
+            _ => {
                 cx.records.lose(self.shared.packets.get(slot));
                 self.shared.packets.release(slot);
             }
         }
-        None
     }
 
     /// A packet that was held back reaches the far end of its channel.
