@@ -14,6 +14,7 @@ use windlass_base::{Rng, Time};
 /// One direction of a link, by its queue. The only event that it has pending is the arrival of the
 /// first packet in its pipe.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum Channel {
     DropTail(InOrder<DropTail<Waiting>>),
     Red(InOrder<Red<Waiting>>),
@@ -85,6 +86,22 @@ impl Channel {
     /// the far end is returned; otherwise there will be an event for it.
     #[inline]
     pub(crate) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: Slot,
+        hand_over: bool,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        match self {
+            // Most channels have a plain queue.
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            _ => self.offer_aqm(now, packet, hand_over, shared, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_aqm<R: Recorder>(
         &mut self,
         now: Time,
         packet: Slot,

@@ -53,7 +53,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
 
     /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
     /// end is returned instead of awaited.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
