@@ -78,7 +78,7 @@ impl<'a> Simulation<'a> {
             network: Network::new(scenario, seed)?,
             hosts: Hosts::new(scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
-            events: EventQueue::new(scenario.links.len() * 2),
+            events: EventQueue::default(),
             records: records(scenario),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::wire::{Fate, Wire};
+use crate::event::Place;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
@@ -25,6 +26,8 @@ pub(super) struct Line {
     /// When the transmission going on ends.
     pub(super) busy_until: Time,
     pipe: VecDeque<InPipe>,
+    /// Where its arrivals wait for their time; given at the first one.
+    place: Option<Place>,
     /// The fates of those in the pipe that do not arrive on time, in order.
     mishaps: VecDeque<Fate>,
     /// How long its queue was, if that is reported.
@@ -58,6 +61,7 @@ impl Line {
             idle: true,
             busy_until: Time::ZERO,
             pipe: VecDeque::new(),
+            place: None,
             mishaps: VecDeque::new(),
             record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
         }
@@ -107,7 +111,8 @@ impl Line {
     pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
         let arrival = self.arrival(end);
         if self.pipe.is_empty() {
-            cx.events.set_arrival(arrival, self.number());
+            let place = *self.place.get_or_insert_with(|| cx.events.add_place());
+            cx.events.set_arrival(place, arrival, self.number());
         }
         let on_time = self.wire.is_none() || self.is_spared();
         self.pipe.push_back(InPipe { arrival, packet, on_time });
@@ -127,9 +132,10 @@ impl Line {
     #[inline]
     pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, bool)> {
         let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
+        let place = self.place?;
         match self.pipe.front() {
-            Some(next) => cx.events.set_arrival(next.arrival, self.number()),
-            None => cx.events.clear_arrival(self.number()),
+            Some(next) => cx.events.set_arrival(place, next.arrival, self.number()),
+            None => cx.events.clear_arrival(place),
         }
         Some((packet, on_time))
     }
