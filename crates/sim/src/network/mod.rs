@@ -105,8 +105,8 @@ impl Network {
             inbox: VecDeque::new(),
         };
         for (name, from, to) in tcp.chain(udp) {
-            let path = network.routes.add_paths(from, &[to])[0];
-            let back = network.routes.add_paths(to, &[from])[0];
+            let path = network.routes.add_path(from, to);
+            let back = network.routes.add_path(to, from);
             let (Some(path), Some(back)) = (path, back) else {
                 return Err(BuildError::Unreachable { flow: name.clone() });
             };
@@ -150,7 +150,7 @@ impl Network {
         for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
                 let on_path = self.routes.hop_at(*begin, node);
-                entries.push(on_path.or_else(|| self.routes.add_paths(node, &[*to])[0]));
+                entries.push(on_path.or_else(|| self.routes.add_path(node, *to)));
             }
         }
         let number = self.chains.len();
