@@ -53,6 +53,16 @@ impl<P: Packet> Queue<P> for Discipline<P> {
         each!(self, queue => queue.dequeue(now, rng, dropped))
     }
 
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: P,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        each!(self, queue => queue.pass(now, packet, rng, dropped))
+    }
+
     fn len_packets(&self) -> usize {
         each!(self, queue => queue.len_packets())
     }

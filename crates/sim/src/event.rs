@@ -1,5 +1,6 @@
 //! The queue of pending events.
 
+use std::hint::select_unpredictable;
 use windlass_base::Time;
 
 /// What is due at some time. Each kind names its source by an index.
@@ -68,83 +69,82 @@ impl Entry {
 }
 
 /// Pending events in order of time, events of the same time in order of insertion.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     /// Arrivals, which are most events: a channel has at most one pending.
     arrivals: Tournament,
     others: Heap,
     /// The order of the next insertion.
     next_order: u64,
-    /// The channel whose arrival was popped last, as long as its place still holds that arrival:
-    /// most arrivals are followed by the channel's next one, which takes the place at once.
-    popped: Option<u32>,
 }
 
 impl EventQueue {
-    /// An empty queue for the arrivals of so many channels, and for other events.
-    pub(crate) fn new(channels: usize) -> EventQueue {
-        EventQueue {
-            arrivals: Tournament::new(channels),
-            others: Heap::default(),
-            next_order: 0,
-            popped: None,
-        }
+    /// A place for the arrivals of a channel that will have some.
+    pub(crate) fn add_place(&mut self) -> Place {
+        self.arrivals.add_place()
     }
 
+    /// Any event but an arrival.
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
+        debug_assert!(!matches!(event, Event::Arrival { .. }), "arrivals have places of their own");
+        let entry = self.entry(time, event);
+        self.others.push(entry);
+    }
+
+    /// When a channel's next arrival is due. It stays in the channel's place until that is set
+    /// again, or cleared.
+    pub(crate) fn set_arrival(&mut self, place: Place, time: Time, channel: u32) {
+        let entry = self.entry(time, Event::Arrival { channel });
+        self.arrivals.set(place, entry);
+    }
+
+    /// A channel awaits no arrival.
+    pub(crate) fn clear_arrival(&mut self, place: Place) {
+        self.arrivals.set(place, Entry::NONE);
+    }
+
+    fn entry(&mut self, time: Time, event: Event) -> Entry {
         if self.next_order == ORDERS {
             self.renumber();
         }
-        let entry = Entry::new(time, self.next_order, event);
         self.next_order += 1;
-        match event {
-            Event::Arrival { channel } => {
-                if self.popped == Some(channel) {
-                    self.popped = None;
-                }
-                self.arrivals.set(channel, entry);
-            }
-            _ => self.others.push(entry),
-        }
+        Entry::new(time, self.next_order - 1, event)
     }
 
-    /// The next event, if it is due no later than `end`.
+    /// The next event, if it is due no later than `end`. An arrival stays, to be set or cleared.
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
-        if let Some(channel) = self.popped.take() {
-            self.arrivals.set(channel, Entry::NONE);
-        }
         let (arrival, other) = (self.arrivals.first(), self.others.first());
-        let first = arrival.min(other);
-        if first.time() > end || first == Entry::NONE {
+        if arrival < other {
+            let channel = arrival.0 as u32;
+            return (arrival.time() <= end).then(|| (arrival.time(), Event::Arrival { channel }));
+        }
+        if other == Entry::NONE || other.time() > end {
             return None;
         }
-        let event = first.event();
-        match event {
-            Event::Arrival { channel } => self.popped = Some(channel),
-            _ => self.others.remove_first(),
-        }
-        Some((first.time(), event))
+        self.others.remove_first();
+        Some((other.time(), other.event()))
     }
 
     /// Gives the pending events, whose order stays, the first orders.
     #[cold]
     fn renumber(&mut self) {
-        if let Some(channel) = self.popped.take() {
-            self.arrivals.set(channel, Entry::NONE);
-        }
-        let mut pending: Vec<Entry> = self.arrivals.pending().collect();
-        while self.others.first() != Entry::NONE {
-            pending.push(self.others.first());
-            self.others.remove_first();
-        }
+        let mut pending: Vec<Entry> =
+            self.arrivals.pending().chain(self.others.pending()).collect();
         pending.sort_unstable();
-        self.next_order = 0;
-        for entry in pending {
-            self.schedule(entry.time(), entry.event());
-        }
+        self.next_order = pending.len() as u64;
+        let renumbered = |old: Entry| match pending.binary_search(&old) {
+            Ok(order) => Entry::new(old.time(), order as u64, old.event()),
+            Err(_) => old,
+        };
+        self.arrivals.map(renumbered);
+        self.others.map(renumbered);
     }
 }
+
+/// A channel's place in the tournament.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Place(u32);
 
 /// The pending arrival of each channel, and which of them comes first: a complete binary tree in
 /// which each node holds the earlier of its two children. A change costs one comparison a level,
@@ -152,13 +152,34 @@ impl EventQueue {
 #[derive(Debug)]
 struct Tournament {
     /// Siblings side by side: the root is the second at 0, the children of the node at (n, side)
-    /// stand at 2n + side, and the last half holds the channels.
+    /// stand at 2n + side, and the last half holds the places.
     pairs: Vec<[Entry; 2]>,
+    /// Places given away.
+    used: u32,
+}
+
+impl Default for Tournament {
+    fn default() -> Tournament {
+        Tournament { pairs: vec![[Entry::NONE; 2]], used: 0 }
+    }
 }
 
 impl Tournament {
-    fn new(channels: usize) -> Tournament {
-        Tournament { pairs: vec![[Entry::NONE; 2]; channels.next_power_of_two()] }
+    fn add_place(&mut self) -> Place {
+        if self.used as usize == self.pairs.len() {
+            self.grow();
+        }
+        self.used += 1;
+        Place(self.used - 1)
+    }
+
+    /// Twice the room: the places come a level lower.
+    fn grow(&mut self) {
+        let places: Vec<Entry> = self.places().collect();
+        self.pairs = vec![[Entry::NONE; 2]; self.pairs.len() * 2];
+        for (place, entry) in (0..).zip(places) {
+            self.set(Place(place), entry);
+        }
     }
 
     #[inline]
@@ -166,21 +187,34 @@ impl Tournament {
         self.pairs[0][1]
     }
 
-    fn set(&mut self, channel: u32, entry: Entry) {
-        let mut node = self.pairs.len() + channel as usize;
+    fn set(&mut self, place: Place, entry: Entry) {
+        let mut node = self.pairs.len() + place.0 as usize;
         let mut winner = entry;
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = winner;
-            winner = winner.min(pair[1 - node % 2]);
+            let sibling = pair[1 - node % 2];
+            winner = select_unpredictable(sibling < winner, sibling, winner);
             node /= 2;
         }
         self.pairs[0][1] = winner;
     }
 
+    /// What stands in the places, given away or not.
+    fn places(&self) -> impl Iterator<Item = Entry> + '_ {
+        let nodes = self.pairs.as_flattened();
+        nodes[self.pairs.len()..].iter().copied()
+    }
+
     fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
-        let channels = &self.pairs[self.pairs.len() / 2..];
-        channels.as_flattened().iter().copied().filter(|entry| *entry != Entry::NONE)
+        self.places().filter(|entry| *entry != Entry::NONE)
+    }
+
+    /// Changes all entries in a way that keeps their order.
+    fn map(&mut self, change: impl Fn(Entry) -> Entry) {
+        for entry in self.pairs.as_flattened_mut() {
+            *entry = change(*entry);
+        }
     }
 }
 
@@ -197,6 +231,17 @@ impl Heap {
     #[inline]
     fn first(&self) -> Entry {
         self.entries.first().copied().unwrap_or(Entry::NONE)
+    }
+
+    fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
+        self.entries.iter().copied()
+    }
+
+    /// Changes all entries in a way that keeps their order.
+    fn map(&mut self, change: impl Fn(Entry) -> Entry) {
+        for entry in &mut self.entries {
+            *entry = change(*entry);
+        }
     }
 
     fn push(&mut self, entry: Entry) {
@@ -242,42 +287,59 @@ mod tests {
     use super::*;
     use windlass_base::Rng;
 
+    /// Channels get their places as they come.
+    fn add(queue: &mut EventQueue, time: Time, event: Event) {
+        let Event::Arrival { channel } = event else { return queue.schedule(time, event) };
+        while queue.arrivals.used <= channel {
+            queue.add_place();
+        }
+        queue.set_arrival(Place(channel), time, channel);
+    }
+
+    fn take(queue: &mut EventQueue) -> Option<(Time, Event)> {
+        let next = queue.pop(Time::MAX);
+        if let Some((_, Event::Arrival { channel })) = next {
+            queue.clear_arrival(Place(channel));
+        }
+        next
+    }
+
     /// Schedules and pops at random, and compares with a sorted list.
     #[test]
     fn events_come_in_order_of_time_then_of_insertion() {
         const CHANNELS: u32 = 21;
         let mut rng = Rng::new(5);
-        let mut queue = EventQueue::new(CHANNELS as usize);
+        let mut queue = EventQueue::default();
         let mut expected: Vec<(Time, u32, Event)> = Vec::new();
         for n in 0..5_000 {
             let time = Time::from_nanos(rng.below(50));
             let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
             let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
             let event = if is_pending { Event::Start { flow: n } } else { arrival };
-            queue.schedule(time, event);
+            add(&mut queue, time, event);
             expected.push((time, n, event));
             if rng.chance(0.7) {
                 expected.sort_by_key(|&(time, order, _)| (time, order));
                 let (time, _, event) = expected.remove(0);
-                assert_eq!(queue.pop(Time::MAX), Some((time, event)));
+                assert_eq!(take(&mut queue), Some((time, event)));
             }
         }
         expected.sort_by_key(|&(time, order, _)| (time, order));
         for (time, _, event) in expected {
-            assert_eq!(queue.pop(Time::MAX), Some((time, event)));
+            assert_eq!(take(&mut queue), Some((time, event)));
         }
-        assert_eq!(queue.pop(Time::MAX), None);
+        assert_eq!(take(&mut queue), None);
     }
 
     #[test]
     fn events_keep_their_order_when_orders_run_out() {
-        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::new(10) };
+        let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::default() };
         let now = Time::from_nanos(7);
         let events = |n| [Event::Start { flow: n }, Event::Arrival { channel: n }];
         for event in (0..10).flat_map(events) {
-            queue.schedule(now, event);
+            add(&mut queue, now, event);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop(now)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut queue)).collect();
         let expected: Vec<_> = (0..10).flat_map(events).map(|event| (now, event)).collect();
         assert_eq!(order, expected);
         assert!(queue.next_order < 40);
@@ -303,7 +365,7 @@ mod tests {
 
     #[test]
     fn events_after_the_end_stay() {
-        let mut queue = EventQueue::new(0);
+        let mut queue = EventQueue::default();
         queue.schedule(Time::from_nanos(10), Event::Udp { source: 0 });
         assert_eq!(queue.pop(Time::from_nanos(9)), None);
         assert!(queue.pop(Time::from_nanos(10)).is_some());

@@ -1,6 +1,6 @@
 //! The event loop with nothing to do: what no simulation can be faster than.
 
-use crate::event::{Event, EventQueue};
+use crate::event::{Event, EventQueue, Place};
 use windlass_base::{Rng, Span, Time};
 
 /// Takes `events` events from the queue of a simulation. As many as `pending` are in it at any time,
@@ -9,14 +9,16 @@ pub fn empty_event_loop(pending: u32, events: u64) -> Time {
     let mut rng = Rng::new(1);
     // Different periods, as those of links and timers: neighbours keep changing their order.
     let periods: Vec<Span> = (0..pending).map(|_| period(&mut rng)).collect();
-    let mut queue = EventQueue::new(pending as usize);
+    let mut queue = EventQueue::default();
+    let places: Vec<Place> = periods.iter().map(|_| queue.add_place()).collect();
     for (source, period) in (0..).zip(&periods) {
-        queue.schedule(Time::ZERO + *period, Event::Arrival { channel: source });
+        queue.set_arrival(places[source as usize], Time::ZERO + *period, source);
     }
     let mut last = Time::ZERO;
     for _ in 0..events {
         let Some((now, Event::Arrival { channel: source })) = queue.pop(Time::MAX) else { break };
-        queue.schedule(now + periods[source as usize], Event::Arrival { channel: source });
+        let (place, period) = (places[source as usize], periods[source as usize]);
+        queue.set_arrival(place, now + period, source);
         last = now;
     }
     last

@@ -78,7 +78,7 @@ impl<'a> Simulation<'a> {
             network: Network::new(scenario, seed)?,
             hosts: Hosts::new(scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
-            events: EventQueue::new(scenario.links.len() * 2),
+            events: EventQueue::default(),
             records: records(scenario),
         })
     }
@@ -123,13 +123,17 @@ impl<'a> Simulation<'a> {
         if cx.recorder.wants_packets() {
             network.show_captures(now, cx);
         }
-        let arrived = match event {
-            Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
-            Event::Late { slot } => network.handle_late(now, Slot::from_number(slot), cx),
-            _ => None,
-        };
         match event {
-            Event::Arrival { .. } | Event::Late { .. } => {}
+            Event::Arrival { channel } => {
+                if let Some(packet) = network.handle_arrival(now, channel, cx) {
+                    deliver(now, packet, hosts, network, cx);
+                }
+            }
+            Event::Late { slot } => {
+                if let Some(packet) = network.handle_late(now, Slot::from_number(slot), cx) {
+                    deliver(now, packet, hosts, network, cx);
+                }
+            }
             Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
             Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
             Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
@@ -138,9 +142,6 @@ impl<'a> Simulation<'a> {
                 let flow = scenario.flows.len() as u32 + source;
                 send_udp(now, source, flow, &mut udp[source as usize], network, cx);
             }
-        }
-        if let Some(packet) = arrived {
-            deliver(now, packet, hosts, network, cx);
         }
         while let Some(packet) = network.inbox.pop_front() {
             deliver(now, packet, hosts, network, cx);

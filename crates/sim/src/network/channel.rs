@@ -14,6 +14,7 @@ use windlass_base::{Rng, Time};
 /// One direction of a link, by its queue. The only event that it has pending is the arrival of the
 /// first packet in its pipe.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum Channel {
     DropTail(InOrder<DropTail<Waiting>>),
     Red(InOrder<Red<Waiting>>),
@@ -93,6 +94,22 @@ impl Channel {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         match self {
+            // Most channels have a plain queue.
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            _ => self.offer_aqm(now, packet, hand_over, shared, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_aqm<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: Slot,
+        hand_over: bool,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        match self {
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
@@ -111,13 +128,15 @@ impl Channel {
         }
     }
 
-    /// The first packet in the pipe arrives: what it is, and what has become of it.
+    /// The first packet in the pipe, whose time has come; true if it arrives indeed, else
+    /// [`Channel::take_mishap`] knows what becomes of it.
+    #[inline]
     pub(crate) fn take_arrival<R: Recorder>(
         &mut self,
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Slot, Fate)> {
+    ) -> Option<(Slot, bool)> {
         match self {
             Channel::DropTail(channel) => channel.line.take_arrival(cx),
             Channel::Red(channel) => channel.line.take_arrival(cx),
@@ -126,6 +145,11 @@ impl Channel {
             Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
         }
+    }
+
+    /// What becomes of the packet taken last.
+    pub(crate) fn take_mishap(&mut self) -> Option<Fate> {
+        each!(self, channel => channel.line.take_mishap())
     }
 
     /// Counts the time up to the end of the run.

@@ -53,7 +53,7 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
 
     /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
     /// end is returned instead of awaited.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
@@ -65,9 +65,13 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         self.advance(now, cx);
         let packet = shared.packets.get_mut(slot);
         let marked = self.queue.stats().marked;
-        let mut lost = false;
         let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
-        self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
+        let mut lost = false;
+        if self.line.idle {
+            lost = self.queue.pass(now, waiting, &mut self.rng, &mut |_, _| {}).is_none();
+        } else {
+            self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
+        }
         if self.queue.stats().marked != marked {
             packet.ecn = Ecn::Ce;
             cx.records.mark(packet, self.line.direction);
@@ -94,7 +98,6 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         let begin = now.max(self.free_at);
         self.free_at = begin + self.line.transmission_time(wire_bytes);
         if self.line.idle {
-            self.queue.dequeue(now, &mut self.rng, &mut |_, _| {});
             self.line.idle = false;
             self.line.busy_until = self.free_at;
         }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::wire::{Fate, Wire};
-use crate::event::Event;
+use crate::event::Place;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
@@ -26,6 +26,8 @@ pub(super) struct Line {
     /// When the transmission going on ends.
     pub(super) busy_until: Time,
     pipe: VecDeque<InPipe>,
+    /// Where its arrivals wait for their time; given at the first one.
+    place: Option<Place>,
     /// The fates of those in the pipe that do not arrive on time, in order.
     mishaps: VecDeque<Fate>,
     /// How long its queue was, if that is reported.
@@ -59,6 +61,7 @@ impl Line {
             idle: true,
             busy_until: Time::ZERO,
             pipe: VecDeque::new(),
+            place: None,
             mishaps: VecDeque::new(),
             record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
         }
@@ -108,30 +111,42 @@ impl Line {
     pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
         let arrival = self.arrival(end);
         if self.pipe.is_empty() {
-            self.schedule_arrival(arrival, cx);
+            let place = *self.place.get_or_insert_with(|| cx.events.add_place());
+            cx.events.set_arrival(place, arrival, self.number());
         }
-        let fate = self.wire.as_mut().map_or(Fate::Arrives, |wire| wire.fate());
-        let on_time = fate == Fate::Arrives;
-        if !on_time {
-            self.mishaps.push_back(fate);
-        }
+        let on_time = self.wire.is_none() || self.is_spared();
         self.pipe.push_back(InPipe { arrival, packet, on_time });
     }
 
-    /// The first packet in the pipe arrives.
-    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, Fate)> {
-        let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
-        if let Some(next) = self.pipe.front() {
-            self.schedule_arrival(next.arrival, cx);
+    /// Draws the next packet's fate, and keeps it if it is not to arrive on time.
+    #[cold]
+    fn is_spared(&mut self) -> bool {
+        let fate = self.wire.as_mut().map_or(Fate::Arrives, |wire| wire.fate());
+        if fate != Fate::Arrives {
+            self.mishaps.push_back(fate);
         }
-        let fate = if on_time { Fate::Arrives } else { self.mishaps.pop_front()? };
-        Some((packet, fate))
+        fate == Fate::Arrives
     }
 
-    /// A channel has one event pending: the next arrival.
-    fn schedule_arrival<R>(&self, at: Time, cx: &mut Context<'_, R>) {
-        let channel = super::channel::number(self.direction);
-        cx.events.schedule(at, Event::Arrival { channel });
+    /// The first packet in the pipe, whose time has come; true if it arrives indeed.
+    #[inline]
+    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, bool)> {
+        let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
+        let place = self.place?;
+        match self.pipe.front() {
+            Some(next) => cx.events.set_arrival(place, next.arrival, self.number()),
+            None => cx.events.clear_arrival(place),
+        }
+        Some((packet, on_time))
+    }
+
+    /// What becomes of the packet taken from the pipe that does not arrive.
+    pub(super) fn take_mishap(&mut self) -> Option<Fate> {
+        self.mishaps.pop_front()
+    }
+
+    fn number(&self) -> u32 {
+        super::channel::number(self.direction)
     }
 
     /// The length of the queue may have changed.

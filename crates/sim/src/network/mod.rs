@@ -105,8 +105,8 @@ impl Network {
             inbox: VecDeque::new(),
         };
         for (name, from, to) in tcp.chain(udp) {
-            let path = network.routes.add_paths(from, &[to])[0];
-            let back = network.routes.add_paths(to, &[from])[0];
+            let path = network.routes.add_path(from, to);
+            let back = network.routes.add_path(to, from);
             let (Some(path), Some(back)) = (path, back) else {
                 return Err(BuildError::Unreachable { flow: name.clone() });
             };
@@ -150,7 +150,7 @@ impl Network {
         for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
                 let on_path = self.routes.hop_at(*begin, node);
-                entries.push(on_path.or_else(|| self.routes.add_paths(node, &[*to])[0]));
+                entries.push(on_path.or_else(|| self.routes.add_path(node, *to)));
             }
         }
         let number = self.chains.len();
@@ -220,18 +220,26 @@ impl Network {
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
         let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
-        let (slot, fate) = arrival?;
-        match fate {
-            Fate::Arrives => return self.arrive(now, channel, slot, cx),
-            Fate::ArrivesLate(extra) => {
+        let (slot, arrives) = arrival?;
+        if arrives {
+            return self.arrive(now, channel, slot, cx);
+        }
+        self.handle_mishap(now, channel, slot, cx);
+        None
+    }
+
+    /// A packet is late, or lost.
+    #[cold]
+    fn handle_mishap<R>(&mut self, now: Time, channel: u32, slot: Slot, cx: &mut Context<'_, R>) {
+        match self.channels[channel as usize].take_mishap() {
+            Some(Fate::ArrivesLate(extra)) => {
                 cx.events.schedule(now + extra, Event::Late { slot: slot.number() });
             }
-            Fate::Lost => {
+            _ => {
                 cx.records.lose(self.shared.packets.get(slot));
                 self.shared.packets.release(slot);
             }
         }
-        None
     }
 
     /// A packet that was held back reaches the far end of its channel.

@@ -3,7 +3,7 @@
 use super::channel::direction;
 use crate::scenario::model::{NodeId, Scenario};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use windlass_base::Span;
 
 /// Ends each path in [`Routes::hops`].
@@ -36,11 +36,13 @@ impl Hop {
 pub(crate) struct Routes {
     graph: Graph,
     hops: Vec<Hop>,
+    /// The shortest paths from each node that was asked for.
+    trees: BTreeMap<NodeId, Vec<Option<Reached>>>,
 }
 
 impl Routes {
     pub(crate) fn new(scenario: &Scenario) -> Routes {
-        Routes { graph: Graph::new(scenario), hops: Vec::new() }
+        Routes { graph: Graph::new(scenario), hops: Vec::new(), trees: BTreeMap::new() }
     }
 
     /// The channel that comes at `hop`; `None` at the destination.
@@ -54,17 +56,18 @@ impl Routes {
         self.hops[place as usize]
     }
 
-    /// Adds the paths from one node to many; for each where it begins, or `None` for a node that
-    /// cannot be reached.
-    pub(crate) fn add_paths(&mut self, from: NodeId, to: &[NodeId]) -> Vec<Option<u32>> {
-        let tree = self.graph.shortest_paths(from);
-        to.iter().map(|&to| self.add_path(&tree, from, to)).collect()
-    }
-
-    fn add_path(&mut self, tree: &[Option<Reached>], from: NodeId, to: NodeId) -> Option<u32> {
+    /// Adds the path from one node to another. Returns where it begins, or `None` if there is none.
+    pub(crate) fn add_path(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         let begin = self.hops.len();
+        // A host with a single link goes the way of the node at its other end, and there are many
+        // more hosts than such nodes.
+        let (root, first) = match self.graph.leaving[from][..] {
+            [only] if from != to => (self.graph.channels[only as usize].to, Some(only)),
+            _ => (from, None),
+        };
+        let tree = self.trees.entry(root).or_insert_with(|| self.graph.shortest_paths(root));
         let mut node = to;
-        while node != from {
+        while node != root {
             let Some(reached) = tree[node] else {
                 self.hops.truncate(begin);
                 return None;
@@ -72,6 +75,7 @@ impl Routes {
             self.hops.push(Hop(reached.channel));
             node = self.graph.channels[reached.channel as usize].from;
         }
+        self.hops.extend(first.map(Hop));
         self.hops[begin..].reverse();
         self.hops.push(DELIVERED);
         Some(begin as u32)
@@ -253,7 +257,7 @@ mod tests {
 
     /// The channels from one node to another, as (link, reverse).
     fn path(routes: &mut Routes, from: NodeId, to: NodeId) -> Option<Vec<(usize, bool)>> {
-        let begin = routes.add_paths(from, &[to])[0]?;
+        let begin = routes.add_path(from, to)?;
         let channels = (begin..).map_while(|hop| routes.channel(hop)).map(direction);
         Some(channels.map(|direction| (direction.link, direction.reverse)).collect())
     }
@@ -283,11 +287,23 @@ mod tests {
         let mut routes = Routes::new(&network(8, &lot));
         let way = path(&mut routes, 4, 7).expect("connected");
         assert_eq!(way, [(3, false), (0, false), (1, false), (2, false), (6, true)]);
-        let begin = routes.add_paths(4, &[7])[0].expect("connected");
+        let begin = routes.add_path(4, 7).expect("connected");
         assert_eq!(routes.delay(begin), Span::from_millis(17));
         assert_eq!(routes.hop_at(begin, 2), Some(begin + 3));
         assert_eq!(routes.hop_at(begin, 7), Some(begin + 5));
         assert_eq!(routes.hop_at(begin, 6), None);
+    }
+
+    #[test]
+    fn neighbours_and_hosts_on_one_router_reach_each_other() {
+        // A router, 0, with hosts 1 and 2; a lone pair, 3 and 4.
+        let mut routes = Routes::new(&network(5, &[(1, 0, 1), (0, 2, 1), (3, 4, 1)]));
+        assert_eq!(path(&mut routes, 1, 2), Some(vec![(0, false), (1, false)]));
+        assert_eq!(path(&mut routes, 2, 0), Some(vec![(1, true)]));
+        assert_eq!(path(&mut routes, 3, 4), Some(vec![(2, false)]));
+        assert_eq!(path(&mut routes, 4, 3), Some(vec![(2, true)]));
+        assert_eq!(path(&mut routes, 1, 1), Some(vec![]));
+        assert_eq!(path(&mut routes, 1, 4), None);
     }
 
     #[test]

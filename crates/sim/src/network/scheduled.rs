@@ -3,7 +3,6 @@
 
 use super::Shared;
 use super::line::Line;
-use super::wire::Fate;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder, Records};
 use crate::scenario::model::LinkDirection;
@@ -122,7 +121,7 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Slot, Fate)> {
+    ) -> Option<(Slot, bool)> {
         self.advance(now, shared, cx);
         self.line.take_arrival(cx)
     }
