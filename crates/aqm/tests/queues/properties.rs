@@ -202,6 +202,26 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
     }
 }
 
+/// Packets that each find the link free: through one queue by `pass`, through its twin by `enqueue`
+/// and `dequeue`.
+fn pass_and_its_parts(config: &Config, seed: u64, arrivals: &[(u64, u32, u8)]) {
+    let rate = BitRate::from_bits_per_sec(10_000_000);
+    let harness = || Harness::new(config.build(rate).expect("valid"), seed);
+    let (mut passing, mut stepping) = (harness(), harness());
+    for (id, &(gap_ns, size, ecn)) in (0..).zip(arrivals) {
+        let packet = TestPacket { flow: 0, id, size, ecn: Ecn::from_bits(ecn) };
+        passing.wait(Span::from_nanos(gap_ns));
+        stepping.wait(Span::from_nanos(gap_ns));
+        stepping.arrive(packet);
+        assert_eq!(passing.pass(packet), stepping.leave());
+        // The link falls idle behind it.
+        assert_eq!((passing.leave(), stepping.leave()), (None, None));
+        assert_eq!(passing.lost, stepping.lost);
+        assert_eq!(passing.queue.stats(), stepping.queue.stats());
+        assert_eq!(passing.queue.average_packets(), stepping.queue.average_packets());
+    }
+}
+
 proptest! {
     #[test]
     fn every_packet_comes_out_once_in_order_and_properly_marked(
@@ -227,5 +247,13 @@ proptest! {
             (*ledger.harness.queue.stats(), ledger.harness.lost)
         };
         prop_assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn to_pass_is_to_arrive_and_to_leave_at_once(
+        config in config(), seed: u64,
+        arrivals in prop::collection::vec((0u64..100_000_000, 1u32..30_000, 0u8..4), 1..200),
+    ) {
+        pass_and_its_parts(&config, seed, &arrivals);
     }
 }
