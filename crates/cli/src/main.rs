@@ -1,6 +1,7 @@
 //! The `windlass` command. A thin layer: it parses arguments, calls the libraries and prints.
 
 mod args;
+mod doctor;
 mod failure;
 mod interrupt;
 mod output_dir;
@@ -11,17 +12,22 @@ mod sim;
 
 use args::{Cli, Command};
 use clap::Parser;
+use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Sim(args) => sim::main(args),
-        Command::Completions { shell } => reference::completions(shell),
-        Command::Man { command } => reference::man(&command),
-    };
+    let result = doctor::child().unwrap_or_else(|| run(Cli::parse().command));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Sim(args) => sim::main(args),
+        Command::Doctor(args) => doctor::main(&args),
+        Command::Completions { shell } => reference::completions(shell),
+        Command::Man { command } => reference::man(&command),
     }
 }
