@@ -57,8 +57,8 @@ Examples:
 
 It stays loaded when the command has ended, until it is unloaded or the machine restarts. The name \
 holds for the whole machine, in all network namespaces. Where ECN is not negotiated (sysctl \
-net.ipv4.tcp_ecn=1 asks for it) New-ECN is Reno. Needs root, or CAP_BPF, CAP_PERFMON and \
-CAP_NET_ADMIN (see windlass doctor cc).
+net.ipv4.tcp_ecn=1 asks for it) New-ECN is Reno. Needs root, or CAP_BPF and \
+CAP_PERFMON and a folder /sys/fs/bpf/windlass of one's own (see windlass doctor cc).
 
 Exit status: 0 success; 1 not possible now: not permitted, the name taken or not loaded, the kernel \
 refuses; 2 bad arguments.";

@@ -28,11 +28,23 @@ pub(crate) fn is_mounted() -> Result<bool, Error> {
     Ok(found.f_type as u32 == MAGIC)
 }
 
-/// Another mount namespace than init's, as `ip netns exec` makes one for each command.
+/// Another mount namespace than that of an ancestor, as `ip netns exec` makes one for each command.
 fn mounts_are_private() -> bool {
     let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    match (namespace("1"), namespace("self")) {
-        (Some(init), Some(own)) => init != own,
-        _ => false,
+    let own = namespace("self");
+    let mut process = "self".to_owned();
+    while let Some(parent) = parent_of(&process) {
+        // That of some, such as init, may not be readable.
+        if namespace(&parent).is_some_and(|its| Some(its) != own) {
+            return true;
+        }
+        process = parent;
     }
+    false
+}
+
+fn parent_of(process: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim();
+    (parent != "0").then(|| parent.to_owned())
 }

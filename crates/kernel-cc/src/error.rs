@@ -91,10 +91,9 @@ impl fmt::Display for Error {
                  namespaces: load it outside (not within ip netns exec)",
                 crate::bpffs::MOUNT_POINT
             ),
-            Error::NotPermitted(what) => write!(
-                f,
-                "not permitted: run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN ({what})"
-            ),
+            Error::NotPermitted(what) => {
+                write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")
+            }
             Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Error::Kernel { doing, source, log } => {
                 write!(f, "{doing}: {source:#}")?;

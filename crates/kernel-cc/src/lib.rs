@@ -5,8 +5,8 @@
 //! [`Pins::root`], so that it stays when the process ends; [`unload`] takes it away. Connections
 //! that use it then go on with it until they end.
 //!
-//! All functions want root, or rather CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and CAP_SYS_ADMIN
-//! where the BPF file system is still to be mounted.
+//! All functions want root, or rather CAP_BPF, CAP_PERFMON and the right to write [`Pins::root`], and
+//! CAP_SYS_ADMIN where the BPF file system is still to be mounted.
 
 mod bpffs;
 mod error;
