@@ -15,17 +15,19 @@ pub(crate) fn ensure() -> Result<bool, Error> {
     if is_mounted()? {
         return Ok(false);
     }
-    if mounts_are_private() {
-        return Err(Error::PrivateMounts);
-    }
     mount("bpf", MOUNT_POINT, "bpf", MountFlags::empty(), None)
         .map_err(|error| Error::io(MOUNT_POINT, error.into()))?;
     Ok(true)
 }
 
+/// Whether it is mounted. An error where that says nothing, as others may have it mounted, and a
+/// mount made here would not last.
 pub(crate) fn is_mounted() -> Result<bool, Error> {
     let found = statfs(MOUNT_POINT).map_err(|error| Error::io(MOUNT_POINT, error.into()))?;
-    Ok(found.f_type as u32 == MAGIC)
+    if found.f_type as u32 == MAGIC {
+        return Ok(true);
+    }
+    if mounts_are_private() { Err(Error::PrivateMounts) } else { Ok(false) }
 }
 
 /// Another mount namespace than that of an ancestor, as `ip netns exec` makes one for each command.

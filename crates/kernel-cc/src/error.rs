@@ -74,7 +74,7 @@ impl fmt::Display for Error {
             }
             Error::NameTaken { name, by_windlass: false } => write!(
                 f,
-                "the kernel has a controller {name} that is not Windlass's: take another name"
+                "the kernel has a controller {name} that is not Windlass's (--name gives another)"
             ),
             Error::NotLoaded(name) => {
                 write!(f, "Windlass has loaded no controller {name} (nothing at {})", pins::ROOT)
@@ -86,9 +86,9 @@ impl fmt::Display for Error {
             ),
             Error::PrivateMounts => write!(
                 f,
-                "{} is not mounted here, and a mount made in this mount namespace would end with \
-                 it, and the controller with the mount. Controllers are the same in all network \
-                 namespaces: load it outside (not within ip netns exec)",
+                "{} is not mounted in this mount namespace, which goes when the command ends (ip \
+                 netns exec makes one for each): run windlass cc outside, controllers are the same \
+                 in all network namespaces",
                 crate::bpffs::MOUNT_POINT
             ),
             Error::NotPermitted(what) => {
