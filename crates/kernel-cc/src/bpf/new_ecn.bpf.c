@@ -87,6 +87,17 @@ void BPF_PROG(new_ecn_release, struct sock *sk)
 	bpf_sk_storage_delete(&connections, sk);
 }
 
+/* The mark has been obeyed, or a timeout ends it: now the new ssthresh holds. */
+static __always_inline void give_ssthresh(struct sock *sk)
+{
+	struct new_ecn *ca = state_of(sk);
+
+	if (!ca->held_ssthresh)
+		return;
+	tcp_of(sk)->snd_ssthresh = ca->held_ssthresh;
+	ca->held_ssthresh = 0;
+}
+
 /*
  * A kernel may skip programs: one of a virtual machine (6.18) runs none where the packet has
  * interrupted certain tasks, and takes for ssthresh whatever lay on the stack. What it was not
@@ -101,6 +112,7 @@ static __always_inline void make_up_for_a_cut(struct sock *sk)
 	struct new_ecn *ca = state_of(sk);
 
 	if (state != TCP_CA_CWR && state != TCP_CA_Recovery) {
+		give_ssthresh(sk);
 		ca->ssthresh_before = tp->snd_ssthresh;
 		return;
 	}
@@ -165,17 +177,6 @@ __u32 BPF_PROG(new_ecn_ssthresh, struct sock *sk)
 		return new_ecn_loss(ca, tp->tcp_mstamp, tp->snd_cwnd);
 	ca->loss_cuts++;
 	return tcp_reno_ssthresh(sk);
-}
-
-/* The mark has been obeyed, or a timeout ends it: now the new ssthresh holds. */
-static __always_inline void give_ssthresh(struct sock *sk)
-{
-	struct new_ecn *ca = state_of(sk);
-
-	if (!ca->held_ssthresh)
-		return;
-	tcp_of(sk)->snd_ssthresh = ca->held_ssthresh;
-	ca->held_ssthresh = 0;
 }
 
 SEC("struct_ops")
