@@ -198,7 +198,7 @@ fn what_the_peer_holds_closes_no_window() {
     s.write(3000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.skip();
-    let mut expire = |s: &mut Script| {
+    let expire = |s: &mut Script| {
         let due_ms = s.next_timer_ms().expect("the retransmission timer");
         s.now += Span::from_millis(due_ms + 1);
         s.connection.handle_timeout(s.now, &mut ());
