@@ -14,11 +14,14 @@
 //!
 //! Times never decrease from call to call.
 //!
+//! `linux` is the carrier: TUN devices, namespaces, and the loop around a `Network`.
 
 pub mod config;
 mod ecn;
 mod frame;
 mod lateness;
+#[cfg(target_os = "linux")]
+pub mod linux;
 mod listed_loss;
 mod loss;
 mod network;
