@@ -1,5 +1,9 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
+mod link;
+
+pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
+
 use crate::failure::EXIT_CODES;
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
@@ -23,6 +27,8 @@ pub(crate) enum Command {
     /// Simulate TCP over networks of links and queues
     #[command(subcommand)]
     Sim(Sim),
+    /// Put real packets on an emulated link: rate, queue, delay, loss
+    Link(Box<Link>),
     /// Print a shell's completion script
     #[command(after_help = "Example: windlass completions bash > \
         ~/.local/share/bash-completion/completions/windlass")]
