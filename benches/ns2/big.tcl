@@ -1,7 +1,7 @@
 # The big case: 100 Reno flows with ECN and RTTs from 10 to 200 ms share 1 Gbit/s, 10 s.
 source [file join [file dirname [info script]] dumbbell.tcl]
 
-set seconds 10
+set seconds [duration 10]
 set flows 100
 set sim [new Simulator]
 bottleneck $sim 1Gb 1ms 18000 {thresh_ 370 maxthresh_ 740 q_weight_ 5e-5 linterm_ 10}

@@ -1,7 +1,27 @@
-# What both cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
-# a sender, and the figures printed at the end. No trace is written: the run measures ns-2 itself.
+# What all cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
+# a sender, and the figures printed at the end. Arguments: the duration in seconds, and a folder for
+# traces of cwnd; without them the case's own duration, and no traces.
 # ns-2.35 changed many defaults since the version that the New-ECN paper used; each that matters
 # is set here, so that the case does not depend on them.
+
+# How long to simulate, in seconds: the first argument, or the case's own duration.
+proc duration {default_s} {
+    global argv
+    return [expr {[llength $argv] > 0 ? [lindex $argv 0] : $default_s}]
+}
+
+# Traces cwnd_ of a sender, a line for each change, to a file of its own in the folder that is the
+# second argument; without one there are no traces.
+proc trace_cwnd {sender} {
+    global argv senders traces
+    if {[llength $argv] < 2} return
+    set trace [open [file join [lindex $argv 1] cwnd-[llength $senders].tr] w]
+    $sender attach $trace
+    $sender trace cwnd_
+    lappend traces $trace
+}
+
+set traces {}
 
 # Only the headers in use: packets are smaller, and ns-2 faster, than with all of them.
 remove-all-packet-headers
@@ -49,9 +69,21 @@ proc bottleneck {sim rate delay limit red} {
     $sim queue-limit $right $left 100000
 }
 
-# One bulk flow, its sender behind an access link of its own; the receiver is on the right router.
+# Where a receiver sits: on the right router, or if receiver_hosts is set, on a host of its own
+# behind a link without delay.
+proc receiver_node {sim rate} {
+    global right receiver_hosts
+    if {![info exists receiver_hosts]} { return $right }
+    set host [$sim node]
+    $sim duplex-link $right $host $rate 0ms DropTail
+    $sim queue-limit $right $host 100000
+    $sim queue-limit $host $right 100000
+    return $host
+}
+
+# One bulk flow, its sender behind an access link of its own.
 proc bulk_flow {sim rate delay start packet_bytes window} {
-    global left right senders
+    global left senders
     set host [$sim node]
     $sim duplex-link $host $left $rate $delay DropTail
     $sim queue-limit $host $left 100000
@@ -62,19 +94,20 @@ proc bulk_flow {sim rate delay start packet_bytes window} {
     $sender set window_ $window
     set receiver [new Agent/TCPSink]
     $sim attach-agent $host $sender
-    $sim attach-agent $right $receiver
+    $sim attach-agent [receiver_node $sim $rate] $receiver
     $sim connect $sender $receiver
 
     set source [new Application/FTP]
     $source attach-agent $sender
     $sim at $start "$source start"
     lappend senders $sender
+    trace_cwnd $sender
 }
 
 # Prints one JSON object and ends. A flow has delivered what its receiver has acknowledged
 # in order; ack_ is the number of the last such packet, counted from zero.
 proc finish {seconds} {
-    global senders
+    global senders traces
     set total 0
     set squares 0.0
     set flows {}
@@ -88,5 +121,6 @@ proc finish {seconds} {
     set fairness [expr {double($total) * $total / ([llength $senders] * $squares)}]
     puts [format {{"delivered_segments": %d, "fairness_index": %.3f, "flows": [%s]}} \
         $total $fairness [join $flows ", "]]
+    foreach trace $traces { close $trace }
     exit 0
 }

@@ -2,7 +2,7 @@
 # The topology and start times are those of the New-ECN paper, section 4.2.1, setup 1.
 source [file join [file dirname [info script]] dumbbell.tcl]
 
-set seconds 60
+set seconds [duration 60]
 set sim [new Simulator]
 bottleneck $sim 10Mb 1ms 500 {thresh_ 10 maxthresh_ 20 q_weight_ 0.002 linterm_ 10}
 # The bottleneck and back are 2 ms of each RTT.

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -70,3 +71,26 @@ def test_tables_have_a_column_for_the_modern_stack(documents):
 def test_a_table_of_powers_has_published_and_measured(documents):
     # (194.86 / 14.96) ** 1.5 - 7.662 / 0.1624, the figures of the reference, given back.
     assert "<td>-0.24 | -0.17</td>" in page_of(documents)
+
+
+def figures_in(page: str) -> dict[str, str]:
+    """The markup of the figures of the paper, by their numbers."""
+    found = re.findall(r"<figure id=.*?</figure>", page, re.DOTALL)
+    numbered = {re.search(r"<strong>Figure ([\d.]+)", markup): markup for markup in found}
+    return {match[1]: markup for match, markup in numbered.items() if match}
+
+
+def test_every_figure_of_the_paper_has_a_verdict_of_its_own(documents):
+    figures = figures_in(page_of(documents))
+    assert {"3.2", "3.4", *(f"4.{number}" for number in range(2, 13))} <= set(figures)
+    bare = [number for number, markup in figures.items() if 'class="badge pass"' not in markup]
+    assert bare == []
+
+
+def test_figure_4_2_differs_when_the_flows_do_not_share(documents):
+    [setup] = [e for e in documents[0]["experiments"] if e["id"] == "4.2.1-setup1"]
+    [fair] = [c for c in setup["comparisons"] if c["key"] == "fairness_index.whole_run"]
+    fair["verdict"] = "fail"
+    figures = figures_in(page_of(documents))
+    assert 'class="badge fail"' in figures["4.2"]
+    assert 'class="badge pass"' in figures["4.3"]

@@ -1,7 +1,8 @@
 use crate::{
-    CoDel, CoDelConfig, Discipline, DropTail, DropTailConfig, FqCoDel, FqCoDelConfig, Packet, Pie,
-    PieConfig, Red, RedConfig,
+    CoDel, CoDelConfig, Custom, CustomConfig, Discipline, DropTail, DropTailConfig, FqCoDel,
+    FqCoDelConfig, Packet, Pie, PieConfig, QueueFactory, Red, RedConfig,
 };
+use alloc::sync::Arc;
 use core::fmt;
 use windlass_base::BitRate;
 
@@ -68,7 +69,7 @@ pub(crate) fn check_positive(value: f64, name: &'static str) -> Result<(), Confi
 }
 
 /// A discipline and its settings, as plain data.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Config {
     /// [`DropTail`].
     DropTail(DropTailConfig),
@@ -80,9 +81,16 @@ pub enum Config {
     FqCoDel(FqCoDelConfig),
     /// [`Pie`].
     Pie(PieConfig),
+    /// One from outside this crate.
+    Custom(CustomConfig),
 }
 
 impl Config {
+    /// A discipline of a crate of your own.
+    pub fn custom(factory: impl QueueFactory + 'static) -> Config {
+        Config::Custom(CustomConfig(Arc::new(factory)))
+    }
+
     /// Checks the settings as far as that is possible without the link's rate.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
@@ -91,6 +99,7 @@ impl Config {
             Config::CoDel(config) => config.validate(),
             Config::FqCoDel(config) => config.validate(),
             Config::Pie(config) => config.validate(),
+            Config::Custom(config) => config.0.validate(),
         }
     }
 
@@ -103,6 +112,7 @@ impl Config {
             Config::CoDel(config) => Discipline::CoDel(CoDel::new(*config)?),
             Config::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config)?),
             Config::Pie(config) => Discipline::Pie(Pie::new(*config)?),
+            Config::Custom(config) => Discipline::Custom(Custom::new(config, link)?),
         })
     }
 }

@@ -1,9 +1,9 @@
-use crate::{CoDel, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats};
+use crate::{CoDel, Custom, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats};
 use windlass_base::{Rng, Time};
 
-/// Any of the queue disciplines, dispatched without virtual calls. Built by
-/// [`Config::build`](crate::Config::build).
-#[derive(Clone, Debug)]
+/// Any of the queue disciplines, dispatched without virtual calls but for those from outside. Built
+/// by [`Config::build`](crate::Config::build).
+#[derive(Debug)]
 pub enum Discipline<P> {
     /// First in, first out.
     DropTail(DropTail<P>),
@@ -15,6 +15,8 @@ pub enum Discipline<P> {
     FqCoDel(FqCoDel<P>),
     /// Proportional Integral controller Enhanced.
     Pie(Pie<P>),
+    /// One from outside this crate.
+    Custom(Custom<P>),
 }
 
 /// Calls the same method on whichever discipline this is.
@@ -26,6 +28,7 @@ macro_rules! each {
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
+            Discipline::Custom($queue) => $call,
         }
     };
 }
@@ -48,6 +51,16 @@ impl<P: Packet> Queue<P> for Discipline<P> {
         dropped: &mut impl FnMut(P, DropReason),
     ) -> Option<P> {
         each!(self, queue => queue.dequeue(now, rng, dropped))
+    }
+
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: P,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        each!(self, queue => queue.pass(now, packet, rng, dropped))
     }
 
     fn len_packets(&self) -> usize {

@@ -67,6 +67,22 @@ impl<P: Packet> Queue<P> for DropTail<P> {
         Some(packet)
     }
 
+    fn pass(
+        &mut self,
+        _now: Time,
+        packet: P,
+        _rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        self.stats.offer(&packet);
+        if !self.fifo.has_room(self.limit, packet.wire_bytes()) {
+            self.stats.lose(packet, DropReason::Full, dropped);
+            return None;
+        }
+        self.stats.dequeue(&packet);
+        Some(packet)
+    }
+
     fn len_packets(&self) -> usize {
         self.fifo.len()
     }

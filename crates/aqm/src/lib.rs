@@ -13,6 +13,11 @@
 //! * Points in time never decrease from call to call.
 //! * No discipline needs a timer. What is periodic in a specification (Adaptive RED's step every
 //!   half second, PIE's update every 15 ms) is made up for from `now` at the next call, before the packet is looked at.
+//!
+//! # A discipline of your own
+//!
+//! Implement [`Queue`] in a crate of yours, with [`Fifo`] for what waits and [`Stats`] for the
+//! counting, and [`QueueFactory`] for its settings; [`Config::custom`] brings it to a link.
 
 #![no_std]
 
@@ -22,6 +27,7 @@ extern crate std;
 
 mod codel;
 mod config;
+mod custom;
 mod discipline;
 mod drop_tail;
 mod fifo;
@@ -35,8 +41,10 @@ mod stats;
 
 pub use codel::{CoDel, CoDelConfig, CoDelParams};
 pub use config::{Config, ConfigError, Limit};
+pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
 pub use discipline::Discipline;
 pub use drop_tail::{DropTail, DropTailConfig};
+pub use fifo::Fifo;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use packet::Packet;
 pub use pie::{Pie, PieConfig};

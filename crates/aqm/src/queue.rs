@@ -24,6 +24,19 @@ pub trait Queue<P: Packet> {
         dropped: &mut impl FnMut(P, DropReason),
     ) -> Option<P>;
 
+    /// A packet arrives, and the link is free: [`Queue::enqueue`], and [`Queue::dequeue`] at once. To
+    /// be called only while nothing waits.
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: P,
+        rng: &mut Rng,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) -> Option<P> {
+        self.enqueue(now, packet, rng, dropped);
+        self.dequeue(now, rng, dropped)
+    }
+
     /// Packets that wait; the one on the link is not among them.
     fn len_packets(&self) -> usize;
 

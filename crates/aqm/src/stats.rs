@@ -46,18 +46,20 @@ impl Stats {
         self.dropped_full + self.dropped_early + self.dropped_above_max + self.dropped_sojourn
     }
 
-    pub(crate) fn offer(&mut self, packet: &impl Packet) {
+    /// Counts a packet that arrives. A discipline says so before anything else.
+    pub fn offer(&mut self, packet: &impl Packet) {
         self.offered += 1;
         self.offered_bytes += u64::from(packet.wire_bytes());
     }
 
-    pub(crate) fn dequeue(&mut self, packet: &impl Packet) {
+    /// Counts a packet that goes to the link.
+    pub fn dequeue(&mut self, packet: &impl Packet) {
         self.dequeued += 1;
         self.dequeued_bytes += u64::from(packet.wire_bytes());
     }
 
-    /// Sets CE if the packet is ECN-capable; false for one that may only be dropped.
-    pub(crate) fn try_mark(&mut self, packet: &mut impl Packet) -> bool {
+    /// Sets CE if the packet is ECN-capable, and counts that; false for one that may only be dropped.
+    pub fn try_mark(&mut self, packet: &mut impl Packet) -> bool {
         match packet.ecn() {
             Ecn::NotEct => return false,
             Ecn::Ce => self.already_ce += 1,
@@ -70,7 +72,7 @@ impl Stats {
     }
 
     /// Counts a loss and gives the packet away.
-    pub(crate) fn lose<P>(
+    pub fn lose<P>(
         &mut self,
         packet: P,
         reason: DropReason,

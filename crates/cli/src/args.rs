@@ -4,7 +4,9 @@ mod link;
 
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 
+use crate::doctor;
 use crate::failure::EXIT_CODES;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
@@ -29,6 +31,9 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Put real packets on an emulated link: rate, queue, delay, loss
     Link(Box<Link>),
+    /// Say what this machine lacks for which tool, and how to get it
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
     /// Print a shell's completion script
     #[command(after_help = "Example: windlass completions bash > \
         ~/.local/share/bash-completion/completions/windlass")]
@@ -64,7 +69,22 @@ pub(crate) enum Sim {
     /// Print the JSON Schema of scenario files
     #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
     Schema,
+    /// Run the event loop with nothing to do, for the bench: what no simulation can be faster than
+    #[command(hide = true)]
+    Floor(Floor),
 }
+
+const DOCTOR_HELP: &str = "\
+Examples:
+  windlass doctor                       # all tools
+  windlass doctor link cc               # these alone
+  windlass doctor cc --json             # for a script
+
+Looks at programs, capabilities and the kernel as the user who runs it finds them: what root has, \
+`sudo windlass doctor` says. Nothing is changed; namespaces are tried in a child that ends at once.
+
+Exit status: 0 all that the tools need is there; 1 something without which one of them does not \
+work is missing (what is optional does not count); 2 no such tool.";
 
 const RUN_HELP: &str = "\
 Examples:
@@ -120,6 +140,16 @@ pub(crate) struct Changes {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The tools to look at; none: all
+    #[arg(value_name = "TOOL", value_parser = PossibleValuesParser::new(doctor::tool_names()))]
+    pub tools: Vec<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Run {
     /// The scenario: TOML, or JSON if its name ends in .json
     pub file: PathBuf,
@@ -139,6 +169,9 @@ pub(crate) struct Run {
     /// for each seed in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write no time series of queues, which are most of what is written
+    #[arg(long, requires = "out")]
+    pub flows_only: bool,
     /// Write a packet capture of every link as well
     #[arg(long, requires = "out")]
     pub pcap: bool,
@@ -162,6 +195,17 @@ pub(crate) struct Check {
     /// Replace a key before checking, as `sim run` does
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Floor {
+    /// Events in the queue at any time
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub pending: u32,
+    /// Events to take
+    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    pub events: u64,
 }
 
 #[derive(Debug, Args)]

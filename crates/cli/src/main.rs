@@ -1,6 +1,7 @@
 //! The `windlass` command. A thin layer: it parses arguments, calls the libraries and prints.
 
 mod args;
+mod doctor;
 mod failure;
 mod interrupt;
 mod link;
@@ -12,6 +13,7 @@ mod sim;
 
 use args::{Cli, Command};
 use clap::Parser;
+use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -19,15 +21,22 @@ fn main() -> ExitCode {
     if let Some(code) = windlass_link::linux::guard_main() {
         return code;
     }
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Sim(args) => sim::main(args).map(|()| ExitCode::SUCCESS),
-        Command::Link(args) => link::main(*args),
-        Command::Completions { shell } => reference::completions(shell).map(|()| ExitCode::SUCCESS),
-        Command::Man { command } => reference::man(&command).map(|()| ExitCode::SUCCESS),
-    };
+    let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
+    let result = child.unwrap_or_else(|| run(Cli::parse().command));
     match result {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
+}
+
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Sim(args) => sim::main(args),
+        // The exit status of a command behind the link is the link's.
+        Command::Link(args) => return link::main(*args),
+        Command::Doctor(args) => doctor::main(&args),
+        Command::Completions { shell } => reference::completions(shell),
+        Command::Man { command } => reference::man(&command),
+    }
+    .map(|()| ExitCode::SUCCESS)
 }

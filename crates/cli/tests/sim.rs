@@ -203,6 +203,31 @@ fn out_writes_summary_series_and_captures_alike_each_time() {
 }
 
 #[test]
+fn flows_only_leaves_the_series_of_queues_out_and_the_others_as_they_are() {
+    let bench = Bench::new("flows-only");
+    good(&bench.windlass(&["sim", "run", "short.toml", "--out", "all"]));
+    good(&bench.windlass(&["sim", "run", "short.toml", "--out", "flows", "--flows-only"]));
+    let names = bench.file_names("flows");
+    assert_eq!(names, ["flow-far.csv", "flow-near.csv", "summary.json"]);
+    for name in names {
+        let [all, flows] = ["all", "flows"].map(|folder| bench.read(&format!("{folder}/{name}")));
+        assert!(all == flows, "{name} differs");
+    }
+}
+
+#[test]
+fn the_floor_of_the_bench_takes_as_many_events_as_asked_for() {
+    let bench = Bench::new("floor");
+    let text = good(&bench.windlass(&["sim", "floor", "--pending", "3", "--events", "1000"]));
+    let floor = json(&text);
+    assert_eq!(floor["events"], 1000);
+    // Periods are 0.1 to 2.1 ms, so that 1000 events of three sources last from 33 to 700 ms.
+    let last_s = floor["last_s"].as_f64().expect("a number");
+    assert!((0.033..0.7).contains(&last_s), "{last_s}");
+    refused(&bench.windlass(&["sim", "floor", "--pending", "0"]));
+}
+
+#[test]
 fn an_existing_output_directory_is_refused_and_left_as_it_is() {
     let bench = Bench::new("out-exists");
     fs::create_dir(bench.folder.join("results")).expect("writable");

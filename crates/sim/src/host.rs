@@ -3,7 +3,7 @@
 use crate::apps::{TcpSource, Writer};
 use crate::event::Event;
 use crate::network::Network;
-use crate::packet::{Handle, IPV4_HEADER_BYTES, Sink};
+use crate::packet::{IPV4_HEADER_BYTES, InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowTap, Recorder};
 use crate::scenario::model::{Flow, Scenario};
@@ -92,7 +92,8 @@ impl Hosts {
             armed: Time::MAX,
             first_hop: network.first_hop(flow, reverse),
         };
-        let ends = [end(sender, false), end(receiver, true)];
+        let mut ends = [end(sender, false), end(receiver, true)];
+        ends[RECEIVER].connection.discard_incoming();
         let mut pair = Box::new(Pair { flow, ends, writer, opened: now, done: false });
         if !spec.handshake {
             pair.writer.fill(now, &mut pair.ends[SENDER].connection);
@@ -123,28 +124,23 @@ impl Hosts {
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         now: Time,
-        packet: Handle,
+        packet: Slot,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let (number, side) = (packet.to.connection(), packet.to.side());
-        let Some(pair) = &mut self.connections[number as usize] else {
-            network.shared.bodies.release(packet.body);
-            return;
-        };
-        let segment = *network.shared.bodies.get(packet.body);
-        network.shared.bodies.release(packet.body);
+        let InFlight { to, ecn, segment, .. } = network.shared.packets.get(packet);
+        let (to, number, side) = (*to, to.connection(), to.side());
+        let Some(pair) = &mut self.connections[number as usize] else { return };
         let delivered = side == RECEIVER && segment.payload_len > 0;
         cx.records.delivered_segments += u64::from(delivered);
         if pair.ends[side].connection.state() == State::Closed {
             if let Some(reset) = segment.reset_reply() {
-                let reset = pair.packet(number, side, reset, Ecn::NotEct, network);
-                network.send(now, reset, cx);
+                pair.send(now, to, &reset, Ecn::NotEct, network, cx);
             }
             return;
         }
-        pair.handle_segment(now, side, &segment, packet.ecn, cx);
-        self.drive(now, packet.to, network, cx);
+        pair.handle_segment(now, side, segment, *ecn, cx);
+        self.drive(now, to, network, cx);
     }
 
     /// An endpoint's timer is due, unless it was set anew since.
@@ -243,33 +239,40 @@ impl Pair {
                 _ => connection.poll_transmit(now, RUN_MAX, &mut ()),
             };
             let Some(run) = run else { return };
+            let from = Sink::tcp(number, side);
+            if run.count == 1 {
+                self.send(now, from, &run.first, run.ecn, network, cx);
+                continue;
+            }
             for segment in run.segments() {
-                let packet = self.packet(number, side, segment, run.ecn, network);
-                network.send(now, packet, cx);
+                self.send(now, from, &segment, run.ecn, network, cx);
             }
         }
     }
 
-    /// A packet from this side to the other.
-    fn packet(
+    /// Sends a segment from one end to the other.
+    fn send<R: Recorder>(
         &self,
-        number: u32,
-        side: usize,
-        segment: Segment,
+        now: Time,
+        from: Sink,
+        segment: &Segment,
         ecn: Ecn,
         network: &mut Network,
-    ) -> Handle {
-        Handle {
-            to: Sink::tcp(number, 1 - side),
-            flow: self.flow,
-            hop: self.ends[side].first_hop,
-            body: network.shared.bodies.put(segment),
-            wire_bytes: IPV4_HEADER_BYTES + segment.wire_bytes(),
-            ecn,
-        }
+        cx: &mut Context<'_, R>,
+    ) {
+        let slot = network.shared.packets.allocate();
+        let packet = network.shared.packets.get_mut(slot);
+        packet.segment = *segment;
+        packet.to = from.other_end();
+        packet.flow = self.flow;
+        packet.hop = self.ends[from.side()].first_hop;
+        packet.wire_bytes = IPV4_HEADER_BYTES + segment.wire_bytes();
+        packet.ecn = ecn;
+        network.send(now, slot, cx);
     }
 
     /// Lets the applications act on what happened; false if nothing did.
+    #[inline(always)]
     fn handle_events<R: Recorder>(
         &mut self,
         now: Time,
@@ -280,26 +283,40 @@ impl Pair {
         let mut any = false;
         while let Some(event) = self.ends[side].connection.poll_event() {
             any = true;
-            let connection = &mut self.ends[side].connection;
             match (event, side) {
-                (TcpEvent::Connected, SENDER) => {
-                    let flow = self.flow as usize;
-                    cx.records.flows[flow].connection_established(connection);
-                    cx.recorder.connection_established(now, flow, connection);
-                    self.writer.fill(now, connection);
+                (TcpEvent::Writable, SENDER) => {
+                    self.writer.fill(now, &mut self.ends[SENDER].connection);
                 }
-                (TcpEvent::Writable, SENDER) => self.writer.fill(now, connection),
-                // What is read goes nowhere, and its end is told by an event of its own.
-                (TcpEvent::Readable, _) => drop(connection.read(u64::MAX)),
-                (TcpEvent::PeerClosed, RECEIVER) => {
-                    connection.close(now);
-                    self.end(now, true, source, cx);
-                }
-                (TcpEvent::Failed(_), SENDER) => self.end(now, false, source, cx),
-                _ => {}
+                _ => self.handle_rare_event(now, side, event, source, cx),
             }
         }
         any
+    }
+
+    /// What happens at the beginning and at the end of a connection.
+    fn handle_rare_event<R: Recorder>(
+        &mut self,
+        now: Time,
+        side: usize,
+        event: TcpEvent,
+        source: &mut TcpSource,
+        cx: &mut Context<'_, R>,
+    ) {
+        let connection = &mut self.ends[side].connection;
+        match (event, side) {
+            (TcpEvent::Connected, SENDER) => {
+                let flow = self.flow as usize;
+                cx.records.flows[flow].connection_established(connection);
+                cx.recorder.connection_established(now, flow, connection);
+                self.writer.fill(now, connection);
+            }
+            (TcpEvent::PeerClosed, RECEIVER) => {
+                connection.close(now);
+                self.end(now, true, source, cx);
+            }
+            (TcpEvent::Failed(_), SENDER) => self.end(now, false, source, cx),
+            _ => {}
+        }
     }
 
     /// The receiver has had everything, or the sender's end has failed.

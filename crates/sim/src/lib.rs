@@ -6,7 +6,9 @@
 
 mod aggregate;
 mod apps;
+mod decimal;
 mod event;
+mod floor;
 mod host;
 mod middlebox;
 mod network;
@@ -21,6 +23,7 @@ pub mod simple_model;
 pub mod summary;
 
 pub use aggregate::aggregate;
+pub use floor::empty_event_loop;
 pub use middlebox::Middlebox;
 pub use record::Recorder;
 pub use run::{BuildError, Simulation, run};

@@ -1,6 +1,8 @@
 //! What a node may do to the packets that pass it.
 
 use crate::packet::Packet;
+use std::cell::RefCell;
+use std::rc::Rc;
 use windlass_base::Time;
 
 /// A function on the path: packets in, packets out. A node hosts any number of them, one behind
@@ -21,5 +23,20 @@ pub trait Middlebox {
     /// The time has come. What is to be sent is appended to `out`.
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
         let _ = (now, out);
+    }
+}
+
+/// A middlebox that its maker can look into when the run is over.
+impl<M: Middlebox> Middlebox for Rc<RefCell<M>> {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        self.borrow_mut().handle_packet(now, packet, out);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.borrow().poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
+        self.borrow_mut().handle_timeout(now, out);
     }
 }

@@ -1,7 +1,6 @@
 //! Packets: as the network moves them, and as middleboxes and captures see them.
 
 use crate::scenario::model::NodeId;
-use windlass_aqm as aqm;
 use windlass_base::Ecn;
 use windlass_tcp::Segment;
 
@@ -61,23 +60,38 @@ impl Packet {
     }
 }
 
-/// A packet as queues and links move it: small; its segment waits in [`Bodies`].
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Handle {
+/// A packet on its way. Queues and links move its [`Slot`].
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct InFlight {
     /// The endpoint or UDP sink that it is for.
     pub(crate) to: Sink,
     /// As [`Packet::flow`].
     pub(crate) flow: u32,
     /// Where in the list of hops it is.
     pub(crate) hop: u32,
-    /// Where its segment waits; [`Bodies::NONE`] for UDP.
-    pub(crate) body: u32,
     pub(crate) wire_bytes: u32,
     pub(crate) ecn: Ecn,
+    /// Without meaning for UDP.
+    pub(crate) segment: Segment,
+}
+
+/// Where a packet is kept in [`Packets`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl Slot {
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The slot of that number.
+    pub(crate) fn from_number(number: u32) -> Slot {
+        Slot(number)
+    }
 }
 
 /// Who takes a packet at its destination: one end of a TCP connection, or a UDP sink.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sink(u32);
 
 impl Sink {
@@ -107,6 +121,11 @@ impl Sink {
         !self.is_udp() && self.0 & 1 == 0
     }
 
+    /// The other end of a TCP connection.
+    pub(crate) fn other_end(self) -> Sink {
+        Sink(self.0 ^ 1)
+    }
+
     /// Which end of its connection a TCP endpoint is.
     pub(crate) fn side(self) -> usize {
         (self.0 & 1) as usize
@@ -123,62 +142,43 @@ impl Sink {
     }
 }
 
-impl aqm::Packet for Handle {
-    fn wire_bytes(&self) -> u32 {
-        self.wire_bytes
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-
-    fn flow_hash(&self) -> u64 {
-        u64::from(self.to.0)
-    }
-}
-
-/// The segments of all packets on their way, in slots that are used again.
+/// All packets on their way, in slots that are used again.
 #[derive(Debug, Default)]
-pub(crate) struct Bodies {
-    segments: Vec<Segment>,
-    free: Vec<u32>,
+pub(crate) struct Packets {
+    slots: Vec<InFlight>,
+    free: Vec<Slot>,
 }
 
-impl Bodies {
-    /// The slot of packets without a segment.
-    pub(crate) const NONE: u32 = u32::MAX;
-
-    pub(crate) fn put(&mut self, segment: Segment) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.segments[slot as usize] = segment;
-                slot
-            }
-            None => {
-                self.segments.push(segment);
-                self.segments.len() as u32 - 1
-            }
-        }
+impl Packets {
+    /// A slot for a packet, to be filled: it still holds an old one.
+    pub(crate) fn allocate(&mut self) -> Slot {
+        self.free.pop().unwrap_or_else(|| self.grow())
     }
 
-    pub(crate) fn get(&self, slot: u32) -> &Segment {
-        &self.segments[slot as usize]
+    pub(crate) fn put(&mut self, packet: InFlight) -> Slot {
+        let slot = self.allocate();
+        *self.get_mut(slot) = packet;
+        slot
     }
 
-    pub(crate) fn release(&mut self, slot: u32) {
-        if slot != Bodies::NONE {
-            self.free.push(slot);
-        }
+    #[cold]
+    fn grow(&mut self) -> Slot {
+        let slot = Slot(self.slots.len() as u32);
+        self.slots.push(InFlight::default());
+        slot
     }
 
-    /// Segments on their way.
-    #[cfg(test)]
-    pub(crate) fn in_use(&self) -> usize {
-        self.segments.len() - self.free.len()
+    pub(crate) fn get(&self, slot: Slot) -> &InFlight {
+        &self.slots[slot.0 as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut InFlight {
+        &mut self.slots[slot.0 as usize]
+    }
+
+    /// The packet is no more.
+    pub(crate) fn release(&mut self, slot: Slot) {
+        self.free.push(slot);
     }
 }
 
@@ -187,18 +187,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_stay_small() {
-        assert!(size_of::<Handle>() <= 24);
-    }
-
-    #[test]
     fn slots_are_used_again() {
-        let mut bodies = Bodies::default();
-        let first = bodies.put(Segment::default());
-        let second = bodies.put(Segment { payload_len: 7, ..Segment::default() });
-        bodies.release(first);
-        assert_eq!(bodies.put(Segment::default()), first);
-        assert_eq!(bodies.get(second).payload_len, 7);
-        assert_eq!(bodies.in_use(), 2);
+        let packet = |wire_bytes| InFlight {
+            to: Sink::tcp(0, 0),
+            flow: 0,
+            hop: 0,
+            wire_bytes,
+            ecn: Ecn::NotEct,
+            segment: Segment::default(),
+        };
+        let mut packets = Packets::default();
+        let first = packets.put(packet(1));
+        let second = packets.put(packet(2));
+        packets.release(first);
+        assert_eq!(packets.put(packet(3)), first);
+        assert_eq!((packets.get(first).wire_bytes, packets.get(second).wire_bytes), (3, 2));
+        assert_ne!(packets.put(packet(4)), first);
     }
 }

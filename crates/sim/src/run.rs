@@ -5,7 +5,7 @@ use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
 use crate::network::Network;
-use crate::packet::{Bodies, Handle, Sink};
+use crate::packet::{InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::scenario::model::{NodeId, Scenario};
@@ -13,6 +13,7 @@ use crate::summary::{self, Summary};
 use std::fmt;
 use windlass_aqm::ConfigError;
 use windlass_base::{Ecn, Time};
+use windlass_tcp::Segment;
 
 /// Runs a scenario: the same scenario and seed give the same summary, bit for bit, whoever listens.
 pub fn run(
@@ -90,14 +91,14 @@ impl<'a> Simulation<'a> {
     /// Runs to the end of the scenario's duration.
     pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
         let end = Time::ZERO + self.scenario.duration;
-        self.schedule_starts(recorder);
+        self.schedule_starts(end, recorder);
         let mut handled = 0;
         while let Some((now, event)) = self.events.pop(end) {
-            self.handle(now, event, recorder);
+            self.handle(now, event, end, recorder);
             handled += 1;
         }
         let Simulation { mut network, hosts, mut events, mut records, .. } = self;
-        let cx = &mut Context { events: &mut events, records: &mut records, recorder };
+        let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
         network.finish(end, cx);
         hosts.finish(cx);
         for flow in &mut records.flows {
@@ -106,9 +107,9 @@ impl<'a> Simulation<'a> {
         summary::summarise(self.scenario, self.seed, &network, &records, handled)
     }
 
-    fn schedule_starts<R>(&mut self, recorder: &mut R) {
+    fn schedule_starts<R>(&mut self, end: Time, recorder: &mut R) {
         let (events, records) = (&mut self.events, &mut self.records);
-        self.hosts.schedule(&mut Context { events, records, recorder });
+        self.hosts.schedule(&mut Context { events, records, recorder, end });
         for (number, source) in (0..).zip(&self.udp) {
             if let Some(due) = source.due() {
                 self.events.schedule(due, Event::Udp { source: number });
@@ -116,12 +117,23 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn handle<R: Recorder>(&mut self, now: Time, event: Event, recorder: &mut R) {
+    fn handle<R: Recorder>(&mut self, now: Time, event: Event, end: Time, recorder: &mut R) {
         let Simulation { network, hosts, udp, events, records, scenario, .. } = self;
-        let cx = &mut Context { events, records, recorder };
+        let cx = &mut Context { events, records, recorder, end };
+        if cx.recorder.wants_packets() {
+            network.show_captures(now, cx);
+        }
         match event {
-            Event::Arrival { channel } => network.handle_arrival(now, channel, cx),
-            Event::Late { slot } => network.handle_late(now, slot, cx),
+            Event::Arrival { channel } => {
+                if let Some(packet) = network.handle_arrival(now, channel, cx) {
+                    deliver(now, packet, hosts, network, cx);
+                }
+            }
+            Event::Late { slot } => {
+                if let Some(packet) = network.handle_late(now, Slot::from_number(slot), cx) {
+                    deliver(now, packet, hosts, network, cx);
+                }
+            }
             Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
             Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
             Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
@@ -132,13 +144,26 @@ impl<'a> Simulation<'a> {
             }
         }
         while let Some(packet) = network.inbox.pop_front() {
-            if packet.to.is_udp() {
-                cx.records.udp[packet.to.connection() as usize].receive(now);
-            } else {
-                hosts.handle_packet(now, packet, network, cx);
-            }
+            deliver(now, packet, hosts, network, cx);
         }
     }
+}
+
+/// A packet has reached its destination.
+fn deliver<R: Recorder>(
+    now: Time,
+    packet: Slot,
+    hosts: &mut Hosts,
+    network: &mut Network,
+    cx: &mut Context<'_, R>,
+) {
+    let to = network.shared.packets.get(packet).to;
+    if to.is_udp() {
+        cx.records.udp[to.connection() as usize].receive(now);
+    } else {
+        hosts.handle_packet(now, packet, network, cx);
+    }
+    network.shared.packets.release(packet);
 }
 
 fn records(scenario: &Scenario) -> Records {
@@ -163,15 +188,16 @@ fn send_udp<R: Recorder>(
 ) {
     source.sent();
     cx.records.udp[number as usize].sent += 1;
-    let packet = Handle {
+    let packet = InFlight {
         to: Sink::udp(number),
         flow,
         hop: network.first_hop(flow, false),
-        body: Bodies::NONE,
         wire_bytes: source.spec.packet_bytes,
         ecn: Ecn::NotEct,
+        segment: Segment::default(),
     };
-    network.send(now, packet, cx);
+    let slot = network.shared.packets.put(packet);
+    network.send(now, slot, cx);
     if let Some(due) = source.due() {
         cx.events.schedule(due, Event::Udp { source: number });
     }

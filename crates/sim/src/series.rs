@@ -1,9 +1,9 @@
 //! Time series as CSV, written as the run goes on.
 
+use crate::decimal::{push_nanos, push_number};
 use crate::record::Recorder;
 use crate::scenario::model::{LinkDirection, Scenario};
 use crate::summary::reported_queues;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};
@@ -11,6 +11,8 @@ use windlass_tcp::{Connection, TraceEvent};
 /// The version of the series' format: names and meanings of the columns. It stands in the summary
 /// of the run, where no reader of CSV stumbles over it.
 pub const SCHEMA_VERSION: u32 = 1;
+
+const NANOS_PER_S: u64 = 1_000_000_000;
 
 /// First line of a flow's series.
 const FLOW_HEADER: &str = "time_s,cwnd_packets,ssthresh_packets,srtt_ms,slope,acked_packets\n";
@@ -31,33 +33,43 @@ pub struct Series<W> {
 }
 
 impl<W: Write> Series<W> {
-    /// Opens all series of a scenario: `open` gives the writer for a name. Writers should be
-    /// buffered.
+    /// Opens all series of a scenario: `open` gives the writer for a name. Writers need no
+    /// buffer.
     pub fn new(
+        scenario: &Scenario,
+        mut open: impl FnMut(&str) -> io::Result<W>,
+    ) -> io::Result<Series<W>> {
+        let mut series = Series::of_flows(scenario, &mut open)?;
+        for direction in reported_queues(scenario) {
+            let link = &scenario.links[direction.link].name;
+            let way = if direction.reverse { "backward" } else { "forward" };
+            let queue = QueueSeries::new(open(&format!("queue-{link}-{way}"))?);
+            series.queues[index(direction)] = Some(queue);
+        }
+        Ok(series)
+    }
+
+    /// Opens the series of the flows alone. Those of the queues have a line or two for each packet,
+    /// which are most lines of a run.
+    pub fn of_flows(
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
     ) -> io::Result<Series<W>> {
         let mut flows = vec![];
         for flow in &scenario.flows {
-            flows.push(FlowSeries::new(open(&format!("flow-{}", flow.name))?)?);
+            flows.push(FlowSeries::new(open(&format!("flow-{}", flow.name))?));
         }
-        let mut queues: Vec<_> = (0..scenario.links.len() * 2).map(|_| None).collect();
-        for direction in reported_queues(scenario) {
-            let link = &scenario.links[direction.link].name;
-            let way = if direction.reverse { "backward" } else { "forward" };
-            let series = QueueSeries::new(open(&format!("queue-{link}-{way}"))?)?;
-            queues[index(direction)] = Some(series);
-        }
+        let queues = (0..scenario.links.len() * 2).map(|_| None).collect();
         Ok(Series { flows, queues, error: None })
     }
 
     /// Writes what is left; the first error that there was.
     pub fn finish(mut self) -> io::Result<()> {
         for flow in &mut self.flows {
-            flow.flush()?;
+            flow.finish()?;
         }
         for queue in self.queues.iter_mut().flatten() {
-            queue.flush()?;
+            queue.finish()?;
         }
         self.error.map_or(Ok(()), Err)
     }
@@ -93,8 +105,7 @@ impl<W: Write> Recorder for Series<W> {
         average: Option<f64>,
     ) {
         if let Some(queue) = &mut self.queues[index(direction)] {
-            let result = queue.lines.at(now);
-            queue.lines.pending = Some(QueueState { packets, average });
+            let result = queue.changed(now, packets, average);
             self.keep_error(result);
         }
     }
@@ -104,177 +115,226 @@ fn index(direction: LinkDirection) -> usize {
     direction.link * 2 + usize::from(direction.reverse)
 }
 
-/// A state that changes, and how a line tells it.
-trait State {
-    fn write(&self, line: &mut String);
-}
+/// Bytes that a series collects before it writes them. A thousand flows have as many of these.
+const BUFFER_BYTES: usize = 16 << 10;
 
-/// Writes one line for each time, with the last state of that time.
+/// Writes one line for each time, with the last state of that time: before a state changes, the
+/// line of an earlier time is written.
 #[derive(Debug)]
-struct Lines<W, S> {
+struct Lines<W> {
     writer: W,
     time: Time,
-    /// The state at `time`, not written yet.
-    pending: Option<S>,
-    line: String,
+    /// The state of `time` is not written yet.
+    due: bool,
+    /// Lines not written yet.
+    text: Vec<u8>,
+    /// The whole seconds of the last line, and their text.
+    seconds: u64,
+    seconds_text: Vec<u8>,
 }
 
-impl<W: Write, S: State> Lines<W, S> {
-    fn new(mut writer: W, header: &str) -> io::Result<Lines<W, S>> {
-        writer.write_all(header.as_bytes())?;
-        Ok(Lines { writer, time: Time::ZERO, pending: None, line: String::new() })
+impl<W: Write> Lines<W> {
+    fn new(writer: W, header: &str) -> Lines<W> {
+        let (seconds, seconds_text) = (0, b"0".to_vec());
+        Lines { writer, time: Time::ZERO, due: false, text: header.into(), seconds, seconds_text }
     }
 
-    /// The state is about to change at `now`.
-    fn at(&mut self, now: Time) -> io::Result<()> {
-        if now != self.time {
-            self.write_pending()?;
-            self.time = now;
+    /// The state, which `write` appends to a line, is about to change at `now`.
+    fn begin(&mut self, now: Time, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        let result = if now == self.time { Ok(()) } else { self.write_due(write) };
+        self.time = now;
+        self.due = true;
+        result
+    }
+
+    fn write_due(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        if !self.due {
+            return Ok(());
         }
-        Ok(())
+        self.due = false;
+        self.push_time();
+        write(&mut self.text);
+        self.text.push(b'\n');
+        if self.text.len() >= BUFFER_BYTES { self.write_text() } else { Ok(()) }
     }
 
-    fn write_pending(&mut self) -> io::Result<()> {
-        let Some(state) = self.pending.take() else { return Ok(()) };
-        self.line.clear();
-        write_seconds(&mut self.line, self.time);
-        state.write(&mut self.line);
-        self.line.push('\n');
-        self.writer.write_all(self.line.as_bytes())
+    fn push_time(&mut self) {
+        let seconds = self.time.as_nanos() / NANOS_PER_S;
+        if seconds != self.seconds {
+            self.seconds = seconds;
+            self.seconds_text.clear();
+            push_number(&mut self.seconds_text, seconds as f64);
+        }
+        self.text.extend_from_slice(&self.seconds_text);
+        push_nanos(&mut self.text, (self.time.as_nanos() % NANOS_PER_S) as u32);
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.write_pending()?;
+    #[cold]
+    fn write_text(&mut self) -> io::Result<()> {
+        let result = self.writer.write_all(&self.text);
+        self.text.clear();
+        result
+    }
+
+    fn finish(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.write_due(write)?;
+        self.write_text()?;
         self.writer.flush()
     }
 }
 
 #[derive(Debug)]
 struct QueueSeries<W> {
-    lines: Lines<W, QueueState>,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct QueueState {
+    lines: Lines<W>,
     packets: usize,
     average: Option<f64>,
 }
 
-impl State for QueueState {
-    fn write(&self, line: &mut String) {
-        write_field(line, Some(self.packets as f64));
-        write_field(line, self.average);
+impl<W: Write> QueueSeries<W> {
+    fn new(writer: W) -> QueueSeries<W> {
+        let mut lines = Lines::new(writer, QUEUE_HEADER);
+        lines.due = true;
+        QueueSeries { lines, packets: 0, average: None }
+    }
+
+    fn changed(&mut self, now: Time, packets: usize, average: Option<f64>) -> io::Result<()> {
+        let result = self.lines.begin(now, |line| write_queue(line, self.packets, self.average));
+        self.packets = packets;
+        self.average = average;
+        result
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.finish(|line| write_queue(line, self.packets, self.average))
     }
 }
 
-impl<W: Write> QueueSeries<W> {
-    fn new(writer: W) -> io::Result<QueueSeries<W>> {
-        let mut lines = Lines::new(writer, QUEUE_HEADER)?;
-        lines.pending = Some(QueueState { packets: 0, average: None });
-        Ok(QueueSeries { lines })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.lines.flush()
-    }
+fn write_queue(line: &mut Vec<u8>, packets: usize, average: Option<f64>) {
+    write_field(line, Some(packets as f64));
+    write_field(line, average);
 }
 
 #[derive(Debug)]
 struct FlowSeries<W> {
-    lines: Lines<W, FlowState>,
+    lines: Lines<W>,
     state: FlowState,
     mss: f64,
     acked_on_earlier_connections: f64,
 }
 
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct FlowState {
     cwnd_packets: f64,
-    ssthresh_packets: Option<f64>,
-    srtt: Option<Span>,
-    slope: Option<f64>,
+    seldom: Seldom,
+    /// What `seldom` was when `seldom_text` was written.
+    seldom_written: Option<Seldom>,
+    seldom_text: Vec<u8>,
     acked_packets: f64,
 }
 
-impl State for FlowState {
-    fn write(&self, line: &mut String) {
+/// What stays the same from most lines to the next.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+struct Seldom {
+    ssthresh_packets: Option<f64>,
+    srtt: Option<Span>,
+    slope: Option<f64>,
+}
+
+impl FlowState {
+    fn write(&mut self, line: &mut Vec<u8>) {
+        if self.seldom_written != Some(self.seldom) {
+            self.seldom_written = Some(self.seldom);
+            self.seldom_text.clear();
+            write_field(&mut self.seldom_text, self.seldom.ssthresh_packets);
+            write_field(&mut self.seldom_text, self.seldom.srtt.map(Span::as_millis_f64));
+            write_field(&mut self.seldom_text, self.seldom.slope);
+        }
         write_field(line, Some(self.cwnd_packets));
-        write_field(line, self.ssthresh_packets);
-        write_field(line, self.srtt.map(Span::as_millis_f64));
-        write_field(line, self.slope);
+        line.extend_from_slice(&self.seldom_text);
         write_field(line, Some(self.acked_packets));
     }
 }
 
 impl<W: Write> FlowSeries<W> {
-    fn new(writer: W) -> io::Result<FlowSeries<W>> {
-        Ok(FlowSeries {
-            lines: Lines::new(writer, FLOW_HEADER)?,
+    fn new(writer: W) -> FlowSeries<W> {
+        FlowSeries {
+            lines: Lines::new(writer, FLOW_HEADER),
             state: FlowState::default(),
             mss: 1.0,
             acked_on_earlier_connections: 0.0,
-        })
+        }
+    }
+
+    /// The state is about to change at `now`.
+    fn begin(&mut self, now: Time) -> io::Result<()> {
+        self.lines.begin(now, |line| self.state.write(line))
     }
 
     fn connection_started(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
-        self.lines.at(now)?;
+        let result = self.begin(now);
         self.mss = f64::from(connection.mss());
         self.acked_on_earlier_connections = self.state.acked_packets;
         self.state.cwnd_packets = connection.cwnd() / self.mss;
-        self.state.ssthresh_packets = self.ssthresh(connection.ssthresh());
-        self.state.srtt = None;
-        self.state.slope = connection.slope();
-        self.lines.pending = Some(self.state);
-        Ok(())
+        self.state.seldom.ssthresh_packets = self.ssthresh(connection.ssthresh());
+        self.state.seldom.srtt = None;
+        self.state.seldom.slope = connection.slope();
+        result
     }
 
     /// The handshake is over: the size of a segment is known, and the window in it.
     fn connection_established(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
-        self.lines.at(now)?;
+        let result = self.begin(now);
         self.mss = f64::from(connection.mss());
         self.state.cwnd_packets = connection.cwnd() / self.mss;
-        self.lines.pending = Some(self.state);
-        Ok(())
+        result
     }
 
     fn event(&mut self, now: Time, event: TraceEvent) -> io::Result<()> {
+        if !is_told(event) {
+            return Ok(());
+        }
+        let result = self.begin(now);
         match event {
             TraceEvent::Cwnd { bytes } => self.state.cwnd_packets = bytes / self.mss,
-            TraceEvent::Ssthresh { bytes } => self.state.ssthresh_packets = self.ssthresh(bytes),
-            TraceEvent::Rtt { smoothed, changed: true, .. } => self.state.srtt = Some(smoothed),
-            TraceEvent::Slope(slope) => self.state.slope = Some(slope),
+            TraceEvent::Ssthresh { bytes } => {
+                self.state.seldom.ssthresh_packets = self.ssthresh(bytes);
+            }
+            TraceEvent::Rtt { smoothed, .. } => self.state.seldom.srtt = Some(smoothed),
+            TraceEvent::Slope(slope) => self.state.seldom.slope = Some(slope),
             TraceEvent::Acked { bytes } => {
                 self.state.acked_packets =
                     self.acked_on_earlier_connections + bytes as f64 / self.mss;
             }
-            _ => return Ok(()),
+            _ => {}
         }
-        self.lines.at(now)?;
-        self.lines.pending = Some(self.state);
-        Ok(())
+        result
     }
 
     fn ssthresh(&self, bytes: u64) -> Option<f64> {
         (bytes != u64::MAX).then(|| bytes as f64 / self.mss)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.lines.flush()
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.finish(|line| self.state.write(line))
     }
 }
 
-/// Seconds with all nine decimals: nothing is rounded.
-fn write_seconds(line: &mut String, time: Time) {
-    let nanos = time.as_nanos();
-    let written = write!(line, "{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-    debug_assert!(written.is_ok(), "a string takes what is written to it");
+/// True for events that change what a line tells.
+fn is_told(event: TraceEvent) -> bool {
+    matches!(
+        event,
+        TraceEvent::Cwnd { .. }
+            | TraceEvent::Ssthresh { .. }
+            | TraceEvent::Rtt { changed: true, .. }
+            | TraceEvent::Slope(_)
+            | TraceEvent::Acked { .. }
+    )
 }
 
 /// A field, behind its comma; the shortest digits that give the number back.
-fn write_field(line: &mut String, value: Option<f64>) {
-    line.push(',');
+fn write_field(line: &mut Vec<u8>, value: Option<f64>) {
+    line.push(b',');
     if let Some(value) = value {
-        let written = write!(line, "{value}");
-        debug_assert!(written.is_ok(), "a string takes what is written to it");
+        push_number(line, value);
     }
 }

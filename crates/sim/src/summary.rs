@@ -5,7 +5,6 @@ use crate::record::{FlowRecord, Records, UdpRecord};
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
 use crate::series;
 use serde::Serialize;
-use windlass_aqm::Queue;
 use windlass_base::Span;
 
 /// The version of the summary's format.
@@ -362,8 +361,8 @@ fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Ve
 
 fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Network) -> QueueSummary {
     let channel = network.channel(direction);
-    let stats = channel.queue().stats();
-    let record = &channel.record;
+    let stats = channel.stats();
+    let record = channel.record().copied().unwrap_or_default();
     QueueSummary {
         link: scenario.links[direction.link].name.clone(),
         direction: if direction.reverse { "backward" } else { "forward" },

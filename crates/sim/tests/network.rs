@@ -237,3 +237,27 @@ fn captures_are_in_order_of_time_and_change_nothing() {
     });
     assert_eq!(syns.count(), 4, "SYN and SYN-ACK of each connection");
 }
+
+/// A channel that feeds another alone hands its packets on without an event. With a middlebox
+/// anywhere, even on a node without links, all have events of their own: the run must be the same.
+#[test]
+fn packets_handed_over_go_the_way_that_events_would_take_them() {
+    for (queue, seed) in [(red(), 1), (drop_tail(20), 2), (red(), 3)] {
+        let bottleneck = channel(mbit(2.0), ms(10.0), queue);
+        let mut scenario = dumbbell(bottleneck, &[ms(1.3), ms(7.1)], Span::from_secs(20));
+        scenario.jitter = ms(100.0);
+        scenario.flows.push(ns2_flow(2, 3, "reno", true));
+        scenario.flows.push(modern_flow(4, 5, TcpApp::Bulk));
+        // Traffic the other way, and some that starts in the middle of the flows' path.
+        scenario.udp.push(udp(5, 2, 300, mbit(0.3)));
+        scenario.udp.push(udp(0, 3, 200, mbit(0.2)));
+        scenario.nodes.push("island".into());
+        let island = scenario.nodes.len() - 1;
+        let merged = run(&scenario, seed, &mut ()).expect("a sound scenario");
+        let mut simulation = Simulation::new(&scenario, seed).expect("a sound scenario");
+        simulation.add_middlebox(island, Witness::default());
+        let parted = simulation.run(&mut ());
+        assert!(merged.events < parted.events, "{} and {}", merged.events, parted.events);
+        assert_eq!(merged, windlass_sim::Summary { events: merged.events, ..parted });
+    }
+}

@@ -153,7 +153,7 @@ fn delays_stay_near_the_targets_of_codel_and_pie() {
     ];
     for (queue, expected_ms) in queues {
         for ecn in [false, true] {
-            let mut scenario = linux("cubic", ecn, (20.0, 30.0, queue), 40);
+            let mut scenario = linux("cubic", ecn, (20.0, 30.0, queue.clone()), 40);
             scenario.flows = vec![scenario.flows[0].clone(); 4];
             let summary = result(&scenario);
             let packet_ms = f64::from(MSS + 40) * 8.0 / 20e6 * 1e3;

@@ -22,6 +22,7 @@ extern crate alloc;
 pub mod cc;
 pub mod config;
 pub mod conn;
+mod deadline;
 pub mod observer;
 mod range_set;
 mod receiver;

@@ -118,6 +118,11 @@ impl Controller for BinomialController {
     }
 }
 
+/// The programs of docs/controllers.md, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/controllers.md")]
+struct Docs;
+
 #[cfg(test)]
 mod tests {
     use super::*;

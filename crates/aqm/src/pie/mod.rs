@@ -151,7 +151,7 @@ impl<P: Packet> Queue<P> for Pie<P> {
     ) -> Option<P> {
         self.controller.catch_up(now, &self.config);
         let left = self.fifo.pop()?;
-        let empty = self.fifo.len() == 0;
+        let empty = self.fifo.is_empty();
         let delay = if empty { Span::ZERO } else { now.saturating_since(left.arrived) };
         self.controller.set_delay(delay);
         self.stats.dequeue(&left);

@@ -110,7 +110,7 @@ fn dropping_resumes_at_its_former_rate() {
 fn senders_that_back_off_wait_no_longer_than_about_the_target() {
     let config = Config::CoDel(CoDelConfig::default());
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
-        let mut run = Run::new(config, 10.0, ecn);
+        let mut run = Run::new(config.clone(), 10.0, ecn);
         run.run(20.0);
         run.run(20.0);
         let delay = mean(&run.delays_ms);

@@ -61,6 +61,11 @@ impl<Q: Queue<TestPacket>> Harness<Q> {
         self.queue.dequeue(self.now, &mut self.rng, &mut |p, why| lost.push((p, why)))
     }
 
+    pub(crate) fn pass(&mut self, packet: TestPacket) -> Option<TestPacket> {
+        let lost = &mut self.lost;
+        self.queue.pass(self.now, packet, &mut self.rng, &mut |p, why| lost.push((p, why)))
+    }
+
     /// What became of packets that arrive now: the reasons, `None` for one that was kept.
     pub(crate) fn fate(&mut self, packet: TestPacket) -> Option<DropReason> {
         let before = self.lost.len();

@@ -87,7 +87,18 @@ fn config() -> impl Strategy<Value = Config> {
         Config::Pie(pie)
     });
     let drop_tail = limit().prop_map(|limit| Config::DropTail(DropTailConfig { limit }));
-    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie]
+    let custom = red().prop_map(|config| Config::custom(Outside(config)));
+    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie, 2 => custom]
+}
+
+/// RED by the way that disciplines of other crates go.
+#[derive(Debug)]
+struct Outside(Config);
+
+impl QueueFactory for Outside {
+    fn build(&self, link: Option<BitRate>) -> Result<CustomQueue, ConfigError> {
+        Ok(CustomQueue::new(self.0.build::<Ticket>(link)?))
+    }
 }
 
 /// What the queue was given and what it gave back.
@@ -183,10 +194,31 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
         Config::CoDel(config) => config.limit,
         Config::Pie(config) => config.limit,
         Config::FqCoDel(_) => return few && bytes <= LIMIT_BYTES,
+        Config::Custom(_) => return few || bytes <= LIMIT_BYTES,
     };
     match limit {
         Limit::Packets(_) => few,
         Limit::Bytes(most) => bytes <= most,
+    }
+}
+
+/// Packets that each find the link free: through one queue by `pass`, through its twin by `enqueue`
+/// and `dequeue`.
+fn pass_and_its_parts(config: &Config, seed: u64, arrivals: &[(u64, u32, u8)]) {
+    let rate = BitRate::from_bits_per_sec(10_000_000);
+    let harness = || Harness::new(config.build(rate).expect("valid"), seed);
+    let (mut passing, mut stepping) = (harness(), harness());
+    for (id, &(gap_ns, size, ecn)) in (0..).zip(arrivals) {
+        let packet = TestPacket { flow: 0, id, size, ecn: Ecn::from_bits(ecn) };
+        passing.wait(Span::from_nanos(gap_ns));
+        stepping.wait(Span::from_nanos(gap_ns));
+        stepping.arrive(packet);
+        assert_eq!(passing.pass(packet), stepping.leave());
+        // The link falls idle behind it.
+        assert_eq!((passing.leave(), stepping.leave()), (None, None));
+        assert_eq!(passing.lost, stepping.lost);
+        assert_eq!(passing.queue.stats(), stepping.queue.stats());
+        assert_eq!(passing.queue.average_packets(), stepping.queue.average_packets());
     }
 }
 
@@ -210,10 +242,18 @@ proptest! {
         config in config(), seed: u64, events in prop::collection::vec(event(), 1..200),
     ) {
         let run = || {
-            let mut ledger = Ledger::new(config, seed);
+            let mut ledger = Ledger::new(config.clone(), seed);
             events.iter().for_each(|&event| ledger.step(event));
             (*ledger.harness.queue.stats(), ledger.harness.lost)
         };
         prop_assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn to_pass_is_to_arrive_and_to_leave_at_once(
+        config in config(), seed: u64,
+        arrivals in prop::collection::vec((0u64..100_000_000, 1u32..30_000, 0u8..4), 1..200),
+    ) {
+        pass_and_its_parts(&config, seed, &arrivals);
     }
 }

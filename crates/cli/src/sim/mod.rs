@@ -12,6 +12,7 @@ mod table;
 use crate::args::Sim;
 use crate::failure::Failure;
 use crate::print;
+use serde_json::json;
 
 /// Does what the arguments say.
 pub(crate) fn main(command: Sim) -> Result<(), Failure> {
@@ -21,6 +22,10 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
         Sim::Check(args) => check::main(&args),
         Sim::Chaos(args) => chaos::main(&args),
         Sim::SimpleModel(args) => simple_model::main(&args),
+        Sim::Floor(args) => {
+            let last = windlass_sim::empty_event_loop(args.pending, args.events);
+            print::line(&json!({ "events": args.events, "last_s": last.as_secs_f64() }).to_string())
+        }
         Sim::Schema => print::line(&pretty(&windlass_sim::scenario::schema())),
     }
 }

@@ -22,12 +22,16 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     document.scenario.jitter = args.changes.jitter.unwrap_or(document.scenario.jitter);
     interrupt::watch();
     let output = args.out.as_deref().map(OutputDir::create).transpose()?;
-    let folder = output.as_ref().map(OutputDir::path);
+    let written = output.as_ref().map(|output| Output {
+        folder: output.path(),
+        queues: !args.flows_only,
+        pcap: args.pcap,
+    });
     let result = match args.replicates {
-        None => json!(simulate(&document.scenario, document.seed, folder, args.pcap)?),
-        Some(count) => replicates(&document, count.get() as u64, args, folder)?,
+        None => json!(simulate(&document.scenario, document.seed, written)?),
+        Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
-    if let Some(folder) = folder {
+    if let Some(Output { folder, .. }) = written {
         write_summary(folder, &result)?;
     }
     if let Some(output) = output {
@@ -45,7 +49,7 @@ fn replicates(
     document: &Document,
     count: u64,
     args: &Run,
-    folder: Option<&Path>,
+    output: Option<Output<'_>>,
 ) -> Result<Value, Failure> {
     let seeds = (0..count).map(|n| document.seed.wrapping_add(n));
     let bar = progress::bar(count, "runs");
@@ -55,8 +59,7 @@ fn replicates(
         seeds,
         parallel::jobs(args.jobs),
         |seed| {
-            let folder = folder.map(|folder| folder.join(format!("seed-{seed}")));
-            let summary = replicate(&document.scenario, seed, folder.as_deref(), args.pcap);
+            let summary = replicate(&document.scenario, seed, output);
             bar.inc(1);
             summary
         },
@@ -81,29 +84,42 @@ fn replicates(
 fn replicate(
     scenario: &Scenario,
     seed: u64,
-    folder: Option<&Path>,
-    pcap: bool,
+    output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(folder) = folder else { return simulate(scenario, seed, None, pcap) };
+    let Some(output) = output else { return simulate(scenario, seed, None) };
+    let folder = &output.folder.join(format!("seed-{seed}"));
     fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
-    let summary = simulate(scenario, seed, Some(folder), pcap)?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }))?;
     write_summary(folder, &json!(summary))?;
     Ok(summary)
 }
 
-/// Runs once; into `folder`, if there is one, go time series and, with `pcap`, captures.
+/// Where a run writes, and what beside time series of flows.
+#[derive(Copy, Clone)]
+struct Output<'a> {
+    folder: &'a Path,
+    queues: bool,
+    pcap: bool,
+}
+
+/// Runs once; into the output's folder, if there is one, go time series and captures.
 fn simulate(
     scenario: &Scenario,
     seed: u64,
-    folder: Option<&Path>,
-    pcap: bool,
+    output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(folder) = folder else { return call(scenario, seed, &mut ()) };
+    let Some(Output { folder, queues, pcap }) = output else {
+        return call(scenario, seed, &mut ());
+    };
     let told = |error: io::Error| Failure::io("writing the results", &error);
-    let mut series = Series::new(scenario, |name| create(folder, name, "csv")).map_err(told)?;
+    let open = |name: &str| create(folder, name, "csv");
+    let series =
+        if queues { Series::new(scenario, open) } else { Series::of_flows(scenario, open) };
+    let mut series = series.map_err(told)?;
     let summary = if pcap {
         let captures =
-            Captures::new(scenario, |name| create(folder, name, "pcapng")).map_err(told)?;
+            Captures::new(scenario, |name| create(folder, name, "pcapng").map(BufWriter::new))
+                .map_err(told)?;
         let mut both = (series, captures);
         let summary = call(scenario, seed, &mut both)?;
         both.1.finish().map_err(told)?;
@@ -120,10 +136,10 @@ fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<
     windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn create(folder: &Path, name: &str, extension: &str) -> io::Result<BufWriter<File>> {
+fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
     let path = folder.join(format!("{name}.{extension}"));
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-    File::create_new(path).map(BufWriter::new).map_err(named)
+    File::create_new(path).map_err(named)
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {

@@ -1,64 +1,41 @@
 //! One direction of a link: a queue, a transmitter, and a pipe of packets on their way.
 
 use super::Shared;
-use super::wire::{Fate, Wire};
-use crate::event::Event;
-use crate::packet::Handle;
+use super::in_order::{InOrder, Waiting};
+use super::line::Line;
+use super::scheduled::{Queued, Scheduled};
+use super::wire::Fate;
+use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
-use std::collections::VecDeque;
-use windlass_aqm::{ConfigError, Discipline, Queue};
-use windlass_base::{BitRate, Rng, Span, Time};
+use windlass_aqm::{CoDel, Config, ConfigError, Custom, DropTail, FqCoDel, Pie, Queue, Red, Stats};
+use windlass_base::{Rng, Time};
 
-/// One direction of a link.
-///
-/// When a packet begins its transmission, the time of its arrival is known; so the only event that a
-/// channel has pending is the arrival of the first packet in its pipe. Departures have none: the
-/// channel catches up with them, each at its own time, whenever it is asked next
-/// ([`Channel::advance`]). That is soon enough, since whatever leaves the queue after the packet in
-/// transmission arrives after it, too.
+/// One direction of a link, by its queue. The only event that it has pending is the arrival of the
+/// first packet in its pipe.
 #[derive(Debug)]
-pub(crate) struct Channel {
-    pub(crate) direction: LinkDirection,
-    queue: Discipline<Handle>,
-    queue_rng: Rng,
-    transmitter: Transmitter,
-    delay: Span,
-    wire: Wire,
-    /// True if the transmitter has asked for a packet and got none.
-    idle: bool,
-    /// When the transmission going on ends.
-    busy_until: Time,
-    pipe: VecDeque<InPipe>,
-    pub(crate) record: QueueRecord,
+#[repr(u8)]
+pub(crate) enum Channel {
+    DropTail(InOrder<DropTail<Waiting>>),
+    Red(InOrder<Red<Waiting>>),
+    Pie(InOrder<Pie<Waiting>>),
+    CoDel(Scheduled<CoDel<Queued>>),
+    FqCoDel(Scheduled<FqCoDel<Queued>>),
+    Custom(Scheduled<Custom<Queued>>),
 }
 
-/// Tells how long packets take to be put on the link.
-#[derive(Debug)]
-struct Transmitter {
-    rate: Option<BitRate>,
-    /// The last packet's size and time: most are followed by one of their size, and divisions are
-    /// slow.
-    last: (u32, Span),
-}
-
-impl Transmitter {
-    fn time_for(&mut self, bytes: u32) -> Span {
-        if bytes != self.last.0 {
-            let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
-            self.last = (bytes, time);
+/// Calls the same on whichever channel this is.
+macro_rules! each {
+    ($self:expr, $channel:ident => $call:expr) => {
+        match $self {
+            Channel::DropTail($channel) => $call,
+            Channel::Red($channel) => $call,
+            Channel::Pie($channel) => $call,
+            Channel::CoDel($channel) => $call,
+            Channel::FqCoDel($channel) => $call,
+            Channel::Custom($channel) => $call,
         }
-        self.last.1
-    }
-}
-
-/// A packet that has begun its transmission. One that is lost or late keeps its place, so that the
-/// channel has an event as long as it has work.
-#[derive(Copy, Clone, Debug)]
-struct InPipe {
-    arrival: Time,
-    packet: Handle,
-    fate: Fate,
+    };
 }
 
 impl Channel {
@@ -68,131 +45,133 @@ impl Channel {
         queue_rng: Rng,
         wire_rng: Rng,
         steady_from: Time,
+        watched: bool,
     ) -> Result<Channel, ConfigError> {
-        Ok(Channel {
-            direction,
-            queue: spec.queue.build(spec.rate)?,
-            queue_rng,
-            transmitter: Transmitter { rate: spec.rate, last: (0, Span::ZERO) },
-            delay: spec.delay,
-            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng),
-            idle: true,
-            busy_until: Time::ZERO,
-            pipe: VecDeque::new(),
-            record: QueueRecord::new(steady_from),
+        let line = Line::new(direction, spec, wire_rng, steady_from, watched);
+        let rng = queue_rng;
+        Ok(match &spec.queue {
+            Config::DropTail(c) => Channel::DropTail(InOrder::new(DropTail::new(*c)?, line, rng)),
+            Config::Red(c) => Channel::Red(InOrder::new(Red::new(*c, spec.rate)?, line, rng)),
+            Config::Pie(c) => Channel::Pie(InOrder::new(Pie::new(*c)?, line, rng)),
+            Config::CoDel(c) => Channel::CoDel(Scheduled::new(CoDel::new(*c)?, line, rng)),
+            Config::FqCoDel(c) => Channel::FqCoDel(Scheduled::new(FqCoDel::new(*c)?, line, rng)),
+            Config::Custom(c) => {
+                Channel::Custom(Scheduled::new(Custom::new(c, spec.rate)?, line, rng))
+            }
         })
     }
 
-    pub(crate) fn queue(&self) -> &Discipline<Handle> {
-        &self.queue
+    /// What its queue did.
+    pub(crate) fn stats(&self) -> &Stats {
+        each!(self, channel => channel.queue.stats())
     }
 
-    /// The number by which events know it.
-    pub(crate) fn number(&self) -> u32 {
-        number(self.direction)
+    /// How long its queue was, if that is reported.
+    pub(crate) fn record(&self) -> Option<&QueueRecord> {
+        each!(self, channel => channel.line.record.as_deref())
     }
 
-    /// A packet arrives at the queue.
+    /// True if it can hand a packet over: if the packet's arrival at the far end is known, and
+    /// certain, as soon as the packet is let in.
+    pub(crate) fn can_hand_over(&self) -> bool {
+        match self {
+            Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) => {
+                each!(self, channel => channel.line.is_perfect())
+            }
+            Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) => false,
+        }
+    }
+
+    /// A packet arrives at the queue. With `hand_over`, which it must be able to do, its arrival at
+    /// the far end is returned; otherwise there will be an event for it.
+    #[inline]
     pub(crate) fn offer<R: Recorder>(
         &mut self,
         now: Time,
-        packet: Handle,
+        packet: Slot,
+        hand_over: bool,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) {
-        self.advance(now, shared, cx);
-        let direction = self.direction;
-        let marked = self.queue.stats().marked;
-        self.queue.enqueue(now, packet, &mut self.queue_rng, &mut |lost: Handle, _| {
-            shared.bodies.release(lost.body);
-            cx.records.drop(&lost, direction);
-        });
-        if self.queue.stats().marked != marked {
-            cx.records.mark(&packet, direction);
+    ) -> Option<Time> {
+        match self {
+            // Most channels have a plain queue.
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            _ => self.offer_aqm(now, packet, hand_over, shared, cx),
         }
-        if self.idle && !self.queue.is_empty() {
-            self.wake(now, shared, cx);
-        }
-        self.note_length(now, cx);
     }
 
-    /// The first packet in the pipe arrives: what it is, and what has become of it.
+    #[inline(never)]
+    fn offer_aqm<R: Recorder>(
+        &mut self,
+        now: Time,
+        packet: Slot,
+        hand_over: bool,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        match self {
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::CoDel(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
+            Channel::FqCoDel(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
+            Channel::Custom(channel) => {
+                channel.offer(now, packet, shared, cx);
+                None
+            }
+        }
+    }
+
+    /// The first packet in the pipe, whose time has come; true if it arrives indeed, else
+    /// [`Channel::take_mishap`] knows what becomes of it.
+    #[inline]
     pub(crate) fn take_arrival<R: Recorder>(
         &mut self,
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
-    ) -> Option<(Handle, Fate)> {
-        let InPipe { packet, fate, .. } = self.pipe.pop_front()?;
-        self.advance(now, shared, cx);
-        self.schedule_arrival(cx);
-        Some((packet, fate))
+    ) -> Option<(Slot, bool)> {
+        match self {
+            Channel::DropTail(channel) => channel.line.take_arrival(cx),
+            Channel::Red(channel) => channel.line.take_arrival(cx),
+            Channel::Pie(channel) => channel.line.take_arrival(cx),
+            Channel::CoDel(channel) => channel.take_arrival(now, shared, cx),
+            Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
+            Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
+        }
     }
 
-    /// Catches up with the transmissions that have begun until `now`.
-    pub(crate) fn advance<R: Recorder>(
+    /// What becomes of the packet taken last.
+    pub(crate) fn take_mishap(&mut self) -> Option<Fate> {
+        each!(self, channel => channel.line.take_mishap())
+    }
+
+    /// Counts the time up to the end of the run.
+    pub(crate) fn finish<R: Recorder>(
         &mut self,
         now: Time,
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) {
-        while !self.idle && self.busy_until <= now {
-            let at = self.busy_until;
-            self.begin_transmission(at, shared, cx);
-            self.note_length(at, cx);
+        match self {
+            Channel::DropTail(channel) => channel.advance(now, cx),
+            Channel::Red(channel) => channel.advance(now, cx),
+            Channel::Pie(channel) => channel.advance(now, cx),
+            Channel::CoDel(channel) => channel.advance(now, shared, cx),
+            Channel::FqCoDel(channel) => channel.advance(now, shared, cx),
+            Channel::Custom(channel) => channel.advance(now, shared, cx),
         }
-    }
-
-    /// The transmitter, idle so far, has something to do.
-    fn wake<R: Recorder>(&mut self, now: Time, shared: &mut Shared, cx: &mut Context<'_, R>) {
-        let pipe_was_empty = self.pipe.is_empty();
-        self.idle = false;
-        self.busy_until = now;
-        self.advance(now, shared, cx);
-        if pipe_was_empty {
-            self.schedule_arrival(cx);
-        }
-    }
-
-    /// Puts the next packet on the link, or falls idle.
-    fn begin_transmission<R: Recorder>(
-        &mut self,
-        at: Time,
-        shared: &mut Shared,
-        cx: &mut Context<'_, R>,
-    ) {
-        let direction = self.direction;
-        let marked = self.queue.stats().marked;
-        let next = self.queue.dequeue(at, &mut self.queue_rng, &mut |lost: Handle, _| {
-            shared.bodies.release(lost.body);
-            cx.records.drop(&lost, direction);
+        each!(self, channel => {
+            if let Some(record) = &mut channel.line.record {
+                record.finish(now);
+            }
         });
-        let Some(packet) = next else {
-            self.idle = true;
-            return;
-        };
-        if self.queue.stats().marked != marked {
-            cx.records.mark(&packet, direction);
-        }
-        if !self.direction.reverse && cx.recorder.wants_packets() {
-            cx.recorder.packet(at, self.direction, &shared.view(&packet));
-        }
-        self.busy_until = at + self.transmitter.time_for(packet.wire_bytes);
-        let arrival = self.busy_until + self.delay;
-        self.pipe.push_back(InPipe { arrival, packet, fate: self.wire.fate() });
-    }
-
-    fn schedule_arrival<R>(&self, cx: &mut Context<'_, R>) {
-        if let Some(first) = self.pipe.front() {
-            cx.events.schedule(first.arrival, Event::Arrival { channel: self.number() });
-        }
-    }
-
-    fn note_length<R: Recorder>(&mut self, at: Time, cx: &mut Context<'_, R>) {
-        if self.record.update(at, &self.queue) {
-            let (packets, average) = (self.queue.len_packets(), self.queue.average_packets());
-            cx.recorder.queue_changed(at, self.direction, packets, average);
-        }
     }
 }
 

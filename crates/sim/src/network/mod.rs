@@ -1,23 +1,30 @@
 //! The network: channels, routes, and the middleboxes at its nodes.
 
+mod captures;
 mod chain;
 mod channel;
+mod in_order;
+mod line;
 mod routes;
+mod scheduled;
 mod wire;
 
 use crate::event::Event;
 use crate::middlebox::Middlebox;
-use crate::packet::{Address, Bodies, Body, Handle, Packet, Sink};
+use crate::packet::{Address, Body, InFlight, Packet, Packets, Sink, Slot};
 use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::random_stream;
 use crate::record::{Context, Recorder};
 use crate::run::BuildError;
 use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use crate::summary::reported_queues;
+use captures::Captures;
 use chain::Chain;
 use channel::Channel;
 use routes::Routes;
 use std::collections::VecDeque;
 use windlass_base::{Span, Time};
+use windlass_tcp::Segment;
 use wire::Fate;
 
 const NO_CHAIN: u32 = u32::MAX;
@@ -30,22 +37,21 @@ pub(crate) struct Network {
     /// Where the path of each flow begins: forward and back.
     paths: Vec<[u32; 2]>,
     pub(crate) shared: Shared,
-    /// Packets that a channel held back.
-    late: Vec<Handle>,
-    late_free: Vec<u32>,
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
-    /// Packets that have reached their destination.
-    pub(crate) inbox: VecDeque<Handle>,
+    /// Packets that have reached their destination otherwise than by a link: one between two ends
+    /// on one node, and those that middleboxes sent.
+    pub(crate) inbox: VecDeque<Slot>,
 }
 
-/// What a packet's handle stands for.
+/// The packets on their way, and who watches them.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    pub(crate) bodies: Bodies,
+    pub(crate) packets: Packets,
     /// Sending and receiving host of each flow.
     hosts: Vec<[NodeId; 2]>,
+    captures: Captures,
 }
 
 /// The port that every receiver of a TCP connection listens on.
@@ -56,25 +62,31 @@ const DISCARD_PORT: u16 = 9;
 const FIRST_CLIENT_PORT: u16 = 1024;
 
 impl Shared {
-    /// The packet that `handle` stands for.
-    pub(crate) fn view(&self, handle: &Handle) -> Packet {
-        let connection = handle.to.connection();
+    /// A packet with all that it says.
+    fn view(&self, slot: Slot) -> Packet {
+        let InFlight { to, flow, wire_bytes, ecn, segment, .. } = *self.packets.get(slot);
+        let connection = to.connection();
         let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
         let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
-        let [from, to] = self.hosts[handle.flow as usize];
-        let server_port = if handle.to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
-        let client = Address { node: from, port: client_port };
-        let server = Address { node: to, port: server_port };
-        let reverse = handle.to.is_reverse();
+        let [client_node, server_node] = self.hosts[flow as usize];
+        let server_port = if to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
+        let client = Address { node: client_node, port: client_port };
+        let server = Address { node: server_node, port: server_port };
+        let reverse = to.is_reverse();
         let (source, destination) = if reverse { (server, client) } else { (client, server) };
-        let body = if handle.to.is_udp() {
+        let body = if to.is_udp() {
             let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
-            Body::Udp { payload_bytes: handle.wire_bytes.saturating_sub(headers) }
+            Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
         } else {
-            Body::Tcp(*self.bodies.get(handle.body))
+            Body::Tcp(segment)
         };
-        let Handle { flow, ecn, .. } = *handle;
         Packet { flow, connection, reverse, source, destination, ecn, body }
+    }
+
+    /// A packet will pass end `a` of a link at `at`.
+    fn capture(&mut self, at: Time, direction: LinkDirection, slot: Slot) {
+        let packet = self.view(slot);
+        self.captures.add(at, direction, packet);
     }
 }
 
@@ -89,20 +101,21 @@ impl Network {
             routes: Routes::new(scenario),
             paths: vec![],
             shared: Shared::default(),
-            late: vec![],
-            late_free: vec![],
             chains: vec![],
             inbox: VecDeque::new(),
         };
         for (name, from, to) in tcp.chain(udp) {
-            let path = network.routes.add_paths(from, &[to])[0];
-            let back = network.routes.add_paths(to, &[from])[0];
+            let path = network.routes.add_path(from, to);
+            let back = network.routes.add_path(to, from);
             let (Some(path), Some(back)) = (path, back) else {
                 return Err(BuildError::Unreachable { flow: name.clone() });
             };
             network.paths.push([path, back]);
             network.shared.hosts.push([from, to]);
         }
+        let Network { routes, paths, channels, .. } = &mut network;
+        routes
+            .merge_hops(paths.as_flattened(), |channel| channels[channel as usize].can_hand_over());
         Ok(network)
     }
 
@@ -131,16 +144,18 @@ impl Network {
     }
 
     fn add_chain(&mut self, node: NodeId) -> usize {
+        // A middlebox may send anything from its node at any time.
+        self.routes.part_hops();
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
         for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
                 let on_path = self.routes.hop_at(*begin, node);
-                entries.push(on_path.or_else(|| self.routes.add_paths(node, &[*to])[0]));
+                entries.push(on_path.or_else(|| self.routes.add_path(node, *to)));
             }
         }
         let number = self.chains.len();
-        for (channel, chain) in self.channels.iter().zip(&mut self.chain_behind) {
-            if self.routes.end_of(channel.number()) == node {
+        for (channel, chain) in (0..).zip(&mut self.chain_behind) {
+            if self.routes.end_of(channel) == node {
                 *chain = number as u32;
             }
         }
@@ -149,46 +164,80 @@ impl Network {
     }
 
     /// A packet leaves its host.
-    pub(crate) fn send<R: Recorder>(&mut self, now: Time, packet: Handle, cx: &mut Context<'_, R>) {
-        match self.routes.channel(packet.hop) {
-            Some(channel) => {
-                self.channels[channel as usize].offer(now, packet, &mut self.shared, cx);
-            }
-            None => self.inbox.push_back(packet),
+    pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
+        let place = self.shared.packets.get(slot).hop;
+        if self.pass_on(now, slot, place, cx) {
+            self.inbox.push_back(slot);
         }
     }
 
-    /// The first packet in a channel's pipe reaches the far end.
+    /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
+    /// as far as it is handed over. True if it is at its destination.
+    fn pass_on<R: Recorder>(
+        &mut self,
+        mut now: Time,
+        slot: Slot,
+        mut place: u32,
+        cx: &mut Context<'_, R>,
+    ) -> bool {
+        loop {
+            let hop = self.routes.hop(place);
+            let Some(channel) = hop.channel() else { return true };
+            let offered = &mut self.channels[channel as usize];
+            let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.shared, cx);
+            let Some(arrival) = arrival else { return false };
+            if arrival > cx.end {
+                self.shared.packets.release(slot);
+                return false;
+            }
+            now = arrival;
+            self.capture_arrival(now, channel, slot, cx);
+            place += 1;
+            self.shared.packets.get_mut(slot).hop = place;
+        }
+    }
+
+    /// Shows a packet that reaches end `a` of its link.
+    fn capture_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        slot: Slot,
+        cx: &Context<'_, R>,
+    ) {
+        let direction = channel::direction(channel);
+        if direction.reverse && cx.recorder.wants_packets() {
+            self.shared.capture(now, direction, slot);
+        }
+    }
+
+    /// The first packet in a channel's pipe reaches the far end. It is returned if it is at its
+    /// destination.
     pub(crate) fn handle_arrival<R: Recorder>(
         &mut self,
         now: Time,
         channel: u32,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Slot> {
         let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
-        match arrival {
-            None => {}
-            Some((packet, Fate::Arrives)) => self.arrive(now, channel, packet, cx),
-            Some((packet, Fate::ArrivesLate(extra))) => {
-                let slot = self.hold_back(packet);
-                cx.events.schedule(now + extra, Event::Late { slot });
-            }
-            Some((packet, Fate::Lost)) => {
-                cx.records.lose(&packet);
-                self.shared.bodies.release(packet.body);
-            }
+        let (slot, arrives) = arrival?;
+        if arrives {
+            return self.arrive(now, channel, slot, cx);
         }
+        self.handle_mishap(now, channel, slot, cx);
+        None
     }
 
-    fn hold_back(&mut self, packet: Handle) -> u32 {
-        match self.late_free.pop() {
-            Some(slot) => {
-                self.late[slot as usize] = packet;
-                slot
+    /// A packet is late, or lost.
+    #[cold]
+    fn handle_mishap<R>(&mut self, now: Time, channel: u32, slot: Slot, cx: &mut Context<'_, R>) {
+        match self.channels[channel as usize].take_mishap() {
+            Some(Fate::ArrivesLate(extra)) => {
+                cx.events.schedule(now + extra, Event::Late { slot: slot.number() });
             }
-            None => {
-                self.late.push(packet);
-                self.late.len() as u32 - 1
+            _ => {
+                cx.records.lose(self.shared.packets.get(slot));
+                self.shared.packets.release(slot);
             }
         }
     }
@@ -197,57 +246,45 @@ impl Network {
     pub(crate) fn handle_late<R: Recorder>(
         &mut self,
         now: Time,
-        slot: u32,
+        slot: Slot,
         cx: &mut Context<'_, R>,
-    ) {
-        let packet = self.late[slot as usize];
-        self.late_free.push(slot);
-        if let Some(channel) = self.routes.channel(packet.hop) {
-            self.arrive(now, channel, packet, cx);
-        }
+    ) -> Option<Slot> {
+        let hop = self.shared.packets.get(slot).hop;
+        let channel = self.routes.channel(hop)?;
+        self.arrive(now, channel, slot, cx)
     }
 
+    #[inline(always)]
     fn arrive<R: Recorder>(
         &mut self,
         now: Time,
         channel: u32,
-        mut packet: Handle,
+        slot: Slot,
         cx: &mut Context<'_, R>,
-    ) {
-        self.capture_arrival(now, channel, &packet, cx);
-        packet.hop += 1;
+    ) -> Option<Slot> {
+        self.capture_arrival(now, channel, slot, cx);
+        let place = &mut self.shared.packets.get_mut(slot).hop;
+        *place += 1;
+        let place = *place;
         match self.chain_behind[channel as usize] {
-            NO_CHAIN => self.send(now, packet, cx),
-            chain => self.pass_chain(now, chain, packet, cx),
+            NO_CHAIN if self.routes.channel(place).is_none() => Some(slot),
+            NO_CHAIN => self.pass_on(now, slot, place, cx).then_some(slot),
+            chain => {
+                self.pass_chain(now, chain, slot, cx);
+                None
+            }
         }
-    }
-
-    /// Shows a packet that reaches end `a` of its link. What left there before is shown first.
-    fn capture_arrival<R: Recorder>(
-        &mut self,
-        now: Time,
-        channel: u32,
-        packet: &Handle,
-        cx: &mut Context<'_, R>,
-    ) {
-        let direction = channel::direction(channel);
-        if !direction.reverse || !cx.recorder.wants_packets() {
-            return;
-        }
-        let forward = channel::number(LinkDirection { reverse: false, ..direction });
-        self.channels[forward as usize].advance(now, &mut self.shared, cx);
-        cx.recorder.packet(now, direction, &self.shared.view(packet));
     }
 
     fn pass_chain<R: Recorder>(
         &mut self,
         now: Time,
         chain: u32,
-        handle: Handle,
+        slot: Slot,
         cx: &mut Context<'_, R>,
     ) {
-        let packet = self.shared.view(&handle);
-        self.shared.bodies.release(handle.body);
+        let packet = self.shared.view(slot);
+        self.shared.packets.release(slot);
         self.chains[chain as usize].pass(now, packet);
         self.send_from_chain(now, chain, cx);
     }
@@ -270,8 +307,9 @@ impl Network {
     fn send_from_chain<R: Recorder>(&mut self, now: Time, chain: u32, cx: &mut Context<'_, R>) {
         for position in 0..self.chains[chain as usize].out.len() {
             let packet = self.chains[chain as usize].out[position];
-            if let Some(handle) = self.handle_of(chain, &packet) {
-                self.send(now, handle, cx);
+            if let Some(packet) = self.on_its_way(chain, &packet) {
+                let slot = self.shared.packets.put(packet);
+                self.send(now, slot, cx);
             }
         }
         if let Some(due) = self.chains[chain as usize].arm(now) {
@@ -279,39 +317,47 @@ impl Network {
         }
     }
 
-    /// The handle of a packet that a chain sends; `None` if its destination cannot be reached.
-    fn handle_of(&mut self, chain: u32, packet: &Packet) -> Option<Handle> {
+    /// A packet that a chain sends; `None` if its destination cannot be reached.
+    fn on_its_way(&self, chain: u32, packet: &Packet) -> Option<InFlight> {
         let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
         let hop = self.chains[chain as usize].entries[entry]?;
-        let (to, body) = match packet.body {
-            Body::Udp { .. } => (Sink::udp(packet.connection), Bodies::NONE),
+        let (to, segment) = match packet.body {
+            Body::Udp { .. } => (Sink::udp(packet.connection), Segment::default()),
             Body::Tcp(segment) => {
-                let side = usize::from(!packet.reverse);
-                (Sink::tcp(packet.connection, side), self.shared.bodies.put(segment))
+                (Sink::tcp(packet.connection, usize::from(!packet.reverse)), segment)
             }
         };
         let (wire_bytes, ecn) = (packet.wire_bytes(), packet.ecn);
-        Some(Handle { to, flow: packet.flow, hop, body, wire_bytes, ecn })
+        Some(InFlight { to, flow: packet.flow, hop, wire_bytes, ecn, segment })
+    }
+
+    /// Shows a listener the packets that it has not seen yet, up to `now`.
+    pub(crate) fn show_captures<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        while let Some((at, direction, packet)) = self.shared.captures.next_until(now) {
+            cx.recorder.packet(at, direction, &packet);
+        }
     }
 
     /// Catches up with the end of the run.
     pub(crate) fn finish<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         for channel in &mut self.channels {
-            channel.advance(now, &mut self.shared, cx);
-            channel.record.finish(now);
+            channel.finish(now, &mut self.shared, cx);
         }
+        self.show_captures(now, cx);
     }
 }
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {
     let steady_from = Time::ZERO + scenario.steady_from;
+    let reported = reported_queues(scenario);
     let build = |number: u32| {
         let direction = channel::direction(number);
         let link = &scenario.links[direction.link];
         let spec = if direction.reverse { &link.backward } else { &link.forward };
         let queue_rng = random_stream::queue(seed, number);
         let wire_rng = random_stream::wire(seed, number);
-        Channel::new(direction, spec, queue_rng, wire_rng, steady_from)
+        let watched = reported.contains(&direction);
+        Channel::new(direction, spec, queue_rng, wire_rng, steady_from, watched)
             .map_err(|error| BuildError::Queue { link: link.name.clone(), error })
     };
     (0..scenario.links.len() as u32 * 2).map(build).collect()

@@ -3,52 +3,124 @@
 use super::channel::direction;
 use crate::scenario::model::{NodeId, Scenario};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use windlass_base::Span;
 
 /// Ends each path in [`Routes::hops`].
-const DELIVERED: u32 = u32::MAX;
+const DELIVERED: Hop = Hop(u32::MAX);
+
+/// One hop of a path: a channel, and whether it hands packets over to the next hop's.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hop(u32);
+
+impl Hop {
+    const HANDS_OVER: u32 = 1 << 31;
+
+    /// The channel; `None` at the destination.
+    #[inline]
+    pub(crate) fn channel(self) -> Option<u32> {
+        (self != DELIVERED).then_some(self.0 & !Hop::HANDS_OVER)
+    }
+
+    /// True if a packet goes from this channel into the next without an event: all that the next
+    /// one gets comes from this one, which knows when.
+    #[inline]
+    pub(crate) fn hands_over(self) -> bool {
+        self.0 & Hop::HANDS_OVER != 0
+    }
+}
 
 /// The paths of a scenario's flows, as lists of channels in one array: a packet carries its place
 /// in it.
 #[derive(Debug)]
 pub(crate) struct Routes {
     graph: Graph,
-    hops: Vec<u32>,
+    hops: Vec<Hop>,
+    /// The shortest paths from each node that was asked for.
+    trees: BTreeMap<NodeId, Vec<Option<Reached>>>,
 }
 
 impl Routes {
     pub(crate) fn new(scenario: &Scenario) -> Routes {
-        Routes { graph: Graph::new(scenario), hops: Vec::new() }
+        Routes { graph: Graph::new(scenario), hops: Vec::new(), trees: BTreeMap::new() }
     }
 
     /// The channel that comes at `hop`; `None` at the destination.
     pub(crate) fn channel(&self, hop: u32) -> Option<u32> {
-        let channel = self.hops[hop as usize];
-        (channel != DELIVERED).then_some(channel)
+        self.hop(hop).channel()
     }
 
-    /// Adds the paths from one node to many; for each where it begins, or `None` for a node that
-    /// cannot be reached.
-    pub(crate) fn add_paths(&mut self, from: NodeId, to: &[NodeId]) -> Vec<Option<u32>> {
-        let tree = self.graph.shortest_paths(from);
-        to.iter().map(|&to| self.add_path(&tree, from, to)).collect()
+    /// The hop at a place.
+    #[inline]
+    pub(crate) fn hop(&self, place: u32) -> Hop {
+        self.hops[place as usize]
     }
 
-    fn add_path(&mut self, tree: &[Option<Reached>], from: NodeId, to: NodeId) -> Option<u32> {
+    /// Adds the path from one node to another. Returns where it begins, or `None` if there is none.
+    pub(crate) fn add_path(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         let begin = self.hops.len();
+        // A host with a single link goes the way of the node at its other end, and there are many
+        // more hosts than such nodes.
+        let (root, first) = match self.graph.leaving[from][..] {
+            [only] if from != to => (self.graph.channels[only as usize].to, Some(only)),
+            _ => (from, None),
+        };
+        let tree = self.trees.entry(root).or_insert_with(|| self.graph.shortest_paths(root));
         let mut node = to;
-        while node != from {
+        while node != root {
             let Some(reached) = tree[node] else {
                 self.hops.truncate(begin);
                 return None;
             };
-            self.hops.push(reached.channel);
+            self.hops.push(Hop(reached.channel));
             node = self.graph.channels[reached.channel as usize].from;
         }
+        self.hops.extend(first.map(Hop));
         self.hops[begin..].reverse();
         self.hops.push(DELIVERED);
         Some(begin as u32)
+    }
+
+    /// Lets channels hand packets over where the next one has no other feeder on the paths that
+    /// begin at `begins`, if they can.
+    pub(crate) fn merge_hops(&mut self, begins: &[u32], can_hand_over: impl Fn(u32) -> bool) {
+        let feeders = self.sole_feeders(begins);
+        for place in 0..self.hops.len().saturating_sub(1) {
+            let (Some(channel), Some(next)) =
+                (self.channel(place as u32), self.channel(place as u32 + 1))
+            else {
+                continue;
+            };
+            if feeders[next as usize] == Some(channel) && can_hand_over(channel) {
+                self.hops[place].0 |= Hop::HANDS_OVER;
+            }
+        }
+    }
+
+    /// Every channel has events of its own from now on.
+    pub(crate) fn part_hops(&mut self) {
+        for hop in self.hops.iter_mut().filter(|hop| **hop != DELIVERED) {
+            hop.0 &= !Hop::HANDS_OVER;
+        }
+    }
+
+    /// For each channel the one other that all its packets come from; `None` where a path starts
+    /// with it, several lead to it, or none does.
+    fn sole_feeders(&self, begins: &[u32]) -> Vec<Option<u32>> {
+        let mut feeders = vec![None; self.graph.channels.len()];
+        let mut several = vec![false; self.graph.channels.len()];
+        for &begin in begins {
+            let mut feeder = None;
+            for channel in (begin..).map_while(|hop| self.channel(hop)) {
+                let known = &mut feeders[channel as usize];
+                several[channel as usize] |=
+                    feeder.is_none() || known.is_some_and(|known| Some(known) != feeder);
+                *known = feeder;
+                feeder = Some(channel);
+            }
+        }
+        let sole = |(feeder, several): (Option<u32>, bool)| feeder.filter(|_| !several);
+        feeders.into_iter().zip(several).map(sole).collect()
     }
 
     /// The sum of the propagation delays of a path.
@@ -73,7 +145,7 @@ impl Routes {
                 Some(_) => {}
                 None if hop == begin => return None,
                 None => {
-                    let last = self.hops[hop as usize - 1];
+                    let last = self.channel(hop - 1)?;
                     return (self.graph.channels[last as usize].to == node).then_some(hop);
                 }
             }
@@ -185,7 +257,7 @@ mod tests {
 
     /// The channels from one node to another, as (link, reverse).
     fn path(routes: &mut Routes, from: NodeId, to: NodeId) -> Option<Vec<(usize, bool)>> {
-        let begin = routes.add_paths(from, &[to])[0]?;
+        let begin = routes.add_path(from, to)?;
         let channels = (begin..).map_while(|hop| routes.channel(hop)).map(direction);
         Some(channels.map(|direction| (direction.link, direction.reverse)).collect())
     }
@@ -215,11 +287,23 @@ mod tests {
         let mut routes = Routes::new(&network(8, &lot));
         let way = path(&mut routes, 4, 7).expect("connected");
         assert_eq!(way, [(3, false), (0, false), (1, false), (2, false), (6, true)]);
-        let begin = routes.add_paths(4, &[7])[0].expect("connected");
+        let begin = routes.add_path(4, 7).expect("connected");
         assert_eq!(routes.delay(begin), Span::from_millis(17));
         assert_eq!(routes.hop_at(begin, 2), Some(begin + 3));
         assert_eq!(routes.hop_at(begin, 7), Some(begin + 5));
         assert_eq!(routes.hop_at(begin, 6), None);
+    }
+
+    #[test]
+    fn neighbours_and_hosts_on_one_router_reach_each_other() {
+        // A router, 0, with hosts 1 and 2; a lone pair, 3 and 4.
+        let mut routes = Routes::new(&network(5, &[(1, 0, 1), (0, 2, 1), (3, 4, 1)]));
+        assert_eq!(path(&mut routes, 1, 2), Some(vec![(0, false), (1, false)]));
+        assert_eq!(path(&mut routes, 2, 0), Some(vec![(1, true)]));
+        assert_eq!(path(&mut routes, 3, 4), Some(vec![(2, false)]));
+        assert_eq!(path(&mut routes, 4, 3), Some(vec![(2, true)]));
+        assert_eq!(path(&mut routes, 1, 1), Some(vec![]));
+        assert_eq!(path(&mut routes, 1, 4), None);
     }
 
     #[test]

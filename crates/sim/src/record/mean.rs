@@ -97,6 +97,62 @@ impl TimeMean {
     }
 }
 
+/// The mean over time of a count, in whole numbers: exact, and cheap.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct CountMean {
+    steady_from: Time,
+    last: Time,
+    count: u64,
+    /// Count times nanoseconds, so far and before the steady window.
+    area: u128,
+    area_before_steady: u128,
+}
+
+impl CountMean {
+    pub(crate) fn new(steady_from: Time) -> CountMean {
+        CountMean { steady_from, ..CountMean::default() }
+    }
+
+    /// The count from `now` on.
+    #[inline]
+    pub(crate) fn set(&mut self, now: Time, count: u64) {
+        self.advance(now);
+        self.count = count;
+    }
+
+    /// Counts the time up to `now`.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        if self.last < self.steady_from && now >= self.steady_from {
+            self.add_until(self.steady_from);
+            self.area_before_steady = self.area;
+        }
+        self.add_until(now);
+    }
+
+    #[inline]
+    fn add_until(&mut self, now: Time) {
+        let nanos = now.saturating_since(self.last).as_nanos();
+        self.area += u128::from(self.count) * u128::from(nanos);
+        self.last = now;
+    }
+
+    /// The mean up to the last [`CountMean::advance`]; `None` at time 0.
+    pub(crate) fn whole(&self) -> Option<f64> {
+        mean(self.area, self.last.as_nanos())
+    }
+
+    /// The mean of the steady window.
+    pub(crate) fn steady(&self) -> Option<f64> {
+        let nanos = self.last.saturating_since(self.steady_from).as_nanos();
+        mean(self.area - self.area_before_steady, nanos)
+    }
+}
+
+fn mean(area: u128, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| area as f64 / nanos as f64)
+}
+
 /// A traced variable: the mean of its values after each change, and its mean over time.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Signal {
@@ -128,6 +184,22 @@ mod tests {
         mean.advance(Time::from_nanos(20));
         assert_eq!(mean.whole(), Some((4.0 + 2.0 * 12.0 + 5.0 * 4.0) / 20.0));
         assert_eq!(mean.steady(), Some((2.0 * 6.0 + 5.0 * 4.0) / 10.0));
+    }
+
+    #[test]
+    fn a_mean_of_counts_is_that_of_the_same_values() {
+        let mut counts = CountMean::new(Time::from_nanos(10));
+        let mut values = TimeMean::new(Time::from_nanos(10), Some(0.0));
+        assert_eq!(counts.whole(), None);
+        for (nanos, count) in [(4, 2), (7, 0), (16, 5), (16, 6), (18, 1)] {
+            counts.set(Time::from_nanos(nanos), count);
+            values.set(Time::from_nanos(nanos), Some(count as f64));
+            assert_eq!(counts.whole(), values.whole());
+            assert_eq!(counts.steady(), values.steady());
+        }
+        counts.advance(Time::from_nanos(20));
+        assert_eq!(counts.whole(), Some((2.0 * 3.0 + 0.0 + 6.0 * 2.0 + 1.0 * 2.0) / 20.0));
+        assert_eq!(counts.steady(), Some((6.0 * 2.0 + 1.0 * 2.0) / 10.0));
     }
 
     #[test]

@@ -5,11 +5,11 @@ mod mean;
 mod queue;
 
 pub(crate) use flow::{FlowRecord, FlowTap};
-pub(crate) use mean::TimeMean;
+pub(crate) use mean::{CountMean, TimeMean};
 pub(crate) use queue::QueueRecord;
 
 use crate::event::EventQueue;
-use crate::packet::{Handle, Packet};
+use crate::packet::{InFlight, Packet};
 use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 use windlass_tcp::{Connection, TraceEvent};
@@ -34,7 +34,8 @@ pub trait Recorder {
         let _ = (now, flow, event);
     }
 
-    /// The length of a queue changed; `average` is RED's.
+    /// The length of a queue changed, one of [`reported_queues`](crate::summary::reported_queues);
+    /// `average` is RED's.
     fn queue_changed(
         &mut self,
         now: Time,
@@ -146,6 +147,8 @@ pub(crate) struct Context<'a, R> {
     pub(crate) events: &'a mut EventQueue,
     pub(crate) records: &'a mut Records,
     pub(crate) recorder: &'a mut R,
+    /// When the run ends: what happens later does not count.
+    pub(crate) end: Time,
 }
 
 /// Counts and means of a run, but for those that queues and connections keep themselves.
@@ -201,27 +204,27 @@ impl UdpRecord {
 
 impl Records {
     /// A queue marked a packet.
-    pub(crate) fn mark(&mut self, packet: &Handle, queue: LinkDirection) {
+    pub(crate) fn mark(&mut self, packet: &InFlight, queue: LinkDirection) {
         if let Some(counts) = self.at_queue(packet, queue) {
             counts.marks += 1;
         }
     }
 
     /// A queue dropped a packet.
-    pub(crate) fn drop(&mut self, packet: &Handle, queue: LinkDirection) {
+    pub(crate) fn drop(&mut self, packet: &InFlight, queue: LinkDirection) {
         if let Some(counts) = self.at_queue(packet, queue) {
             counts.drops += 1;
         }
     }
 
     /// A link lost a packet.
-    pub(crate) fn lose(&mut self, packet: &Handle) {
+    pub(crate) fn lose(&mut self, packet: &InFlight) {
         if !packet.to.is_reverse() {
             self.traffic[packet.flow as usize].lost += 1;
         }
     }
 
-    fn at_queue(&mut self, packet: &Handle, queue: LinkDirection) -> Option<&mut AtQueues> {
+    fn at_queue(&mut self, packet: &InFlight, queue: LinkDirection) -> Option<&mut AtQueues> {
         if packet.to.is_reverse() {
             return None;
         }

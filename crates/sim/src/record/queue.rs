@@ -1,11 +1,11 @@
-use super::TimeMean;
+use super::{CountMean, TimeMean};
 use windlass_aqm::Queue;
 use windlass_base::Time;
 
 /// How long a channel's queue was, over time.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
-    pub(crate) packets: TimeMean,
+    pub(crate) packets: CountMean,
     /// RED's own average; without values for other queues.
     pub(crate) average: TimeMean,
     pub(crate) max_packets: usize,
@@ -15,7 +15,7 @@ pub(crate) struct QueueRecord {
 impl QueueRecord {
     pub(crate) fn new(steady_from: Time) -> QueueRecord {
         QueueRecord {
-            packets: TimeMean::new(steady_from, Some(0.0)),
+            packets: CountMean::new(steady_from),
             average: TimeMean::new(steady_from, None),
             ..QueueRecord::default()
         }
@@ -35,7 +35,7 @@ impl QueueRecord {
         if len != self.len {
             self.len = len;
             self.max_packets = self.max_packets.max(len);
-            self.packets.set(now, Some(len as f64));
+            self.packets.set(now, len as u64);
             return true;
         }
         average_changed

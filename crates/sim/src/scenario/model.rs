@@ -38,6 +38,19 @@ pub struct Scenario {
     pub bottleneck: LinkDirection,
 }
 
+impl Scenario {
+    /// The node of that name.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.nodes.iter().position(|node| node == name)
+    }
+
+    /// One direction of a link, to be changed before a run. It must be one of this scenario's.
+    pub fn channel_mut(&mut self, direction: LinkDirection) -> &mut Channel {
+        let link = &mut self.links[direction.link];
+        if direction.reverse { &mut link.backward } else { &mut link.forward }
+    }
+}
+
 /// One direction of a link.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LinkDirection {

@@ -69,6 +69,30 @@ pub trait Controller: fmt::Debug + Send {
     fn slope(&self) -> Option<f64> {
         None
     }
+
+    /// What the getters say, in one call: the engine asks once after each `on_*`, not for every
+    /// segment. Not meant to be implemented anew.
+    fn outlook(&self) -> Outlook {
+        Outlook {
+            cwnd: self.cwnd(),
+            ssthresh: self.ssthresh(),
+            slope: self.slope(),
+            ecn_codepoint: self.ecn_codepoint(),
+        }
+    }
+}
+
+/// What a controller's getters say; they change in its `on_*` alone.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Outlook {
+    /// As [`Controller::cwnd`].
+    pub cwnd: f64,
+    /// As [`Controller::ssthresh`].
+    pub ssthresh: u64,
+    /// As [`Controller::slope`].
+    pub slope: Option<f64>,
+    /// As [`Controller::ecn_codepoint`].
+    pub ecn_codepoint: Ecn,
 }
 
 /// Makes a controller for each connection.

@@ -3,8 +3,10 @@
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
+use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment};
+use alloc::boxed::Box;
 use windlass_base::{Span, Time};
 
 impl Connection {
@@ -19,6 +21,19 @@ impl Connection {
         let window_changed = self.update_window(segment, start, ack);
         self.take_ack(now, segment, ack, window_changed);
         self.state_after_ack(now)
+    }
+
+    /// Data that acknowledges what is acknowledged and repeats the window: all that a receiver of
+    /// bulk data hears. None of the steps below would do more with it than note where it stands.
+    pub(super) fn repeats_last_ack(&self, segment: &Segment) -> bool {
+        let tx = &self.tx;
+        segment.payload_len > 0
+            && self.state == State::Established
+            && segment.ack == tx.isn.at(tx.una)
+            && !segment.flags.intersects(Flags::SYN | Flags::ECE)
+            && segment.options.sack.is_empty()
+            && tx.una + (u64::from(segment.window) << self.agreed.scaling.unwrap_or(0)) == tx.edge
+            && !self.timers.persist.is_set()
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
@@ -52,7 +67,7 @@ impl Connection {
         let oldest = if in_handshake { 1 } else { self.tx.una.saturating_sub(self.tx.max_window) };
         let acceptable = ack.filter(|ack| (oldest..=self.tx.max).contains(ack));
         if acceptable.is_none() && in_handshake {
-            self.pending.reset = segment.reset_reply();
+            self.pending.reset = segment.reset_reply().map(Box::new);
         } else if acceptable.is_none() {
             self.challenge(now);
         }
@@ -82,7 +97,7 @@ impl Connection {
     }
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
-        let newly_sacked = self.take_sack_blocks(segment);
+        let newly_sacked = if self.agreed.sack { self.take_sack_blocks(segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
@@ -94,15 +109,13 @@ impl Connection {
             self.handle_duplicate_ack(now);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
-        if self.timers.persist.is_some() {
+        if self.timers.persist.is_set() {
             self.timers.retries = 0;
         }
     }
 
+    /// Returns how many bytes were news.
     fn take_sack_blocks(&mut self, segment: &Segment) -> u64 {
-        if !self.agreed.sack {
-            return 0;
-        }
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
@@ -150,7 +163,9 @@ impl Connection {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);
-        if self.tx.write_blocked && self.writable() > 0 {
+        if self.tx.endless {
+            self.tx.written += self.writable();
+        } else if self.tx.write_blocked && self.writable() > 0 {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
         }
@@ -180,18 +195,18 @@ impl Connection {
 
     /// cwnd validation: growth only while the window is what limits the sender.
     fn may_grow(&self, in_flight: u64) -> bool {
-        if !self.config.cwnd_validation {
+        if !self.rules.cwnd_validation {
             return true;
         }
         let used = in_flight + u64::from(self.agreed.mss);
-        let cwnd = self.congestion.cwnd() as u64;
+        let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice what is in flight, or it could not double.
         if cwnd < self.congestion.ssthresh() { 2 * used > cwnd } else { used > cwnd }
     }
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {
         let mss = u64::from(self.agreed.mss);
-        let credit = match self.config.growth {
+        let credit = match self.rules.growth {
             Growth::PerAck => mss,
             // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).
             Growth::PerByte { .. } if self.recovery.phase == Phase::Loss => bytes_acked.min(mss),
@@ -214,7 +229,7 @@ impl Connection {
     fn restart_retransmit_timer(&mut self, now: Time) {
         let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
-            self.timers.retransmit = None;
+            self.timers.retransmit = Deadline::NEVER;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {
             self.arm_retransmit_timer(now);
             self.recovery.partial_ack_seen = partial;

@@ -1,6 +1,7 @@
 //! Congestion signals and the repair of losses: RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 3168 §6.1.2.
 
 use super::Connection;
+use super::trace::Signals;
 use crate::cc::{Congestion, CongestionCause, FastRecovery};
 use crate::config::ReductionBase;
 use crate::recovery::Phase;
@@ -20,15 +21,24 @@ impl Connection {
     /// Bytes that congestion control allows in flight: cwnd, inflated by what is known to have
     /// left the network, within the sender's own limit.
     pub(super) fn window_in_force(&self) -> u64 {
-        let mut window = (self.congestion.cwnd() as u64).saturating_add(self.recovery.inflation);
-        if self.config.limited_transmit && !self.agreed.sack {
+        let mut window = self.congestion.cwnd_bytes().saturating_add(self.recovery.inflation);
+        if self.rules.limited_transmit && !self.agreed.sack {
             window += self.recovery.limited_transmit(self.agreed.mss);
         }
-        self.config.window_limit.map_or(window, |limit| window.min(limit))
+        window.min(self.rules.window_limit)
     }
 
     /// Bytes believed to be in the network.
     pub(super) fn pipe(&self) -> u64 {
+        let (tx, scoreboard) = (&self.tx, &self.recovery.scoreboard);
+        if scoreboard.sacked().is_empty() && self.recovery.phase != Phase::FastRecovery {
+            return tx.nxt - tx.una;
+        }
+        self.pipe_by_scoreboard()
+    }
+
+    #[cold]
+    fn pipe_by_scoreboard(&self) -> u64 {
         let (tx, scoreboard) = (&self.tx, &self.recovery.scoreboard);
         if !self.agreed.sack {
             return tx.nxt - tx.una;
@@ -70,10 +80,12 @@ impl Connection {
     /// At most one reaction for a window of data (RFC 3168 §6.1.2).
     pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) {
         self.stats.ece_received += 1;
+        self.signals |= Signals::ECE;
         let after_timeout = self.config.ecn_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
         if ack > self.recovery.recover || after_timeout {
             self.stats.ecn_cuts += 1;
+            self.signals |= Signals::ECN_CUT;
             self.cut(now, CongestionCause::Ecn, false);
         }
     }
@@ -117,6 +129,7 @@ impl Connection {
             }
             Repair::Cut => {
                 self.stats.fast_retransmits += 1;
+                self.signals |= Signals::FAST_RETRANSMIT;
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }

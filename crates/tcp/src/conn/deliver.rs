@@ -1,5 +1,6 @@
 //! Payload and FIN of a segment: RFC 9293 §3.10.7.4 steps 7 and 8.
 
+use super::trace::Signals;
 use super::{Accepted, Connection, Event, State};
 use crate::receiver::Arrival;
 use crate::{Flags, Segment};
@@ -13,15 +14,16 @@ impl Connection {
         start: u64,
         ecn: Ecn,
     ) -> Accepted {
+        if segment.sequence_len() == 0 {
+            return Accepted::default();
+        }
         if segment.payload_len > 0 {
             self.note_ecn(segment, ecn);
         }
         if !self.state.can_receive() {
             // Data after the peer's FIN, or a repeated FIN: answered, not taken.
-            if segment.sequence_len() > 0 {
-                self.rx.acks.alone();
-                self.stats.duplicates_received += 1;
-            }
+            self.rx.acks.alone();
+            self.stats.duplicates_received += 1;
             return Accepted::default();
         }
         let accepted = self.take_payload(now, segment, start);
@@ -39,7 +41,10 @@ impl Connection {
             return;
         }
         let ce = ecn == Ecn::Ce;
-        self.stats.ce_received += u64::from(ce);
+        if ce {
+            self.stats.ce_received += 1;
+            self.signals |= Signals::CE;
+        }
         self.rx.echo.data(ce, segment.flags.contains(Flags::CWR));
     }
 
@@ -54,7 +59,7 @@ impl Connection {
         let arrival = self.rx.reassembly.insert(from..end);
         self.schedule_ack(now, arrival, (end - from) as u32);
         if self.rx.reassembly.nxt() > before {
-            self.events.push(Event::Readable);
+            self.tell_readable();
         }
         match arrival {
             Arrival::Duplicate => {
@@ -71,6 +76,14 @@ impl Connection {
                     len: (end - kept) as u32,
                 }
             }
+        }
+    }
+
+    fn tell_readable(&mut self) {
+        if self.rx.discards {
+            self.take_what_came(u64::MAX);
+        } else {
+            self.events.push(Event::Readable);
         }
     }
 

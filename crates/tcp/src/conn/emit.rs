@@ -17,6 +17,7 @@ impl Connection {
     }
 
     /// SYN, or SYN-ACK once the peer's SYN is here.
+    #[cold]
     pub(super) fn syn_run(&mut self, now: Time) -> Run {
         let with_ack = self.state == State::SynReceived;
         let segment = Segment {
@@ -67,25 +68,27 @@ impl Connection {
 
     /// A pure ACK.
     pub(super) fn ack_run(&mut self, now: Time) -> Run {
-        let mut segment = self.segment_at(now, self.tx.bare_position());
+        let mut run = self.run_at(now, self.tx.bare_position());
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-            segment.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
+            run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
         }
         self.stats.acks_sent += 1;
-        self.ack_sent(&segment);
-        self.bare_run(segment)
+        self.ack_sent();
+        run
     }
 
-    /// Header fields that every segment of a synchronised connection has.
-    fn segment_at(&mut self, now: Time, position: u64) -> Segment {
+    /// A segment without payload, with the header fields that every one of a synchronised connection
+    /// has. In line, so that it is built where its caller returns it.
+    #[inline(always)]
+    fn run_at(&mut self, now: Time, position: u64) -> Run {
         let nxt = self.rx.reassembly.nxt();
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();
         let window = self.rx.window.field(ack, read, self.agreed.mss);
         let echo = if self.rx.echo.take() { Flags::ECE } else { Flags::empty() };
-        Segment {
+        self.bare_run(Segment {
             seq: self.tx.isn.at(position),
             ack: self.rx.isn.at(ack),
             flags: Flags::ACK | echo,
@@ -95,12 +98,13 @@ impl Connection {
                 ..Options::default()
             },
             payload_len: 0,
-        }
+        })
     }
 
-    fn ack_sent(&mut self, segment: &Segment) {
+    /// The segment just filled in goes out, and the ACK with it.
+    fn ack_sent(&mut self) {
         let nxt = self.rx.reassembly.nxt();
-        let ack = segment.ack.unwrap_near(self.rx.isn, nxt).unwrap_or(nxt);
+        let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         self.rx.last_ack_sent = ack;
         self.rx.acks.sent(ack, nxt);
     }
@@ -110,7 +114,8 @@ impl Connection {
         if self.rx.echo.is_for_one() {
             data.count = 1;
         }
-        let mut first = self.segment_at(now, data.from);
+        let mut run = self.run_at(now, data.from);
+        let first = &mut run.first;
         first.payload_len = data.segment;
         let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
         if data_end == self.tx.written {
@@ -123,19 +128,18 @@ impl Connection {
             first.flags -= Flags::PSH;
         }
         let retransmission = data.from < self.tx.max;
-        let ecn = self.data_codepoint(retransmission);
         // The peer looks for CWR on data alone.
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
-        self.ack_sent(&first);
-        Run {
-            first,
-            count: data.count,
-            ecn: if data.segment == 0 { Ecn::NotEct } else { ecn },
-            stream_offset: data.from - 1,
-            retransmission,
+        self.ack_sent();
+        run.count = data.count;
+        if data.segment > 0 {
+            run.ecn = self.data_codepoint(retransmission);
         }
+        run.stream_offset = data.from - 1;
+        run.retransmission = retransmission;
+        run
     }
 
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
@@ -172,7 +176,7 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
-        if self.timers.retransmit.is_none() {
+        if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
         }
     }
@@ -180,6 +184,7 @@ impl Connection {
     /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the
     /// peer may take it, but not as in flight. A window that is only small takes what fits: the
     /// override timeout of RFC 9293 §3.8.6.2.1.
+    #[cold]
     pub(super) fn window_probe_run(&mut self, now: Time) -> Run {
         let position = self.tx.nxt;
         let unsent = self.tx.written - position;
@@ -188,21 +193,22 @@ impl Connection {
             return self.data_run(now, Data { from: position, segment: small, count: 1 });
         }
         let fin = unsent == 0;
-        let mut segment = self.segment_at(now, position);
-        segment.payload_len = u32::from(!fin);
+        let mut run = self.run_at(now, position);
+        run.first.payload_len = u32::from(!fin);
         if fin {
-            segment.flags |= Flags::FIN;
+            run.first.flags |= Flags::FIN;
         }
         self.tx.max = self.tx.max.max(position + 1);
-        self.ack_sent(&segment);
+        self.ack_sent();
         self.update_persist_timer(now);
-        Run { stream_offset: position - 1, ..self.bare_run(segment) }
+        run.stream_offset = position - 1;
+        run
     }
 
     /// A segment that the peer cannot but answer: its number is acknowledged already (RFC 9293
     /// §3.8.4).
+    #[cold]
     pub(super) fn keep_alive_run(&mut self, now: Time) -> Run {
-        let segment = self.segment_at(now, self.tx.una - 1);
-        self.bare_run(segment)
+        self.run_at(now, self.tx.una - 1)
     }
 }

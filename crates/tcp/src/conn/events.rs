@@ -49,30 +49,44 @@ impl core::error::Error for Error {}
 /// Events not told yet: each kind at most once, told in the order of a connection's life.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
-    told: u8,
+    /// A bit for each, the first to tell the lowest.
+    pending: u8,
     error: Option<Error>,
 }
 
-const ORDER: [Event; 5] =
-    [Event::Connected, Event::Readable, Event::Writable, Event::PeerClosed, Event::Closed];
-
 impl Events {
     pub(crate) fn push(&mut self, event: Event) {
-        if let Some(index) = ORDER.iter().position(|e| *e == event) {
-            self.told |= 1 << index;
+        if let Event::Failed(error) = event {
+            self.error = Some(error);
         }
-    }
-
-    pub(crate) fn fail(&mut self, error: Error) {
-        self.error = Some(error);
+        self.pending |= 1 << rank(event);
     }
 
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        if self.told != 0 {
-            let index = self.told.trailing_zeros();
-            self.told &= self.told - 1;
-            return Some(ORDER[index as usize]);
+        if self.pending == 0 {
+            return None;
         }
-        self.error.take().map(Event::Failed)
+        let rank = self.pending.trailing_zeros();
+        self.pending &= self.pending - 1;
+        match rank {
+            0 => Some(Event::Connected),
+            1 => Some(Event::Readable),
+            2 => Some(Event::Writable),
+            3 => Some(Event::PeerClosed),
+            4 => Some(Event::Closed),
+            _ => self.error.take().map(Event::Failed),
+        }
+    }
+}
+
+/// The place of an event in the order of telling.
+const fn rank(event: Event) -> u8 {
+    match event {
+        Event::Connected => 0,
+        Event::Readable => 1,
+        Event::Writable => 2,
+        Event::PeerClosed => 3,
+        Event::Closed => 4,
+        Event::Failed(_) => 5,
     }
 }

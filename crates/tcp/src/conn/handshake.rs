@@ -1,10 +1,13 @@
 //! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
 
-use super::{Accepted, Agreed, Connection, Error, Established, Event, State, controller_params};
+use super::governor::Governor;
+use super::{Agreed, Connection, Error, Established, Event, State, controller_params};
+use crate::deadline::Deadline;
 use crate::receiver::{ReceiveWindow, shift_for};
 use crate::recovery::Timed;
 use crate::segment::wire::MAX_WINDOW_SHIFT;
 use crate::{Flags, Segment};
+use alloc::boxed::Box;
 use windlass_base::Time;
 
 /// Bytes of options in every segment once timestamps are agreed (RFC 7323 appendix A).
@@ -15,26 +18,25 @@ const DEFAULT_MSS: u16 = 536;
 const MIN_MSS: u32 = 48;
 
 impl Connection {
-    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) -> Accepted {
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            return Accepted::default();
+            return;
         }
         if segment.flags.contains(Flags::ACK) {
-            self.pending.reset = segment.reset_reply();
-            return Accepted::default();
+            self.pending.reset = segment.reset_reply().map(Box::new);
+            return;
         }
         if segment.flags.contains(Flags::SYN) {
             self.take_syn(now, segment);
             self.state = State::SynReceived;
         }
-        Accepted::default()
     }
 
-    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) -> Accepted {
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
         let flags = segment.flags;
         if flags.contains(Flags::ACK) && !acknowledges_syn {
-            self.pending.reset = segment.reset_reply();
+            self.pending.reset = segment.reset_reply().map(Box::new);
         } else if flags.contains(Flags::RST) {
             if flags.contains(Flags::ACK) {
                 self.finish(Some(Error::Refused));
@@ -51,7 +53,6 @@ impl Connection {
                 self.tx.timing.forget();
             }
         }
-        Accepted::default()
     }
 
     /// Learns the peer's sequence number, window and options from its SYN.
@@ -91,7 +92,8 @@ impl Connection {
         let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
-        self.congestion = self.config.congestion.build(&controller_params(&self.config, mss));
+        let controller = self.config.congestion.build(&controller_params(&self.config, mss));
+        self.congestion = Governor::new(controller);
     }
 
     /// This end's SYN is acknowledged: data may flow.
@@ -107,7 +109,7 @@ impl Connection {
             self.congestion.on_idle_restart(u64::from(self.agreed.mss));
         }
         self.timers.retries = 0;
-        self.timers.retransmit = None;
+        self.timers.retransmit = Deadline::NEVER;
         self.state = if self.tx.closed { State::FinWait1 } else { State::Established };
         self.events.push(Event::Connected);
         if self.tx.write_blocked && self.writable() > 0 {

@@ -6,9 +6,8 @@ use windlass_base::Time;
 /// The variables of the sending side (RFC 9293 §3.3.1). Positions: 0 is this end's SYN, 1 the
 /// first byte of data; they do not wrap.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    /// ISS.
-    pub(crate) isn: SeqNumber,
     /// SND.UNA.
     pub(crate) una: u64,
     /// SND.NXT: what is sent next. A timeout takes it back to `una`.
@@ -17,20 +16,24 @@ pub(crate) struct Sender {
     pub(crate) max: u64,
     /// The position after the last byte written.
     pub(crate) written: u64,
-    /// The application closed: FIN stands at `written`.
-    pub(crate) closed: bool,
     /// Right edge of the peer's window.
     pub(crate) edge: u64,
     /// The largest window that the peer ever announced, in bytes.
     pub(crate) max_window: u64,
     /// SND.WL1: which segment told of the window last.
     pub(crate) wl1: u64,
-    /// The segments that are being timed.
-    pub(crate) timing: Timing,
     /// When data was sent last.
     pub(crate) last_sent: Time,
+    /// ISS.
+    pub(crate) isn: SeqNumber,
+    /// The application closed: FIN stands at `written`.
+    pub(crate) closed: bool,
     /// A write found no room.
     pub(crate) write_blocked: bool,
+    /// The application writes whenever there is room.
+    pub(crate) endless: bool,
+    /// The segments that are being timed.
+    pub(crate) timing: Timing,
 }
 
 impl Sender {
@@ -48,6 +51,7 @@ impl Sender {
             timing: Timing::new(sampling),
             last_sent: Time::ZERO,
             write_blocked: false,
+            endless: false,
         }
     }
 

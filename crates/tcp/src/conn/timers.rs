@@ -1,59 +1,55 @@
+use super::trace::Signals;
 use super::{Connection, Error, State};
 use crate::cc::CongestionCause;
+use crate::deadline::Deadline;
 use crate::recovery::Phase;
 use windlass_base::Time;
 
-/// Deadlines of a connection; `None`: not running. The delayed ACK has its own, in the receiver.
+/// Deadlines of a connection. The delayed ACK has its own, in the receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     /// Retransmission (RFC 6298).
-    pub(crate) retransmit: Option<Time>,
+    pub(crate) retransmit: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
-    pub(crate) persist: Option<Time>,
+    pub(crate) persist: Deadline,
     /// End of TIME-WAIT.
-    pub(crate) time_wait: Option<Time>,
+    pub(crate) time_wait: Deadline,
     /// Keep-alive.
-    pub(crate) keep_alive: Option<Time>,
+    pub(crate) keep_alive: Deadline,
     /// Retransmissions of the same data, or unanswered probes.
     pub(crate) retries: u32,
     /// Unanswered keep-alive probes.
     pub(crate) keep_alive_probes: u32,
-    /// When the peer was heard last.
-    pub(crate) last_heard: Time,
 }
 
 impl Timers {
-    pub(crate) fn earliest(&self) -> Option<Time> {
-        [self.retransmit, self.persist, self.time_wait, self.keep_alive].into_iter().flatten().min()
+    pub(crate) fn earliest(&self) -> Deadline {
+        self.retransmit.min(self.persist).min(self.time_wait).min(self.keep_alive)
     }
-}
-
-fn expired(timer: Option<Time>, now: Time) -> bool {
-    timer.is_some_and(|deadline| deadline <= now)
 }
 
 impl Connection {
     pub(super) fn expire_timers(&mut self, now: Time) {
         self.rx.acks.handle_timeout(now);
-        if expired(self.timers.time_wait, now) {
+        if self.timers.time_wait.has_expired(now) {
             return self.finish(None);
         }
-        if expired(self.timers.retransmit, now) {
-            self.timers.retransmit = None;
+        if self.timers.retransmit.has_expired(now) {
+            self.timers.retransmit = Deadline::NEVER;
             self.retransmission_timeout(now);
         }
-        if expired(self.timers.persist, now) {
-            self.timers.persist = None;
+        if self.timers.persist.has_expired(now) {
+            self.timers.persist = Deadline::NEVER;
             self.persist_timeout(now);
         }
-        if expired(self.timers.keep_alive, now) {
-            self.timers.keep_alive = None;
+        if self.timers.keep_alive.has_expired(now) {
+            self.timers.keep_alive = Deadline::NEVER;
             self.keep_alive_timeout(now);
         }
     }
 
     pub(super) fn arm_retransmit_timer(&mut self, now: Time) {
-        self.timers.retransmit = Some(now + self.rtt.rto());
+        self.timers.retransmit = Deadline::at(now + self.rtt.rto());
     }
 
     fn retransmission_timeout(&mut self, now: Time) {
@@ -71,6 +67,7 @@ impl Connection {
             return;
         }
         self.stats.timeouts += 1;
+        self.signals |= Signals::TIMEOUT;
         self.enter_loss(now);
         self.rtt.back_off();
         self.arm_retransmit_timer(now);
@@ -79,6 +76,7 @@ impl Connection {
     fn syn_timeout(&mut self) {
         if self.count_retry(self.config.max_syn_retries) {
             self.stats.timeouts += 1;
+            self.signals |= Signals::TIMEOUT;
             self.rtt.back_off();
             self.tx.nxt = 0;
             self.tx.timing.forget();
@@ -123,14 +121,15 @@ impl Connection {
     /// Runs while there is something to send, nothing in flight and no window for it.
     pub(super) fn update_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
-            if self.timers.persist.take().is_some() {
+            if self.timers.persist.is_set() {
                 // The peer has answered: the back-off was the probes' own.
+                self.timers.persist = Deadline::NEVER;
                 self.rtt.end_back_off();
             }
             self.pending.window_probe = false;
-        } else if self.timers.persist.is_none() && !self.pending.window_probe {
-            self.timers.persist = Some(now + self.rtt.rto());
-            self.timers.retransmit = None;
+        } else if !self.timers.persist.is_set() && !self.pending.window_probe {
+            self.timers.persist = Deadline::at(now + self.rtt.rto());
+            self.timers.retransmit = Deadline::NEVER;
         }
     }
 
@@ -144,10 +143,11 @@ impl Connection {
 
     /// The peer was heard: probes and retries begin anew, TIME-WAIT and keep-alive as well.
     pub(super) fn heard(&mut self, now: Time) {
-        self.timers.last_heard = now;
         self.timers.keep_alive_probes = 0;
-        if let Some(keep_alive) = self.config.keep_alive {
-            self.timers.keep_alive = Some(now + keep_alive.idle);
+        if self.rules.keep_alive
+            && let Some(keep_alive) = self.config.keep_alive
+        {
+            self.timers.keep_alive = Deadline::at(now + keep_alive.idle);
         }
     }
 
@@ -159,7 +159,7 @@ impl Connection {
         if !asks {
             return;
         }
-        self.timers.keep_alive = Some(now + keep_alive.interval);
+        self.timers.keep_alive = Deadline::at(now + keep_alive.interval);
         if self.tx.una < self.tx.end() {
             // Data that waits asks the same question, and has a limit of its own.
             return;
@@ -176,9 +176,9 @@ impl Connection {
             self.state = State::TimeWait;
             self.events.push(super::Event::Closed);
         }
-        self.timers.retransmit = None;
-        self.timers.persist = None;
-        self.timers.keep_alive = None;
-        self.timers.time_wait = Some(now + self.config.time_wait);
+        self.timers.retransmit = Deadline::NEVER;
+        self.timers.persist = Deadline::NEVER;
+        self.timers.keep_alive = Deadline::NEVER;
+        self.timers.time_wait = Deadline::at(now + self.config.time_wait);
     }
 }

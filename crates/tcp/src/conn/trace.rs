@@ -1,7 +1,20 @@
 use super::{Connection, Run, State};
-use crate::cc::CongestionCause;
+use crate::cc::{CongestionCause, Outlook};
 use crate::observer::{Observer, TraceEvent};
 use windlass_base::Time;
+
+bitflags::bitflags! {
+    /// What happened in a call into the connection beside the changes that a [`Snapshot`] shows;
+    /// each at most once.
+    #[derive(Copy, Clone, Debug, Default)]
+    pub(crate) struct Signals: u8 {
+        const CE = 1;
+        const ECE = 2;
+        const TIMEOUT = 4;
+        const FAST_RETRANSMIT = 8;
+        const ECN_CUT = 16;
+    }
+}
 
 /// What an observer is told about, as it was before a call into the connection: the differences
 /// afterwards are the events. Not even taken when nobody listens.
@@ -9,40 +22,27 @@ pub(crate) struct Snapshot(Option<Watched>);
 
 struct Watched {
     state: State,
-    cwnd: f64,
-    ssthresh: u64,
-    slope: Option<f64>,
+    windows: Outlook,
     rtt_samples: u64,
     smoothed_raw: u64,
     bytes_acked: u64,
-    timeouts: u64,
-    fast_retransmits: u64,
-    ecn_cuts: u64,
-    ce_received: u64,
-    ece_received: u64,
 }
 
 impl Watched {
     fn of(connection: &Connection) -> Watched {
         Watched {
             state: connection.state,
-            cwnd: connection.cwnd(),
-            ssthresh: connection.ssthresh(),
-            slope: connection.slope(),
+            windows: connection.congestion.outlook(),
             rtt_samples: connection.rtt.samples(),
             smoothed_raw: connection.rtt.smoothed_raw(),
             bytes_acked: connection.bytes_acked(),
-            timeouts: connection.stats.timeouts,
-            fast_retransmits: connection.stats.fast_retransmits,
-            ecn_cuts: connection.stats.ecn_cuts,
-            ce_received: connection.stats.ce_received,
-            ece_received: connection.stats.ece_received,
         }
     }
 }
 
 impl Snapshot {
-    pub(crate) fn take<O: Observer>(connection: &Connection, _observer: &O) -> Snapshot {
+    pub(crate) fn take<O: Observer>(connection: &mut Connection, _observer: &O) -> Snapshot {
+        connection.signals = Signals::empty();
         Snapshot(O::ENABLED.then(|| Watched::of(connection)))
     }
 
@@ -53,13 +53,9 @@ impl Snapshot {
         if after.state != before.state {
             tell(TraceEvent::State(after.state));
         }
-        if after.ce_received != before.ce_received {
-            tell(TraceEvent::CeReceived { count: (after.ce_received - before.ce_received) as u32 });
+        if !connection.signals.is_empty() {
+            publish_signals(connection.signals, &mut tell);
         }
-        if after.ece_received != before.ece_received {
-            tell(TraceEvent::EceReceived);
-        }
-        publish_cuts(&before, &after, &mut tell);
         if after.rtt_samples != before.rtt_samples {
             tell(TraceEvent::Rtt {
                 sample: connection.rtt.last_sample(),
@@ -69,7 +65,7 @@ impl Snapshot {
                 changed: after.smoothed_raw != before.smoothed_raw,
             });
         }
-        publish_windows(&before, &after, &mut tell);
+        publish_windows(&before.windows, &after.windows, &mut tell);
         if after.bytes_acked != before.bytes_acked {
             tell(TraceEvent::Acked { bytes: after.bytes_acked });
         }
@@ -96,22 +92,29 @@ pub(crate) fn publish_run<O: Observer>(
     }
 }
 
-fn publish_cuts(before: &Watched, after: &Watched, tell: &mut impl FnMut(TraceEvent)) {
-    if after.timeouts != before.timeouts {
+#[cold]
+fn publish_signals(signals: Signals, tell: &mut impl FnMut(TraceEvent)) {
+    if signals.contains(Signals::CE) {
+        tell(TraceEvent::CeReceived { count: 1 });
+    }
+    if signals.contains(Signals::ECE) {
+        tell(TraceEvent::EceReceived);
+    }
+    if signals.contains(Signals::TIMEOUT) {
         tell(TraceEvent::Timeout);
         tell(TraceEvent::Congestion(CongestionCause::Timeout));
     }
-    if after.fast_retransmits != before.fast_retransmits {
+    if signals.contains(Signals::FAST_RETRANSMIT) {
         tell(TraceEvent::Congestion(CongestionCause::FastRetransmit));
     }
-    if after.ecn_cuts != before.ecn_cuts {
+    if signals.contains(Signals::ECN_CUT) {
         tell(TraceEvent::Congestion(CongestionCause::Ecn));
     }
 }
 
 /// The slope before the window: what reads both at a change of the window sees the slope that
 /// made it.
-fn publish_windows(before: &Watched, after: &Watched, tell: &mut impl FnMut(TraceEvent)) {
+fn publish_windows(before: &Outlook, after: &Outlook, tell: &mut impl FnMut(TraceEvent)) {
     if let Some(slope) = after.slope.filter(|_| after.slope != before.slope) {
         tell(TraceEvent::Slope(slope));
     }

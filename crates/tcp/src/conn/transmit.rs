@@ -1,7 +1,7 @@
 //! What to send next: the decision. RFC 9293 §3.8.6.2.1 (sender's avoidance of silly windows),
 //! §3.7.4 (Nagle), RFC 6675 §5 step C.
 
-use super::{Connection, Run, State};
+use super::{CHECKED, Connection, Run, State};
 use crate::recovery::{NextSegment, Phase};
 use windlass_base::Time;
 
@@ -17,9 +17,36 @@ pub(super) struct Data {
 }
 
 impl Connection {
+    /// In line, or every second poll would be a call for nothing.
+    #[inline(always)]
     pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
+        if CHECKED || !self.is_plain() {
+            return self.next_whatever_the_state(now, max);
+        }
+        match self.data_at_nxt(max) {
+            Some(data) => Some(self.data_run(now, data)),
+            None => self.next_ack(now),
+        }
+    }
+
+    /// Nothing comes before new data and the ACK, nor between them: what holds nearly always, and
+    /// leaves two of the questions below.
+    fn is_plain(&self) -> bool {
+        let (pending, recovery) = (&self.pending, &self.recovery);
+        self.state == State::Established
+            && !self.rx.acks.is_due_alone()
+            && pending.reset.is_none()
+            && !pending.window_probe
+            && !pending.keep_alive_probe
+            && recovery.phase != Phase::FastRecovery
+            && recovery.scoreboard.sacked().is_empty()
+            && !(self.rules.idle_restart && self.tx.is_idle())
+    }
+
+    #[cold]
+    fn next_whatever_the_state(&mut self, now: Time, max: u32) -> Option<Run> {
         if let Some(reset) = self.pending.reset.take() {
-            return Some(self.bare_run(reset));
+            return Some(self.bare_run(*reset));
         }
         match self.state {
             State::Closed | State::Listen => None,
@@ -66,7 +93,7 @@ impl Connection {
             return self.next_by_scoreboard(max);
         }
         self.skip_sacked();
-        self.data_at_nxt(max)
+        self.next_data_at_nxt(max)
     }
 
     /// One segment at `from`, not beyond `to` and the peer's window, whatever cwnd: a fast
@@ -93,9 +120,9 @@ impl Connection {
             return None;
         }
         let (una, sent) = (self.tx.una, self.tx.max);
-        let new_data = self.data_at_nxt(max).is_some();
+        let new_data = self.next_data_at_nxt(max).is_some();
         match self.recovery.scoreboard.next_segment(una, sent, mss, new_data)? {
-            NextSegment::New => self.data_at_nxt(max),
+            NextSegment::New => self.next_data_at_nxt(max),
             NextSegment::Lost { from, to } => self.retransmit_lost(from, to),
             // HighRxt stays: holes below may be seen yet (RFC 6675 §4 NextSeg rule 4).
             NextSegment::Rescue { from, to } => {
@@ -114,9 +141,14 @@ impl Connection {
         }
     }
 
-    /// Data at SND.NXT within both windows.
+    /// Data at SND.NXT within both windows. In line in [`Connection::next_run`]; elsewhere
+    /// [`Connection::next_data_at_nxt`].
+    #[inline(always)]
     fn data_at_nxt(&self, max: u32) -> Option<Data> {
         let tx = &self.tx;
+        if !tx.has_unsent() {
+            return None;
+        }
         let mss = u64::from(self.agreed.mss);
         let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
         let mut left = tx.written.saturating_sub(tx.nxt);
@@ -125,17 +157,14 @@ impl Connection {
         {
             left = left.min(held - tx.nxt);
         }
-        let mut full = (room / mss).min(left / mss);
-        if tx.nxt < tx.max {
-            // A run is sent for the first time or once more, never both.
-            full = full.min((tx.max - tx.nxt).div_ceil(mss));
-        }
-        if full > 0 {
-            let count = full.min(u64::from(max)) as u32;
-            return Some(Data { from: tx.nxt, segment: mss as u32, count });
-        }
         if left == 0 {
             return self.bare_fin();
+        }
+        if room.min(left) >= mss {
+            // One is what an ACK of one leads to; to divide costs more than all the rest.
+            let one = room.min(left) < 2 * mss || max == 1;
+            let count = if one { 1 } else { self.full_segments(room.min(left), max) };
+            return Some(Data { from: tx.nxt, segment: mss as u32, count });
         }
         let small = left.min(mss).min(room);
         self.may_send_small(small, left).then_some(Data {
@@ -143,6 +172,24 @@ impl Connection {
             segment: small as u32,
             count: 1,
         })
+    }
+
+    /// How many full segments of `bytes` a run at SND.NXT may have.
+    #[inline(never)]
+    fn full_segments(&self, bytes: u64, max: u32) -> u32 {
+        let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
+        let mut full = bytes / mss;
+        if tx.nxt < tx.max {
+            // A run is sent for the first time or once more, never both.
+            full = full.min((tx.max - tx.nxt).div_ceil(mss));
+        }
+        full.min(u64::from(max)) as u32
+    }
+
+    /// The same out of line, for who asks seldom.
+    #[inline(never)]
+    fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
+        self.data_at_nxt(max)
     }
 
     fn bare_fin(&self) -> Option<Data> {
@@ -153,6 +200,7 @@ impl Connection {
 
     /// RFC 9293 §3.8.6.2.1: less than a full segment goes out if it is all there is and Nagle does
     /// not hold it back, or if it is half of the largest window that the peer ever gave.
+    #[inline(never)]
     fn may_send_small(&self, small: u64, left: u64) -> bool {
         let tx = &self.tx;
         if small == 0 {
@@ -181,7 +229,7 @@ impl Connection {
     /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.
     fn restart_after_idle(&mut self, now: Time) {
         let tx = &self.tx;
-        if self.config.idle_restart
+        if self.rules.idle_restart
             && tx.is_idle()
             && tx.has_unsent()
             && tx.max > 1
@@ -205,6 +253,6 @@ impl Connection {
                 | State::Closing
                 | State::LastAck
         );
-        can_send && self.tx.is_idle() && self.tx.has_unsent() && self.data_at_nxt(1).is_none()
+        can_send && self.tx.is_idle() && self.tx.has_unsent() && self.next_data_at_nxt(1).is_none()
     }
 }

@@ -1,4 +1,5 @@
 use crate::config::AckPolicy;
+use crate::deadline::Deadline;
 use windlass_base::{Span, Time};
 
 /// When the receiver acknowledges (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
@@ -76,10 +77,10 @@ impl AckSchedule {
         }
     }
 
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    pub(crate) fn deadline(&self) -> Deadline {
         match self.due {
-            Due::At(deadline) => Some(deadline),
-            _ => None,
+            Due::At(deadline) => Deadline::at(deadline),
+            _ => Deadline::NEVER,
         }
     }
 
@@ -125,7 +126,7 @@ mod tests {
         let mut acks = AckSchedule::new(DELAYED);
         acks.data_in_order(NOW, 100, 100);
         assert!(!acks.is_due());
-        assert_eq!(acks.deadline(), Some(NOW + Span::from_millis(200)));
+        assert_eq!(acks.deadline().time(), Some(NOW + Span::from_millis(200)));
         acks.data_in_order(NOW, 100, 100);
         assert!(acks.is_due());
         acks.sent(200, 200);

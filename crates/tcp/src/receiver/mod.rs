@@ -15,19 +15,22 @@ use crate::SeqNumber;
 /// The variables of the receiving side (RFC 9293 §3.3.1). Positions: 0 is the peer's SYN, 1 the
 /// first byte of data.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
+    /// Last.ACK.sent: the acknowledgment number sent last.
+    pub(crate) last_ack_sent: u64,
     /// IRS.
     pub(crate) isn: SeqNumber,
-    /// What has arrived.
-    pub(crate) reassembly: Reassembly,
+    /// TS.Recent (RFC 7323 §4.3); `None` before the first timestamp.
+    pub(crate) ts_recent: Option<u32>,
+    /// ECN echo.
+    pub(crate) echo: EcnEchoState,
     /// What may arrive.
     pub(crate) window: ReceiveWindow,
     /// When to acknowledge.
     pub(crate) acks: AckSchedule,
-    /// ECN echo.
-    pub(crate) echo: EcnEchoState,
-    /// TS.Recent (RFC 7323 §4.3); `None` before the first timestamp.
-    pub(crate) ts_recent: Option<u32>,
-    /// Last.ACK.sent: the acknowledgment number sent last.
-    pub(crate) last_ack_sent: u64,
+    /// The application takes whatever comes at once.
+    pub(crate) discards: bool,
+    /// What has arrived.
+    pub(crate) reassembly: Reassembly,
 }

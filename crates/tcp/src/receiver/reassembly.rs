@@ -3,6 +3,7 @@ use core::ops::Range;
 
 /// What has arrived of the peer's stream: in order up to RCV.NXT, and in pieces beyond.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Reassembly {
     /// RCV.NXT.
     nxt: u64,
@@ -88,6 +89,15 @@ impl Reassembly {
 
     /// Payload at `range`, trimmed to the window already.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> Arrival {
+        if range.start == self.nxt && range.end > self.nxt && !self.has_gap() {
+            self.nxt = range.end;
+            return Arrival::InOrder;
+        }
+        self.insert_out_of_order(range)
+    }
+
+    #[cold]
+    fn insert_out_of_order(&mut self, range: Range<u64>) -> Arrival {
         if range.end <= self.nxt {
             self.duplicate = Some(range);
             return Arrival::Duplicate;
@@ -100,8 +110,11 @@ impl Reassembly {
             self.duplicate = Some(range.start..self.nxt);
         }
         self.nxt = range.end;
+        if !gap {
+            return Arrival::InOrder;
+        }
         self.join_pieces();
-        if gap { Arrival::FilledGap } else { Arrival::InOrder }
+        Arrival::FilledGap
     }
 
     fn insert_beyond_gap(&mut self, range: Range<u64>) -> Arrival {

@@ -9,6 +9,15 @@ pub(crate) struct ReceiveWindow {
     shift: u8,
     /// Right edge announced so far: it never moves back, and nothing beyond it is taken.
     edge: u64,
+    /// What the last field was told for and what it was: a sender of data repeats it.
+    told: Told,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+struct Told {
+    nxt: u64,
+    read: u64,
+    field: u16,
 }
 
 /// The smallest shift that lets a 16-bit field announce `buffer` bytes.
@@ -20,12 +29,15 @@ pub(crate) fn shift_for(buffer: u64) -> u8 {
 
 impl ReceiveWindow {
     pub(crate) fn new(buffer: u64) -> ReceiveWindow {
-        ReceiveWindow { buffer, shift: 0, edge: 1 + buffer.min(u64::from(u16::MAX)) }
+        let edge = 1 + buffer.min(u64::from(u16::MAX));
+        // No ACK is for 0: nothing was told yet.
+        ReceiveWindow { buffer, shift: 0, edge, told: Told::default() }
     }
 
     /// Both ends offered scaling.
     pub(crate) fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
+        self.told = Told::default();
     }
 
     /// The right edge: the first position that the peer may not send.
@@ -41,15 +53,23 @@ impl ReceiveWindow {
     /// The window field of an ACK for `nxt` while the application has read up to `read`; moves the
     /// edge if that is worth telling.
     pub(crate) fn field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
+        if self.told.nxt != nxt || self.told.read != read {
+            self.told = Told { nxt, read, field: self.new_field(nxt, read, mss) };
+        }
+        self.told.field
+    }
+
+    fn new_field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
         if let Some(edge) = self.worthwhile_edge(nxt, read, mss) {
             self.edge = edge;
+            return ((edge - nxt) >> self.shift) as u16;
         }
         // Rounded up, since rounding down takes back what was announced; but not beyond the
         // buffer, or the edge would run away from it under a peer that sends a few bytes at a
         // time. There it falls back by less than a unit, as RFC 7323 §2.4 foresees.
         let window = self.edge.saturating_sub(nxt);
         let unit = 1u64 << self.shift;
-        let rounded_up = window.next_multiple_of(unit);
+        let rounded_up = (window + (unit - 1)) >> self.shift << self.shift;
         let fits = nxt + rounded_up <= read + self.buffer;
         let field = if fits { rounded_up } else { window } >> self.shift;
         let field = field.min(u64::from(u16::MAX));
@@ -127,6 +147,8 @@ mod tests {
                 let before = window.edge();
                 let field = window.field(nxt, read, 100);
                 prop_assert!(window.edge() >= before);
+                let again = window.new_field(nxt, read, 100);
+                prop_assert_eq!(again, field, "what was told may be told again");
                 // Rounding a scaled window takes back less than its granularity.
                 let announced = nxt + (u64::from(field) << shift);
                 prop_assert!(announced <= window.edge().max(nxt));

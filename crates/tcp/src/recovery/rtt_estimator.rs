@@ -7,21 +7,25 @@ use windlass_base::{Span, Time};
 /// kept in eighths and RTTVAR in quarters of a tick. With a tick of 1 ns that is as good as exact;
 /// with one of 10 ms it is what BSD and ns-2 computed.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct RttEstimator {
-    clock: Clock,
-    limits: RtoConfig,
-    /// Eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
+    /// With back-off and bounds: what every ACK sets the timer by.
+    rto: Span,
+    min_rtt: Option<Span>,
+    /// SRTT in eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
     srtt_eighths: u64,
+    clock: Clock,
+    samples: u64,
     /// Quarters of a tick.
     rttvar_quarters: u64,
     /// 1, 2, 4, ... 64.
     backoff: u64,
-    rto: Span,
+    /// The RTO before back-off and bounds.
+    estimate: Span,
     last_sample: Span,
     /// The last sample as the carrier's clock tells it, not in ticks.
     last_exact: Span,
-    min_rtt: Option<Span>,
-    samples: u64,
+    limits: RtoConfig,
 }
 
 /// RFC 6298 §5.5 doubles without end; 64 times is where BSD stopped, and `max` comes first anyway.
@@ -31,18 +35,21 @@ const FORGET_SRTT_BEYOND: u64 = 8;
 
 impl RttEstimator {
     pub(crate) fn new(clock: Clock, limits: RtoConfig) -> RttEstimator {
-        RttEstimator {
+        let mut estimator = RttEstimator {
             clock,
             limits,
             srtt_eighths: 0,
             rttvar_quarters: 0,
             backoff: 1,
-            rto: limits.initial,
+            estimate: limits.initial,
+            rto: Span::ZERO,
             last_sample: Span::ZERO,
             last_exact: Span::ZERO,
             min_rtt: None,
             samples: 0,
-        }
+        };
+        estimator.bound_rto();
+        estimator
     }
 
     /// A segment sent at `sent` was acknowledged at `now` (and had been sent only once).
@@ -57,7 +64,8 @@ impl RttEstimator {
             let deviation = error.abs() - (self.rttvar_quarters >> 2) as i64;
             self.rttvar_quarters = self.rttvar_quarters.saturating_add_signed(deviation).max(1);
         }
-        self.rto = self.clock.tick * self.rto_ticks();
+        self.estimate = self.clock.tick * self.rto_ticks();
+        self.bound_rto();
         self.last_sample = self.clock.tick * ticks;
         self.last_exact = now - sent;
         self.min_rtt = Some(self.min_rtt.map_or(self.last_sample, |min| min.min(self.last_sample)));
@@ -79,20 +87,25 @@ impl RttEstimator {
 
     /// The RTO with its back-off and bounds (RFC 6298 §2.4, §2.5, §5.5).
     pub(crate) fn rto(&self) -> Span {
-        let backed_off = self.rto.max(self.limits.min) * self.backoff;
+        self.rto
+    }
+
+    fn bound_rto(&mut self) {
+        let backed_off = self.base_rto() * self.backoff;
         // A timer of a coarse clock may expire up to a tick early: below two ticks it is no timer.
-        backed_off.min(self.limits.max).max(self.clock.tick * 2)
+        self.rto = backed_off.min(self.limits.max).max(self.clock.tick * 2);
     }
 
     /// The RTO before back-off.
     pub(crate) fn base_rto(&self) -> Span {
-        self.rto.max(self.limits.min)
+        self.estimate.max(self.limits.min)
     }
 
     /// The timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         if self.backoff < MAX_BACKOFF {
             self.backoff *= 2;
+            self.bound_rto();
         }
         if self.backoff > FORGET_SRTT_BEYOND && self.srtt_eighths != 0 {
             self.rttvar_quarters += self.srtt_eighths >> 3;
@@ -103,14 +116,15 @@ impl RttEstimator {
     /// The path answers again (a new sample, or a probe was acknowledged).
     pub(crate) fn end_back_off(&mut self) {
         self.backoff = 1;
+        self.bound_rto();
     }
 
     /// A SYN was lost: the first RTO of data is at least 3 s (RFC 6298 §5.7).
     pub(crate) fn restart_after_lost_syn(&mut self) {
-        self.backoff = 1;
         if self.samples == 0 {
-            self.rto = self.rto.max(Span::from_secs(3));
+            self.estimate = self.estimate.max(Span::from_secs(3));
         }
+        self.end_back_off();
     }
 
     /// SRTT in whole ticks; zero before the first sample.

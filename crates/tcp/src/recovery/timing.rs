@@ -5,7 +5,10 @@ use windlass_base::Time;
 /// When the segments were sent that are being timed. Only those sent once (Karn's rule: RFC 6298
 /// §3): [`Timing::forget`] at every repair.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Timing {
+    /// The position after the first of them; [`u64::MAX`] without any.
+    first_end: u64,
     sampling: RttSampling,
     /// The position after each segment, ascending, and when it was sent.
     sent: VecDeque<(u64, Time)>,
@@ -24,12 +27,14 @@ pub(crate) enum Timed {
 
 impl Timing {
     pub(crate) fn new(sampling: RttSampling) -> Timing {
-        Timing { sampling, sent: VecDeque::new() }
+        Timing { sampling, first_end: u64::MAX, sent: VecDeque::new() }
     }
 
     /// A segment up to `end`, never sent before, goes out.
     pub(crate) fn start(&mut self, end: u64, now: Time) {
-        if self.sampling == RttSampling::EverySegment || self.sent.is_empty() {
+        let idle = self.first_end == u64::MAX;
+        if idle || self.sampling == RttSampling::EverySegment {
+            self.first_end = self.first_end.min(end);
             self.sent.push_back((end, now));
         }
     }
@@ -37,20 +42,22 @@ impl Timing {
     /// Something is sent again.
     pub(crate) fn forget(&mut self) {
         self.sent.clear();
+        self.first_end = u64::MAX;
     }
 
     /// Everything below `ack` is acknowledged.
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Timed {
-        if self.sent.is_empty() {
-            return Timed::Nothing;
+        if ack < self.first_end {
+            return if self.first_end == u64::MAX { Timed::Nothing } else { Timed::Pending };
         }
-        let mut timed = Timed::Pending;
+        let mut timed = Timed::Nothing;
         while let Some(&(end, sent)) = self.sent.front()
             && end <= ack
         {
             self.sent.pop_front();
             timed = Timed::Sent(sent);
         }
+        self.first_end = self.sent.front().map_or(u64::MAX, |(end, _)| *end);
         timed
     }
 }

@@ -61,11 +61,14 @@ impl Options {
     /// The bytes that these options take in a header, padding included: a multiple of four, at
     /// most [`Options::MAX_LEN`].
     pub fn wire_len(&self) -> usize {
-        let sack = match self.sack_that_fits().len() {
-            0 => 0,
-            blocks => SACK_OVERHEAD + SACK_BLOCK * blocks,
-        };
-        self.len_without_sack() + sack
+        let others = self.len_without_sack();
+        if self.sack.is_empty() {
+            return others;
+        }
+        match self.sack_that_fits().len() {
+            0 => others,
+            blocks => others + SACK_OVERHEAD + SACK_BLOCK * blocks,
+        }
     }
 
     /// The SACK blocks that there is room for beside the other options: all four if they are alone

@@ -45,7 +45,7 @@ impl Queues {
         let (config, spot) = match queue {
             QueueRef::Name(name) => {
                 let index = look_up(name, "the name of a queue", &self.names, context)?;
-                (self.configs[index], &name.spot)
+                (self.configs[index].clone(), &name.spot)
             }
             QueueRef::Settings(At { value, spot }) => (config(value, spot, context), spot),
         };

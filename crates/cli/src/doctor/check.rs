@@ -1,0 +1,134 @@
+//! The kinds of things that a tool may need, and how each is looked for.
+
+use super::machine::Machine;
+use super::{kernel, namespaces};
+use std::fs::OpenOptions;
+
+/// Something that a machine has or lacks.
+#[derive(Debug)]
+pub(super) enum Check {
+    /// A program in PATH, under one of these names.
+    Program(&'static [&'static str]),
+    /// Python 3 of at least this minor version.
+    Python { minor: u32 },
+    /// The lab's own command.
+    Lab,
+    /// An effective capability of this process.
+    Capability(Capability),
+    /// A device that can be opened for reading and writing.
+    Device(&'static str),
+    /// A network namespace can be made, by this user or in a user namespace.
+    Namespaces,
+    /// The kernel's own type information (BTF).
+    KernelTypes,
+    /// A type that the kernel itself knows.
+    KernelType(&'static str),
+    /// A part of the kernel that may be a module, and a type by which it is known if it is none.
+    KernelPart { module: &'static str, kind: &'static str },
+    /// A file system at its place.
+    Mounted { kind: &'static str, at: &'static str },
+    /// The tracepoint tcp:tcp_probe.
+    TcpProbe,
+}
+
+/// Where something was found, or what is known of its absence.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Finding {
+    Present(String),
+    Missing(String),
+}
+
+use Finding::{Missing, Present};
+
+impl Check {
+    /// What is looked for, in few words.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Check::Program(names) => names[0].to_owned(),
+            Check::Python { minor } => format!("Python 3.{minor}"),
+            Check::Lab => "windlass-lab".to_owned(),
+            Check::Capability(capability) => capability.name().to_owned(),
+            Check::Device(path) => (*path).to_owned(),
+            Check::Namespaces => "network namespaces".to_owned(),
+            Check::KernelTypes => kernel::BTF.to_owned(),
+            Check::KernelType(name) if name.starts_with("bpf_struct_ops_") => {
+                format!("struct_ops {}", name.trim_start_matches("bpf_struct_ops_"))
+            }
+            Check::KernelType(name) => (*name).to_owned(),
+            Check::KernelPart { module, .. } => format!("{module} (kernel)"),
+            Check::Mounted { at, .. } => (*at).to_owned(),
+            Check::TcpProbe => "tracepoint tcp_probe".to_owned(),
+        }
+    }
+
+    /// Looks for it.
+    pub(super) fn look(&self, machine: &Machine) -> Finding {
+        match self {
+            Check::Program(names) => match machine.program(names) {
+                Some(path) => Present(path.display().to_string()),
+                None => Missing(format!("no {} in PATH", names.join(" or "))),
+            },
+            Check::Python { minor } => machine.python(*minor),
+            Check::Lab => machine.lab(),
+            Check::Capability(capability) => machine.capability(*capability),
+            Check::Device(path) => match OpenOptions::new().read(true).write(true).open(path) {
+                Ok(_) => Present("can be opened".to_owned()),
+                Err(error) => Missing(error.to_string()),
+            },
+            Check::Namespaces => namespaces::look(),
+            Check::KernelTypes => kernel::types(),
+            Check::KernelType(name) => kernel::has_type(name),
+            Check::KernelPart { module, kind } => kernel::part(module, kind),
+            Check::Mounted { kind, at } => kernel::mounted(kind, at),
+            Check::TcpProbe => kernel::tcp_probe(),
+        }
+    }
+}
+
+/// The capabilities (capabilities(7)) that tools need.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Capability {
+    NetAdmin = 12,
+    SysAdmin = 21,
+    Perfmon = 38,
+    Bpf = 39,
+}
+
+impl Capability {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Capability::NetAdmin => "CAP_NET_ADMIN",
+            Capability::SysAdmin => "CAP_SYS_ADMIN",
+            Capability::Perfmon => "CAP_PERFMON",
+            Capability::Bpf => "CAP_BPF",
+        }
+    }
+
+    /// True if the set holds it. CAP_SYS_ADMIN stands for those that were split off from it in
+    /// Linux 5.8.
+    pub(super) fn is_in(self, set: u64) -> bool {
+        let has = |capability: Capability| set >> (capability as u32) & 1 == 1;
+        let split_off = matches!(self, Capability::Bpf | Capability::Perfmon);
+        has(self) || split_off && has(Capability::SysAdmin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_bits_of_the_set() {
+        use Capability::*;
+        for (set, held, lacking) in [
+            (0, &[][..], &[NetAdmin, SysAdmin, Perfmon, Bpf][..]),
+            (1 << 12, &[NetAdmin], &[SysAdmin, Perfmon, Bpf]),
+            (1 << 39 | 1 << 12, &[Bpf, NetAdmin], &[SysAdmin, Perfmon]),
+            (1 << 21, &[SysAdmin, Bpf, Perfmon], &[NetAdmin]),
+            (0x1ff_ffff_ffff, &[NetAdmin, SysAdmin, Perfmon, Bpf], &[]),
+        ] {
+            assert!(held.iter().all(|capability| capability.is_in(set)), "{set:x}");
+            assert!(!lacking.iter().any(|capability| capability.is_in(set)), "{set:x}");
+        }
+    }
+}

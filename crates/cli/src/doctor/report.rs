@@ -1,0 +1,88 @@
+//! What was found, for people and for scripts.
+
+use super::check::Finding;
+use super::machine::Machine;
+use super::tools::{Need, Tool};
+use serde_json::{Value, json};
+
+/// The version of the format that `--json` prints.
+const SCHEMA_VERSION: u32 = 1;
+
+/// A tool and what was found of its needs.
+#[derive(Debug)]
+pub(super) struct Examined {
+    pub(super) tool: &'static Tool,
+    findings: Vec<(&'static Need, Finding)>,
+}
+
+impl Examined {
+    /// Looks for all that a tool needs.
+    pub(super) fn new(tool: &'static Tool, machine: &Machine) -> Examined {
+        let look = |need: &'static Need| (need, need.check.look(machine));
+        Examined { tool, findings: tool.needs.iter().map(look).collect() }
+    }
+
+    /// Nothing is missing without which the tool does not work.
+    pub(super) fn ready(&self) -> bool {
+        !self.findings.iter().any(|(need, finding)| need.required && is_missing(finding))
+    }
+}
+
+fn is_missing(finding: &Finding) -> bool {
+    matches!(finding, Finding::Missing(_))
+}
+
+/// A paragraph for each tool: a line for what is there, three for what is not.
+pub(super) fn text(examined: &[Examined]) -> String {
+    examined.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+fn paragraph(examined: &Examined) -> String {
+    let ready = if examined.ready() { "ready" } else { "NOT READY" };
+    let mut lines = vec![format!("{}: {ready} ({})", examined.tool.name, examined.tool.about)];
+    for (need, finding) in &examined.findings {
+        let name = need.check.name();
+        match finding {
+            Finding::Present(found) => lines.push(format!("  ok        {name}: {found}")),
+            Finding::Missing(found) => {
+                let word = if need.required { "MISSING " } else { "optional" };
+                lines.push(format!("  {word}  {name}: {found}"));
+                lines.push(format!("            for:    {}", need.why));
+                lines.push(format!("            get it: {}", need.get));
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+/// The same as JSON.
+pub(super) fn json(examined: &[Examined]) -> Value {
+    json!({
+        "schema": SCHEMA_VERSION,
+        "ready": examined.iter().all(Examined::ready),
+        "tools": examined.iter().map(tool).collect::<Vec<_>>(),
+    })
+}
+
+fn tool(examined: &Examined) -> Value {
+    let needs: Vec<Value> =
+        examined.findings.iter().map(|(need, found)| entry(need, found)).collect();
+    json!({
+        "tool": examined.tool.name,
+        "about": examined.tool.about,
+        "ready": examined.ready(),
+        "needs": needs,
+    })
+}
+
+fn entry(need: &Need, finding: &Finding) -> Value {
+    let (Finding::Present(found) | Finding::Missing(found)) = finding;
+    json!({
+        "need": need.check.name(),
+        "why": need.why,
+        "required": need.required,
+        "present": !is_missing(finding),
+        "found": found,
+        "get": need.get,
+    })
+}

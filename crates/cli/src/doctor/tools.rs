@@ -1,0 +1,179 @@
+//! Which tool needs what. A new tool is a new entry here.
+
+use super::check::{Capability, Check};
+
+/// A tool and all that it needs of a machine.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) needs: &'static [Need],
+}
+
+/// One thing that a tool needs.
+#[derive(Debug)]
+pub(super) struct Need {
+    pub(super) check: Check,
+    /// What the tool does with it.
+    pub(super) why: &'static str,
+    /// Where it is missing: required things stop the tool, others only what `why` says.
+    pub(super) required: bool,
+    /// How to get it: a command, a kernel option, a capability.
+    pub(super) get: &'static str,
+}
+
+const fn required(check: Check, why: &'static str, get: &'static str) -> Need {
+    Need { check, why, required: true, get }
+}
+
+const fn optional(check: Check, why: &'static str, get: &'static str) -> Need {
+    Need { check, why, required: false, get }
+}
+
+const AS_ROOT: &str = "run it as root (sudo windlass ...)";
+const PYTHON: &str = "apt-get install python3 python3-venv (Debian 12 or later)";
+const NAMESPACES: &str = "run it as root, or allow user namespaces: sysctl -w \
+    user.max_user_namespaces=10000 (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)";
+const TUN: &str = "run it as root; if there is no such device, modprobe tun (kernel option \
+    CONFIG_TUN), and in a container hand it in (docker run --device /dev/net/tun)";
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "simulator",
+        about: "windlass sim",
+        needs: &[optional(
+            Check::Program(&["tshark"]),
+            "reads the captures of sim run --pcap",
+            "apt-get install tshark",
+        )],
+    },
+    Tool {
+        name: "lab",
+        about: "windlass-lab reproduce, its report",
+        needs: &[
+            required(Check::Python { minor: 11 }, "the lab is written in it", PYTHON),
+            required(
+                Check::Lab,
+                "runs the experiments and writes the report",
+                "make setup (in the repository; makes .venv with the pinned packages)",
+            ),
+            optional(
+                Check::Program(&["chromium", "chromium-browser", "google-chrome"]),
+                "a test opens the report in it",
+                "apt-get install chromium",
+            ),
+            optional(
+                Check::Program(&["chromedriver"]),
+                "lets that test drive the browser",
+                "apt-get install chromium-driver",
+            ),
+        ],
+    },
+    Tool {
+        name: "bench",
+        about: "make bench, the speed beside ns-2's",
+        needs: &[
+            required(Check::Python { minor: 11 }, "benches/run.py is written in it", PYTHON),
+            optional(
+                Check::Program(&["ns"]),
+                "ns-2; without it Windlass is measured alone",
+                "apt-get install ns2",
+            ),
+        ],
+    },
+    Tool {
+        name: "link",
+        about: "windlass link, real packets through an emulated link",
+        needs: &[
+            required(Check::Device("/dev/net/tun"), "its ports are TUN devices", TUN),
+            required(Check::Namespaces, "the command behind the link has its own", NAMESPACES),
+            optional(
+                Check::Capability(Capability::NetAdmin),
+                "ports in this machine's own network, not in a user namespace",
+                AS_ROOT,
+            ),
+        ],
+    },
+    Tool {
+        name: "cc",
+        about: "windlass cc, congestion control in the kernel",
+        needs: &[
+            required(
+                Check::KernelTypes,
+                "the program is fitted to this kernel by its types (CO-RE)",
+                "a kernel with CONFIG_DEBUG_INFO_BTF=y",
+            ),
+            required(
+                Check::KernelType("bpf_struct_ops_tcp_congestion_ops"),
+                "controllers as BPF programs (struct_ops)",
+                "a kernel from 5.6 on with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and BTF",
+            ),
+            required(Check::Capability(Capability::Bpf), "loads the program", AS_ROOT),
+            required(
+                Check::Capability(Capability::Perfmon),
+                "struct_ops programs read kernel memory",
+                AS_ROOT,
+            ),
+            required(Check::Capability(Capability::NetAdmin), "registers the controller", AS_ROOT),
+            optional(
+                Check::Mounted { kind: "bpf", at: "/sys/fs/bpf" },
+                "keeps the controller after the command has ended",
+                "mount -t bpf bpf /sys/fs/bpf (as root)",
+            ),
+        ],
+    },
+    Tool {
+        name: "testbed",
+        about: "the lab's experiments on real kernels",
+        needs: &[
+            required(Check::Lab, "builds the testbeds", "make setup (in the repository)"),
+            required(Check::Capability(Capability::SysAdmin), "makes namespaces", AS_ROOT),
+            required(Check::Capability(Capability::NetAdmin), "sets up their network", AS_ROOT),
+            required(Check::Namespaces, "every host is one", NAMESPACES),
+            required(
+                Check::KernelPart { module: "veth", kind: "veth_priv" },
+                "joins the namespaces",
+                "modprobe veth (kernel option CONFIG_VETH)",
+            ),
+            required(Check::Device("/dev/net/tun"), "the emulated links end in them", TUN),
+            required(
+                Check::KernelPart { module: "inet_diag", kind: "inet_diag_req_v2" },
+                "tells the state of the kernel's connections",
+                "modprobe tcp_diag (kernel option CONFIG_INET_DIAG)",
+            ),
+            optional(
+                Check::TcpProbe,
+                "tells cwnd at every ACK; without it there are samples only",
+                "a kernel with CONFIG_FTRACE=y, and mount -t tracefs tracefs /sys/kernel/tracing",
+            ),
+            required(Check::Program(&["iperf3"]), "sends the traffic", "apt-get install iperf3"),
+            optional(Check::Program(&["nginx"]), "serves web transfers", "apt-get install nginx"),
+            optional(Check::Program(&["curl"]), "fetches web transfers", "apt-get install curl"),
+            optional(
+                Check::Program(&["tshark"]),
+                "reads captures of the testbeds",
+                "apt-get install tshark",
+            ),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_need_says_why_and_how_to_get_it_in_one_line_and_once_a_tool() {
+        for tool in TOOLS {
+            let mut names: Vec<String> = tool.needs.iter().map(|n| n.check.name()).collect();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), tool.needs.len(), "{} names a need twice", tool.name);
+            for need in tool.needs {
+                for text in [need.why, need.get] {
+                    assert!(!text.is_empty() && !text.contains('\n'), "{}: {need:?}", tool.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Packets that a listener has yet to see, in order of time.
+
+use crate::packet::Packet;
+use crate::scenario::model::LinkDirection;
+use std::collections::BTreeMap;
+use windlass_base::Time;
+
+/// Channels know of a transmission before it begins, each for itself: here the packets of all of
+/// them wait for their time, those of the same time in the order in which they were added. Empty
+/// unless somebody listens.
+#[derive(Debug, Default)]
+pub(super) struct Captures {
+    packets: BTreeMap<(Time, u64), (LinkDirection, Packet)>,
+    added: u64,
+}
+
+impl Captures {
+    /// A packet passes end `a` of a link at `at`.
+    pub(super) fn add(&mut self, at: Time, direction: LinkDirection, packet: Packet) {
+        self.packets.insert((at, self.added), (direction, packet));
+        self.added += 1;
+    }
+
+    /// The next packet that has passed no later than `now`.
+    pub(super) fn next_until(&mut self, now: Time) -> Option<(Time, LinkDirection, Packet)> {
+        let first = self.packets.first_entry()?;
+        let (at, _) = *first.key();
+        if at > now {
+            return None;
+        }
+        let (direction, packet) = first.remove();
+        Some((at, direction, packet))
+    }
+}

@@ -1,0 +1,138 @@
+//! A channel whose queue decides on arrival and keeps the order: drop-tail, RED, PIE.
+//!
+//! All that will happen to a packet is known when it has been let in: nobody overtakes it and nobody
+//! throws it out, so it begins its transmission when those before it have ended theirs. It goes into
+//! the pipe at once; the queue keeps only what it needs to know how long it is.
+
+use super::Shared;
+use super::line::Line;
+use crate::packet::Slot;
+use crate::record::{Context, Recorder};
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{Ecn, Rng, Time};
+
+/// A queue that decides on arrival, and the line behind it.
+#[derive(Debug)]
+pub(crate) struct InOrder<Q> {
+    pub(super) queue: Q,
+    pub(super) line: Line,
+    rng: Rng,
+    /// When everything that was let in so far has been transmitted.
+    free_at: Time,
+}
+
+/// What the queue keeps of a packet.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Waiting {
+    wire_bytes: u32,
+    ecn: Ecn,
+}
+
+impl Packet for Waiting {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+
+    fn flow_hash(&self) -> u64 {
+        0
+    }
+}
+
+impl<Q: Queue<Waiting>> InOrder<Q> {
+    pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
+        InOrder { queue, line, rng, free_at: Time::ZERO }
+    }
+
+    /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
+    /// end is returned instead of awaited.
+    #[inline(always)]
+    pub(super) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        hand_over: bool,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        self.advance(now, cx);
+        let packet = shared.packets.get_mut(slot);
+        let marked = self.queue.stats().marked;
+        let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
+        let mut lost = false;
+        if self.line.idle {
+            lost = self.queue.pass(now, waiting, &mut self.rng, &mut |_, _| {}).is_none();
+        } else {
+            self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
+        }
+        if self.queue.stats().marked != marked {
+            packet.ecn = Ecn::Ce;
+            cx.records.mark(packet, self.line.direction);
+        }
+        if lost {
+            cx.records.drop(packet, self.line.direction);
+            shared.packets.release(slot);
+            self.line.note_length(now, &self.queue, cx);
+            return None;
+        }
+        let begin = self.let_in(now, packet.wire_bytes);
+        self.line.note_length(now, &self.queue, cx);
+        self.line.capture_departure(begin, slot, shared, cx);
+        if hand_over {
+            return Some(self.line.arrival(self.free_at));
+        }
+        self.line.launch(self.free_at, slot, cx);
+        None
+    }
+
+    /// When the transmission begins of a packet that is let in now.
+    #[inline]
+    fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
+        let begin = now.max(self.free_at);
+        self.free_at = begin + self.line.transmission_time(wire_bytes);
+        if self.line.idle {
+            self.line.idle = false;
+            self.line.busy_until = self.free_at;
+        }
+        begin
+    }
+
+    /// Catches up with the transmissions that have begun until `now`.
+    #[inline]
+    pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        if !self.line.is_due(now) {
+            return;
+        }
+        // Most links are faster than what comes in.
+        if !self.queue.is_empty() {
+            self.drain(now, cx);
+        }
+        if self.line.is_due(now) {
+            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
+            debug_assert!(nothing.is_none(), "drained");
+            self.line.idle = true;
+        }
+    }
+
+    /// Begins transmissions until `now`, or until nothing waits.
+    #[inline(never)]
+    fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+        while self.line.busy_until <= now {
+            let at = self.line.busy_until;
+            let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
+            let Some(next) = next else { return };
+            self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
+            self.line.note_length(at, &self.queue, cx);
+            if self.queue.is_empty() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What all channels share behind their queue: a transmitter and a pipe of packets on their way.
+
+use super::Shared;
+use super::wire::{Fate, Wire};
+use crate::event::Place;
+use crate::packet::Slot;
+use crate::record::{Context, QueueRecord, Recorder};
+use crate::scenario::model::{self, LinkDirection};
+use std::collections::VecDeque;
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{BitRate, Rng, Span, Time};
+
+/// A transmitter, and the packets that it has been given.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) direction: LinkDirection,
+    rate: Option<BitRate>,
+    /// The last packet's size and time: most are followed by one of their size, and divisions are
+    /// slow.
+    last_transmission: (u32, Span),
+    delay: Span,
+    /// What goes wrong on the way; `None` if nothing ever does.
+    wire: Option<Box<Wire>>,
+    /// True if the transmitter has asked for a packet and got none.
+    pub(super) idle: bool,
+    /// When the transmission going on ends.
+    pub(super) busy_until: Time,
+    pipe: VecDeque<InPipe>,
+    /// Where its arrivals wait for their time; given at the first one.
+    place: Option<Place>,
+    /// The fates of those in the pipe that do not arrive on time, in order.
+    mishaps: VecDeque<Fate>,
+    /// How long its queue was, if that is reported.
+    pub(super) record: Option<Box<QueueRecord>>,
+}
+
+/// A packet whose arrival is known. One that is lost or late keeps its place, so that the channel
+/// has an event as long as it has work.
+#[derive(Copy, Clone, Debug)]
+struct InPipe {
+    arrival: Time,
+    packet: Slot,
+    /// False if it is lost, or late.
+    on_time: bool,
+}
+
+impl Line {
+    pub(super) fn new(
+        direction: LinkDirection,
+        spec: &model::Channel,
+        wire_rng: Rng,
+        steady_from: Time,
+        watched: bool,
+    ) -> Line {
+        Line {
+            direction,
+            rate: spec.rate,
+            last_transmission: (0, Span::ZERO),
+            delay: spec.delay,
+            wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng).map(Box::new),
+            idle: true,
+            busy_until: Time::ZERO,
+            pipe: VecDeque::new(),
+            place: None,
+            mishaps: VecDeque::new(),
+            record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
+        }
+    }
+
+    /// True if whatever is sent arrives, and in order.
+    pub(super) fn is_perfect(&self) -> bool {
+        self.wire.is_none()
+    }
+
+    /// True if the transmitter will have ended what it was at by `now`.
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        !self.idle && self.busy_until <= now
+    }
+
+    /// How long a packet of this size takes to be put on the link.
+    #[inline]
+    pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
+        if bytes != self.last_transmission.0 {
+            let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
+            self.last_transmission = (bytes, time);
+        }
+        self.last_transmission.1
+    }
+
+    /// When a packet is at the far end whose transmission ends at `end`.
+    pub(super) fn arrival(&self, end: Time) -> Time {
+        end + self.delay
+    }
+
+    /// Shows a packet that begins its transmission at end `a` of the link.
+    pub(super) fn capture_departure<R: Recorder>(
+        &self,
+        begin: Time,
+        packet: Slot,
+        shared: &mut Shared,
+        cx: &Context<'_, R>,
+    ) {
+        if !self.direction.reverse && cx.recorder.wants_packets() {
+            shared.capture(begin, self.direction, packet);
+        }
+    }
+
+    /// A packet whose transmission ends at `end` goes on its way.
+    #[inline]
+    pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
+        let arrival = self.arrival(end);
+        if self.pipe.is_empty() {
+            let place = *self.place.get_or_insert_with(|| cx.events.add_place());
+            cx.events.set_arrival(place, arrival, self.number());
+        }
+        let on_time = self.wire.is_none() || self.is_spared();
+        self.pipe.push_back(InPipe { arrival, packet, on_time });
+    }
+
+    /// Draws the next packet's fate, and keeps it if it is not to arrive on time.
+    #[cold]
+    fn is_spared(&mut self) -> bool {
+        let fate = self.wire.as_mut().map_or(Fate::Arrives, |wire| wire.fate());
+        if fate != Fate::Arrives {
+            self.mishaps.push_back(fate);
+        }
+        fate == Fate::Arrives
+    }
+
+    /// The first packet in the pipe, whose time has come; true if it arrives indeed.
+    #[inline]
+    pub(super) fn take_arrival<R>(&mut self, cx: &mut Context<'_, R>) -> Option<(Slot, bool)> {
+        let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
+        let place = self.place?;
+        match self.pipe.front() {
+            Some(next) => cx.events.set_arrival(place, next.arrival, self.number()),
+            None => cx.events.clear_arrival(place),
+        }
+        Some((packet, on_time))
+    }
+
+    /// What becomes of the packet taken from the pipe that does not arrive.
+    pub(super) fn take_mishap(&mut self) -> Option<Fate> {
+        self.mishaps.pop_front()
+    }
+
+    fn number(&self) -> u32 {
+        super::channel::number(self.direction)
+    }
+
+    /// The length of the queue may have changed.
+    #[inline]
+    pub(super) fn note_length<P: Packet, R: Recorder>(
+        &mut self,
+        at: Time,
+        queue: &impl Queue<P>,
+        cx: &mut Context<'_, R>,
+    ) {
+        if let Some(record) = &mut self.record
+            && record.update(at, queue)
+        {
+            let (packets, average) = (queue.len_packets(), queue.average_packets());
+            cx.recorder.queue_changed(at, self.direction, packets, average);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel, and those of other
+//! crates.
+
+use super::Shared;
+use super::line::Line;
+use crate::packet::Slot;
+use crate::record::{Context, Recorder, Records};
+use crate::scenario::model::LinkDirection;
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{Ecn, Rng, Time};
+
+/// A queue that chooses at departure, and the line behind it.
+///
+/// When a packet begins its transmission, the time of its arrival is known; so departures have no
+/// events. The channel catches up with them, each at its own time, whenever it is asked next. That
+/// is soon enough, since whatever leaves the queue after the packet in transmission arrives after
+/// it, too.
+#[derive(Debug)]
+pub(crate) struct Scheduled<Q> {
+    pub(super) queue: Q,
+    pub(super) line: Line,
+    rng: Rng,
+}
+
+/// A packet as the queue keeps it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Queued {
+    slot: Slot,
+    wire_bytes: u32,
+    ecn: Ecn,
+    endpoint: u32,
+}
+
+impl Packet for Queued {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+
+    fn flow_hash(&self) -> u64 {
+        u64::from(self.endpoint)
+    }
+}
+
+impl<Q: Queue<Queued>> Scheduled<Q> {
+    pub(super) fn new(queue: Q, line: Line, rng: Rng) -> Scheduled<Q> {
+        Scheduled { queue, line, rng }
+    }
+
+    /// A packet arrives at the queue.
+    pub(super) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.advance(now, shared, cx);
+        let direction = self.line.direction;
+        let packet = shared.packets.get(slot);
+        let (wire_bytes, ecn, endpoint) = (packet.wire_bytes, packet.ecn, packet.to.endpoint());
+        let queued = Queued { slot, wire_bytes, ecn, endpoint };
+        let dropped = &mut |lost: Queued, _| drop_packet(lost.slot, direction, shared, cx.records);
+        self.queue.enqueue(now, queued, &mut self.rng, dropped);
+        if self.line.idle && !self.queue.is_empty() {
+            self.line.idle = false;
+            self.line.busy_until = now;
+            self.advance(now, shared, cx);
+        }
+        self.line.note_length(now, &self.queue, cx);
+    }
+
+    /// Catches up with the transmissions that have begun until `now`.
+    pub(super) fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        while self.line.is_due(now) {
+            let at = self.line.busy_until;
+            self.begin_transmission(at, shared, cx);
+            self.line.note_length(at, &self.queue, cx);
+        }
+    }
+
+    /// Puts the next packet on the link, or falls idle.
+    fn begin_transmission<R: Recorder>(
+        &mut self,
+        at: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) {
+        let direction = self.line.direction;
+        let dropped = &mut |lost: Queued, _| drop_packet(lost.slot, direction, shared, cx.records);
+        let Some(next) = self.queue.dequeue(at, &mut self.rng, dropped) else {
+            self.line.idle = true;
+            return;
+        };
+        let packet = shared.packets.get_mut(next.slot);
+        if next.ecn != packet.ecn {
+            packet.ecn = next.ecn;
+            cx.records.mark(packet, direction);
+        }
+        self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
+        self.line.capture_departure(at, next.slot, shared, cx);
+        self.line.launch(self.line.busy_until, next.slot, cx);
+    }
+
+    /// The first packet in the pipe arrives. What has begun its transmission before is put behind it
+    /// first, so that its arrival can be scheduled.
+    pub(super) fn take_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> Option<(Slot, bool)> {
+        self.advance(now, shared, cx);
+        self.line.take_arrival(cx)
+    }
+}
+
+fn drop_packet(slot: Slot, queue: LinkDirection, shared: &mut Shared, records: &mut Records) {
+    records.drop(shared.packets.get(slot), queue);
+    shared.packets.release(slot);
+}

@@ -1,0 +1,70 @@
+use crate::cc::{Ack, Congestion, Controller, FastRecovery, Outlook};
+use alloc::boxed::Box;
+use windlass_base::Ecn;
+
+/// A connection's controller, and what it said last. It can change its mind in the calls of this
+/// type alone, so that it need not be asked again for every segment.
+#[derive(Debug)]
+pub(super) struct Governor {
+    controller: Box<dyn Controller>,
+    outlook: Outlook,
+    /// The integer part of cwnd, by which the engine sends.
+    cwnd_bytes: u64,
+}
+
+impl Governor {
+    pub(super) fn new(controller: Box<dyn Controller>) -> Governor {
+        let outlook = controller.outlook();
+        Governor { controller, outlook, cwnd_bytes: outlook.cwnd as u64 }
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        self.controller.on_ack(ack);
+        self.ask();
+    }
+
+    pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
+        self.controller.on_congestion(congestion);
+        self.ask();
+    }
+
+    pub(super) fn on_idle_restart(&mut self, restart: u64) {
+        self.controller.on_idle_restart(restart);
+        self.ask();
+    }
+
+    fn ask(&mut self) {
+        self.outlook = self.controller.outlook();
+        self.cwnd_bytes = self.outlook.cwnd as u64;
+    }
+
+    pub(super) fn outlook(&self) -> Outlook {
+        self.outlook
+    }
+
+    /// In bytes, with its fraction.
+    pub(super) fn cwnd(&self) -> f64 {
+        self.outlook.cwnd
+    }
+
+    pub(super) fn cwnd_bytes(&self) -> u64 {
+        self.cwnd_bytes
+    }
+
+    pub(super) fn ssthresh(&self) -> u64 {
+        self.outlook.ssthresh
+    }
+
+    pub(super) fn slope(&self) -> Option<f64> {
+        self.outlook.slope
+    }
+
+    pub(super) fn ecn_codepoint(&self) -> Ecn {
+        self.outlook.ecn_codepoint
+    }
+
+    /// Asked at a loss alone.
+    pub(super) fn fast_recovery(&self) -> FastRecovery {
+        self.controller.fast_recovery()
+    }
+}

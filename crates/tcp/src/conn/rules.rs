@@ -1,0 +1,30 @@
+use crate::Config;
+use crate::config::Growth;
+
+/// Of the config, what every segment asks for, side by side.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Rules {
+    /// [`Config::window_limit`]; [`u64::MAX`] for none.
+    pub(super) window_limit: u64,
+    /// As in [`Config`], like the rest.
+    pub(super) send_buffer: u64,
+    pub(super) growth: Growth,
+    pub(super) keep_alive: bool,
+    pub(super) cwnd_validation: bool,
+    pub(super) idle_restart: bool,
+    pub(super) limited_transmit: bool,
+}
+
+impl Rules {
+    pub(super) fn of(config: &Config) -> Rules {
+        Rules {
+            window_limit: config.window_limit.unwrap_or(u64::MAX),
+            send_buffer: config.send_buffer,
+            growth: config.growth,
+            keep_alive: config.keep_alive.is_some(),
+            cwnd_validation: config.cwnd_validation,
+            idle_restart: config.idle_restart,
+            limited_transmit: config.limited_transmit,
+        }
+    }
+}

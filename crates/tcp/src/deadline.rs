@@ -1,0 +1,32 @@
+use windlass_base::Time;
+
+/// When a timer expires, if it runs at all.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deadline(Time);
+
+impl Deadline {
+    /// The timer does not run.
+    pub(crate) const NEVER: Deadline = Deadline(Time::MAX);
+
+    pub(crate) fn at(time: Time) -> Deadline {
+        Deadline(time)
+    }
+
+    pub(crate) fn is_set(self) -> bool {
+        self != Deadline::NEVER
+    }
+
+    pub(crate) fn time(self) -> Option<Time> {
+        self.is_set().then_some(self.0)
+    }
+
+    pub(crate) fn has_expired(self, now: Time) -> bool {
+        self.is_set() && self.0 <= now
+    }
+}
+
+impl Default for Deadline {
+    fn default() -> Deadline {
+        Deadline::NEVER
+    }
+}
