@@ -248,6 +248,18 @@ limit = "5 packets"
     }
 
     #[test]
+    fn the_page_shows_files_that_can_be_read() {
+        let page = include_str!("../../../../docs/link.md");
+        let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            let (text, _) = block.split_once("\n```").expect("the end of the block");
+            let file = read(text).expect("a file without faults");
+            windlass_link::Network::new(&file.link).expect("a link that works");
+        }
+    }
+
+    #[test]
     fn a_fault_is_told_with_its_place() {
         let told = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
         assert!(told("seed", "sead").contains("line 3"));

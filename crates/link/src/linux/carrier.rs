@@ -6,10 +6,13 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
-use rustix::process::setpriority_process;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 use windlass_base::{Span, Time};
 
 /// Larger than any IP packet.
@@ -20,9 +23,6 @@ const BATCH_PACKETS: usize = 32;
 const BUSY_ROUNDS: u64 = 8;
 /// The longest sleep, for want of any reason to wake.
 const IDLE: Span = Span::from_secs(1);
-
-/// Of setpriority(2).
-const HIGHEST_PRIORITY: i32 = -20;
 
 /// Who looks on while packets are carried.
 pub trait Attendant {
@@ -173,7 +173,9 @@ impl Carrier {
 fn be_prompt() {
     // The kernel may round sleeps up by 50 us else; it can refuse only numbers it cannot hold.
     let _ = set_timerslack(1);
-    // Before the programs that send the packets, or these are late whenever those compute. Who is
-    // not root may not, and does without. (Linux has a priority for each thread: this one's.)
-    let _ = setpriority_process(None, HIGHEST_PRIORITY);
+    // Of real time, for else it waits up to 3 ms for the slice of a program that computes. The
+    // least of those priorities: work of the kernel goes first. Who is not root may not, and does
+    // without.
+    let fifo = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, fifo);
 }
