@@ -1,6 +1,8 @@
 //! The `windlass` command. A thin layer: it parses arguments, calls the libraries and prints.
 
 mod args;
+#[cfg_attr(not(all(feature = "kernel-cc", target_os = "linux")), path = "cc_absent.rs")]
+mod cc;
 mod doctor;
 mod failure;
 mod interrupt;
@@ -34,6 +36,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Sim(args) => sim::main(args),
         // The exit status of a command behind the link is the link's.
         Command::Link(args) => return link::main(*args),
+        Command::Cc(command) => cc::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),
