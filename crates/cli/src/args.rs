@@ -1,5 +1,9 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
+mod link;
+
+pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
+
 use crate::doctor;
 use crate::failure::EXIT_CODES;
 use clap::builder::PossibleValuesParser;
@@ -25,6 +29,8 @@ pub(crate) enum Command {
     /// Simulate TCP over networks of links and queues
     #[command(subcommand)]
     Sim(Sim),
+    /// Put real packets on an emulated link: rate, queue, delay, loss
+    Link(Box<Link>),
     /// Put New-ECN into the Linux kernel, look at it, take it away
     #[command(subcommand, after_help = CC_HELP)]
     Cc(Cc),

@@ -6,6 +6,7 @@ mod cc;
 mod doctor;
 mod failure;
 mod interrupt;
+mod link;
 mod output_dir;
 mod parallel;
 mod print;
@@ -18,19 +19,27 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = doctor::child().unwrap_or_else(|| run(Cli::parse().command));
+    #[cfg(target_os = "linux")]
+    if let Some(code) = windlass_link::linux::guard_main() {
+        return code;
+    }
+    let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
+    let result = child.unwrap_or_else(|| run(Cli::parse().command));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-fn run(command: Command) -> Result<(), Failure> {
+fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Sim(args) => sim::main(args),
+        // The exit status of a command behind the link is the link's.
+        Command::Link(args) => return link::main(*args),
         Command::Cc(command) => cc::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -21,7 +21,7 @@ mod units;
 pub use model::Scenario;
 pub use problem::{Problem, Problems};
 pub use schema::schema;
-pub use units::parse_time;
+pub use units::{parse_rate, parse_time};
 
 use decode::{Context, Decode};
 use document::Node;
@@ -73,6 +73,19 @@ pub fn from_json(
 ) -> Result<Document, Problems> {
     read(document::from_json(value), overrides)
         .map_err(|faults| Problems::new(origin, None, overrides, faults))
+}
+
+/// Reads a queue discipline and its settings, as links have them under `queue`: the name of a kind,
+/// or an object with `kind`. For those who have queues and no scenario.
+pub fn queue_from_json(
+    origin: &str,
+    value: &serde_json::Value,
+) -> Result<windlass_aqm::Config, Problems> {
+    let mut context = Context::default();
+    match resolve::queue(&document::from_json(value), &mut context) {
+        Some(queue) if context.faults.is_empty() => Ok(queue),
+        _ => Err(Problems::new(origin, None, &[], context.faults)),
+    }
 }
 
 fn read(mut root: Node, overrides: &[String]) -> Result<Document, Vec<problem::Fault>> {

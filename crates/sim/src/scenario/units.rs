@@ -107,6 +107,14 @@ pub fn parse_time(text: &str) -> Result<Span, String> {
         .map_err(|_| format!("expected {}", <Span as Decode>::EXPECTED))
 }
 
+/// The rate that `text` says, such as `10Mbit/s`; or what was expected.
+pub fn parse_rate(text: &str) -> Result<BitRate, String> {
+    quantity(text, &[RATES])
+        .ok()
+        .and_then(BitRate::from_bits_per_sec)
+        .ok_or_else(|| format!("expected {}", <BitRate as Decode>::EXPECTED))
+}
+
 /// Reads a quantity that must be given as text.
 fn decode<T: Decode>(node: &Node, context: &mut Context, units: &[&[Unit]]) -> Option<u64> {
     let fault = match &node.value {

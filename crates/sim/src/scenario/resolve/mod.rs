@@ -12,6 +12,7 @@ use super::keys::{ScenarioKeys, SourceKeys};
 use super::model::{SCHEMA_VERSION, Scenario};
 use super::{DEFAULT_SEED, Document, Source};
 use queues::Queues;
+pub(super) use queues::queue;
 use topology::Topology;
 use windlass_base::Span;
 

@@ -1,5 +1,6 @@
 use super::look_up;
-use crate::scenario::decode::{At, Context, Named, Spot};
+use crate::scenario::decode::{At, Context, Decode, Named, Spot};
+use crate::scenario::document::Node;
 use crate::scenario::keys::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
     QueueRef, RedKeys,
@@ -68,6 +69,12 @@ fn defaults() -> [aqm::Config; 6] {
         aqm::Config::FqCoDel(aqm::FqCoDelConfig::default()),
         aqm::Config::Pie(aqm::PieConfig::default()),
     ]
+}
+
+/// A queue that stands by itself.
+pub(in crate::scenario) fn queue(node: &Node, context: &mut Context) -> Option<aqm::Config> {
+    let At { value, spot } = At::<QueueKeys>::decode(node, context)?;
+    Some(config(&value, &spot, context))
 }
 
 fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {

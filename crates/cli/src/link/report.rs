@@ -1,0 +1,255 @@
+//! What a link reports: the log, live figures and the summary.
+
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path as FilePath;
+use windlass_base::{Span, Time};
+use windlass_link::linux::{Attendant, Carrier};
+use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
+
+/// The version of the formats: log, live figures, summary.
+const SCHEMA_VERSION: u32 = 1;
+/// The first line of the log.
+const LOG_HEADER: &str = "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,\
+    marked,dropped,lost,duplicated,corrupted,delivered,delivered_bytes";
+/// Time between live figures.
+const LIVE_INTERVAL: Span = Span::from_secs(1);
+
+/// How live figures are shown.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Live {
+    No,
+    Text,
+    Json,
+}
+
+/// Looks at a link at work, and reports.
+pub(super) struct Report {
+    seed: u64,
+    paths: Vec<Reported>,
+    log: Option<Log>,
+    live: Live,
+    next_live: Time,
+}
+
+/// A path that is reported: any that does something to packets.
+struct Reported {
+    name: String,
+    port: usize,
+    direction: Direction,
+    /// What had been delivered at the last live figures.
+    delivered_bytes: u64,
+}
+
+struct Log {
+    file: BufWriter<File>,
+    interval: Span,
+    next: Time,
+}
+
+impl Report {
+    /// A report on a link. The log's file is made here, and must not exist.
+    pub(super) fn new(
+        link: &LinkConfig,
+        log: Option<(&FilePath, Span)>,
+        live: Live,
+    ) -> Result<Report, Failure> {
+        let log = log.map(|(path, interval)| Log::create(path, interval)).transpose()?;
+        Ok(Report { seed: link.seed, paths: reported(link), log, live, next_live: Time::ZERO })
+    }
+
+    /// The summary of a link that has ended.
+    pub(super) fn summary(&self, carrier: &Carrier) -> Value {
+        self.figures("summary", carrier, |_, _| Value::Null)
+    }
+
+    /// Writes what is left of the log.
+    pub(super) fn finish(&mut self, carrier: &Carrier) -> Result<(), Failure> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        log.write(carrier.now(), &self.paths, carrier)
+            .and_then(|()| log.file.flush())
+            .map_err(|error| Failure::io("writing the log", &error))
+    }
+
+    fn figures(
+        &self,
+        kind: &str,
+        carrier: &Carrier,
+        rate: impl Fn(&Reported, &PathStats) -> Value,
+    ) -> Value {
+        let paths: Vec<Value> = self
+            .paths
+            .iter()
+            .map(|path| {
+                let stats = path.stats(carrier);
+                let mut figures = path_figures(path, &stats);
+                let rate = rate(path, &stats);
+                if !rate.is_null() {
+                    figures["bit_per_s"] = rate;
+                }
+                figures
+            })
+            .collect();
+        let late = |share| carrier.lateness().quantile(share).map(Span::as_millis_f64);
+        json!({
+            "schema": SCHEMA_VERSION,
+            "kind": kind,
+            "seed": self.seed,
+            "time_s": carrier.now().as_secs_f64(),
+            "paths": paths,
+            "unroutable": carrier.network().stats().unroutable,
+            "refused": carrier.refused(),
+            "late_ms": { "p50": late(0.5), "p99": late(0.99), "max": late(1.0) },
+        })
+    }
+
+    fn live_json(&self, carrier: &Carrier) -> Value {
+        self.figures("live", carrier, |path, stats| {
+            let bytes = stats.delivered_bytes - path.delivered_bytes;
+            json!(bytes as f64 * 8.0 / LIVE_INTERVAL.as_secs_f64())
+        })
+    }
+
+    fn live_text(&self, now: Time, carrier: &Carrier) -> String {
+        let line = |path: &Reported| {
+            let stats = path.stats(carrier);
+            let mbit = (stats.delivered_bytes - path.delivered_bytes) as f64 * 8.0 / 1e6;
+            format!(
+                "{:8.1} s  {:>10} {:4}  {mbit:9.3} Mbit/s  queue {:4}  marked {}  dropped {}  lost {}",
+                now.as_secs_f64(),
+                path.name,
+                path.direction.name(),
+                stats.queue_packets,
+                stats.queue.marked,
+                stats.queue.dropped(),
+                stats.lost,
+            )
+        };
+        self.paths.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn look_live(&mut self, now: Time, carrier: &Carrier) -> io::Result<()> {
+        if self.live == Live::No || now < self.next_live {
+            return Ok(());
+        }
+        self.next_live = now + LIVE_INTERVAL;
+        let text = match self.live {
+            Live::Json => self.live_json(carrier).to_string(),
+            Live::Text | Live::No => self.live_text(now, carrier),
+        };
+        for path in &mut self.paths {
+            path.delivered_bytes = path.stats(carrier).delivered_bytes;
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush())
+    }
+}
+
+impl Attendant for Report {
+    fn next_look(&self) -> Time {
+        let log = self.log.as_ref().map_or(Time::MAX, |log| log.next);
+        if self.live == Live::No { log } else { log.min(self.next_live) }
+    }
+
+    fn look(&mut self, now: Time, carrier: &Carrier) -> io::Result<()> {
+        if let Some(log) = &mut self.log
+            && log.next <= now
+        {
+            // A look that comes late does not move those after it, unless it missed some.
+            log.next = (log.next + log.interval).max(now);
+            log.write(now, &self.paths, carrier)?;
+        }
+        self.look_live(now, carrier)
+    }
+}
+
+impl Log {
+    fn create(path: &FilePath, interval: Span) -> Result<Log, Failure> {
+        let refuse = |error| Failure::Input(format!("--log {}: {error}", path.display()));
+        if interval.is_zero() {
+            return Err(Failure::Input("--log-interval: expected a time above zero".into()));
+        }
+        let mut file = BufWriter::new(File::create_new(path).map_err(refuse)?);
+        writeln!(file, "{LOG_HEADER}").map_err(refuse)?;
+        Ok(Log { file, interval, next: Time::ZERO })
+    }
+
+    fn write(&mut self, now: Time, paths: &[Reported], carrier: &Carrier) -> io::Result<()> {
+        for path in paths {
+            let stats = path.stats(carrier);
+            let average = carrier.network().path(path.port, path.direction).average_packets();
+            writeln!(
+                self.file,
+                "{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                now.as_nanos() / 1_000_000_000,
+                now.as_nanos() % 1_000_000_000,
+                path.name,
+                path.direction.name(),
+                stats.queue_packets,
+                average.map_or_else(String::new, |average| average.to_string()),
+                stats.queue_bytes,
+                stats.queue.offered,
+                stats.queue.marked,
+                stats.queue.dropped(),
+                stats.lost,
+                stats.duplicated,
+                stats.corrupted,
+                stats.delivered,
+                stats.delivered_bytes,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Reported {
+    fn stats(&self, carrier: &Carrier) -> PathStats {
+        carrier.network().path_stats(self.port, self.direction)
+    }
+}
+
+/// The paths that do something; all of them, if none does.
+fn reported(link: &LinkConfig) -> Vec<Reported> {
+    let all = |plain_too: bool| {
+        let of_port = move |(port, config): (usize, &windlass_link::PortConfig)| {
+            [(Direction::Up, config.up.clone()), (Direction::Down, config.down.clone())]
+                .into_iter()
+                .filter(move |(_, path)| plain_too || *path != PathConfig::default())
+                .map(|(direction, _)| Reported {
+                    name: config.name.clone(),
+                    port,
+                    direction,
+                    delivered_bytes: 0,
+                })
+                .collect::<Vec<_>>()
+        };
+        link.ports.iter().enumerate().flat_map(of_port).collect::<Vec<_>>()
+    };
+    let paths = all(false);
+    if paths.is_empty() { all(true) } else { paths }
+}
+
+fn path_figures(path: &Reported, stats: &PathStats) -> Value {
+    json!({
+        "port": path.name,
+        "direction": path.direction.name(),
+        "queue_packets": stats.queue_packets,
+        "arrived": stats.queue.offered,
+        "arrived_bytes": stats.queue.offered_bytes,
+        "marked": stats.queue.marked,
+        "already_ce": stats.queue.already_ce,
+        "dropped": {
+            "full": stats.queue.dropped_full,
+            "early": stats.queue.dropped_early,
+            "above_max": stats.queue.dropped_above_max,
+            "sojourn": stats.queue.dropped_sojourn,
+        },
+        "lost": stats.lost,
+        "duplicated": stats.duplicated,
+        "corrupted": stats.corrupted,
+        "delivered": stats.delivered,
+        "delivered_bytes": stats.delivered_bytes,
+    })
+}

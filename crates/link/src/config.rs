@@ -1,0 +1,205 @@
+//! What a link is like, as plain data.
+
+use ipnet::IpNet;
+use std::fmt;
+use windlass_aqm as aqm;
+use windlass_base::{BitRate, Span};
+
+/// One direction of a link. The default changes nothing: no rate, no delay, no loss.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathConfig {
+    /// Rate of the transmitter, in bits of IP packets; `None`: packets do not wait.
+    pub rate: Option<BitRate>,
+    /// The queue in front of the transmitter. Default: DropTail with 100 packets.
+    pub queue: aqm::Config,
+    /// What each packet that was transmitted takes to arrive.
+    pub delay: Span,
+    /// The delay is drawn uniformly from `delay - jitter` to `delay + jitter`; never below zero.
+    pub jitter: Span,
+    /// With jitter: packets may overtake each other. Without: none arrives before one that was
+    /// sent before it.
+    pub reorder: bool,
+    /// What the wire loses, after the queue.
+    pub loss: Loss,
+    /// Probability that a packet arrives twice; each copy has a delay of its own.
+    pub duplicate: f64,
+    /// Probability that one bit of a packet, behind the IP header, is turned round.
+    pub corrupt: f64,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        PathConfig {
+            rate: None,
+            queue: aqm::Config::DropTail(aqm::DropTailConfig::default()),
+            delay: Span::ZERO,
+            jitter: Span::ZERO,
+            reorder: false,
+            loss: Loss::None,
+            duplicate: 0.0,
+            corrupt: 0.0,
+        }
+    }
+}
+
+/// Which packets the wire loses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// Each with this probability.
+    Random(f64),
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
+    /// Those with these ordinals.
+    Listed(ListedLossConfig),
+}
+
+/// The two-state model of Gilbert and Elliott. A packet is lost with the probability of the present
+/// state; then the state may change. The first packet finds the good one.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// Probability that the good state ends, a packet.
+    pub good_to_bad: f64,
+    /// Probability that the bad state ends, a packet: one over the mean length of a burst.
+    pub bad_to_good: f64,
+    /// Loss in the good state; Gilbert's model has 0.
+    pub loss_good: f64,
+    /// Loss in the bad state; the simple Gilbert model has 1.
+    pub loss_bad: f64,
+}
+
+/// Ordinals of the packets to lose, in every flow that takes this path. The first is 1. A flow is
+/// what has the same addresses, protocol and ports; of TCP only segments with payload count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedLossConfig {
+    /// Among those seen for the first time.
+    pub first: Vec<u64>,
+    /// Among those that carry nothing but what was seen before.
+    pub retransmissions: Vec<u64>,
+}
+
+/// A place where packets enter and leave, a device as a rule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PortConfig {
+    /// What results call it.
+    pub name: String,
+    /// The destinations behind it. With two ports they do not matter: what comes in at one leaves
+    /// at the other.
+    pub networks: Vec<IpNet>,
+    /// From the port towards the others.
+    pub up: PathConfig,
+    /// From the others to the port.
+    pub down: PathConfig,
+}
+
+/// A whole link: two ports, or more that meet in the middle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkConfig {
+    /// Of the random streams.
+    pub seed: u64,
+    /// At least two.
+    pub ports: Vec<PortConfig>,
+}
+
+/// Settings that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Not a probability from 0 to 1; its name.
+    Probability(&'static str),
+    /// Ordinals are counted from 1.
+    OrdinalZero,
+    /// Jitter above the delay: packets would arrive before they were sent.
+    Jitter,
+    /// The queue's settings.
+    Queue(aqm::ConfigError),
+    /// Fewer than two ports.
+    Ports,
+    /// More than two ports, and this one has no destinations behind it.
+    NoNetworks(String),
+    /// Two ports have this name.
+    SameName(String),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Probability(name) => write!(f, "{name}: not a probability from 0 to 1"),
+            ConfigError::OrdinalZero => f.write_str("loss: packets are counted from 1, found 0"),
+            ConfigError::Jitter => f.write_str("jitter: expected no more than the delay"),
+            ConfigError::Queue(error) => write!(f, "queue: {error}"),
+            ConfigError::Ports => f.write_str("expected at least two ports"),
+            ConfigError::NoNetworks(name) => write!(
+                f,
+                "port {name}: with more than two ports each needs an address or networks, to say \
+                 which packets leave there"
+            ),
+            ConfigError::SameName(name) => write!(f, "there are two ports {name}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<aqm::ConfigError> for ConfigError {
+    fn from(error: aqm::ConfigError) -> Self {
+        ConfigError::Queue(error)
+    }
+}
+
+impl PathConfig {
+    /// Checks what a [`crate::Path`] would refuse.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.queue.validate()?;
+        self.loss.validate()?;
+        check_probability(self.duplicate, "duplicate")?;
+        check_probability(self.corrupt, "corrupt")?;
+        if self.jitter > self.delay {
+            return Err(ConfigError::Jitter);
+        }
+        Ok(())
+    }
+}
+
+impl Loss {
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Loss::None => Ok(()),
+            Loss::Random(probability) => check_probability(*probability, "loss"),
+            Loss::GilbertElliott(config) => {
+                check_probability(config.good_to_bad, "loss: good_to_bad")?;
+                check_probability(config.bad_to_good, "loss: bad_to_good")?;
+                check_probability(config.loss_good, "loss: loss_good")?;
+                check_probability(config.loss_bad, "loss: loss_bad")
+            }
+            Loss::Listed(listed) => {
+                let mut ordinals = listed.first.iter().chain(&listed.retransmissions);
+                if ordinals.any(|n| *n == 0) { Err(ConfigError::OrdinalZero) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+impl LinkConfig {
+    /// Checks the ports together; each path is checked when it is built.
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        if self.ports.len() < 2 {
+            return Err(ConfigError::Ports);
+        }
+        for (index, port) in self.ports.iter().enumerate() {
+            if self.ports.len() > 2 && port.networks.is_empty() {
+                return Err(ConfigError::NoNetworks(port.name.clone()));
+            }
+            if self.ports[..index].iter().any(|other| other.name == port.name) {
+                return Err(ConfigError::SameName(port.name.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_probability(value: f64, name: &'static str) -> Result<(), ConfigError> {
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Probability(name)) }
+}

@@ -1,0 +1,39 @@
+//! How late packets left, as a distribution.
+
+use hdrhistogram::Histogram;
+use windlass_base::Span;
+
+/// Longer than this counts as this long: a machine that stood still.
+const MOST_NS: u64 = 10_000_000_000;
+
+/// The time between when packets should have left and when they did.
+#[derive(Clone, Debug)]
+pub struct Lateness(Option<Histogram<u64>>);
+
+impl Default for Lateness {
+    fn default() -> Self {
+        // Two digits: 1 % of a microsecond is finer than any clock is read.
+        Lateness(Histogram::new_with_bounds(1, MOST_NS, 2).ok())
+    }
+}
+
+impl Lateness {
+    /// Counts one packet.
+    pub fn record(&mut self, late: Span) {
+        if let Some(histogram) = &mut self.0 {
+            histogram.saturating_record(late.as_nanos().max(1));
+        }
+    }
+
+    /// The lateness that a share of all packets (0 to 1) did not exceed; `None` before the first
+    /// packet.
+    pub fn quantile(&self, share: f64) -> Option<Span> {
+        let histogram = self.0.as_ref().filter(|histogram| !histogram.is_empty())?;
+        Some(Span::from_nanos(histogram.value_at_quantile(share)))
+    }
+
+    /// The worst; `None` before the first packet.
+    pub fn max(&self) -> Option<Span> {
+        self.quantile(1.0)
+    }
+}

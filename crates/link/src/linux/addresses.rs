@@ -1,0 +1,110 @@
+//! Private addresses for nested links: blocks of 100.64.0.0/10 (RFC 6598), as mahimahi has them.
+//!
+//! A link has a block; its first two addresses are those of the link's outside and inside, the rest
+//! is for links nested in it. So the outside of a link knows the way to everything in it, and no
+//! addresses are translated.
+
+use ipnet::Ipv4Net;
+use nix::ifaddrs::getifaddrs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+/// The name of the device inside.
+pub(crate) const INSIDE_DEVICE: &str = "windlass0";
+
+/// The prefix of a block that is not nested in another: 4096 addresses.
+const OUTERMOST_PREFIX: u8 = 20;
+/// A block holds four of the next level; its own addresses are in the first.
+const LEVEL_BITS: u8 = 2;
+/// The smallest block: network, outside, inside, broadcast.
+const SMALLEST_PREFIX: u8 = 30;
+
+/// A block that is this process's as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) network: Ipv4Net,
+    /// A socket name, which is free as soon as the process has ended. Such names are told apart by
+    /// network namespace, as the addresses are.
+    _lock: UnixListener,
+}
+
+impl Block {
+    /// A block that nothing in the present network namespace uses.
+    pub(crate) fn claim() -> io::Result<Block> {
+        let used = addresses_here()?;
+        let parent = used.iter().find(|(device, _)| device == INSIDE_DEVICE);
+        let taken =
+            |block: &Ipv4Net| used.iter().any(|(_, address)| block.contains(&address.addr()));
+        let all = candidates(parent.map(|(_, address)| *address));
+        for network in all.into_iter().filter(|block| !taken(block)) {
+            let name = format!("windlass-link-{network}");
+            if let Ok(lock) = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?) {
+                return Ok(Block { network, _lock: lock });
+            }
+        }
+        let full = "no addresses left: too many links, or too many in each other";
+        Err(io::Error::other(full))
+    }
+
+    /// The address of the side that is outside.
+    pub(crate) fn outside(&self) -> Ipv4Addr {
+        nth(self.network, 1)
+    }
+
+    /// The address of the side that is inside.
+    pub(crate) fn inside(&self) -> Ipv4Addr {
+        nth(self.network, 2)
+    }
+}
+
+fn nth(network: Ipv4Net, n: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(network.network().to_bits() + n)
+}
+
+/// The blocks to choose from: any of 100.64.0.0/10, or those in the block of the link that this one
+/// is nested in.
+fn candidates(parent: Option<Ipv4Net>) -> Vec<Ipv4Net> {
+    let (whole, prefix) = match parent {
+        Some(parent) => (parent.trunc(), parent.prefix_len() + LEVEL_BITS),
+        None => (Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10), OUTERMOST_PREFIX),
+    };
+    if prefix > SMALLEST_PREFIX {
+        return Vec::new();
+    }
+    whole.subnets(prefix).map(Iterator::collect).unwrap_or_default()
+}
+
+/// The IPv4 addresses of the present network namespace, with their devices and prefixes.
+fn addresses_here() -> io::Result<Vec<(String, Ipv4Net)>> {
+    let address = |entry: nix::ifaddrs::InterfaceAddress| {
+        let address = entry.address.as_ref()?.as_sockaddr_in()?.ip();
+        let mask = entry.netmask.as_ref()?.as_sockaddr_in()?.ip();
+        let network = Ipv4Net::with_netmask(address, mask).ok()?;
+        Some((entry.interface_name, network))
+    };
+    Ok(getifaddrs()?.filter_map(address).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_links_fit_into_each_other_and_their_addresses_differ() {
+        let mut parent: Option<Ipv4Net> = None;
+        let mut own = Vec::new();
+        for _ in 0..6 {
+            let free =
+                |block: &Ipv4Net| parent.is_none_or(|parent| !block.contains(&parent.addr()));
+            let block = candidates(parent).into_iter().find(free).expect("a block");
+            own.extend([nth(block, 1), nth(block, 2)]);
+            parent = Some(Ipv4Net::new(nth(block, 2), block.prefix_len()).expect("a prefix"));
+        }
+        assert_eq!(candidates(parent), []);
+        own.sort();
+        own.dedup();
+        assert_eq!(own.len(), 12);
+    }
+}

@@ -1,0 +1,91 @@
+//! TUN devices: packets that the kernel routes to one are read here, and what is written here the
+//! kernel takes as received.
+
+use super::namespace::Namespace;
+use super::netlink::Netlink;
+use ipnet::IpNet;
+use nix::net::if_::if_nametoindex;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// Ethernet's MTU.
+pub const MTU_DEFAULT: u32 = 1500;
+
+/// Packets that the kernel keeps for the emulator. At 1 Gbit/s of full packets this is 48 ms of not
+/// being scheduled; the kernel's own 500 would be 6.
+const QUEUE_LEN_PACKETS: u32 = 4000;
+
+/// What a device is to be like.
+#[derive(Clone, Debug)]
+pub struct DeviceConfig {
+    /// Its name, up to 15 characters; `%d` in it stands for the first number that is free.
+    pub name: String,
+    /// Where it is.
+    pub namespace: Namespace,
+    /// Its addresses, each with the prefix that is routed to it.
+    pub addresses: Vec<IpNet>,
+    /// What else is routed to it.
+    pub routes: Vec<IpNet>,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+}
+
+/// A TUN device that is up. It vanishes when this is dropped, or the process ends however that be.
+pub struct Device {
+    tun: SyncDevice,
+}
+
+impl Device {
+    /// Makes the device.
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be done: /dev/net/tun not opened, a name that exists, an address that
+    /// is taken.
+    pub fn create(config: &DeviceConfig) -> io::Result<Device> {
+        config.namespace.within(|| create_here(config))?
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.tun.recv(buffer)
+    }
+
+    pub(crate) fn write(&self, packet: &[u8]) -> io::Result<usize> {
+        self.tun.send(packet)
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
+    }
+}
+
+fn create_here(config: &DeviceConfig) -> io::Result<Device> {
+    let told = |what: &str| {
+        let what = format!("{what} {}", config.name);
+        move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"))
+    };
+    // Without the virtio header the kernel hands over no packet larger than the MTU and none
+    // without its checksum.
+    let tun = DeviceBuilder::new().name(config.name.as_str()).enable(false).build_sync();
+    let tun = tun.map_err(told("cannot make the TUN device"))?;
+    tun.set_nonblocking(true)?;
+    let index = if_nametoindex(tun.name()?.as_str())?;
+    let netlink = Netlink::open()?;
+    // Only a kernel without IPv6 refuses.
+    let _ = netlink.silence_ipv6(index);
+    netlink
+        .set_up_device(index, config.mtu, QUEUE_LEN_PACKETS)
+        .map_err(told("cannot set up the device"))?;
+    for address in &config.addresses {
+        netlink
+            .add_address(index, *address)
+            .map_err(told(&format!("cannot give the address {address} to")))?;
+    }
+    for network in &config.routes {
+        netlink.add_route(index, *network).map_err(told(&format!("cannot route {network} to")))?;
+    }
+    Ok(Device { tun })
+}

@@ -1,0 +1,78 @@
+//! Network namespaces: where a thread's devices are made.
+
+use super::netlink::Netlink;
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::thread;
+
+/// A network namespace that exists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Namespace {
+    /// The calling thread's.
+    #[default]
+    Current,
+    /// One that `ip netns add` made.
+    Named(String),
+    /// That of a process.
+    Process(u32),
+    /// A file that stands for one, such as /proc/PID/ns/net.
+    Path(PathBuf),
+}
+
+impl Namespace {
+    /// Reads a name, `pid:NUMBER`, or a path that begins with a slash.
+    pub fn parse(text: &str) -> Result<Namespace, String> {
+        if text.starts_with('/') {
+            return Ok(Namespace::Path(text.into()));
+        }
+        if let Some(pid) = text.strip_prefix("pid:") {
+            return pid.parse().map(Namespace::Process).map_err(|_| format!("{pid:?}: no PID"));
+        }
+        if text.is_empty() || text.contains('/') {
+            return Err(format!(
+                "expected a namespace's name, pid:NUMBER or an absolute path, found {text:?}"
+            ));
+        }
+        Ok(Namespace::Named(text.to_owned()))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Namespace::Current => None,
+            Namespace::Named(name) => Some(PathBuf::from("/run/netns").join(name)),
+            Namespace::Process(pid) => Some(format!("/proc/{pid}/ns/net").into()),
+            Namespace::Path(path) => Some(path.clone()),
+        }
+    }
+
+    /// Does `body` in this namespace, in a thread that ends with it.
+    pub(crate) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let Some(path) = self.path() else { return Ok(body()) };
+        let told = |error: io::Error| {
+            io::Error::new(error.kind(), format!("namespace {}: {error}", path.display()))
+        };
+        let file = File::open(&path).map_err(told)?;
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| told(error.into()))?;
+                Ok(body())
+            });
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+        })
+    }
+}
+
+/// Puts the calling thread into a network namespace of its own, with the loopback device up.
+pub(crate) fn enter_new() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|error| io::Error::other(format!("cannot make a network namespace: {error}")))?;
+    set_up_loopback()
+}
+
+/// Sets up the loopback device of the calling thread's namespace.
+pub(crate) fn set_up_loopback() -> io::Result<()> {
+    Netlink::open()?.set_up(if_nametoindex("lo")?)
+}

@@ -1,0 +1,110 @@
+//! Loss by ordinals: the third segment that a flow sends, the first that it sends again.
+
+use crate::config::ListedLossConfig;
+use crate::frame::{Flow, Frame, TcpData};
+use std::collections::HashMap;
+use windlass_tcp::SeqNumber;
+
+/// Flows beyond this many are not counted, nor lose anything: memory has an end.
+const FLOWS_MAX: usize = 65_536;
+
+/// Counts the data segments of each flow. A TCP segment is a retransmission if all of its payload
+/// has been seen on this path before; pure ACKs, SYN and FIN without payload do not count.
+/// Packets of other protocols are all first transmissions.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedLoss {
+    config: ListedLossConfig,
+    flows: HashMap<Flow, Counts>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    first: u64,
+    again: u64,
+    /// The end of what has been seen of a TCP flow.
+    seen_to: Option<SeqNumber>,
+}
+
+impl ListedLoss {
+    pub(crate) fn new(config: ListedLossConfig) -> ListedLoss {
+        ListedLoss { config, flows: HashMap::new() }
+    }
+
+    pub(crate) fn takes(&mut self, frame: &Frame) -> bool {
+        let Some(flow) = frame.flow() else { return false };
+        if flow.is_tcp() && frame.tcp_data().is_none() {
+            return false;
+        }
+        if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&flow) {
+            return false;
+        }
+        let counts = self.flows.entry(flow).or_default();
+        if counts.is_retransmission(frame.tcp_data()) {
+            counts.again += 1;
+            self.config.retransmissions.contains(&counts.again)
+        } else {
+            counts.first += 1;
+            self.config.first.contains(&counts.first)
+        }
+    }
+}
+
+impl Counts {
+    fn is_retransmission(&mut self, data: Option<TcpData>) -> bool {
+        let Some(TcpData { seq, len }) = data else { return false };
+        let end = SeqNumber(seq.0.wrapping_add(len));
+        let advances = self.seen_to.is_none_or(|seen_to| seen_to.is_before(end));
+        if advances {
+            self.seen_to = Some(end);
+        }
+        !advances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::tests::{tcp, udp};
+
+    fn losses(config: ListedLossConfig, frames: &[Frame]) -> Vec<bool> {
+        let mut listed = ListedLoss::new(config);
+        frames.iter().map(|frame| listed.takes(frame)).collect()
+    }
+
+    #[test]
+    fn the_second_segment_and_its_first_retransmission_are_lost() {
+        let config = ListedLossConfig { first: vec![2], retransmissions: vec![1] };
+        let frames = [
+            tcp(1, 1000, 0),
+            tcp(1, 1000, 100),
+            tcp(1, 1100, 100),
+            tcp(1, 1200, 100),
+            tcp(1, 1100, 100),
+            tcp(1, 1100, 100),
+            tcp(1, 1300, 100),
+        ];
+        let lost = [false, false, true, false, true, false, false];
+        assert_eq!(losses(config, &frames), lost);
+    }
+
+    #[test]
+    fn each_flow_is_counted_by_itself_and_across_the_wrap() {
+        let config = ListedLossConfig { first: vec![2], retransmissions: vec![] };
+        let before_wrap = u32::MAX - 49;
+        let frames = [
+            tcp(1, before_wrap, 100),
+            tcp(2, 0, 100),
+            tcp(1, 50, 100),
+            tcp(1, before_wrap, 100),
+            tcp(2, 100, 100),
+        ];
+        assert_eq!(losses(config, &frames), [false, false, true, false, true]);
+    }
+
+    #[test]
+    fn datagrams_are_first_transmissions() {
+        let config = ListedLossConfig { first: vec![1, 3], retransmissions: vec![1] };
+        let frames = [udp(7), udp(7), udp(7), udp(8)];
+        assert_eq!(losses(config, &frames), [true, false, true, true]);
+    }
+}

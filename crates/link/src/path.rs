@@ -1,0 +1,223 @@
+//! One direction of a link: queue, transmitter, wire.
+
+use crate::config::{ConfigError, PathConfig};
+use crate::frame::Frame;
+use crate::loss::LossModel;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use windlass_aqm::{self as aqm, Discipline, Packet as _, Queue as _};
+use windlass_base::{BitRate, Rng, Span, Time};
+
+/// What happened on a path since it was built.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathStats {
+    /// What the queue did.
+    pub queue: aqm::Stats,
+    /// Packets that wait in it now.
+    pub queue_packets: usize,
+    /// Bytes that wait in it now.
+    pub queue_bytes: u64,
+    /// Packets that the wire lost: not among the queue's drops.
+    pub lost: u64,
+    /// Packets of which there was a second copy.
+    pub duplicated: u64,
+    /// Packets with a bit turned round.
+    pub corrupted: u64,
+    /// Packets that arrived, copies among them.
+    pub delivered: u64,
+    /// Bytes that arrived, IP headers included.
+    pub delivered_bytes: u64,
+}
+
+/// One direction of a link, as a pure function of packets, times and seed.
+///
+/// [`Path::handle_frame`] takes a packet; [`Path::handle_timeout`] does what is due first,
+/// [`Path::poll_timeout`] says when that is. What is due by the time of a packet is to be done
+/// before it.
+#[derive(Debug)]
+pub struct Path {
+    rate: Option<BitRate>,
+    queue: Discipline<Frame>,
+    queue_rng: Rng,
+    /// What the transmitter is at, and when it will have done.
+    sending: Option<(Time, Frame)>,
+    wire: Wire,
+    stats: PathStats,
+}
+
+/// What happens to a packet between its transmission and its arrival.
+#[derive(Debug)]
+struct Wire {
+    delay: Span,
+    jitter: Span,
+    reorder: bool,
+    loss: LossModel,
+    duplicate: f64,
+    corrupt: f64,
+    rng: Rng,
+    /// The latest arrival that has been decided.
+    last_arrival: Time,
+    entered: u64,
+    on_it: BinaryHeap<Arrival>,
+}
+
+/// A packet on the wire.
+#[derive(Debug)]
+struct Arrival {
+    at: Time,
+    /// Of two with the same time the one that entered first arrives first.
+    entered: u64,
+    frame: Frame,
+}
+
+impl Path {
+    /// A path with an empty queue. `part` tells the random streams of one link's paths apart.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
+    pub fn new(config: &PathConfig, seed: u64, part: u64) -> Result<Path, ConfigError> {
+        config.validate()?;
+        Ok(Path {
+            rate: config.rate,
+            queue: config.queue.build(config.rate)?,
+            // Two streams: how many packets the wire loses does not change what RED draws.
+            queue_rng: Rng::fork(seed, 2 * part),
+            sending: None,
+            wire: Wire {
+                delay: config.delay,
+                jitter: config.jitter,
+                reorder: config.reorder,
+                loss: LossModel::new(&config.loss),
+                duplicate: config.duplicate,
+                corrupt: config.corrupt,
+                rng: Rng::fork(seed, 2 * part + 1),
+                last_arrival: Time::ZERO,
+                entered: 0,
+                on_it: BinaryHeap::new(),
+            },
+            stats: PathStats::default(),
+        })
+    }
+
+    /// Takes a packet into the queue.
+    pub fn handle_frame(&mut self, now: Time, frame: Frame) {
+        self.queue.enqueue(now, frame, &mut self.queue_rng, &mut |_, _| {});
+        if self.sending.is_none() {
+            self.send_next(now);
+        }
+    }
+
+    /// When [`Path::handle_timeout`] has something to do.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let sent = self.sending.as_ref().map(|(until, _)| *until);
+        let arrives = self.wire.on_it.peek().map(|arrival| arrival.at);
+        [sent, arrives].into_iter().flatten().min()
+    }
+
+    /// Does the one thing that is due first, if it is due by `now`. `Some` is a packet that
+    /// arrived, at the time that [`Path::poll_timeout`] had told.
+    pub fn handle_timeout(&mut self, now: Time) -> Option<Frame> {
+        let due = self.poll_timeout().filter(|due| *due <= now)?;
+        if self.wire.on_it.peek().is_some_and(|arrival| arrival.at == due) {
+            let Arrival { frame, .. } = self.wire.on_it.pop()?;
+            self.stats.delivered += 1;
+            self.stats.delivered_bytes += u64::from(frame.wire_bytes());
+            return Some(frame);
+        }
+        let (until, frame) = self.sending.take()?;
+        self.wire.enter(until, frame, &mut self.stats);
+        self.send_next(until);
+        None
+    }
+
+    /// Hands the transmitter, which is free, the next packet of the queue.
+    fn send_next(&mut self, now: Time) {
+        while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
+            match self.rate {
+                Some(rate) => {
+                    let until = now + rate.transmission_time(frame.wire_bytes());
+                    self.sending = Some((until, frame));
+                    return;
+                }
+                None => self.wire.enter(now, frame, &mut self.stats),
+            }
+        }
+    }
+
+    /// The counts so far.
+    pub fn stats(&self) -> PathStats {
+        PathStats {
+            queue: *self.queue.stats(),
+            queue_packets: self.queue.len_packets(),
+            queue_bytes: self.queue.len_bytes(),
+            ..self.stats
+        }
+    }
+
+    /// RED's average of the queue, in packets; `None` for other disciplines.
+    pub fn average_packets(&self) -> Option<f64> {
+        self.queue.average_packets()
+    }
+}
+
+impl Wire {
+    fn enter(&mut self, now: Time, mut frame: Frame, stats: &mut PathStats) {
+        if self.loss.takes(&frame, &mut self.rng) {
+            stats.lost += 1;
+            return;
+        }
+        if self.rng.chance(self.corrupt) {
+            frame.corrupt(&mut self.rng);
+            stats.corrupted += 1;
+        }
+        if self.rng.chance(self.duplicate) {
+            stats.duplicated += 1;
+            self.carry(now, frame.clone());
+        }
+        self.carry(now, frame);
+    }
+
+    fn carry(&mut self, now: Time, frame: Frame) {
+        let mut at = now + self.draw_delay();
+        if !self.reorder {
+            at = at.max(self.last_arrival);
+        }
+        self.last_arrival = self.last_arrival.max(at);
+        self.entered += 1;
+        self.on_it.push(Arrival { at, entered: self.entered, frame });
+    }
+
+    fn draw_delay(&mut self) -> Span {
+        if self.jitter.is_zero() {
+            return self.delay;
+        }
+        let least = self.delay.saturating_sub(self.jitter).as_nanos();
+        let most = self.delay.saturating_add(self.jitter).as_nanos();
+        Span::from_nanos(self.rng.between(least, most))
+    }
+}
+
+impl Ord for Arrival {
+    /// The greatest of the heap is the one that arrives first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.entered).cmp(&(self.at, self.entered))
+    }
+}
+
+impl PartialOrd for Arrival {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Arrival {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Arrival {}
+
+#[cfg(test)]
+mod tests;
