@@ -169,7 +169,7 @@ def _route(ip: IPRoute, route: Route) -> dict:
             raise BuildError(f"there is no device {route.device}")
         found["oif"] = indices[0]
     if route.controller:
-        found["metrics"] = {"attrs": [("RTAX_CC_ALGO", route.controller)]}
+        found["metrics"] = {"cc_algo": route.controller}
     return found
 
 
