@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -147,6 +148,7 @@ def flow_summary(
         "delivered_ce": last.delivered_ce,
         "packet_bytes": packet_bytes(samples),
         "acked_bytes": last.bytes_acked,
+        "sample_gap_ms": _gaps_ms([sample.time_ns for sample in samples]),
     }
 
 
@@ -176,6 +178,14 @@ def summary(experiment: Experiment, flows: Sequence[dict], about: dict) -> dict:
         "queues": [],
         "testbed": about,
     }
+
+
+def _gaps_ms(times_ns: Sequence[int]) -> dict | None:
+    """How long it took from one sample to the next."""
+    gaps = sorted((later - sooner) / 1e6 for sooner, later in itertools.pairwise(times_ns))
+    if not gaps:
+        return None
+    return {"p50": gaps[len(gaps) // 2], "p99": gaps[len(gaps) * 99 // 100], "max": gaps[-1]}
 
 
 def _jain(rates: Sequence[float]) -> float | None:

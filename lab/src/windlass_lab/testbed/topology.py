@@ -138,5 +138,5 @@ class Experiment:
     description: str = ""
     duration_s: float = 10.0
     steady_from_s: float = 0.0
-    sample_s: float = 0.01
+    sample_s: float = 0.005
     tcp_probe: bool = True
