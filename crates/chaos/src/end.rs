@@ -111,8 +111,10 @@ impl End {
     /// `packet` arrives.
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet, calm: bool) {
         self.heard = self.heard.max(packet.ask);
-        self.answered = self.answered.max(packet.answers);
+        // A reset beside the expected number is challenged, and nothing else in it is looked at
+        // (RFC 9293 §3.10.7.4): it answers nothing.
         if !packet.segment.flags.contains(Flags::RST) {
+            self.answered = self.answered.max(packet.answers);
             self.last_arrival = now;
         }
         self.watch.arriving(&packet.segment, self.una());

@@ -53,3 +53,10 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!(one, run_range(100..300, 2, &|_| {}));
     assert_eq!(*seen.lock().expect("no thread panicked"), 200);
 }
+
+/// One end aborts while its SYN-ACK's answer is lost; its reset is off by what was lost, so it is
+/// challenged (RFC 9293 §3.10.7.4), and the other end, whose challenge is lost, times out.
+#[test]
+fn a_reset_that_is_challenged_answers_nothing() {
+    run_seed(864_003).expect("to time out is explained");
+}

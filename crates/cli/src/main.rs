@@ -1,6 +1,8 @@
 //! The `windlass` command. A thin layer: it parses arguments, calls the libraries and prints.
 
 mod args;
+#[cfg_attr(not(all(feature = "kernel-cc", target_os = "linux")), path = "cc_absent.rs")]
+mod cc;
 mod doctor;
 mod failure;
 mod interrupt;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::main(args),
+        Command::Cc(command) => cc::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),

@@ -92,7 +92,8 @@ impl Hosts {
             armed: Time::MAX,
             first_hop: network.first_hop(flow, reverse),
         };
-        let ends = [end(sender, false), end(receiver, true)];
+        let mut ends = [end(sender, false), end(receiver, true)];
+        ends[RECEIVER].connection.discard_incoming();
         let mut pair = Box::new(Pair { flow, ends, writer, opened: now, done: false });
         if !spec.handshake {
             pair.writer.fill(now, &mut pair.ends[SENDER].connection);
@@ -286,8 +287,6 @@ impl Pair {
                 (TcpEvent::Writable, SENDER) => {
                     self.writer.fill(now, &mut self.ends[SENDER].connection);
                 }
-                // What is read goes nowhere, and its end is told by an event of its own.
-                (TcpEvent::Readable, _) => drop(self.ends[side].connection.read(u64::MAX)),
                 _ => self.handle_rare_event(now, side, event, source, cx),
             }
         }

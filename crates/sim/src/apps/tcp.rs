@@ -74,8 +74,7 @@ impl Writer {
             return;
         }
         match &mut self.left {
-            // A connection that takes no more says so by an event.
-            None => drop(connection.write(u64::MAX)),
+            None => drop(connection.write_endlessly()),
             Some(left) => {
                 if *left > 0 {
                     *left -= connection.write(*left).unwrap_or(0);

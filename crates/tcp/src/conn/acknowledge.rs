@@ -163,7 +163,9 @@ impl Connection {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);
-        if self.tx.write_blocked && self.writable() > 0 {
+        if self.tx.endless {
+            self.tx.written += self.writable();
+        } else if self.tx.write_blocked && self.writable() > 0 {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
         }

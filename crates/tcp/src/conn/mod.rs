@@ -6,6 +6,7 @@
 
 mod acknowledge;
 mod challenge;
+mod commands;
 mod congestion;
 mod deliver;
 mod emit;
@@ -196,6 +197,7 @@ impl Connection {
             rules: Rules::of(&config),
             tx: Sender::new(isn, config.rtt_sampling),
             rx: Receiver {
+                discards: false,
                 isn: SeqNumber(0),
                 reassembly: Reassembly::new(),
                 window: ReceiveWindow::new(config.receive_buffer),
@@ -356,92 +358,6 @@ impl Connection {
     /// The peer's FIN has arrived, and everything before it.
     pub fn peer_closed(&self) -> bool {
         self.rx.reassembly.fin_received()
-    }
-}
-
-/// Commands of the application.
-impl Connection {
-    /// Appends up to `bytes` to the outgoing stream; returns how many fit.
-    ///
-    /// # Errors
-    /// [`Error::Closed`] after [`Connection::close`], or when the connection is over.
-    pub fn write(&mut self, bytes: u64) -> Result<u64, Error> {
-        if self.tx.closed || !self.state.can_send() {
-            return Err(Error::Closed);
-        }
-        let taken = bytes.min(self.writable());
-        self.tx.written += taken;
-        self.tx.write_blocked = taken < bytes;
-        Ok(taken)
-    }
-
-    /// The application takes up to `bytes`; returns how many, 0 when nothing is there now.
-    ///
-    /// # Errors
-    /// [`Error::Closed`] at the end of the stream.
-    pub fn read(&mut self, bytes: u64) -> Result<u64, Error> {
-        let taken = self.rx.reassembly.read(bytes);
-        if taken == 0 && bytes > 0 && (self.peer_closed() || self.state == State::Closed) {
-            return Err(Error::Closed);
-        }
-        // An ACK that is due tells of the window anyway.
-        let silent = taken > 0 && !self.rx.acks.is_due();
-        if silent && self.state.can_receive() && self.window_update_due() {
-            self.rx.acks.at_once();
-        }
-        Ok(taken)
-    }
-
-    /// No more data: FIN after what was written (half-close). Reading goes on.
-    pub fn close(&mut self, _now: Time) {
-        match self.state {
-            State::Listen => self.finish(None),
-            // The FIN waits for the handshake: what was written before it is still sent.
-            State::SynSent | State::SynReceived => self.tx.closed = true,
-            State::Established => self.close_sending(State::FinWait1),
-            State::CloseWait => self.close_sending(State::LastAck),
-            _ => {}
-        }
-    }
-
-    fn close_sending(&mut self, state: State) {
-        self.tx.closed = true;
-        self.state = state;
-    }
-
-    /// Resets the connection: the peer is told, what was not sent is lost.
-    pub fn abort(&mut self) {
-        if self.state.is_synchronized() && self.state != State::TimeWait {
-            self.pending.reset = Some(Box::new(Segment {
-                seq: self.tx.isn.at(self.tx.bare_position()),
-                ack: self.rx.isn.at(self.rx.reassembly.nxt()),
-                flags: Flags::RST | Flags::ACK,
-                ..Segment::default()
-            }));
-        }
-        self.finish(Some(Error::Aborted));
-    }
-
-    /// Out of line: seldom asked, and costly to hoist out of a loop that reads.
-    #[inline(never)]
-    fn window_update_due(&self) -> bool {
-        let reassembly = &self.rx.reassembly;
-        self.rx.window.update_due(reassembly.nxt(), reassembly.read_position(), self.agreed.mss)
-    }
-
-    /// The connection is over: orderly, or with an error.
-    fn finish(&mut self, error: Option<Error>) {
-        if self.state == State::Closed {
-            return;
-        }
-        let told_already = self.state == State::TimeWait;
-        self.state = State::Closed;
-        self.timers = Timers::default();
-        match error {
-            _ if told_already => {}
-            Some(error) => self.events.push(Event::Failed(error)),
-            None => self.events.push(Event::Closed),
-        }
     }
 }
 

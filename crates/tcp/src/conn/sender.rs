@@ -30,6 +30,8 @@ pub(crate) struct Sender {
     pub(crate) closed: bool,
     /// A write found no room.
     pub(crate) write_blocked: bool,
+    /// The application writes whenever there is room.
+    pub(crate) endless: bool,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
 }
@@ -49,6 +51,7 @@ impl Sender {
             timing: Timing::new(sampling),
             last_sent: Time::ZERO,
             write_blocked: false,
+            endless: false,
         }
     }
 

@@ -71,7 +71,8 @@ impl Connection {
         if let Some(data) = self.next_data(now, max) {
             return Some(self.data_run(now, data));
         }
-        if core::mem::take(&mut self.pending.window_probe) {
+        // Since the timer expired, something may have gone out without a probe.
+        if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
             return Some(match self.overridden_data() {
                 Some(data) => self.data_run(now, data),
                 None => self.window_probe_run(now),
@@ -130,6 +131,12 @@ impl Connection {
                 self.retransmission_at(from, to)
             }
         }
+    }
+
+    /// What stands at SND.NXT was sent, and the peer reported to have it.
+    fn is_sacked_at_nxt(&self) -> bool {
+        self.tx.nxt < self.tx.max
+            && self.recovery.scoreboard.sacked().range_at(self.tx.nxt).is_some()
     }
 
     /// After a timeout, what the peer reported to have is not sent again.
@@ -253,6 +260,10 @@ impl Connection {
                 | State::Closing
                 | State::LastAck
         );
-        can_send && self.tx.is_idle() && self.tx.has_unsent() && self.next_data_at_nxt(1).is_none()
+        can_send
+            && self.tx.is_idle()
+            && self.tx.has_unsent()
+            && !self.is_sacked_at_nxt()
+            && self.next_data_at_nxt(1).is_none()
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Receiver {
     pub(crate) window: ReceiveWindow,
     /// When to acknowledge.
     pub(crate) acks: AckSchedule,
+    /// The application takes whatever comes at once.
+    pub(crate) discards: bool,
     /// What has arrived.
     pub(crate) reassembly: Reassembly,
 }

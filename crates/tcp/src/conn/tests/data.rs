@@ -2,8 +2,9 @@
 
 use super::script::{Script, plain};
 use crate::config::AckPolicy;
-use crate::conn::{Event, State};
+use crate::conn::{Error, Event, State};
 use crate::{Config, Flags, Segment, Span};
+use alloc::format;
 use alloc::vec::Vec;
 
 fn delayed_ack() -> Script {
@@ -319,4 +320,36 @@ fn rfc7661_a_window_that_is_not_used_does_not_grow() {
         s.recv(&alloc::format!(". 1 ack {end}"));
     }
     assert_eq!(s.connection.cwnd(), 10_000.0);
+}
+
+#[test]
+fn a_source_without_end_fills_what_room_there_is_and_hears_nothing_of_it() {
+    let mut s = Script::established(Config { send_buffer: 3000, ..with_initial_window(10) });
+    s.expect_events(&[Event::Connected]);
+    s.connection.write_endlessly().expect("open");
+    s.drain();
+    s.expect(&[". 1:1001 ack 1", ". 1001:2001 ack 1", "P. 2001:3001 ack 1"]);
+    s.recv(". 1 ack 2001");
+    s.expect(&[". 3001:4001 ack 1", "P. 4001:5001 ack 1"]);
+    s.expect_events(&[]);
+    s.close();
+    s.recv(". 1 ack 5001");
+    s.expect(&["F. 5001 ack 1"]);
+    assert_eq!((s.connection.bytes_written(), s.connection.writable()), (5000, 0));
+    assert_eq!(s.connection.write_endlessly(), Err(Error::Closed));
+}
+
+#[test]
+fn a_sink_keeps_its_window_open_and_hears_of_the_end_alone() {
+    let mut s = Script::established(Config { receive_buffer: 4000, ..plain() });
+    s.expect_events(&[Event::Connected]);
+    s.connection.discard_incoming();
+    for n in 0..10 {
+        s.recv(&format!(". {}:{} ack 1", n * 1000 + 1, n * 1000 + 1001));
+        s.expect(&[&format!(". 1 ack {} win 4000", n * 1000 + 1001)]);
+    }
+    s.expect_events(&[]);
+    assert_eq!((s.connection.bytes_read(), s.connection.readable()), (10_000, 0));
+    s.recv("F. 10001 ack 1");
+    s.expect_events(&[Event::Readable, Event::PeerClosed]);
 }

@@ -1,8 +1,8 @@
 //! RFC 9293 §3.8.6.1: a window that closes, and the probes that find out when it opens.
 
 use super::script::{Script, plain};
-use crate::Config;
 use crate::conn::{Error, Event, State};
+use crate::{Config, Span};
 
 /// 5000 bytes written, nothing sent: the peer's window is closed.
 fn closed_window(config: Config) -> Script {
@@ -188,4 +188,25 @@ fn the_window_in_an_older_segment_is_not_believed() {
     // RFC 9293 §3.10.7.4: SND.WL1 keeps what came later in the stream.
     s.recv(". 101:201 ack 1 win 2000");
     assert_eq!(s.connection.peer_window_edge(), 8000);
+}
+
+/// Found by fuzzing: an ACK after a timeout took SND.NXT to where the peer reported to have data;
+/// that passed for a closed window, and the probe was still due when all had been sent.
+#[test]
+fn what_the_peer_holds_closes_no_window() {
+    let mut s = Script::established(Config { sack: true, ..plain() });
+    s.write(3000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.skip();
+    let mut expire = |s: &mut Script| {
+        let due_ms = s.next_timer_ms().expect("the retransmission timer");
+        s.now += Span::from_millis(due_ms + 1);
+        s.connection.handle_timeout(s.now, &mut ());
+    };
+    expire(&mut s);
+    s.take(". 1 ack 1001");
+    expire(&mut s);
+    assert_eq!(s.connection.stats().timeouts, 2, "no probe");
+    s.drain();
+    s.expect(&[". 1001:2001 ack 1"]);
 }

@@ -1,0 +1,88 @@
+//! `windlass cc` as a user meets it. What needs root says so in a line and skips without it.
+#![cfg(all(feature = "kernel-cc", target_os = "linux"))]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn windlass(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(arguments.split(' ')).output().expect("starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// True, after a line that says why, where nothing can be loaded.
+fn skip(test: &str) -> bool {
+    let links = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
+        && Path::new("/sys/kernel/btf/vmlinux").exists();
+    if !links {
+        eprintln!("skipped: {test} needs root and a kernel with BTF");
+    }
+    !links
+}
+
+/// Unloads, however the test ends.
+struct Unload(String);
+
+impl Drop for Unload {
+    fn drop(&mut self) {
+        windlass(&format!("cc unload new-ecn --name {}", self.0));
+    }
+}
+
+#[test]
+fn what_is_loaded_is_seen_until_it_is_unloaded() {
+    if skip("what_is_loaded_is_seen_until_it_is_unloaded") {
+        return;
+    }
+    let name = format!("wc{}", std::process::id());
+    let load = format!("cc load new-ecn --name {name} --alpha-wnd 0.8 --beta 12.5");
+    let loaded = windlass(&load);
+    let _unload = Unload(name.clone());
+    assert!(loaded.status.success(), "{}", text(&loaded.stderr));
+    assert!(text(&loaded.stdout).contains("alpha-wnd 0.8, alpha-slp 0.9, beta 12.5"));
+
+    let status: Value = serde_json::from_slice(&windlass("cc status --json").stdout).expect("JSON");
+    let of_name = |status: &Value| {
+        status.as_array().expect("a list").iter().find(|one| one["name"] == *name).cloned()
+    };
+    let own = of_name(&status).expect("listed");
+    assert_eq!(own["parameters"]["beta"], 12.5);
+    assert_eq!(own["connections"], 0);
+    assert!(text(&windlass("cc status").stdout).contains(&name));
+    assert_eq!(text(&windlass(&format!("cc flows --json --name {name}")).stdout), "[]\n");
+
+    let again = windlass(&load);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("loaded already"), "{}", text(&again.stderr));
+
+    let unloaded = windlass(&format!("cc unload new-ecn --name {name}"));
+    assert!(unloaded.status.success(), "{}", text(&unloaded.stderr));
+    let status: Value = serde_json::from_slice(&windlass("cc status --json").stdout).expect("JSON");
+    assert_eq!(of_name(&status), None);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_the_kernel_is_asked() {
+    for bad in ["--alpha-wnd 1", "--alpha-slp -0.5", "--beta 1e9", "--name new-ecn"] {
+        let output = windlass(&format!("cc load new-ecn {bad}"));
+        assert_eq!(output.status.code(), Some(2), "{bad}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stderr).lines().count(), 1, "{bad}: {}", text(&output.stderr));
+    }
+    assert_eq!(windlass("cc load cubic").status.code(), Some(2));
+}
+
+#[test]
+fn another_controller_is_neither_replaced_nor_unloaded() {
+    if skip("another_controller_is_neither_replaced_nor_unloaded") {
+        return;
+    }
+    for command in ["cc load new-ecn --name reno", "cc unload new-ecn --name reno"] {
+        let output = windlass(command);
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(text(&output.stderr).contains("not Windlass's"), "{}", text(&output.stderr));
+    }
+}

@@ -1,0 +1,117 @@
+use crate::{Name, pins};
+use std::path::PathBuf;
+use std::{error, fmt, io};
+
+/// Why New-ECN could not be loaded, looked at or taken away.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No name for a controller.
+    BadName(String),
+    /// A factor out of its range.
+    BadParameter(String),
+    /// The kernel has a controller of that name already.
+    NameTaken {
+        /// The name.
+        name: Name,
+        /// It is Windlass's own, loaded before.
+        by_windlass: bool,
+    },
+    /// Windlass has loaded no controller of that name.
+    NotLoaded(Name),
+    /// New connections use it by default.
+    IsDefault(Name),
+    /// This mount namespace goes away, and with it all that is pinned in it.
+    PrivateMounts,
+    /// The kernel does not let this user.
+    NotPermitted(String),
+    /// A file could not be read or written.
+    Io(PathBuf, io::Error),
+    /// The kernel refused; with what libbpf has to say.
+    Kernel {
+        /// What was being done.
+        doing: &'static str,
+        /// Its answer.
+        source: libbpf_rs::Error,
+        /// The warnings of libbpf, and of the verifier through it.
+        log: String,
+    },
+    /// The kernel told what this version of Windlass does not understand.
+    Unreadable(String),
+}
+
+impl Error {
+    /// An answer of the kernel to `doing`, with the log gathered meanwhile.
+    pub(crate) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
+        let log = crate::log::take();
+        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+            return Error::NotPermitted(format!("{doing}: {source}"));
+        }
+        Error::Kernel { doing, source, log }
+    }
+
+    /// An I/O error at `path`.
+    pub(crate) fn io(path: impl Into<PathBuf>, error: io::Error) -> Error {
+        let path = path.into();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Error::NotPermitted(format!("{}: {error}", path.display()))
+            }
+            _ => Error::Io(path, error),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::BadName(name) => {
+                write!(f, "{name:?} is no name: 1 to 15 letters, digits and underscores")
+            }
+            Error::BadParameter(message) => f.write_str(message),
+            Error::NameTaken { name, by_windlass: true } => {
+                write!(f, "{name} is loaded already (see windlass cc status; unload it first)")
+            }
+            Error::NameTaken { name, by_windlass: false } => write!(
+                f,
+                "the kernel has a controller {name} that is not Windlass's (--name gives another)"
+            ),
+            Error::NotLoaded(name) => {
+                write!(f, "Windlass has loaded no controller {name} (nothing at {})", pins::ROOT)
+            }
+            Error::IsDefault(name) => write!(
+                f,
+                "{name} is the default of this network namespace, and new connections would go on \
+                 with it: first set another, as by sysctl net.ipv4.tcp_congestion_control=cubic"
+            ),
+            Error::PrivateMounts => write!(
+                f,
+                "{} is not mounted in this mount namespace, which goes when the command ends (ip \
+                 netns exec makes one for each): run windlass cc outside, controllers are the same \
+                 in all network namespaces",
+                crate::bpffs::MOUNT_POINT
+            ),
+            Error::NotPermitted(what) => {
+                write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")
+            }
+            Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Error::Kernel { doing, source, log } => {
+                write!(f, "{doing}: {source:#}")?;
+                if log.is_empty() { Ok(()) } else { write!(f, "\n{}", log.trim_end()) }
+            }
+            Error::Unreadable(what) => {
+                write!(f, "cannot make sense of what the kernel says: {what}")
+            }
+        }
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Error::Io(_, error) => Some(error),
+            Error::Kernel { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

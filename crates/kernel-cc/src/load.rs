@@ -1,0 +1,136 @@
+use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names, log};
+use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
+use std::io;
+use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// libbpf reads the ELF structures in place.
+#[repr(C, align(8))]
+struct Aligned<Bytes: ?Sized>(Bytes);
+
+static OBJECT: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o")));
+
+/// How long the kernel may take to let go of a name.
+const UNLOAD_MAX: Duration = Duration::from_secs(2);
+
+/// Registers New-ECN in the kernel as `name`, and pins it. True if the BPF file system had to be
+/// mounted for that.
+///
+/// # Errors
+///
+/// A name that the kernel knows already, parameters out of range, missing rights, a kernel without
+/// struct_ops links (Linux before 6.4) or without BTF.
+pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
+    parameters.check()?;
+    let pins = Pins::of(name);
+    if kernel_names::exists(name)? {
+        let by_windlass = bpffs::is_mounted()? && pins.link().exists();
+        return Err(Error::NameTaken { name: name.clone(), by_windlass });
+    }
+    let mounted = bpffs::ensure()?;
+    log::begin();
+    let opened = prepare(name, parameters).map_err(doing("opening the program"))?;
+    let mut object = opened.load().map_err(doing("loading the program"))?;
+    // Of two who load the same name at once the kernel lets one through, and only that one pins.
+    let link = map(&mut object, "new_ecn")
+        .and_then(|mut ops| ops.attach_struct_ops())
+        .map_err(|error| taken_meanwhile(name, error))?;
+    pin(&mut object, link, &pins).inspect_err(|_| {
+        let _ = pins.remove();
+    })?;
+    Ok(mounted)
+}
+
+pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+    move |error| Error::kernel(what, error)
+}
+
+fn taken_meanwhile(name: &Name, error: libbpf_rs::Error) -> Error {
+    match kernel_names::exists(name) {
+        Ok(true) => Error::NameTaken { name: name.clone(), by_windlass: false },
+        _ => Error::kernel("registering the controller", error),
+    }
+}
+
+/// Writes the name and the parameters into the program.
+fn prepare(name: &Name, parameters: &Parameters) -> libbpf_rs::Result<OpenObject> {
+    let mut object = ObjectBuilder::default().name("new_ecn")?.open_memory(&OBJECT.0)?;
+    for mut map in object.maps_mut() {
+        let value: &[u8] = match map.name().to_str() {
+            Some("new_ecn") => &name.to_bytes(),
+            Some(".rodata.params") => &parameters.to_bytes(),
+            _ => continue,
+        };
+        // `name` is the first member of the program's struct tcp_congestion_ops.
+        if let Some(place) = map.initial_value_mut().and_then(|all| all.get_mut(..value.len())) {
+            place.copy_from_slice(value);
+        }
+    }
+    Ok(object)
+}
+
+fn map<'a>(object: &'a mut Object, name: &str) -> libbpf_rs::Result<MapMut<'a>> {
+    let found = object.maps_mut().find(|map| map.name() == name);
+    found.ok_or_else(|| missing(name))
+}
+
+fn missing(part: &str) -> libbpf_rs::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the program has no {part}")).into()
+}
+
+/// The link last: who finds it finds the rest.
+fn pin(object: &mut Object, mut link: Link, pins: &Pins) -> Result<(), Error> {
+    // A process that was killed here once may have left some.
+    pins.remove()?;
+    pins.create_folder()?;
+    let mut flows = flows_iterator(object).map_err(doing("attaching the list of connections"))?;
+    flows.pin(pins.flows()).map_err(doing("pinning the list of connections"))?;
+    map(object, ".rodata.params")
+        .and_then(|mut map| map.pin(pins.parameters()))
+        .map_err(doing("pinning the parameters"))?;
+    link.pin(pins.link()).map_err(doing("pinning the controller"))
+}
+
+fn flows_iterator(object: &mut Object) -> libbpf_rs::Result<Link> {
+    let connections = map(object, "connections")?.as_fd().try_clone_to_owned()?;
+    let program = object.progs_mut().find(|program| program.name() == "new_ecn_flows");
+    program.ok_or_else(|| missing("new_ecn_flows"))?.attach_iter(connections.as_fd())
+}
+
+/// Takes New-ECN away. Connections that use it go on with it until they end; no new one can choose
+/// it.
+///
+/// # Errors
+///
+/// Not loaded by Windlass; the default of this network namespace; missing rights.
+pub fn unload(name: &Name) -> Result<(), Error> {
+    let pins = Pins::of(name);
+    if !bpffs::is_mounted()? || !pins.link().exists() {
+        return Err(match kernel_names::exists(name)? {
+            true => Error::NameTaken { name: name.clone(), by_windlass: false },
+            false => Error::NotLoaded(name.clone()),
+        });
+    }
+    if kernel_names::is_default(name)? {
+        return Err(Error::IsDefault(name.clone()));
+    }
+    // The kernel is done at once if what lets go last is a file descriptor, later if it is a pin.
+    let link = Link::open(pins.link()).map_err(doing("opening the controller's link"))?;
+    pins.remove()?;
+    drop(link);
+    wait_until_gone(name)
+}
+
+fn wait_until_gone(name: &Name) -> Result<(), Error> {
+    let deadline = Instant::now() + UNLOAD_MAX;
+    while kernel_names::exists(name)? {
+        if Instant::now() > deadline {
+            let what = format!("{name} is still registered {UNLOAD_MAX:?} after it was let go");
+            return Err(Error::Unreadable(what));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}

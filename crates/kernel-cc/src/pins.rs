@@ -1,0 +1,79 @@
+use crate::{Error, Name, bpffs};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// One folder in it for each loaded controller.
+pub(crate) const ROOT: &str = "/sys/fs/bpf/windlass/cc";
+
+/// Where a loaded controller's parts are pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pins {
+    folder: PathBuf,
+}
+
+impl Pins {
+    /// The folder of all loaded controllers.
+    pub fn root() -> &'static Path {
+        Path::new(ROOT)
+    }
+
+    /// The pins of `name`.
+    pub fn of(name: &Name) -> Pins {
+        Pins { folder: Pins::root().join(name.as_str()) }
+    }
+
+    /// The link: while it is, the controller is registered.
+    pub fn link(&self) -> PathBuf {
+        self.folder.join("link")
+    }
+
+    /// The iterator: to read it is to look at all connections, as CSV.
+    pub fn flows(&self) -> PathBuf {
+        self.folder.join("flows")
+    }
+
+    /// The map of the parameters.
+    pub fn parameters(&self) -> PathBuf {
+        self.folder.join("parameters")
+    }
+
+    pub(crate) fn create_folder(&self) -> Result<(), Error> {
+        fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))
+    }
+
+    /// Removes what there is, the link last; what is still open stays until it is closed.
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        for path in [self.flows(), self.parameters(), self.link()] {
+            ignore_missing(fs::remove_file(&path)).map_err(|error| Error::io(path, error))?;
+        }
+        ignore_missing(fs::remove_dir(&self.folder)).map_err(|error| Error::io(&self.folder, error))
+    }
+
+    /// The names of the controllers that are pinned, sorted. None where the BPF file system is not
+    /// mounted.
+    pub(crate) fn names() -> Result<Vec<Name>, Error> {
+        if !bpffs::is_mounted()? {
+            return Ok(Vec::new());
+        }
+        let entries = match fs::read_dir(ROOT) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| Error::io(ROOT, error))?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| Error::io(ROOT, error))?;
+            names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
+        }
+        // One being loaded or unloaded right now has no link.
+        names.retain(|name| Pins::of(name).link().exists());
+        names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+        Ok(names)
+    }
+}
+
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,85 @@
+use crate::load::doing;
+use crate::{Error, Name, Parameters, Pins, flows};
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapInfo};
+use serde::Serialize;
+use std::fs;
+use std::os::fd::AsFd;
+
+/// A controller that Windlass has loaded, as the kernel tells of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The name by which connections choose it.
+    pub name: String,
+    /// The factors in force.
+    pub parameters: Parameters,
+    /// Seconds since it was loaded.
+    pub loaded_for_s: f64,
+    /// Connections that use it, in all network namespaces.
+    pub connections: usize,
+    /// The kernel's number of the link that keeps it registered.
+    pub link_id: u32,
+    /// The kernel's numbers of its programs.
+    pub program_ids: Vec<u32>,
+}
+
+/// Every controller that Windlass has loaded, sorted by name.
+///
+/// # Errors
+///
+/// Missing rights.
+pub fn status() -> Result<Vec<Status>, Error> {
+    let one = |name: &Name| match status_of(name) {
+        // Unloaded while this was looking.
+        Err(_) if !Pins::of(name).link().exists() => None,
+        result => Some(result),
+    };
+    Pins::names()?.iter().filter_map(one).collect()
+}
+
+fn status_of(name: &Name) -> Result<Status, Error> {
+    let pins = Pins::of(name);
+    let link = Link::open(pins.link()).map_err(doing("opening the controller's link"))?;
+    let link_id = link.info().map_err(doing("asking for the link"))?.id;
+    let map =
+        MapHandle::from_pinned_path(pins.parameters()).map_err(doing("opening the parameters"))?;
+    let map_id = MapInfo::new(map.as_fd()).map_err(doing("asking for the parameters"))?.info.id;
+    let (program_ids, loaded_at_s) = programs_with(map_id);
+    Ok(Status {
+        name: name.to_string(),
+        parameters: parameters_in(&map)?,
+        loaded_for_s: (uptime_s()? - loaded_at_s).max(0.0),
+        connections: flows(name)?.len(),
+        link_id,
+        program_ids,
+    })
+}
+
+fn parameters_in(map: &MapHandle) -> Result<Parameters, Error> {
+    let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
+    let value = value.map_err(doing("reading the parameters"))?.unwrap_or_default();
+    let unreadable = || Error::Unreadable(format!("parameters of {} bytes", value.len()));
+    Parameters::from_bytes(&value).ok_or_else(unreadable)
+}
+
+/// The programs that read this map, which are this controller's, and when the first was loaded, in
+/// seconds since boot.
+fn programs_with(map_id: u32) -> (Vec<u32>, f64) {
+    let options = ProgInfoQueryOptions::default().include_map_ids(true);
+    let mut ids = Vec::new();
+    let mut loaded_at_s = f64::INFINITY;
+    for program in ProgInfoIter::with_query_opts(options) {
+        if program.map_ids.contains(&map_id) {
+            ids.push(program.id);
+            loaded_at_s = loaded_at_s.min(program.load_time.as_secs_f64());
+        }
+    }
+    (ids, loaded_at_s)
+}
+
+fn uptime_s() -> Result<f64, Error> {
+    const UPTIME: &str = "/proc/uptime";
+    let text = fs::read_to_string(UPTIME).map_err(|error| Error::io(UPTIME, error))?;
+    let first = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    first.ok_or_else(|| Error::Unreadable(format!("{UPTIME}: {text}")))
+}

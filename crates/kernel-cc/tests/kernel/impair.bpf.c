@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
+/* Marks or drops as many of the next data packets as the test says. */
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#define TC_ACT_OK 0
+#define TC_ACT_SHOT 2
+/* Longer than any ACK. */
+#define DATA_LEN_MIN 500
+
+struct __sk_buff {
+	__u32 len;
+};
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Written by the test. */
+struct {
+	__u32 marks;
+	__u32 drops;
+} left;
+
+SEC("tc")
+int impair(struct __sk_buff *packet)
+{
+	if (packet->len < DATA_LEN_MIN)
+		return TC_ACT_OK;
+	if (left.drops) {
+		left.drops--;
+		return TC_ACT_SHOT;
+	}
+	if (left.marks && bpf_skb_ecn_set_ce(packet))
+		left.marks--;
+	return TC_ACT_OK;
+}
