@@ -6,8 +6,8 @@ import json
 import pytest
 
 from windlass_lab.cli import main
-from windlass_lab.errors import LabError
-from windlass_lab.testbed import flows, load, names, remove, results, trace, units
+from windlass_lab.errors import LabError, RunError
+from windlass_lab.testbed import flows, link_log, load, names, remove, results, trace, units
 from windlass_lab.testbed import run as testbed_run
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell
 from windlass_lab.testbed.sample import Sample, parse_line
@@ -186,6 +186,44 @@ class TestSeries:
         assert parse_line(" ".join(map(str, written))) == written
         with pytest.raises((ValueError, TypeError)):
             parse_line("1 2 3 reno 4")
+
+
+class TestLinkLog:
+    LOG = (
+        "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,marked,dropped,lost,"
+        "duplicated,corrupted,delivered,delivered_bytes\n"
+        "10.0,r,down,0,0.5,0,5,0,0,0,0,0,5,500\n"
+        "10.0,r,up,0,,0,0,0,0,0,0,0,0,0\n"
+        "12.0,r,down,4,1.5,400,105,7,2,0,0,0,95,9500\n"
+        "12.0,r,up,0,,0,0,0,0,0,0,0,0,0\n"
+        "14.0,r,down,2,2.5,200,205,9,2,0,0,0,195,19500\n"
+        "14.0,r,up,0,,0,0,0,0,0,0,0,0,0\n"
+    )
+
+    def test_is_a_queue_of_the_simulator(self, tmp_path):
+        log = tmp_path / "link.csv"
+        log.write_text(self.LOG)
+        # It ended 3 s after the experiment began: its time 11 is the experiment's 0.
+        states = link_log.read(log, "r", "down", 3.0)
+        queue = link_log.summary("r", "down", states, 3.0, 2.0)
+        assert [state.time_s for state in states] == [-1, 1, 3]
+        assert (queue["arrived"], queue["sent"], queue["sent_bytes"]) == (200, 190, 19_000)
+        assert (queue["marks"], queue["drops"], queue["max_packets"]) == (9, 2, 4)
+        assert queue["mean_packets"] == {"whole_run": 4.0, "steady": 4.0}
+        assert link_log.as_csv(states).splitlines() == [
+            "time_s,queue_packets,average_queue",
+            "1.000000000,4,1.5",
+            "3.000000000,2,2.5",
+        ]
+        assert results.summary(load.parse(FILE), [], {}, [queue])["marks"] == 9
+
+    def test_a_path_that_is_not_in_it(self, tmp_path):
+        log = tmp_path / "link.csv"
+        log.write_text(self.LOG)
+        with pytest.raises(RunError, match="no path s1/down"):
+            link_log.read(log, "s1", "down", 3.0)
+        with pytest.raises(RunError, match="cannot read"):
+            link_log.read(tmp_path / "none.csv", "r", "down", 3.0)
 
 
 class TestProbe:

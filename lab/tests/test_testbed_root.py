@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from windlass_lab.errors import RunError
+from windlass_lab.errors import LabError, RunError
+from windlass_lab.locate import find_windlass
 from windlass_lab.testbed import check, remove, results, run
 from windlass_lab.testbed.bed import Testbed
-from windlass_lab.testbed.dumbbell import dumbbell
+from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell
 from windlass_lab.testbed.topology import End, Flow, Link, Node, Program, Route, Topology, Tun
 from windlass_lab.windlass import read_series
 
@@ -266,3 +267,26 @@ def test_several_runs_at_once_and_resumed(tmp_path):
     assert again.returncode == 0, again.stderr
     assert (out / "run-1/summary.json").stat().st_mtime_ns == written
     assert (out / "run-2/summary.json").exists()
+
+
+@needs_iperf3
+def test_windlass_link_in_the_middle(tmp_path):
+    try:
+        windlass = find_windlass(None)
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+    if subprocess.run([windlass, "link", "--help"], capture_output=True).returncode != 0:
+        pytest.skip("this binary windlass has no link")
+    experiment = emulated_dumbbell("reno", ecn=True, rtts_ms=(40, 10), duration_s=3.0)
+    run.run(experiment, tmp_path, print, windlass)
+    columns = ("srtt_ms", "queue_packets")
+    far, near, queue = read_series(tmp_path, columns)
+    for flow, rtt_min_ms in ((far, 40), (near, 10)):
+        srtt_ms = [each for each in flow.columns["srtt_ms"] if each is not None]
+        assert rtt_min_ms <= min(srtt_ms)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert [flow["ecn"] for flow in summary["flows"]] == [True, True]
+    assert summary["marks"] > 0
+    assert max(queue.columns["queue_packets"]) == summary["queues"][0]["max_packets"]
+    # 10 Mbit/s are 2441 packets of 512 bytes on the wire.
+    assert summary["queues"][0]["sent"] <= 2441 * experiment.duration_s * 1.02

@@ -111,6 +111,15 @@ class Testbed:
             return next((line.strip() for line in reversed(lines) if line.strip()), "no message")
         return "no message"
 
+    def end(self, name: str) -> int:
+        """Ends a program; when it was told to, in nanoseconds of CLOCK_MONOTONIC."""
+        process = next(process for known, process in self._running if known == name)
+        told_ns = time.monotonic_ns()
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_S)
+        return told_ns
+
     def check_alive(self) -> None:
         """Raises `RunError` if a program of the topology has ended."""
         lasting = {program.name for program in self._programs}

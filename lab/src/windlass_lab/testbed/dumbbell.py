@@ -86,6 +86,7 @@ def emulated_dumbbell(
         ["{windlass}", "link", "run", "{file:link.toml}", "--log", "{out}/link.csv"],
         files={"link.toml": "schema = 1\n" + "".join(ports)},
         ready=[f"{name}/{name}" for name in (*senders, _RECEIVER)],
+        queues=[f"{_RECEIVER}/down"],
     )
     return Experiment(
         name=f"emulated_dumbbell_{controller}",

@@ -191,6 +191,7 @@ _program = _table(
         "node": _text,
         "files": _map(_text),
         "ready": _list(_text),
+        "queues": _list(_text),
     },
     "name",
     "command",

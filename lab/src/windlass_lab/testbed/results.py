@@ -152,8 +152,13 @@ def flow_summary(
     }
 
 
-def summary(experiment: Experiment, flows: Sequence[dict], about: dict) -> dict:
-    """The summary of a run; `about` says what is the testbed's own."""
+def summary(
+    experiment: Experiment, flows: Sequence[dict], about: dict, queues: Sequence[dict] = ()
+) -> dict:
+    """The summary of a run; `about` says what is the testbed's own. The first of the queues is the
+    bottleneck's.
+    """
+    bottleneck = queues[0] if queues else {}
     rates = {
         window: [flow["packets_per_s"][window] for flow in flows]
         for window in ("whole_run", "steady")
@@ -167,15 +172,15 @@ def summary(experiment: Experiment, flows: Sequence[dict], about: dict) -> dict:
         "steady_from_s": experiment.steady_from_s,
         "fairness_index": {window: _jain(each) for window, each in rates.items()},
         "total_packets_per_s": {window: math.fsum(each) for window, each in rates.items()},
-        "marks": None,
-        "drops": None,
-        "mean_queue_packets": None,
-        "bottleneck_packets": None,
+        "marks": bottleneck.get("marks"),
+        "drops": bottleneck.get("drops"),
+        "mean_queue_packets": bottleneck.get("mean_packets"),
+        "bottleneck_packets": bottleneck.get("arrived"),
         "delivered_segments": None,
         "events": None,
         "flows": list(flows),
         "udp": [],
-        "queues": [],
+        "queues": list(queues),
         "testbed": about,
     }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from windlass_lab.errors import LabError, RunError
 from windlass_lab.output import write_atomically
-from windlass_lab.testbed import check, flows, results, sample, trace
+from windlass_lab.testbed import check, flows, link_log, results, sample, trace
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.flows import Plan
 from windlass_lab.testbed.sample import Sample
@@ -55,7 +55,7 @@ def run(
     ]
     experiment = dataclasses.replace(experiment, flows=flows_)
     check.require(experiment)
-    _make(out)
+    _make(out, experiment)
     with Testbed(experiment.topology, experiment.programs, out, windlass) as bed:
         plans = [
             flows.plan(flow, number, bed.run, experiment.topology, bed.scratch / f"http-{number}")
@@ -78,11 +78,14 @@ def run(
         return _write_results(bed, experiment, plans, start_ns, out, about)
 
 
-def _make(out: Path) -> None:
+def _make(out: Path, experiment: Experiment) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         # What was there is of another run from now on.
         (out / SUMMARY).unlink(missing_ok=True)
+        for program in experiment.programs:
+            # `windlass link` writes over no log.
+            (out / f"{program.name}.csv").unlink(missing_ok=True)
     except OSError as error:
         raise LabError(f"cannot write to {out}: {error.strerror}") from error
 
@@ -257,10 +260,28 @@ def _write_results(
         cookies[samples[0].cookie] = (plan.flow.name, results.packet_bytes(samples))
     if about["tcp_probe"]:
         _write_probes(bed, cookies, start_ns, out)
-    summary = results.summary(experiment, summaries, about)
+    queues = _write_queues(bed, experiment, start_ns, out)
+    summary = results.summary(experiment, summaries, about, queues)
     # Last: a directory with a summary holds a whole run.
     write_atomically(out / SUMMARY, json.dumps(summary, indent=2) + "\n")
     return summary
+
+
+def _write_queues(bed: Testbed, experiment: Experiment, start_ns: int, out: Path) -> list[dict]:
+    """The queues of link programs, which end for it: their logs are whole then."""
+    found = []
+    window = experiment.duration_s, experiment.steady_from_s
+    for program in experiment.programs:
+        if not program.queues:
+            continue
+        ended_s = (bed.end(program.name) - start_ns) / 1e9
+        log = out / f"{program.name}.csv"
+        for queue in program.queues:
+            port, _, direction = queue.partition("/")
+            states = link_log.read(log, port, direction, ended_s)
+            write_atomically(out / f"queue-{port}-{direction}.csv", link_log.as_csv(states))
+            found.append(link_log.summary(port, direction, states, *window))
+    return found
 
 
 def _read_samples(bed: Testbed, node: str) -> list[Sample]:

@@ -93,7 +93,9 @@ class Program:
     In `command` and in the contents of `files`, `{node:NAME}` stands for the namespace of a node,
     `{file:NAME}` for the path of one of `files`, `{out}` for the directory of the results, and
     `{windlass}` for the binary. `ready` lists devices, `NODE/DEVICE`, that it makes: routes are set
-    when they are there. Without a node it runs outside of all namespaces of the testbed.
+    when they are there. Without a node it runs outside of all namespaces of the testbed. `queues`
+    are paths, `PORT/DIRECTION`, of the log that `windlass link --log {out}/NAME.csv` writes (NAME
+    is the program's): the queues of the results, the bottleneck first.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Program:
     node: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     ready: Sequence[str] = ()
+    queues: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,10 @@ def _problems(experiment: Experiment) -> Iterator[str]:
     for place, node in _mentioned(experiment):
         if node not in known:
             yield f"{place}: there is no node {node}"
+    for program in experiment.programs:
+        for queue in program.queues:
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+/(up|down)", queue):
+                yield f"program {program.name}: queues: expected PORT/up or PORT/down"
     yield from _sysctls(experiment.topology)
     yield from _devices(experiment.topology)
     for flow in experiment.flows:
