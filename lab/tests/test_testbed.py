@@ -76,7 +76,9 @@ class TestFile:
             load.load(tmp_path / "none.toml")
 
     def test_the_files_of_the_repository_can_be_read(self, repository):
-        for file in (repository / "experiments/testbed").glob("*.toml"):
+        files = list((repository / "lab/testbeds").glob("*.toml"))
+        assert files
+        for file in files:
             assert load.load(file).flows
 
     def test_quantities(self):

@@ -20,6 +20,7 @@ from windlass_lab.testbed.topology import End, Flow, Link, Node, Program, Route,
 from windlass_lab.windlass import read_series
 
 _LACKING = [line for needed, line in check.missing() if needed]
+_LACKING += [] if shutil.which("ip") else ["ip (iproute2) is missing"]
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
@@ -69,8 +70,9 @@ def told(bed: Testbed, node: str, *command: str) -> str:
 
 
 def left_of(run_: str) -> list[str]:
-    """Namespaces and processes of a run."""
+    """Namespaces, scratch directory and processes of a run."""
     names = [path.name for path in remove._listed(remove.NETNS) if path.name.startswith(run_)]
+    names += [str(remove.scratch(run_))] if remove.scratch(run_).exists() else []
     return names + [str(p) for p in remove._processes(lambda name: name == run_, set())]
 
 
@@ -255,7 +257,7 @@ def test_curl_fetches_from_nginx(tmp_path):
 
 @needs_iperf3
 def test_several_runs_at_once_and_resumed(tmp_path):
-    file = Path(__file__).parents[2] / "experiments/testbed/two_reno.toml"
+    file = Path(__file__).parents[2] / "lab/testbeds/two_reno.toml"
     out = tmp_path / "runs"
     command = [sys.executable, "-m", "windlass_lab", "testbed", "run", str(file)]
     command += ["--time", "5", "--runs", "2", "--jobs", "2", "--out", str(out), "--resume"]

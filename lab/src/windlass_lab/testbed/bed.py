@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,8 +43,7 @@ class Testbed:
         self._out = out or Path.cwd()
         self._windlass = windlass
         self._running: list[tuple[str, subprocess.Popen]] = []
-        self._scratch = tempfile.TemporaryDirectory(prefix="windlass-testbed-")
-        self.scratch = Path(self._scratch.name)
+        self.scratch = remove.scratch(self.run)
 
     def __enter__(self) -> "Testbed":
         """Removes what dead runs left, and builds. Raises `RunError`, with nothing left, if it
@@ -55,6 +53,7 @@ class Testbed:
             raise LabError("testbed: needs root, to make network namespaces; nothing was run")
         try:
             remove.sweep()
+            self.scratch.mkdir(mode=0o700)
             self._build(routes=False)
             for program in self._programs:
                 self._start_program(program)
@@ -73,7 +72,6 @@ class Testbed:
         with _signals_held():
             self._end_programs()
             remove.remove(self.run)
-            self._scratch.cleanup()
 
     def namespace(self, node: str) -> str:
         """The name of a node's namespace, as `ip netns` has it."""

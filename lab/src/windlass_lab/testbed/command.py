@@ -19,7 +19,7 @@ from windlass_lab.testbed.topology import Experiment
 EXAMPLES = """\
 examples:
   windlass-lab testbed check
-  windlass-lab testbed run experiments/testbed/two_reno.toml --time 5
+  windlass-lab testbed run lab/testbeds/two_reno.toml --time 5
   windlass-lab testbed run FILE --runs 5 --jobs 2 --out out/five --resume
   windlass-lab testbed clean
 

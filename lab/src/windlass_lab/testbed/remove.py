@@ -1,9 +1,13 @@
-"""Takes away what a run made: its processes and its namespaces, with the devices in them."""
+"""Takes away what a run made: its processes, its namespaces with the devices in them, its scratch
+directory.
+"""
 
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,12 +31,28 @@ def remove(run: str) -> None:
     _remove(lambda name: name == run or name.startswith(f"{run}-"))
 
 
+def scratch(run: str) -> Path:
+    """A directory for the time of a run."""
+    return Path(tempfile.gettempdir(), run)
+
+
 def _remove(ours: Callable[[str], bool]) -> list[str]:
     found = sorted(path for path in _listed(NETNS) if ours(path.name))
     _kill(_processes(ours, {_identity(path) for path in found}))
     for path in found:
         _remove_namespace(path)
+    for path in _listed(Path(tempfile.gettempdir())):
+        if ours(path.name) and _is_own(path):
+            shutil.rmtree(path, ignore_errors=True)
     return [path.name for path in found]
+
+
+def _is_own(path: Path) -> bool:
+    """Whether this user made it: anyone may make something in /tmp, and name it as they like."""
+    try:
+        return path.lstat().st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def _listed(folder: Path) -> list[Path]:
