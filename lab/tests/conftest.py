@@ -30,6 +30,12 @@ flows = [{ rtt_min_ms = 30, packets_per_s = 1208 }]
 
 
 @pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
 def fake_windlass(tmp_path_factory) -> Path:
     """An executable that answers like `windlass`."""
     script = tmp_path_factory.mktemp("bin") / "windlass"

@@ -13,6 +13,7 @@ from windlass_lab.catalogue import find
 from windlass_lab.errors import LabError
 from windlass_lab.locate import find_experiments, find_windlass
 from windlass_lab.reproduce import reproduce
+from windlass_lab.testbed import command as testbed
 from windlass_lab.windlass import Sampling, Windlass
 
 EXIT_CODES = """\
@@ -30,6 +31,7 @@ examples:
   windlass-lab reproduce new-ecn --out out/new-ecn --replicates 20 --jobs 4
   windlass-lab reproduce new-ecn/4.3.1 --windlass target/release/windlass
   windlass-lab report out/new-ecn
+  windlass-lab testbed check
 """
 INTERRUPTED = 130
 
@@ -69,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands)
     _add_reproduce(commands)
     _add_report(commands)
+    testbed.add(commands, _positive)
     return parser
 
 

@@ -1,0 +1,92 @@
+"""What a machine lacks for testbeds, one line each."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from windlass_lab.errors import LabError
+from windlass_lab.testbed import flows, sample
+from windlass_lab.testbed.topology import Experiment
+
+# Without these nothing runs: program, Debian package.
+_NEEDED = {"nsenter": "util-linux", "setpriv": "util-linux", "unshare": "util-linux"}
+_USEFUL = {"iperf3": "iperf3", "nginx": "nginx-light", "curl": "curl"}
+_CONTROLLERS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
+
+
+def missing() -> Iterator[tuple[bool, str]]:
+    """What is missing: whether nothing runs without it, and a line that says what."""
+    if not _is_root():
+        yield True, "root (CAP_NET_ADMIN and CAP_SYS_ADMIN): makes namespaces and devices"
+    for program, package in _NEEDED.items():
+        if not shutil.which(program):
+            yield True, f"{program}: starts programs in namespaces (apt-get install {package})"
+    if not Path("/proc/self/ns/net").exists():
+        yield True, "network namespaces (CONFIG_NET_NS)"
+    if not Path("/dev/net/tun").exists():
+        yield False, "/dev/net/tun: windlass link and TUN devices need it (modprobe tun)"
+    for program, package in _USEFUL.items():
+        if not shutil.which(program):
+            yield False, f"{program}: its flows cannot run (apt-get install {package})"
+    if why := _no_samples():
+        yield True, f"INET_DIAG: {why}"
+    if why := _is_root() and _no_trace():
+        yield False, f"tcp_probe: {why}; the other series are written"
+
+
+def controllers() -> list[str]:
+    """The congestion controllers that this kernel has loaded."""
+    try:
+        return _CONTROLLERS.read_text(encoding="ascii").split()
+    except OSError:
+        return []
+
+
+def require(experiment: Experiment) -> None:
+    """Raises `LabError`, in one line, for the first thing that this experiment lacks here."""
+    if not _is_root():
+        raise LabError("testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN); nothing was run")
+    needed = {**_NEEDED, **flows.needed(experiment.flows)}
+    for program, package in needed.items():
+        if not shutil.which(program):
+            raise LabError(f"testbed: {program} is missing (apt-get install {package})")
+    there = controllers()
+    for flow in experiment.flows:
+        if flow.controller not in there:
+            raise LabError(
+                f"testbed: flow {flow.name}: this kernel has no congestion controller "
+                f"{flow.controller}; it has {', '.join(there)}"
+            )
+
+
+def _is_root() -> bool:
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return os.geteuid() == 0
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    bits = int(effective.split()[1], 16)
+    return bool(bits >> _CAP_NET_ADMIN & 1 and bits >> _CAP_SYS_ADMIN & 1)
+
+
+def _no_samples() -> str:
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, sample.NETLINK_SOCK_DIAG) as diag:
+            # Of a port that nobody has.
+            list(sample.Sampler(diag, frozenset([0])).sample())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _no_trace() -> str:
+    if not shutil.which("unshare"):
+        return "unshare is missing"
+    command = ["unshare", "--mount", sys.executable, "-m", "windlass_lab.testbed.trace"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    return told.stderr.strip().split("\n")[-1] if told.returncode else ""
