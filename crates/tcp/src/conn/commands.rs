@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// The application takes whatever comes as it comes, and has no use for it: what the sink of a
-    /// bulk transfer does. There will be no [`Event::Readable`].
+    /// bulk transfer does. The only [`Event::Readable`] from now on is that of the stream's end.
     pub fn discard_incoming(&mut self) {
         self.take_what_came(u64::MAX);
         self.rx.discards = true;
