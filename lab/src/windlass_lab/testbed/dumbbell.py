@@ -16,9 +16,10 @@ from windlass_lab.testbed.topology import (
 
 # The flows of experiments/new-ecn/s1_10M_*.toml, the far ones first, as they start.
 RTTS_MS = (190.0, 70.0, 30.0, 4.0)
+# Above its upper threshold it marks, as Linux's RED does.
 RED = (
     '{ kind = "red", min = "10 packets", max = "20 packets", weight = 0.002, p_max = 0.1, '
-    'gentle = false, limit = "500 packets", mean_packet_bytes = 500 }'
+    'gentle = false, above_max = "mark-ect", limit = "500 packets", mean_packet_bytes = 500 }'
 )
 # 512 bytes on the wire, 40 of them headers: for that, TCP's options must be few.
 MSS = 472
