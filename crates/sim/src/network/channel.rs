@@ -1,9 +1,10 @@
 //! One direction of a link: a queue, a transmitter, and a pipe of packets on their way.
 
 use super::Shared;
-use super::in_order::{InOrder, Waiting};
+use super::in_order::InOrder;
 use super::line::Line;
-use super::scheduled::{Queued, Scheduled};
+use super::queued::Queued;
+use super::scheduled::Scheduled;
 use super::wire::Fate;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
@@ -16,9 +17,9 @@ use windlass_base::{Rng, Time};
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum Channel {
-    DropTail(InOrder<DropTail<Waiting>>),
-    Red(InOrder<Red<Waiting>>),
-    Pie(InOrder<Pie<Waiting>>),
+    DropTail(InOrder<DropTail<Queued>>),
+    Red(InOrder<Red<Queued>>),
+    Pie(InOrder<Pie<Queued>>),
     CoDel(Scheduled<CoDel<Queued>>),
     FqCoDel(Scheduled<FqCoDel<Queued>>),
     Custom(Scheduled<Custom<Queued>>),

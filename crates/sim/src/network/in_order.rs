@@ -6,9 +6,10 @@
 
 use super::Shared;
 use super::line::Line;
+use super::queued::Queued;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder};
-use windlass_aqm::{Packet, Queue};
+use windlass_aqm::Queue;
 use windlass_base::{Ecn, Rng, Time};
 
 /// A queue that decides on arrival, and the line behind it.
@@ -21,32 +22,7 @@ pub(crate) struct InOrder<Q> {
     free_at: Time,
 }
 
-/// What the queue keeps of a packet.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Waiting {
-    wire_bytes: u32,
-    ecn: Ecn,
-}
-
-impl Packet for Waiting {
-    fn wire_bytes(&self) -> u32 {
-        self.wire_bytes
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-
-    fn flow_hash(&self) -> u64 {
-        0
-    }
-}
-
-impl<Q: Queue<Waiting>> InOrder<Q> {
+impl<Q: Queue<Queued>> InOrder<Q> {
     pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
         InOrder { queue, line, rng, free_at: Time::ZERO }
     }
@@ -65,12 +41,12 @@ impl<Q: Queue<Waiting>> InOrder<Q> {
         self.advance(now, cx);
         let packet = shared.packets.get_mut(slot);
         let marked = self.queue.stats().marked;
-        let waiting = Waiting { wire_bytes: packet.wire_bytes, ecn: packet.ecn };
+        let queued = Queued::new(slot, packet);
         let mut lost = false;
         if self.line.idle {
-            lost = self.queue.pass(now, waiting, &mut self.rng, &mut |_, _| {}).is_none();
+            lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
         } else {
-            self.queue.enqueue(now, waiting, &mut self.rng, &mut |_, _| lost = true);
+            self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
         }
         if self.queue.stats().marked != marked {
             packet.ecn = Ecn::Ce;

@@ -5,6 +5,7 @@ mod chain;
 mod channel;
 mod in_order;
 mod line;
+mod queued;
 mod routes;
 mod scheduled;
 mod wire;

@@ -3,11 +3,12 @@
 
 use super::Shared;
 use super::line::Line;
+use super::queued::Queued;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder, Records};
 use crate::scenario::model::LinkDirection;
-use windlass_aqm::{Packet, Queue};
-use windlass_base::{Ecn, Rng, Time};
+use windlass_aqm::Queue;
+use windlass_base::{Rng, Time};
 
 /// A queue that chooses at departure, and the line behind it.
 ///
@@ -20,33 +21,6 @@ pub(crate) struct Scheduled<Q> {
     pub(super) queue: Q,
     pub(super) line: Line,
     rng: Rng,
-}
-
-/// A packet as the queue keeps it.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Queued {
-    slot: Slot,
-    wire_bytes: u32,
-    ecn: Ecn,
-    endpoint: u32,
-}
-
-impl Packet for Queued {
-    fn wire_bytes(&self) -> u32 {
-        self.wire_bytes
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-
-    fn flow_hash(&self) -> u64 {
-        u64::from(self.endpoint)
-    }
 }
 
 impl<Q: Queue<Queued>> Scheduled<Q> {
@@ -64,9 +38,7 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
     ) {
         self.advance(now, shared, cx);
         let direction = self.line.direction;
-        let packet = shared.packets.get(slot);
-        let (wire_bytes, ecn, endpoint) = (packet.wire_bytes, packet.ecn, packet.to.endpoint());
-        let queued = Queued { slot, wire_bytes, ecn, endpoint };
+        let queued = Queued::new(slot, shared.packets.get(slot));
         let dropped = &mut |lost: Queued, _| drop_packet(lost.slot, direction, shared, cx.records);
         self.queue.enqueue(now, queued, &mut self.rng, dropped);
         if self.line.idle && !self.queue.is_empty() {

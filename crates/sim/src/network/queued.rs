@@ -1,0 +1,39 @@
+//! A packet as queues keep it.
+
+use crate::packet::{InFlight, Slot};
+use windlass_aqm::Packet;
+use windlass_base::Ecn;
+
+/// What a queue must know of a packet, which waits in its slot.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Queued {
+    pub(super) slot: Slot,
+    pub(super) wire_bytes: u32,
+    pub(super) ecn: Ecn,
+    endpoint: u32,
+}
+
+impl Queued {
+    pub(super) fn new(slot: Slot, packet: &InFlight) -> Queued {
+        let InFlight { wire_bytes, ecn, to, .. } = *packet;
+        Queued { slot, wire_bytes, ecn, endpoint: to.endpoint() }
+    }
+}
+
+impl Packet for Queued {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+
+    fn flow_hash(&self) -> u64 {
+        u64::from(self.endpoint)
+    }
+}
