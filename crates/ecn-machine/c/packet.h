@@ -106,7 +106,11 @@ enum ecn_action {
 	 * packet itself loses its option in place (RFC 9293 section 3.1: by NOPs).
 	 */
 	ECN_DO_BLOCKS = 0x040,
-	/* After the packet go `clones` pure ACKs that say what the edited packet says. */
+	/*
+	 * Beside the packet go `clones` pure ACKs that say what the edited packet says: before it with
+	 * its sequence number, or behind it with the number that follows its data (RFC 9293 section
+	 * 3.10.7.4 takes no other). FIN and PSH are not for them.
+	 */
 	ECN_DO_CLONES = 0x080,
 	/* `reply`, a pure ACK, goes back to where the packet came from. */
 	ECN_DO_REPLY = 0x100,
@@ -138,8 +142,10 @@ struct ecn_edit {
 	__u8 clear_ae;
 	__u8 clones;
 	__u8 block_count;
+	/* enum ecn_reason, with an event that has one. */
+	__u8 reason;
+	__u8 reserved;
 	/* What to count: enum ecn_event, a bit each. */
-	__u16 reserved;
 	__u32 events;
 	struct ecn_block blocks[ECN_BLOCKS_MAX];
 	struct ecn_reply reply;

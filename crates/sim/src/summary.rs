@@ -1,5 +1,10 @@
 //! The result of a run.
 
+mod middlebox;
+
+pub(crate) use middlebox::middleboxes;
+pub use middlebox::{EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
+
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
@@ -52,6 +57,9 @@ pub struct Summary {
     pub udp: Vec<UdpSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
+    /// The scenario's middleboxes, in its order; left out where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub middleboxes: Vec<MiddleboxSummary>,
 }
 
 /// A figure of the whole run and of its steady window.
@@ -282,6 +290,7 @@ pub(crate) fn summarise(
         udp: udp_summaries(scenario, records, lengths),
         flows,
         queues,
+        middleboxes: vec![],
     }
 }
 

@@ -252,6 +252,7 @@ mod tests {
             links: links.iter().map(link).collect(),
             flows: vec![],
             udp: vec![],
+            middleboxes: vec![],
             bottleneck: LinkDirection { link: 0, reverse: false },
         }
     }

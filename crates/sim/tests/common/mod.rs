@@ -54,6 +54,7 @@ pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         links: vec![link(0, 1, there, back)],
         flows: vec![],
         udp: vec![],
+        middleboxes: vec![],
         bottleneck: LinkDirection { link: 0, reverse: false },
     }
 }

@@ -83,7 +83,12 @@ impl Window {
         }
         match congestion.cause {
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
-            CongestionCause::FastRetransmit | CongestionCause::Ecn => self.set_cwnd(cut),
+            CongestionCause::FastRetransmit => self.set_cwnd(cut),
+            // A window that is smaller already does not grow by it.
+            CongestionCause::Ecn => {
+                let least = self.cwnd.min(self.params.ecn_min_window as f64);
+                self.set_cwnd(cut.max(least));
+            }
         }
     }
 
@@ -131,6 +136,16 @@ mod tests {
         let mut window = Window::new(&params());
         window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.5);
         assert_eq!((window.cwnd(), window.ssthresh()), (1000.0, 2000));
+    }
+
+    #[test]
+    fn linux_leaves_two_segments_after_an_echo() {
+        let mut window = Window::new(&Params { ecn_min_window: 2000, ..params() });
+        window.reduce(&congestion(CongestionCause::Ecn, 2000.0), 0.7);
+        assert_eq!((window.cwnd(), window.ssthresh()), (2000.0, 2000));
+        window.reduce(&congestion(CongestionCause::Timeout, 2000.0), 0.7);
+        window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.7);
+        assert_eq!(window.cwnd(), 1000.0);
     }
 
     #[test]

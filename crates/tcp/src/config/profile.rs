@@ -89,6 +89,8 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         ecn: false,
         ecn_echo: EcnEcho::UntilCwr,
         ecn_on_retransmit: false,
+        ecn_min_window: 1,
+        ack_marks_at_once: false,
         ecn_after_timeout: false,
         window_scaling: true,
         timestamps: true,
@@ -171,6 +173,8 @@ fn linux(base: Config) -> Config {
             max: Span::from_secs(120),
             min_of: RtoFloor::Variance,
         },
+        ecn_min_window: 2,
+        ack_marks_at_once: true,
         ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
         ..base
     }

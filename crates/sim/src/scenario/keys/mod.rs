@@ -1,11 +1,13 @@
 //! Every key that a scenario may have.
 
 mod flows;
+mod middleboxes;
 mod queues;
 mod tcp;
 mod topology;
 
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
+pub(super) use middleboxes::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
 pub(super) use queues::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
     QueueRef, RedKeys, TcRedKeys,
@@ -62,6 +64,8 @@ keys! {
         flows: Vec<At<FlowKeys>>,
         /// UDP sources.
         udp: Vec<At<UdpKeys>>,
+        /// Devices on nodes, those of one node in the order in which packets meet them.
+        middleboxes: Vec<At<MiddleboxKeys>>,
     }
 }
 
