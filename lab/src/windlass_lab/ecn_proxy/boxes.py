@@ -34,7 +34,9 @@ def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
         chosen = [row for row in found if row[0].cross == cross]
         if chosen:
             number = len(panels)
-            panels.append(Panel(f"{table.replace('.', '-').lower()}-{number}", label, _spec(chosen)))
+            panels.append(
+                Panel(f"{table.replace('.', '-').lower()}-{number}", label, _spec(chosen))
+            )
     shown = "" if scale == 1 else f" The published times are multiplied by {scale:g}, as the sizes."
     return Drawn(
         id=f"boxes-{table.replace('.', '-').lower()}",
@@ -122,8 +124,10 @@ def title(direction: str, load: str, scale: float) -> str:
     verb = {"download": "Downloads", "upload": "Uploads"}[direction]
     if load == FILES:
         counts = [Test(direction, load, cross, "").transfers(scale) for cross in (True, False)]
-        return f"{verb} of 2 MB, one after the other, {counts[0]} with and {counts[1]} without " \
+        return (
+            f"{verb} of 2 MB, one after the other, {counts[0]} with and {counts[1]} without "
             "cross traffic"
+        )
     cross, plain = (
         f"{Test(direction, load, with_cross, '').megabytes(scale):g} MB"
         for with_cross in (True, False)

@@ -2,7 +2,7 @@
 
 from windlass_lab.catalogue import Case, Experiment, Paper
 from windlass_lab.ecn_proxy.boxes import title
-from windlass_lab.ecn_proxy.plan import DIRECTIONS, LABELS, LOADS, PAPER, overrides, tests
+from windlass_lab.ecn_proxy.plan import DIRECTIONS, LABELS, LOADS, PAPER, all_tests, overrides
 
 _CHAPTERS = {"download": "4.3.1 Downloads", "upload": "4.3.2 Uploads"}
 _SHOWS = {
@@ -16,7 +16,7 @@ _SECONDS = {"1": 20.0, "2": 35.0, "3": 50.0, "5": 90.0, "files": 110.0}
 
 
 def _experiment(direction: str, load: str) -> Experiment:
-    chosen = [test for test in tests() if (test.direction, test.load) == (direction, load)]
+    chosen = [test for test in all_tests() if (test.direction, test.load) == (direction, load)]
     table = chosen[0].table
     return Experiment(
         id=table,

@@ -28,13 +28,11 @@ def measure(
     store: Store,
     progress: Progress,
 ) -> None:
-    """Runs each test as often as is wanted. Tests with a proxy are left out, in a line that says so,
-    where the binary has none.
+    """Runs each test as often as is wanted. Where the binary has no proxy, tests with one are left
+    out, in a line that says so.
     """
     if any(test.has_proxy for test, _ in wanted) and not _has_proxy(windlass):
-        progress(
-            "ecn-proxy: this windlass has no command `ecn-proxy run`: tests with a proxy are left out"
-        )
+        progress("this windlass has no command `ecn-proxy run`: tests with a proxy are left out")
         wanted = [(test, number) for test, number in wanted if not test.has_proxy]
     if not wanted:
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 from windlass_lab import __version__, output
 from windlass_lab.catalogue import Experiment, Paper
 from windlass_lab.ecn_proxy import real, report, simulate
-from windlass_lab.ecn_proxy.plan import Test, tests
+from windlass_lab.ecn_proxy.plan import Test, all_tests
 from windlass_lab.ecn_proxy.published import published
 from windlass_lab.ecn_proxy.runs import Store
 from windlass_lab.errors import LabError
@@ -44,7 +44,7 @@ def reproduce(
     are kept, and `resume` goes on from them.
     """
     tables = {experiment.id for experiment in experiments}
-    chosen = [test for test in tests() if test.table in tables]
+    chosen = [test for test in all_tests() if test.table in tables]
     begin = time.monotonic()
     store = Store(folder / output.RUNS, _made_by(windlass, scenarios, options), options.resume)
     try:
@@ -82,7 +82,8 @@ def _run(
     progress: Progress,
 ) -> None:
     seeds = range(options.seed, options.seed + options.runs)
-    wanted = [(test, seed) for test in chosen for seed in seeds]
+    # Every test once, then every test again: what is broken off has something of each.
+    wanted = [(test, seed) for seed in seeds for test in chosen]
     missing = [(test, seed) for test, seed in wanted if (test.name, seed) not in store.runs]
     if len(missing) < len(wanted):
         progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")

@@ -1,4 +1,4 @@
-"""The runs of the tests: what is kept of each, and the file that a broken-off result goes on from."""
+"""The runs of the tests: what is kept of each, and the file from which one goes on."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ class Run:
     seconds: float
     fairness: float = 1.0
     simulated_s: float = 0.0
-    proxies: Sequence[Mapping] = field(default_factory=tuple)
+    proxies: Sequence[Mapping] = field(default_factory=list)
 
 
 Key = tuple[str, int]

@@ -105,7 +105,7 @@ def result(test: Test, scale: float, summary: Mapping) -> Run:
         seconds=simulated_s - START_S,
         fairness=jain(together),
         simulated_s=simulated_s,
-        proxies=summary.get("middleboxes", ()),
+        proxies=summary.get("middleboxes", []),
     )
 
 

@@ -2,13 +2,21 @@
 without sch_red have not.
 """
 
-from windlass_lab.ecn_proxy.plan import OWN_PROXIES, Test
-from windlass_lab.testbed.topology import End, Experiment, Flow, Link, Node, Program, Route, Topology
+from windlass_lab.ecn_proxy.plan import OWN_PROXIES, RTT_MS, Test
+from windlass_lab.testbed.topology import (
+    End,
+    Experiment,
+    Flow,
+    Link,
+    Node,
+    Program,
+    Route,
+    Topology,
+)
 
 CLIENT, SERVER = "10.1.0.1", "10.5.0.1"
 UDP_LEFT, UDP_RIGHT = "10.3.0.1", "10.6.0.1"
 CONTROLLER = "cubic"
-_DELAY = "12.5ms"
 _RED = (
     '{ kind = "tc-red", limit = "40kB", min = "2kB", max = "8kB", avpkt_bytes = 1000, burst = 4, '
     "probability = 0.3 }"
@@ -27,7 +35,7 @@ _FORWARDING = ("proxy", "left", "right", "gateway")
 
 
 def experiment(test: Test) -> Experiment:
-    """The testbed of a test. Its one flow tells what has to be installed; the runner makes its own."""
+    """The testbed of a test. Its one flow tells what has to be there; the runner makes its own."""
     hosts = [
         Node("client", _host(test.client_ecn)),
         Node("server", _host(test.server_ecn)),
@@ -58,7 +66,9 @@ def _host(ecn: bool) -> dict[str, int]:
 def _router(test: Test) -> Program:
     left, right = (_SLOW, _FAST) if test.direction == "download" else (_FAST, _SLOW)
     behind = ['"10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"', '"10.4.0.0/15", "10.6.0.0/16"']
-    ports = _port("left", "10.9.0.1", behind[1], left) + _port("right", "10.9.0.2", behind[0], right)
+    delay = f"{RTT_MS[test.cross] / 2:g}ms"
+    ports = _port("left", "10.9.0.1", behind[1], f'rate = "{left}", delay = "{delay}"')
+    ports += _port("right", "10.9.0.2", behind[0], f'rate = "{right}", delay = "{delay}"')
     return Program(
         "router",
         ["{windlass}", "link", "run", "{file:link.toml}"],
@@ -67,7 +77,7 @@ def _router(test: Test) -> Program:
     )
 
 
-def _port(name: str, address: str, routes: str, rate: str) -> str:
+def _port(name: str, address: str, routes: str, down: str) -> str:
     return f"""
 [[ports]]
 name = "{name}"
@@ -75,7 +85,7 @@ namespace = "{{node:{name}}}"
 addresses = ["{address}/24"]
 routes = [{routes}]
 up = {{}}
-down = {{ rate = "{rate}", delay = "{_DELAY}", queue = {_RED} }}
+down = {{ {down}, queue = {_RED} }}
 """
 
 
