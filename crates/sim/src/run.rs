@@ -96,14 +96,18 @@ impl<'a> Simulation<'a> {
         self.network.add_middlebox(node, Box::new(middlebox));
     }
 
-    /// Runs to the end of the scenario's duration.
+    /// Runs to the end of the scenario's duration, or until its flows are done.
     pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
-        let end = Time::ZERO + self.scenario.duration;
+        let mut end = Time::ZERO + self.scenario.duration;
         self.schedule_starts(end, recorder);
         let mut handled = 0;
         while let Some((now, event)) = self.events.pop(end) {
             self.handle(now, event, end, recorder);
             handled += 1;
+            if self.records.unfinished == 0 && self.scenario.until_done {
+                end = now;
+                break;
+            }
         }
         let Simulation { mut network, hosts, mut events, mut records, proxies, .. } = self;
         let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
@@ -114,7 +118,7 @@ impl<'a> Simulation<'a> {
         }
         Summary {
             middleboxes: summary::middleboxes(self.scenario, &proxies),
-            ..summary::summarise(self.scenario, self.seed, &network, &records, handled)
+            ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
         }
     }
 
@@ -196,6 +200,7 @@ fn records(scenario: &Scenario) -> Records {
         flows: vec![FlowRecord::new(steady_from); tcp],
         traffic: vec![Traffic::default(); tcp + udp],
         udp: vec![UdpRecord::new(steady_from); udp],
+        unfinished: tcp,
         delivered_segments: 0,
     }
 }

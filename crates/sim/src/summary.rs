@@ -10,7 +10,7 @@ use crate::record::{FlowRecord, Records, UdpRecord};
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
 use crate::series;
 use serde::Serialize;
-use windlass_base::Span;
+use windlass_base::{Span, Time};
 
 /// The version of the summary's format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -31,7 +31,7 @@ pub struct Summary {
     /// The version of the time series that a run writes beside its summary
     /// ([`series::SCHEMA_VERSION`]).
     pub series_schema: u32,
-    /// Simulated seconds.
+    /// Simulated seconds until the end.
     pub duration_s: f64,
     /// Where the steady window begins, in seconds.
     pub steady_from_s: f64,
@@ -245,11 +245,13 @@ impl Lengths {
 pub(crate) fn summarise(
     scenario: &Scenario,
     seed: u64,
+    end: Time,
     network: &Network,
     records: &Records,
     events: u64,
 ) -> Summary {
-    let Scenario { duration, steady_from, .. } = *scenario;
+    let Scenario { steady_from, .. } = *scenario;
+    let duration = end - Time::ZERO;
     let steady: Span = duration.saturating_sub(steady_from);
     let lengths = Lengths { whole_s: duration.as_secs_f64(), steady_s: steady.as_secs_f64() };
     let flows: Vec<FlowSummary> = (0..)

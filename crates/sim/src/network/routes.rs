@@ -245,6 +245,7 @@ mod tests {
             name: String::new(),
             description: String::new(),
             duration: Span::ZERO,
+            until_done: false,
             steady_from: Span::ZERO,
             jitter: Span::ZERO,
             nodes: (0..nodes).map(|node| node.to_string()).collect(),

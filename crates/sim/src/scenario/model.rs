@@ -23,6 +23,8 @@ pub struct Scenario {
     pub description: String,
     /// Simulated time from 0 to the end.
     pub duration: Span,
+    /// The run ends as soon as every TCP flow is done, if that is before `duration`.
+    pub until_done: bool,
     /// The steady window begins here and lasts to the end.
     pub steady_from: Span,
     /// Added to every start time: a uniform draw from 0 to this.

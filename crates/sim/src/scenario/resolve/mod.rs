@@ -37,6 +37,7 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
         name: keys.name.0,
         description: keys.description.unwrap_or_default(),
         duration,
+        until_done: keys.until_done.unwrap_or(false),
         steady_from,
         jitter: keys.jitter.unwrap_or(Span::ZERO),
         bottleneck: topology.bottleneck,
