@@ -29,6 +29,12 @@ pub struct Config {
     pub reduction_base: ReductionBase,
     /// Windows after a cut are whole segments.
     pub whole_segment_cuts: bool,
+    /// Fast retransmits and ECN echoes leave at least so many segments. RFC 9438 §4.6 allows one
+    /// after an echo, Linux goes to two.
+    pub least_window: u32,
+    /// After a cut by an ECN echo cwnd does not grow until what was in flight is acknowledged
+    /// (Linux's state CWR).
+    pub hold_after_ecn_cut: bool,
     /// cwnd grows only while it is what limits the sender (RFC 7661's aim, in its simplest form).
     pub cwnd_validation: bool,
     /// After an idle RTO the window restarts at the initial window (RFC 5681 §4.1).
@@ -59,9 +65,6 @@ pub struct Config {
     /// Retransmissions are ECT as well, and carry CWR where it is due: RFC 3168 §6.1.5 forbids
     /// it, ns-2 does it.
     pub ecn_on_retransmit: bool,
-    /// An ECN echo leaves cwnd at no less than so many segments: 1 (RFC 9438 §4.6), or 2, as every
-    /// cut does in Linux. Not zero.
-    pub ecn_min_window: u32,
     /// Data with CE or CWR is acknowledged at once, since the window of its sender may be too small
     /// for a second segment to follow (Linux).
     pub ack_marks_at_once: bool,

@@ -48,6 +48,7 @@ pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         name: "pair".into(),
         description: String::new(),
         duration,
+        until_done: false,
         steady_from: Span::ZERO,
         jitter: Span::ZERO,
         nodes: vec!["a".into(), "b".into()],

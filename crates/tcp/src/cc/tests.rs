@@ -14,7 +14,7 @@ pub(super) fn params() -> Params {
         initial_window: 4000,
         initial_ssthresh: u64::MAX,
         whole_segment_cuts: false,
-        ecn_min_window: u64::from(MSS),
+        least_window: 1000,
     }
 }
 

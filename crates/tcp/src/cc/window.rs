@@ -83,10 +83,9 @@ impl Window {
         }
         match congestion.cause {
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
-            CongestionCause::FastRetransmit => self.set_cwnd(cut),
-            // A window that is smaller already does not grow by it.
-            CongestionCause::Ecn => {
-                let least = self.cwnd.min(self.params.ecn_min_window as f64);
+            CongestionCause::FastRetransmit | CongestionCause::Ecn => {
+                // A window below it stays: a cut raises nothing.
+                let least = self.cwnd.min(self.params.least_window as f64);
                 self.set_cwnd(cut.max(least));
             }
         }
@@ -139,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn linux_leaves_two_segments_after_an_echo() {
-        let mut window = Window::new(&Params { ecn_min_window: 2000, ..params() });
-        window.reduce(&congestion(CongestionCause::Ecn, 2000.0), 0.7);
-        assert_eq!((window.cwnd(), window.ssthresh()), (2000.0, 2000));
+    fn linux_leaves_two_segments_and_raises_nothing_to_them() {
+        let mut window = Window::new(&Params { least_window: 2000, ..params() });
+        window.reduce(&congestion(CongestionCause::Ecn, 2500.0), 0.7);
+        assert_eq!(window.cwnd(), 2000.0);
         window.reduce(&congestion(CongestionCause::Timeout, 2000.0), 0.7);
         window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.7);
         assert_eq!(window.cwnd(), 1000.0);

@@ -71,6 +71,8 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         growth: Growth::PerByte { limit: 1 },
         reduction_base: ReductionBase::FlightSize,
         whole_segment_cuts: false,
+        least_window: 1,
+        hold_after_ecn_cut: false,
         cwnd_validation: true,
         idle_restart: true,
         limited_transmit: true,
@@ -89,7 +91,6 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         ecn: false,
         ecn_echo: EcnEcho::UntilCwr,
         ecn_on_retransmit: false,
-        ecn_min_window: 1,
         ack_marks_at_once: false,
         ecn_after_timeout: false,
         window_scaling: true,
@@ -164,6 +165,8 @@ fn rfc2581(base: Config) -> Config {
 fn linux(base: Config) -> Config {
     Config {
         initial_window: 10,
+        least_window: 2,
+        hold_after_ecn_cut: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         rtt_sampling: RttSampling::EverySegment,
@@ -173,7 +176,6 @@ fn linux(base: Config) -> Config {
             max: Span::from_secs(120),
             min_of: RtoFloor::Variance,
         },
-        ecn_min_window: 2,
         ack_marks_at_once: true,
         ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
         ..base

@@ -56,8 +56,6 @@ keys! {
         max_syn_retries: Option<u32>,
         /// Retransmissions are ECT as well.
         ecn_on_retransmit: Option<bool>,
-        /// An ECN echo leaves the window at no less.
-        ecn_min_window: Option<At<Segments>>,
         /// Acknowledge data with CE or CWR at once.
         ack_marks_at_once: Option<bool>,
         /// An ECN echo after a timeout cuts again even within the same window.

@@ -75,7 +75,6 @@ fn default_controller(profile: Profile) -> &'static str {
 
 fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     segments(&mut config.initial_window, keys.initial_window.as_ref(), context);
-    segments(&mut config.ecn_min_window, keys.ecn_min_window.as_ref(), context);
     let mss = u64::from(config.mss);
     let mut window = |key: &Option<At<Window>>| {
         let At { value, spot } = key.as_ref()?;
