@@ -50,6 +50,7 @@ def _with_cross_traffic(direction: str, load: str, runs: Runs) -> Iterator[Compa
     test = Test(direction, load, True, PROXY)
     if test.connections > 1:
         yield _fairness(test, runs)
+    yield _taken_on(test, runs)
     if direction == "upload":
         yield from _answers(test, runs)
 
@@ -89,6 +90,17 @@ def _fairness(test: Test, runs: Runs) -> Comparison | None:
     what = "Fairness index of the connections, server ECN, proxy, with cross traffic"
     # The median: a connection whose SYN was lost goes on without ECN (RFC 3168 section 6.1.1.1).
     return _comparison(what, test, Estimate(median(found), _estimate(found).sd, len(found)), _FAIR)
+
+
+def _taken_on(test: Test, runs: Runs) -> Comparison | None:
+    """A connection is left alone whose SYN was lost, or one to a host where that happened before."""
+    told = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
+    seen = sum(proxy.get("proxied", 0) + proxy.get("bypassed", 0) for proxy in told)
+    if not seen:
+        return None
+    share = sum(proxy["proxied"] for proxy in told) / seen
+    what = "Connections that the proxy took on, with cross traffic"
+    return _comparison(what, test, Estimate(share, 0.0, len(told)), None)
 
 
 def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
