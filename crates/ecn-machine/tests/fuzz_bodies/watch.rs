@@ -14,6 +14,11 @@ fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }
 }
 
+/// Numbers further away belong to no connection: RFC 7323 section 2.3 bounds windows.
+fn is_near(flow: &Flow, number: u32) -> bool {
+    (number.wrapping_sub(flow.far_ack()) as i32).unsigned_abs() <= 1 << 30
+}
+
 /// A flow under watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
@@ -144,7 +149,9 @@ impl Watch {
         }
         let counts = !packet.options.contains(Options::BROKEN)
             && !packet.flags.contains(Flags::RST)
-            && self.flow.phase() != Phase::Bypass;
+            && self.flow.phase() != Phase::Bypass
+            && is_near(was, packet.seq)
+            && is_near(was, packet.end());
         if counts && packet.end() != packet.seq {
             self.sent = later(self.sent, packet.end());
         }
