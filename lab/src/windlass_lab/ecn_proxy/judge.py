@@ -93,7 +93,7 @@ def _fairness(test: Test, runs: Runs) -> Comparison | None:
 
 
 def _taken_on(test: Test, runs: Runs) -> Comparison | None:
-    """A connection is left alone whose SYN was lost, or one to a host where that happened before."""
+    """Left alone is one whose SYN was lost, and what goes to a host where that happened."""
     told = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
     seen = sum(proxy.get("proxied", 0) + proxy.get("bypassed", 0) for proxy in told)
     if not seen:
