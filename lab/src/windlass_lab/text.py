@@ -164,6 +164,8 @@ def counts(results: Mapping) -> tuple[int, int]:
 def verdict_line(results: Mapping, against: str) -> str:
     """One sentence for the whole; `against` is what figures are held against."""
     agreeing, judged = counts(results)
+    if not judged:
+        return "Nothing that was run is judged."
     if agreeing == judged:
         return f"All {judged} figures agree with {against}."
     return f"{judged - agreeing} of {judged} figures differ from {against}."

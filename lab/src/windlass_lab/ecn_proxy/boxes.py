@@ -95,7 +95,7 @@ def table(number: str, found: Sequence[Row]) -> dict:
     """The paper's table: every configuration, median and spread of published and measured."""
     headings = (
         *("", "published", "least to most", "runs", "measured", "least to most", "runs"),
-        "measured over published",
+        "ratio",
     )
     return {
         "caption": f"Table {number}: completion time in seconds, medians",
