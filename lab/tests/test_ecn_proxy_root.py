@@ -1,0 +1,42 @@
+"""The ECN proxy's tests on this machine's kernel. Needs root, iperf3 and the binary."""
+
+import shutil
+
+import pytest
+
+from windlass_lab.ecn_proxy.plan import NATIVE, NEITHER, Test
+from windlass_lab.ecn_proxy.transfer import measure
+from windlass_lab.errors import LabError
+from windlass_lab.locate import find_windlass
+from windlass_lab.testbed import check
+
+_LACKING = [line for needed, line in check.missing() if needed]
+_LACKING += [] if shutil.which("iperf3") else ["iperf3 is missing"]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+]
+
+
+@pytest.fixture(scope="module")
+def windlass():
+    try:
+        return find_windlass(None)
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+
+
+@pytest.mark.parametrize("direction", ["download", "upload"])
+def test_a_transfer_takes_as_long_as_the_slow_interface_lets_it(windlass, direction):
+    run = measure(Test(direction, "2", False, NATIVE), 0.01, windlass)
+    megabytes = 2 * Test(direction, "2", False, NATIVE).megabytes(0.01)
+    # 10 Mbit/s; what waits in send buffers at the end is not in the time.
+    assert 0.6 * megabytes * 0.8 < run.seconds < 4 * megabytes * 0.8
+    assert run.fairness > 0.8
+
+
+def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
+    run = measure(Test("download", "files", True, NEITHER), 0.01, windlass)
+    # 2 MB at 10 Mbit/s would take 1.6 s alone.
+    assert run.seconds > 3
+    assert run.fairness == 1
