@@ -4,7 +4,7 @@ A `Paper` has experiments; an experiment has cases (scenario files), checks on t
 plots. Nothing here runs anything.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -242,11 +242,9 @@ class SweepPlot:
 Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot
 
 
-def columns(kernels: Iterable[object]) -> tuple[str, str]:
-    """What the reference and the measured are called: where any of them is of a kernel, the former
-    is of the simulator.
-    """
-    return ("simulator", "kernel") if any(kernels) else ("reference", "measured")
+def columns(of_kernel: bool) -> tuple[str, str]:
+    """What the reference and the measured are called: of a kernel the former is the simulator's."""
+    return ("simulator", "kernel") if of_kernel else ("reference", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +276,7 @@ class Experiment:
     @property
     def columns(self) -> tuple[str, str]:
         """What the columns of its reference and of its measured figures are called."""
-        return columns(self.kernels)
+        return columns(bool(self.kernels))
 
 
 @dataclass(frozen=True, slots=True)

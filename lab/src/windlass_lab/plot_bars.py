@@ -21,6 +21,7 @@ from windlass_lab.plot_parts import (
 from windlass_lab.reference import Published
 from windlass_lab.text import figure
 
+_MEDIANS = "medians of the kernel's runs and "
 _WHISKERS = "means over the replicates, whiskers one standard deviation."
 
 
@@ -35,7 +36,7 @@ def draw_case_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
     reference = [value_of(evidence.reference.get(name), key) for name in plot.cases]
     measured = [value_of(evidence.measured.get(name), key) for name in plot.cases]
     group = ("", labels, _numbers(published), reference, measured)
-    return _bars(plot, [group], _columns(plot, cases))
+    return _bars(plot, cases, [group])
 
 
 def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
@@ -55,14 +56,12 @@ def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
         theirs = [partner.values.get(key) if partner else None for _, partner in pairs]
         ours = [flow.values.get(key) for flow in measured.flows]
         groups.append((cases[name].label, labels, _numbers(printed), theirs, ours))
-    return _bars(plot, groups, _columns(plot, cases))
+    return _bars(plot, cases, groups)
 
 
-def _columns(plot: BarPlot, cases: Cases) -> tuple[str, str]:
-    return columns(isinstance(cases[name], KernelCase) for name in plot.cases)
-
-
-def _bars(plot: BarPlot, groups: Sequence[tuple], names_of: tuple[str, str]) -> Drawn:
+def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
+    of_kernel = any(isinstance(cases[name], KernelCase) for name in plot.cases)
+    names_of = columns(of_kernel)
     panels, rows = [], []
     highest = 0.0
     for number, (label, names, published, reference, measured) in enumerate(groups):
@@ -89,7 +88,7 @@ def _bars(plot: BarPlot, groups: Sequence[tuple], names_of: tuple[str, str]) -> 
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
-        note=f"Bars are {_WHISKERS}",
+        note=f"Bars are {_MEDIANS if of_kernel else ''}{_WHISKERS}",
         panels=panels,
         headings=("", "published", *names_of),
         rows=rows,
