@@ -13,9 +13,11 @@ SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
 DATA = "data"
-# What a broken-off result goes on from.
-RUNS = "runs.jsonl"
-FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUNS})
+# What each run on a kernel wrote: RUNS/CASE/run-N.
+RUNS = "runs"
+# The runs of the ECN proxy's tests, a line each, from which a broken-off result goes on.
+RUN_LINES = "runs.jsonl"
+FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUN_LINES})
 RESULT_FORMAT = "windlass-lab result"
 SERIES_FORMAT = "windlass-lab series"
 SCHEMA_VERSION = 2
@@ -66,6 +68,8 @@ def _make(path: Path) -> list[Path]:
 
 def _refuse_foreign(path: Path) -> None:
     names = sorted(entry.name for entry in _listed(path))
+    if RUNS in names and _is_runs(path / RUNS):
+        names.remove(RUNS)
     if not names:
         return
     foreign = [name for name in names if name not in FILES and not _is_leftover(name)]
@@ -76,8 +80,13 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} is not empty and holds what the lab did not write ({foreign[0]}): "
             "name another directory"
         )
-    if not is_result(path) and RUNS not in names:
+    if not is_result(path) and RUN_LINES not in names:
         raise LabError(f"{path} holds no result of the lab: name another directory")
+
+
+def _is_runs(folder: Path) -> bool:
+    inner = [entry for case in _listed(folder) for entry in _listed(case)]
+    return all(entry.name.startswith("run-") and entry.is_dir() for entry in inner)
 
 
 def _is_leftover(name: str) -> bool:

@@ -15,8 +15,16 @@ from windlass_lab.verdict import INFORMATIVE, Comparison, failures
 _UNFOLDED_FLOWS = 20
 
 
-def render(paper: Paper, results: Mapping, sections: Sequence[Mapping], source: str = "") -> str:
-    """The page; `source` says where the reference figures are from, of papers that have some."""
+def render(
+    paper: Paper,
+    results: Mapping,
+    sections: Sequence[Mapping],
+    source: str = "",
+    kernel: Mapping | None = None,
+) -> str:
+    """The page; `source` says where the reference figures are from, `kernel` how it was on one, of
+    papers that have some.
+    """
     specs = {panel.id: panel.spec for s in sections for d in s["drawn"] for panel in d.panels}
     agreeing, judged = text.counts(results)
     chapters: dict[str, list] = {s["experiment"].chapter: [] for s in sections}
@@ -27,23 +35,24 @@ def render(paper: Paper, results: Mapping, sections: Sequence[Mapping], source: 
         paper=paper,
         results=results,
         chapters=chapters,
-        tiles=[_row(c) for c in comparisons(results) if c.headline and c.verdict != INFORMATIVE],
+        tiles=[tile for section in sections for tile in section["tiles"]],
         agreeing=agreeing,
         judged=judged,
         verdict_line=text.verdict_line(results, paper.against),
+        kernel=kernel,
         reference_source=source,
         specs=_embedded(specs),
         plotly=Markup(get_plotlyjs()),
     )
 
 
-def comparisons(results: Mapping) -> list[Comparison]:
-    """All of a result."""
-    entries = (entry for document in results["experiments"] for entry in document["comparisons"])
-    return [Comparison.from_json(entry) for entry in entries]
+def judged_tiles(comparisons: Sequence[Comparison], beside: str = "") -> list[dict]:
+    """What stands at the top; `beside` is what figures are held against, where that is a figure."""
+    judged = (c for c in comparisons if c.headline and c.verdict != INFORMATIVE)
+    return [_row(c) | {"beside": beside} for c in judged]
 
 
-def verdict_tables(comparisons: Sequence[Comparison]) -> list[dict]:
+def verdict_tables(comparisons: Sequence[Comparison], columns: Sequence[str]) -> list[dict]:
     """The comparisons as tables: what one reads first, and what can stay folded."""
     shown = [c for c in comparisons if c.verdict == INFORMATIVE]
     judged = [c for c in comparisons if c.verdict != INFORMATIVE]
@@ -53,7 +62,7 @@ def verdict_tables(comparisons: Sequence[Comparison]) -> list[dict]:
     first = [c for c in judged if c not in flows]
     agreeing = len(flows) - len(failures(flows))
     groups = [
-        (_measured(first), first, False),
+        (" and ".join((", ".join(("Published", *columns[:-1])), columns[-1])), first, False),
         # A failure is never folded away.
         (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
         ("For information, without a verdict", shown, True),
@@ -63,17 +72,12 @@ def verdict_tables(comparisons: Sequence[Comparison]) -> list[dict]:
             "caption": caption,
             "rows": [_row(c) for c in group],
             "folded": folded,
-            "reference": any(c.reference for c in group),
+            "columns": [column.capitalize() for column in columns],
             "modern": any(c.modern for c in group),
         }
         for caption, group, folded in groups
         if group
     ]
-
-
-def _measured(group: Sequence[Comparison]) -> str:
-    reference = any(c.reference for c in group)
-    return "Published, reference and measured" if reference else "Published and measured"
 
 
 def _row(comparison: Comparison) -> dict:

@@ -8,7 +8,8 @@ from windlass_lab.catalogue import Experiment, Paper, Plot, find
 from windlass_lab.ecn_proxy import plan as ecn_proxy_plan
 from windlass_lab.ecn_proxy import report as ecn_proxy
 from windlass_lab.judge import evidence_in
-from windlass_lab.page import render, verdict_tables
+from windlass_lab.kernel import conditions
+from windlass_lab.page import judged_tiles, render, verdict_tables
 from windlass_lab.plot_parts import Drawn, Material, as_csv
 from windlass_lab.plots import draw
 from windlass_lab.power import power_table
@@ -24,7 +25,13 @@ def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     sections = _sections(paper, results, material)
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
     return {
-        output.REPORT: render(paper, results, sections, load_reference(paper.id).source),
+        output.REPORT: render(
+            paper,
+            results,
+            sections,
+            load_reference(paper.id).source,
+            conditions(results["summaries"]),
+        ),
         output.SUMMARY: text.summary(paper, results),
         **data,
     }
@@ -67,7 +74,8 @@ def _section(experiment: Experiment, document: Mapping, material: Material) -> d
         "agreeing": sum(c.verdict == PASS for c in comparisons),
         "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
         "verdict": text.section_verdict(comparisons),
-        "tables": verdict_tables(comparisons),
+        "tiles": judged_tiles(comparisons, experiment.columns[0]),
+        "tables": verdict_tables(comparisons, experiment.columns),
         "powers": [power_table(table, material.evidence) for table in experiment.tables],
         "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
         "drawn": [drawn for _, drawn in plots],

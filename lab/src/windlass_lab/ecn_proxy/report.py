@@ -8,7 +8,7 @@ from windlass_lab.ecn_proxy import boxes
 from windlass_lab.ecn_proxy.judge import judge
 from windlass_lab.ecn_proxy.plan import DIRECTIONS, LOADS, Test
 from windlass_lab.ecn_proxy.runs import Run
-from windlass_lab.page import render, verdict_tables
+from windlass_lab.page import judged_tiles, render, verdict_tables
 from windlass_lab.plot_parts import as_csv
 from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
@@ -61,7 +61,8 @@ def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> d
         "agreeing": sum(c.verdict == PASS for c in comparisons),
         "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
         "verdict": text.section_verdict(comparisons),
-        "tables": verdict_tables(comparisons),
+        "tiles": judged_tiles(comparisons),
+        "tables": verdict_tables(comparisons, ["measured"]),
         "powers": [boxes.table(experiment.id, found)],
         "plots": [{"drawn": drawn, "says": "", "verdict": "", "passed": True, "judged": False}],
         "drawn": [drawn],

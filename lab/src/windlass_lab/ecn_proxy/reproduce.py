@@ -46,7 +46,7 @@ def reproduce(
     tables = {experiment.id for experiment in experiments}
     chosen = [test for test in all_tests() if test.table in tables]
     begin = time.monotonic()
-    store = Store(folder / output.RUNS, _made_by(windlass, scenarios, options), options.resume)
+    store = Store(folder / output.RUN_LINES, _made_by(windlass, scenarios, options), options.resume)
     try:
         _run(chosen, windlass, scenarios, options, store, progress)
     finally:
