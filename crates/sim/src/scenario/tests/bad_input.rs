@@ -113,7 +113,7 @@ fn one_clear_message_for_each_mistake() {
             "queue = \"marking\"",
             "queue = \"markin\"",
             "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (marking, \
-             droptail, red, adaptive-red, codel, fq-codel, pie), found \"markin\"; did you mean \
+             droptail, red, adaptive-red, codel, fq-codel, pie, tc-red), found \"markin\"; did you mean \
              \"marking\"?",
         ),
         (
@@ -127,7 +127,7 @@ fn one_clear_message_for_each_mistake() {
             "[queues.red]",
             "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
              x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
-             adaptive-red, codel, fq-codel, pie), found \"marking\"",
+             adaptive-red, codel, fq-codel, pie, tc-red), found \"marking\"",
         ),
         (
             "from = \"s1\"",
