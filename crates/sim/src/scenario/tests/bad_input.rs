@@ -343,3 +343,19 @@ fn json_faults_have_a_key_but_no_line() {
                     found null";
     assert_eq!(problems.to_string(), expected);
 }
+
+#[test]
+fn a_proxy_must_stand_somewhere_and_serve_somebody_else() {
+    let told = |keys: &str| {
+        let proxy = format!("[[middleboxes]]\nkind = \"ecn-proxy\"\n{keys}");
+        from_toml("x.toml", &format!("{GOOD}\n{proxy}"), &[]).map_err(|p| p.to_string())
+    };
+    let message = |keys| told(keys).map(|_| ()).expect_err("a fault");
+    assert!(message("node = \"nowhere\"\nserved = [\"s1\"]").contains("found \"nowhere\""));
+    assert!(message("node = \"r1\"\nserved = []").contains("at least one host"));
+    assert!(message("node = \"r1\"\nserved = [\"r1\"]").contains("behind the proxy"));
+    let wrong = message("node = \"r1\"\nserved = [\"s1\"]\npolicy = \"no-etc\"");
+    assert!(wrong.contains("did you mean \"no-ect\"?"), "{wrong}");
+    let scenario = told("node = \"r1\"\nserved = [\"s1\"]").expect("no fault").scenario;
+    assert_eq!(scenario.middleboxes.len(), 1);
+}
