@@ -138,8 +138,10 @@ struct ecn_edit {
 	__u8 clear_ae;
 	__u8 clones;
 	__u8 block_count;
+	/* enum ecn_reason, with an event that has one. */
+	__u8 reason;
+	__u8 reserved;
 	/* What to count: enum ecn_event, a bit each. */
-	__u16 reserved;
 	__u32 events;
 	struct ecn_block blocks[ECN_BLOCKS_MAX];
 	struct ecn_reply reply;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * What the proxy remembers of a connection, what it is told to do, and what it reports.
+ *
+ * All of it zero is a connection that nobody knows: its packets pass untouched.
+ */
+#ifndef WINDLASS_ECN_FLOW_H
+#define WINDLASS_ECN_FLOW_H
+
+#include "packet.h"
+
+#define ECN_INLINE static inline __attribute__((always_inline))
+
+/* How far a connection has come. */
+enum ecn_phase {
+	/* Unknown. */
+	ECN_PHASE_NONE = 0,
+	/* The served host's SYN has passed, upgraded or not. */
+	ECN_PHASE_HOST_OPENS = 1,
+	/* The far host's SYN has passed. */
+	ECN_PHASE_FAR_OPENS = 2,
+	/* The far host believes that the connection uses ECN; the served host knows nothing of it. */
+	ECN_PHASE_PROXIED = 3,
+	/* Not edited any more, for the reason in ecn_flow.reason. It may be forgotten. */
+	ECN_PHASE_BYPASS = 4,
+	/* Reset, or closed on both sides. It may be forgotten. */
+	ECN_PHASE_CLOSED = 5,
+};
+
+/* How far the answer to an ECE has come. */
+enum ecn_answer {
+	/* No ECE waits. */
+	ECN_ANSWER_IDLE = 0,
+	/* An ECE waits for its answer. */
+	ECN_ANSWER_ARMED = 1,
+	/* A hole is open; the served host has not sent it again yet. */
+	ECN_ANSWER_WAIT = 2,
+	/* The hole was sent again; the far host has not shown yet that it got it. */
+	ECN_ANSWER_REX = 3,
+	/* Policy drop: a segment was dropped and not sent again yet. */
+	ECN_ANSWER_DROPPED = 4,
+};
+
+/* Policies: what becomes of an ECE that is meant for the served sender. */
+enum ecn_sender_policy {
+	ECN_SENDER_VIRTUAL_LOSS = 0,
+	/* One packet of the sender is dropped. */
+	ECN_SENDER_DROP = 1,
+	/* What the sender sends stays Not-ECT, so no ECE is to come. */
+	ECN_SENDER_NO_ECT = 2,
+};
+
+struct ecn_policy {
+	/* enum ecn_sender_policy */
+	__u8 sender;
+	/* 1: nothing is edited, but connections are followed: the kill switch. */
+	__u8 off;
+	/* 1: no new connection is taken on. */
+	__u8 draining;
+	/* 1: virtual loss for senders without SACK as well, ECT included. */
+	__u8 without_sack;
+};
+
+/* Why a connection is bypassed, an episode passed over, or ECT withheld. */
+enum ecn_reason {
+	ECN_REASON_NONE = 0,
+	/* The served host asks for ECN itself, or answers a request for it. */
+	ECN_REASON_HOST_HAS_ECN = 1,
+	/* The far host wants no ECN. */
+	ECN_REASON_FAR_WITHOUT_ECN = 2,
+	/* Flags in SYN or SYN-ACK that no RFC gives a meaning. */
+	ECN_REASON_STRANGE_HANDSHAKE = 3,
+	/* AE or an option of AccECN on a connection that negotiated RFC 3168. */
+	ECN_REASON_ACCECN = 4,
+	ECN_REASON_MD5 = 5,
+	ECN_REASON_AO = 6,
+	ECN_REASON_MPTCP = 7,
+	/* Options that do not parse. */
+	ECN_REASON_BROKEN_OPTIONS = 8,
+	/* The destination is known to fail, or the upgraded SYN was not answered. */
+	ECN_REASON_FALLBACK = 9,
+	/* The far host's ACKs have options that a hole might contradict. */
+	ECN_REASON_UNKNOWN_OPTION = 10,
+	ECN_REASON_NO_SACK = 11,
+	ECN_REASON_POLICY = 12,
+	/* FIN or RST came before the answer. */
+	ECN_REASON_CLOSING = 13,
+	/* The switch is off. */
+	ECN_REASON_OFF = 14,
+	/* An ECE waits too long for its answer. */
+	ECN_REASON_WAITS = 15,
+	ECN_REASON_COUNT = 16,
+};
+
+/* What is counted; of a super-packet once. */
+enum ecn_event {
+	/* The served host's SYN asks for ECN now. */
+	ECN_EVENT_UPGRADED = 0x000001,
+	/* The handshake is over; one of these four, and PROXIED or BYPASS. */
+	ECN_EVENT_BOTH = 0x000002,
+	ECN_EVENT_CLIENT_ONLY = 0x000004,
+	ECN_EVENT_SERVER_ONLY = 0x000008,
+	ECN_EVENT_NEITHER = 0x000010,
+	/* The connection is served from here on. */
+	ECN_EVENT_PROXIED = 0x000020,
+	/* It is not, or no more; with a reason. */
+	ECN_EVENT_BYPASS = 0x000040,
+	/* A SYN that the destination left unanswered passes without ECN. */
+	ECN_EVENT_FALLBACK = 0x000080,
+	/* The destination is to be remembered as one that fails. */
+	ECN_EVENT_DESTINATION_FAILED = 0x000100,
+	/* A packet for the served host came with CE. */
+	ECN_EVENT_CE = 0x000200,
+	/* A packet of the served host got ECE. */
+	ECN_EVENT_ECHO = 0x000400,
+	/* A packet of the served host got ECT(0). */
+	ECN_EVENT_ECT = 0x000800,
+	/* The same, and an ECE waits for its answer. */
+	ECN_EVENT_ECT_WAITING = 0x001000,
+	/* A packet of the served host got CWR. */
+	ECN_EVENT_CWR = 0x002000,
+	/* The far host told of a mark: an episode begins. It ends with one of the six below. */
+	ECN_EVENT_EPISODE = 0x004000,
+	/* The sender's window is two segments, where RFC 3168 leaves it. */
+	ECN_EVENT_ANSWERED_FLOOR = 0x008000,
+	/* The sender has repaired a hole. */
+	ECN_EVENT_ANSWERED_HOLE = 0x010000,
+	/* The sender repairs a real loss. */
+	ECN_EVENT_ANSWERED_LOSS = 0x020000,
+	/* The sender has repaired a dropped packet. */
+	ECN_EVENT_ANSWERED_DROP = 0x040000,
+	/* Nobody answers it; with a reason. */
+	ECN_EVENT_PASSED_OVER = 0x080000,
+	/* A hole opens. */
+	ECN_EVENT_HOLE = 0x100000,
+	/* The proxy has answered the hole's retransmission itself; beside ANSWERED_HOLE, or after. */
+	ECN_EVENT_SELF_ANSWER = 0x200000,
+	/* A hole is over. */
+	ECN_EVENT_RELEASED = 0x400000,
+	/* New data goes without ECT from here on; with a reason. */
+	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
+	/* Reset, or closed on both sides. */
+	ECN_EVENT_CLOSED = 0x1000000,
+};
+
+/* ecn_flow.notes */
+enum ecn_note {
+	/* The SYN that passed said what ecn_flow.asked says, because the proxy wrote it. */
+	ECN_NOTE_UPGRADED = 0x0001,
+	/* The SYN came again without ECN. */
+	ECN_NOTE_PLAIN_SYN = 0x0002,
+	/* In the first SYN; in both. */
+	ECN_NOTE_SACK = 0x0004,
+	ECN_NOTE_TIMESTAMPS = 0x0008,
+	ECN_NOTE_SCALING = 0x0010,
+	/* CE came from the far host, and no CWR since. */
+	ECN_NOTE_CE = 0x0020,
+	/* The next new data of the served host carries CWR. */
+	ECN_NOTE_CWR = 0x0040,
+	/* No ECT until the far host has shown ECT. */
+	ECN_NOTE_UNSURE = 0x0080,
+	/* A hole could not be explained to this sender: see ecn_flow.reason. */
+	ECN_NOTE_UNTELLABLE = 0x0100,
+	/* DSACKs of [last_hole, recover) are taken away. */
+	ECN_NOTE_STRIP = 0x0200,
+	/* TSecr is kept from falling under ts_floor. */
+	ECN_NOTE_FLOOR = 0x0400,
+	/* The served host has sent FIN; the far host has. */
+	ECN_NOTE_HOST_FIN = 0x0800,
+	ECN_NOTE_FAR_FIN = 0x1000,
+	/* The far host's last packet told of gaps. */
+	ECN_NOTE_GAPS = 0x2000,
+	/* ECT is withdrawn until the ECE that waits is answered. */
+	ECN_NOTE_WITHDRAWN = 0x4000,
+	/* Far host: its FIN was acknowledged. */
+	ECN_NOTE_FAR_DONE = 0x8000,
+};
+
+/* A connection: 76 bytes. Sequence numbers are the served host's unless it says otherwise. */
+struct ecn_flow {
+	/* Of the SYN that opened the connection, whoever sent it. */
+	__u32 isn;
+	/* The highest ACK that the served host was shown. */
+	__u32 una;
+	/* The highest ACK that the far host sent. */
+	__u32 rack;
+	/* The highest sequence end that the served host sent, FIN included. */
+	__u32 snd_max;
+	/* A round ends when it is acknowledged. */
+	__u32 round_end;
+	/* The hole; its end moves with it. */
+	__u32 hole;
+	__u32 hole_end;
+	/* Where the last hole began. */
+	__u32 last_hole;
+	/* ECE up to here belongs to the last episode. */
+	__u32 recover;
+	/* TSval of the hole's first retransmission. */
+	__u32 ts_floor;
+	/* How far the SACK blocks for the hole have told. */
+	__u32 told;
+	/* The far host's last TSval. */
+	__u32 far_tsval;
+	/* The far host's sequence end after its FIN. */
+	__u32 far_fin;
+	/* The far host's last window, and the last one shown to the served host; unscaled. */
+	__u16 far_window;
+	__u16 shown_window;
+	/* The served host's largest segment, in bytes. */
+	__u16 segment_bytes;
+	/* The largest flight of this round and of the last, in segments. */
+	__u16 flight_max;
+	__u16 flight_max_before;
+	/* enum ecn_note */
+	__u16 notes;
+	/* enum ecn_phase */
+	__u8 phase;
+	/* enum ecn_reason: why it is bypassed, or why the sender cannot be told. */
+	__u8 reason;
+	/* AE, CWR, ECE of the SYN as it passed. */
+	__u8 asked;
+	/* enum ecn_answer */
+	__u8 answer;
+	/* The shift of the far host's window. */
+	__u8 window_scale;
+	/* Real duplicates of the far host in a row. */
+	__u8 duplicates;
+	/* Rewritten ACKs that the served host was shown of this hole. */
+	__u8 rewritten;
+	/* How often the hole was sent again. */
+	__u8 retransmits;
+	/* Rounds that an ECE has waited. */
+	__u8 rounds;
+	/* ACKs that would have released a hole, were there no gaps. */
+	__u8 held;
+	__u8 reserved[2];
+};
+
+_Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");
+_Static_assert(sizeof(struct ecn_edit) == 76, "ecn_edit");
+_Static_assert(sizeof(struct ecn_flow) == 76, "ecn_flow");
+
+/* Comparisons modulo 2^32 (RFC 9293 section 3.4; RFC 7323 section 5.2 for timestamps). */
+ECN_INLINE int ecn_before(__u32 a, __u32 b)
+{
+	return a - b > 0x7fffffff;
+}
+
+ECN_INLINE int ecn_at_most(__u32 a, __u32 b)
+{
+	return !ecn_before(b, a);
+}
+
+#endif
