@@ -1,0 +1,1 @@
+//! Whole frames through the programs.

@@ -1,0 +1,1 @@
+//! What the kernel decided, decided again.
