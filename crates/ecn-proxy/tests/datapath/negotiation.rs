@@ -21,7 +21,8 @@ fn the_far_host_has_ecn_and_the_served_host_knows_nothing_of_it() {
             connection.while_sending(true, || {
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 let (host, far) = (bed.ss(true), bed.ss(false));
-                assert!(!says_ecn(&host) && says_ecn(&far), "{case}:\n{host}\n{far}");
+                let counters = bed.datapath.counters().expect("readable");
+                assert!(!says_ecn(&host) && says_ecn(&far), "{case}:\n{host}\n{far}\n{counters:?}");
                 let flows = bed.datapath.flows().expect("readable");
                 let ends = (connection.host.local_addr(), connection.far.local_addr());
                 let own = flows

@@ -1,5 +1,5 @@
 //! A served host, the proxy's router and a far host, each a network namespace of the test's own.
-//! The served host has no ECN, the far host has. Both ways go through links of 100 Mbit/s, and what
+//! The served host has no ECN, the far host has. Both ways go through links of 20 Mbit/s, and what
 //! goes into them can be marked packet by packet.
 
 use libbpf_rs::{
@@ -24,8 +24,8 @@ struct Aligned<Bytes: ?Sized>(Bytes);
 
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/mark.bpf.o")));
 
-/// Bounds the flight to some 250 segments: less than the link's queue holds.
-const RECEIVE_BUFFER: usize = 400 << 10;
+/// Bounds the flight to some 90 segments: less than the link's queue holds.
+const RECEIVE_BUFFER: usize = 128 << 10;
 
 /// Where a test wants the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Testbed {
     /// What `ss` says of the one connection of the served host, or of the far host.
     pub(crate) fn ss(&self, of_host: bool) -> String {
         let namespace = if of_host { &self.hosts.host } else { &self.hosts.far };
-        inside(namespace, || output("ss", "-tinH state established"))
+        inside(namespace, || output("ss", "-tinoH state established"))
     }
 
     /// A counter of the served host's TCP.
@@ -123,7 +123,7 @@ impl Hosts {
             bring_up(host, "router", subnet, 2, segments);
             run("ip", &format!("-n {host} route add default via 10.9.{subnet}.1"));
             run("ip", &format!("-n {host} route add default via fd09:{subnet}::1"));
-            let tbf = "root tbf rate 100mbit burst 128k limit 4m";
+            let tbf = "root tbf rate 20mbit burst 16k limit 1m";
             run("tc", &format!("-n {router} qdisc add dev {own} {tbf}"));
         }
         for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
