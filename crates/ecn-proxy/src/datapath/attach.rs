@@ -74,12 +74,13 @@ impl Attached {
     pub(super) fn attach(
         object: &mut Object,
         pin: Option<&Path>,
+        has_tcx: bool,
         name: &str,
         side: Side,
     ) -> Result<Attached, Error> {
         let Interface { index, ethernet } = Interface::find(name)?;
         let mut ways = Vec::new();
-        let mut hook = Hook::Tcx;
+        let hook = if has_tcx { Hook::Tcx } else { Hook::Clsact };
         for ingress in DIRECTIONS {
             let wanted = program_name(side, ingress, ethernet);
             let mut program = object
@@ -87,13 +88,11 @@ impl Attached {
                 .find(|program| program.name().to_string_lossy() == wanted)
                 .ok_or_else(|| Error::Unreadable(format!("the object has no program {wanted}")))?;
             let path = pin.map(|folder| pin_path(folder, index, side, ingress));
-            let way = match tcx(&mut program, index, path.as_deref()) {
-                Ok(link) => Way::Tcx(link),
-                Err(error) if lacks_tcx(&error) => {
-                    hook = Hook::Clsact;
-                    Way::Clsact(clsact(&program, index, ingress, pin.is_some())?)
-                }
-                Err(error) => return Err(Error::kernel("attaching the programs", error)),
+            let way = if has_tcx {
+                let link = tcx(&mut program, index, path.as_deref());
+                Way::Tcx(link.map_err(doing("attaching the programs"))?)
+            } else {
+                Way::Clsact(clsact(&program, index, ingress, pin.is_some())?)
             };
             ways.push(way);
         }
@@ -129,11 +128,6 @@ impl Attached {
 
 fn pin_path(pin: &Path, index: u32, side: Side, ingress: bool) -> PathBuf {
     links_folder(pin).join(format!("{index}_{}", program_name(side, ingress, true)))
-}
-
-fn lacks_tcx(error: &libbpf_rs::Error) -> bool {
-    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported)
-        && super::load::older(&super::load::release(), (6, 6))
 }
 
 /// A new link, or the pinned one with the new program in the old one's place.

@@ -95,7 +95,7 @@ impl Datapath {
         let (object, reused) = load::load(settings)?;
         let kernel = load::release();
         let features = Features {
-            tcx: !load::older(&kernel, (6, 6)),
+            tcx: !settings.clsact && !load::older(&kernel, (6, 6)),
             kernel,
             pinned: settings.pin.clone(),
             reused,
@@ -124,9 +124,9 @@ impl Datapath {
             Some(_) => return Err(Error::OtherSide(interface.to_owned())),
             None => {}
         }
-        let new = Attached::attach(&mut self.object, self.pin.as_deref(), interface, side)?;
+        let pin = self.pin.as_deref();
+        let new = Attached::attach(&mut self.object, pin, self.features.tcx, interface, side)?;
         let attachment = new.attachment.clone();
-        self.features.tcx &= attachment.hook == Hook::Tcx;
         self.attached.push(new);
         Ok(attachment)
     }
@@ -145,6 +145,7 @@ impl Datapath {
     }
 
     /// Where the programs stand, as the kernel says: an interface that went away is not among them.
+    /// To be asked in the network namespace in which they were attached.
     pub fn attachments(&self) -> Vec<Attachment> {
         let there = self.attached.iter().filter(|attached| attached.is_there());
         there.map(|attached| attached.attachment.clone()).collect()

@@ -51,6 +51,8 @@ pub struct Settings {
     /// The programs pass everything untouched if `expire` was not called for this long: so a
     /// filter left by a killed process does nothing. `None`, and always with `pin`: no end.
     pub lease: Option<Duration>,
+    /// Filters of clsact even where the kernel has TCX.
+    pub clsact: bool,
     /// Bytes (a power of 2, at least 4096) of a ring of what the state machine was told and what it
     /// answered, for tests; `None`: no such ring.
     pub decisions_bytes: Option<u32>,
@@ -68,6 +70,7 @@ impl Default for Settings {
             fallback_memory: Duration::from_secs(600),
             without_sack: false,
             lease: Some(Duration::from_secs(60)),
+            clsact: false,
             decisions_bytes: None,
         }
     }

@@ -3,6 +3,7 @@
 //! says so in a line and skips.
 
 mod frames;
+mod life;
 mod marks;
 mod negotiation;
 mod replay;

@@ -56,14 +56,22 @@ impl Testbed {
     /// `segments`: a packet is a segment, else packets are as large as the kernel likes.
     pub(crate) fn new(place: Place, segments: bool, settings: &Settings) -> Testbed {
         let hosts = Hosts::new(segments);
-        let mut datapath = Datapath::load(settings).unwrap_or_else(|error| panic!("{error}"));
-        let attached = match place {
-            Place::Router => inside(&hosts.router, || datapath.attach("near", Side::ClientSide)),
-            Place::Host => inside(&hosts.host, || datapath.attach("router", Side::NetworkSide)),
-        };
-        attached.unwrap_or_else(|error| panic!("{error}"));
+        let datapath = hosts.load(place, settings);
         let upward = inside(&hosts.router, || Marker::attach("far", TC_EGRESS));
         let downward = inside(&hosts.router, || Marker::attach("far", TC_INGRESS));
+        Testbed { datapath, upward, downward, hosts }
+    }
+
+    /// On a thread in the router's namespace, where its filters can be seen.
+    pub(crate) fn in_router<T: Send>(&self, work: impl FnOnce(&Testbed) -> T + Send) -> T {
+        inside(&self.hosts.router, || work(self))
+    }
+
+    /// The process goes, and another comes.
+    pub(crate) fn restart(self, settings: &Settings) -> Testbed {
+        let Testbed { datapath, upward, downward, hosts } = self;
+        drop(datapath);
+        let datapath = hosts.load(Place::Router, settings);
         Testbed { datapath, upward, downward, hosts }
     }
 
@@ -108,6 +116,16 @@ impl Testbed {
 }
 
 impl Hosts {
+    fn load(&self, place: Place, settings: &Settings) -> Datapath {
+        let mut datapath = Datapath::load(settings).unwrap_or_else(|error| panic!("{error}"));
+        let attached = match place {
+            Place::Router => inside(&self.router, || datapath.attach("near", Side::ClientSide)),
+            Place::Host => inside(&self.host, || datapath.attach("router", Side::NetworkSide)),
+        };
+        attached.unwrap_or_else(|error| panic!("{error}"));
+        datapath
+    }
+
     fn new(segments: bool) -> Hosts {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("wecn{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
