@@ -10,14 +10,18 @@ use windlass_base::{Ecn, Time};
 use windlass_ecn_machine::{Actions, Edit, Events, Flags, Flow, Policy, Side};
 use windlass_tcp::Segment;
 
+/// A destination counts as one that fails after so many connections in a row.
+const FAILURES_MAX: u8 = 3;
+
 /// A proxy that serves some hosts.
 #[derive(Debug)]
 pub struct EcnProxy {
     policy: Policy,
     /// By node.
     served: Vec<bool>,
-    /// By node: SYNs that ask for ECN get lost on the way there.
-    failing: Vec<bool>,
+    /// By node: how many connections in a row found that SYNs which ask for ECN get lost on the way
+    /// there.
+    failures: Vec<u8>,
     /// By connection.
     flows: Vec<Flow>,
     counters: EcnProxyCounters,
@@ -30,7 +34,7 @@ impl EcnProxy {
         let mut proxy = EcnProxy {
             policy,
             served: vec![false; nodes],
-            failing: vec![],
+            failures: vec![],
             flows: vec![],
             counters: EcnProxyCounters::default(),
         };
@@ -69,18 +73,28 @@ impl EcnProxy {
             Side::Far => packet.source.node,
         };
         let edit = if opens {
-            let fails = self.failing.get(far).copied().unwrap_or(false);
-            flow.handle_syn(&self.policy, &summary, from, fails).1
+            let failures = self.failures.get(far).copied().unwrap_or(0);
+            flow.handle_syn(&self.policy, &summary, from, failures >= FAILURES_MAX).1
         } else {
             flow.handle_packet(&self.policy, &summary, from)
         };
-        if edit.events.contains(Events::DESTINATION_FAILED) {
-            if far >= self.failing.len() {
-                self.failing.resize(far + 1, false);
-            }
-            self.failing[far] = true;
-        }
+        self.remember(far, edit.events);
         edit
+    }
+
+    /// One SYN that was lost tells little: queues drop them too.
+    fn remember(&mut self, far: NodeId, events: Events) {
+        if !events.intersects(Events::DESTINATION_FAILED | Events::SERVER_ONLY) {
+            return;
+        }
+        if far >= self.failures.len() {
+            self.failures.resize(far + 1, 0);
+        }
+        let failures = &mut self.failures[far];
+        *failures = match events.contains(Events::DESTINATION_FAILED) {
+            true => failures.saturating_add(1),
+            false => 0,
+        };
     }
 
     fn carry_out(&mut self, packet: Packet, segment: &Segment, edit: &Edit, out: &mut Vec<Packet>) {

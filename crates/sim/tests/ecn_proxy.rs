@@ -34,7 +34,7 @@ struct Case {
 
 impl Case {
     fn new(way: Way, ecn: Ecn, flows: usize) -> Case {
-        let bytes = std::env::var("BYTES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000_000);
+        let bytes = 2_000_000;
         Case { way, ecn, flows, bytes, cross_traffic: true, tcp: "", delay_us: 10_000 }
     }
 
@@ -129,54 +129,137 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The table of docs/ecn-proxy-protocol.md: `cargo test --release -p windlass-sim --test ecn_proxy
-/// -- --ignored --nocapture`.
+fn runs(case: &Case, seeds: u64) -> Vec<Summary> {
+    (1..=seeds).map(|seed| case.run(seed)).collect()
+}
+
+fn median_s(case: &Case, seeds: u64) -> f64 {
+    median(runs(case, seeds).iter().map(completion_s).collect())
+}
+
+/// Every episode has ended, but for those that the end of the run cut off, one a flow.
+fn assert_accounted(counters: &EcnProxyCounters, flows: u64) {
+    let answered = counters.answered_floor
+        + counters.answered_hole
+        + counters.answered_loss
+        + counters.answered_drop;
+    let ended = answered + counters.passed_over;
+    assert!(ended <= counters.episodes && counters.episodes <= ended + flows, "{counters:?}");
+    assert!(answered * 100 >= counters.episodes * 98, "{counters:?}");
+}
+
 #[test]
-#[ignore = "prints a table; takes minutes without optimisation"]
-fn table_of_completion_times() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
-    let policy = "virtual-loss";
-    for way in [Way::Up, Way::Down] {
-        for flows in [1, 2, 3, 5] {
-            let mut native = vec![];
-            for ecn in [Ecn::Native, Ecn::None, Ecn::Proxy(policy)] {
-                let runs: Vec<Summary> =
-                    (1..=seeds).map(|seed| Case::new(way, ecn, flows).run(seed)).collect();
-                let times: Vec<f64> = runs.iter().map(completion_s).collect();
-                let sum = |f: fn(&windlass_sim::summary::FlowSummary) -> u64| -> u64 {
-                    runs.iter().flat_map(|run| &run.flows).map(f).sum()
-                };
-                if ecn == Ecn::Native {
-                    native = times.clone();
-                }
-                let ratio = median(times.clone()) / median(native.clone());
-                println!(
-                    "{way:?} {flows} {ecn:?}: {:.2} s, ratio {ratio:.3}, rto {} fr {} retr {} cuts {} marks {} drops {}",
-                    median(times),
-                    sum(|f| f.timeouts),
-                    sum(|f| f.fast_retransmits),
-                    sum(|f| f.retransmitted_segments),
-                    sum(|f| f.window_cuts_by_ecn),
-                    sum(|f| f.marks),
-                    sum(|f| f.drops),
-                );
-                if ecn == Ecn::Proxy(policy) {
-                    println!("    {:?}", counters(&runs[0]));
-                }
-            }
+fn a_download_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
+    for flows in [1, 2, 3, 5] {
+        let native = median_s(&Case::new(Way::Down, Ecn::Native, flows), 3);
+        let case = Case::new(Way::Down, Ecn::Proxy("virtual-loss"), flows);
+        let ratio = median_s(&case, 3) / native;
+        assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
+        let counters = counters(&case.run(1)).clone();
+        assert!(counters.ce > 0 && counters.echoes > 0, "{counters:?}");
+        assert_eq!((counters.ect, counters.dropped, counters.holes), (0, 0, 0));
+    }
+}
+
+#[test]
+fn an_upload_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
+    for flows in [1, 2, 3, 5] {
+        let native = median_s(&Case::new(Way::Up, Ecn::Native, flows), 21);
+        let case = Case::new(Way::Up, Ecn::Proxy("virtual-loss"), flows);
+        let proxied = runs(&case, 21);
+        let ratio = median(proxied.iter().map(completion_s).collect()) / native;
+        assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
+        for run in &proxied {
+            assert_accounted(counters(run), flows as u64);
+            assert_eq!(counters(run).dropped, 0);
+        }
+    }
+}
+
+/// No hole ends in a timeout, and each costs one retransmission.
+#[test]
+fn a_hole_is_one_fast_retransmit() {
+    for tcp in ["", "timestamps = false", "window_scaling = false", "controller = \"newreno\""] {
+        let case = Case { tcp, ..Case::new(Way::Up, Ecn::Proxy("virtual-loss"), 1) };
+        for run in runs(&case, 3) {
+            let (flow, counters) = (&run.flows[0], counters(&run));
+            assert_eq!((flow.timeouts, counters.dropped), (0, 0), "{tcp}");
+            assert!(counters.holes > 20, "{tcp}: {counters:?}");
+            assert_eq!(flow.fast_retransmits, counters.answered_hole, "{tcp}");
         }
     }
 }
 
 #[test]
-#[ignore = "trace"]
-fn trace() {
-    let s = Case::new(Way::Up, Ecn::Proxy("virtual-loss"), 3).run(1);
-    eprintln!(
-        "{:?}",
-        s.flows
-            .iter()
-            .map(|f| (f.timeouts, f.fast_retransmits, f.retransmitted_segments, f.drops))
-            .collect::<Vec<_>>()
-    );
+fn without_marks_the_proxy_costs_nothing() {
+    let time = |ecn| {
+        let tcp = "window_limit = \"16 segments\"";
+        Case { cross_traffic: false, tcp, ..Case::new(Way::Up, ecn, 1) }.run(1)
+    };
+    let (none, proxied) = (time(Ecn::None), time(Ecn::Proxy("virtual-loss")));
+    assert!(completion_s(&proxied) / completion_s(&none) <= 1.01);
+}
+
+#[test]
+fn policy_no_ect_leaves_uploads_as_they_are_without_ecn() {
+    let case = Case::new(Way::Up, Ecn::Proxy("no-ect"), 2);
+    let run = case.run(1);
+    assert_eq!((counters(&run).ect, counters(&run).holes, run.flows[0].marks), (0, 0, 0));
+    let none = completion_s(&Case::new(Way::Up, Ecn::None, 2).run(1));
+    assert!((completion_s(&run) / none - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn policy_drop_tells_a_sender_by_a_loss() {
+    let run = Case::new(Way::Up, Ecn::Proxy("drop"), 2).run(1);
+    let counters = counters(&run);
+    assert!(counters.answered_drop > 20 && counters.answered_drop <= counters.dropped);
+    assert_accounted(counters, 2);
+}
+
+/// Whatever a path does to packets, a proxied transfer ends as it does without a proxy.
+#[test]
+fn transfers_over_bad_paths_end_complete() {
+    let paths = [
+        "loss = 0.01",
+        "reorder = { probability = 0.05, max_extra_delay = \"8ms\" }",
+        "loss = 0.05, reorder = { probability = 0.1, max_extra_delay = \"30ms\" }",
+    ];
+    let options = ["", "sack = false", "timestamps = false", "nagle = false\nmss = 300"];
+    for (seed, (path, tcp)) in
+        paths.iter().flat_map(|path| options.map(|tcp| (path, tcp))).enumerate()
+    {
+        for policy in ["virtual-loss", "drop"] {
+            let case = Case { tcp, bytes: 300_000, ..Case::new(Way::Up, Ecn::Proxy(policy), 2) };
+            let far = "a = \"far\", b = \"server\", ";
+            let mut text = case.text().replace(far, &format!("{far} {path}, "));
+            text += "without_sack = true\n";
+            let document = scenario::from_toml("proxy.toml", &text, &[]).expect("a scenario");
+            let run = run(&document.scenario, seed as u64, &mut ()).expect("a network");
+            completion_s(&run);
+        }
+    }
+}
+
+/// Ratios of completion times, as docs/ecn-proxy-protocol.md has them. BYTES and SEEDS say how much.
+#[test]
+#[ignore = "prints a table; takes minutes without optimisation"]
+fn table_of_completion_times() {
+    let number = |name, default| {
+        std::env::var(name).ok().and_then(|text: String| text.parse().ok()).unwrap_or(default)
+    };
+    let (bytes, seeds) = (number("BYTES", 2_000_000), number("SEEDS", 10));
+    for way in [Way::Up, Way::Down] {
+        for flows in [1, 2, 3, 5] {
+            let case = |ecn| Case { bytes, ..Case::new(way, ecn, flows) };
+            let native = median_s(&case(Ecn::Native), seeds);
+            for ecn in
+                [Ecn::None, Ecn::Proxy("no-ect"), Ecn::Proxy("drop"), Ecn::Proxy("virtual-loss")]
+            {
+                let ratio = median_s(&case(ecn), seeds) / native;
+                println!("{way:?}, {flows} flows, {ecn:?}: {ratio:.3} of {native:.2} s");
+            }
+            println!("{:?}", counters(&case(Ecn::Proxy("virtual-loss")).run(1)));
+        }
+    }
 }

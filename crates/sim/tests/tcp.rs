@@ -164,3 +164,42 @@ fn flows_and_the_queue_agree_on_marks_drops_and_packets() {
     assert!(waiting < 100, "{waiting} packets wait at the end");
     assert!(summary.delivered_segments <= summary.queues[0].sent);
 }
+
+#[test]
+fn a_run_until_its_flows_are_done_ends_with_the_last_byte() {
+    let app =
+        TcpApp::Repeated { bytes: 100_000, pause: ms(50.0), exponential: false, count: Some(3) };
+    let whole = result(&two_hosts(app.clone()));
+    let mut scenario = two_hosts(app);
+    scenario.until_done = true;
+    let summary = result(&scenario);
+    let transfers = summary.flows[0].transfers.as_ref().expect("transfers");
+    assert_eq!(transfers.completed, 3);
+    let took: f64 = transfers.completion_s.iter().sum::<f64>() + 2.0 * 0.05;
+    assert!((summary.duration_s - took).abs() < 1e-6, "{} s, {took} s", summary.duration_s);
+    // Nothing else changes, but that rates are of a shorter time.
+    assert_eq!(whole.flows[0].transfers, summary.flows[0].transfers);
+    assert_eq!(whole.duration_s, 20.0);
+    assert!(summary.total_packets_per_s.whole_run > whole.total_packets_per_s.whole_run);
+}
+
+#[test]
+fn a_run_of_flows_without_an_end_lasts_as_long_as_it_says() {
+    let mut scenario = two_hosts(TcpApp::Bulk);
+    scenario.until_done = true;
+    assert_eq!(result(&scenario).duration_s, 20.0);
+}
+
+/// What RFC 3168 section 6.1.1 calls for: both ends, or none.
+#[test]
+fn with_ecn_at_one_end_alone_nothing_is_marked() {
+    let marks = |sender, receiver| {
+        let mut scenario = two_hosts(TcpApp::Transfer { bytes: 2_000_000 });
+        scenario.links[0].forward.queue = red();
+        scenario.flows[0].sender.ecn = sender;
+        scenario.flows[0].receiver.ecn = receiver;
+        result(&scenario).marks
+    };
+    assert!(marks(true, true) > 0);
+    assert_eq!((marks(true, false), marks(false, true)), (0, 0));
+}

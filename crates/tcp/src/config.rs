@@ -65,6 +65,9 @@ pub struct Config {
     /// Retransmissions are ECT as well, and carry CWR where it is due: RFC 3168 §6.1.5 forbids
     /// it, ns-2 does it.
     pub ecn_on_retransmit: bool,
+    /// Data with CE or CWR is acknowledged at once, since the window of its sender may be too small
+    /// for a second segment to follow (Linux).
+    pub ack_marks_at_once: bool,
     /// An ECN echo after a timeout cuts again even within the same window (ns-2).
     pub ecn_after_timeout: bool,
 

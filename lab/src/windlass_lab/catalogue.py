@@ -265,7 +265,8 @@ class PowerTable:
 class Paper:
     """A paper whose experiments the lab repeats.
 
-    `modern` names, by case, the case that is the same with a modern stack.
+    `modern` names, by case, the case that is the same with a modern stack; `against` is what its
+    figures are held against.
     """
 
     id: str
@@ -274,13 +275,15 @@ class Paper:
     question: str
     experiments: Sequence[Experiment]
     modern: Mapping[str, str] = field(default_factory=dict)
+    against: str = "the reference"
 
 
 def all_papers() -> list[Paper]:
     """Every paper in the catalogue."""
+    from windlass_lab.ecn_proxy.catalogue import ECN_PROXY
     from windlass_lab.new_ecn import NEW_ECN
 
-    return [NEW_ECN]
+    return [NEW_ECN, ECN_PROXY]
 
 
 def find(target: str, quick: bool) -> tuple[Paper, list[Experiment]]:

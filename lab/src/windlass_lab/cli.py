@@ -10,9 +10,11 @@ from pathlib import Path
 
 from windlass_lab import __version__, listing, output, report, text
 from windlass_lab.catalogue import find
+from windlass_lab.ecn_proxy import reproduce as ecn_proxy
+from windlass_lab.ecn_proxy.plan import PAPER as ECN_PROXY
 from windlass_lab.errors import LabError
 from windlass_lab.locate import find_experiments, find_windlass
-from windlass_lab.reproduce import reproduce
+from windlass_lab.reproduce import no_series, reproduce
 from windlass_lab.testbed import command as testbed
 from windlass_lab.windlass import Sampling, Windlass
 
@@ -102,16 +104,23 @@ def _add_reproduce(commands) -> None:
         "reproduce",
         "run the experiments of a paper, or one of them, and write a report",
         "  windlass-lab reproduce new-ecn --quick\n"
-        "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n",
+        "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n"
+        "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n",
     )
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
     add("--quick", action="store_true", help="only the experiments that end in seconds")
-    add("--replicates", type=_positive, default=20, metavar="N", help="runs a case (20)")
-    add("--jobs", type=_positive, default=_cores(), metavar="N", help="runs at a time (the cores)")
+    add("--replicates", type=_positive, metavar="N", help="runs a case (20; ecn-proxy: 10)")
+    jobs = {"type": _positive, "default": _cores(), "metavar": "N"}
+    add("--jobs", "--parallel", **jobs, help="runs, or testbeds, at a time (the cores)")
     add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
     add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
     add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
+    add("--resume", action="store_true", help="ecn-proxy: go on with the runs that DIR has")
+    add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy: of the sizes (1)")
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--sim", action="store_true", help="ecn-proxy: in the simulator (so it is)")
+    where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
     add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
     command.set_defaults(run=_reproduce)
 
@@ -134,6 +143,13 @@ def _positive(argument: str) -> int:
     return value
 
 
+def _scale(argument: str) -> float:
+    value = float(argument)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError("must be above 0 and at most 1")
+    return value
+
+
 def _seed(argument: str) -> int:
     value = int(argument)
     if not 0 <= value < 2**64:
@@ -144,6 +160,7 @@ def _seed(argument: str) -> int:
 # What argparse calls the type of a wrong value in its message.
 _positive.__name__ = "whole number"
 _seed.__name__ = "whole number"
+_scale.__name__ = "number"
 
 
 def _cores() -> int:
@@ -162,10 +179,28 @@ def _reproduce(options: argparse.Namespace) -> int:
     paper, experiments = find(options.target, options.quick)
     windlass = Windlass(find_windlass(options.windlass))
     scenarios = find_experiments(options.experiments, paper.id)
-    sampling = Sampling(options.replicates, options.jobs, options.seed)
     folder = options.out or Path("out") / options.target.replace("/", "-")
+    if paper.id != ECN_PROXY:
+        _refuse_others(options)
     with output.OutputDirectory(folder) as directory:
-        results, series = reproduce(paper, experiments, windlass, scenarios, sampling, _progress)
+        if paper.id == ECN_PROXY:
+            drawn = ecn_proxy.Options(
+                options.replicates or 10,
+                options.jobs,
+                options.seed,
+                options.scale,
+                options.real,
+                options.resume,
+            )
+            results = ecn_proxy.reproduce(
+                paper, experiments, windlass, scenarios, drawn, folder, _progress
+            )
+            series = no_series(paper)
+        else:
+            sampling = Sampling(options.replicates or 20, options.jobs, options.seed)
+            results, series = reproduce(
+                paper, experiments, windlass, scenarios, sampling, _progress
+            )
         # The result first: what follows can be made again from it.
         directory.write(output.RESULTS, _json(results))
         directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
@@ -175,6 +210,12 @@ def _reproduce(options: argparse.Namespace) -> int:
     print(f"\nReport: {folder / output.REPORT}")
     agreeing, judged = text.counts(results)
     return 0 if agreeing == judged else 1
+
+
+def _refuse_others(options: argparse.Namespace) -> None:
+    """Options that are the ECN proxy's alone."""
+    if options.real or options.resume or options.scale != 1.0:
+        raise LabError(f"--real, --resume and --scale are for {ECN_PROXY}")
 
 
 def _report(options: argparse.Namespace) -> int:

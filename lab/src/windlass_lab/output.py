@@ -13,7 +13,9 @@ SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
 DATA = "data"
-FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY})
+# What a broken-off result goes on from.
+RUNS = "runs.jsonl"
+FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUNS})
 RESULT_FORMAT = "windlass-lab result"
 SERIES_FORMAT = "windlass-lab series"
 SCHEMA_VERSION = 2
@@ -74,7 +76,7 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} is not empty and holds what the lab did not write ({foreign[0]}): "
             "name another directory"
         )
-    if not is_result(path):
+    if not is_result(path) and RUNS not in names:
         raise LabError(f"{path} holds no result of the lab: name another directory")
 
 

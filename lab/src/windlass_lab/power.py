@@ -18,7 +18,7 @@ def power_table(table: PowerTable, evidence: Evidence) -> Mapping:
         cells = zip(published, measured, strict=True)
         rows.append((f"{power:.1f}", *(f"{theirs:.2f} | {ours:.2f}" for theirs, ours in cells)))
     headings = ("power", *(f"TCP {name}" for name, *_ in pairs))
-    return {"caption": table.caption, "headings": headings, "rows": rows}
+    return {"caption": table.caption, "headings": headings, "rows": rows, "open": False}
 
 
 def _mean(estimate) -> float:

@@ -1,33 +1,30 @@
 """The report: one HTML page that needs nothing else, made from a result."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
 from windlass_lab import output, text
 from windlass_lab.catalogue import Experiment, Paper, Plot, find
+from windlass_lab.ecn_proxy import plan as ecn_proxy_plan
+from windlass_lab.ecn_proxy import report as ecn_proxy
 from windlass_lab.judge import evidence_in
+from windlass_lab.page import render, verdict_tables
 from windlass_lab.plot_parts import Drawn, Material, as_csv
 from windlass_lab.plots import draw
 from windlass_lab.power import power_table
 from windlass_lab.reference import load_reference, load_reference_acks
 from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
-# Rows about single flows that a table may have before they are folded away.
-_UNFOLDED_FLOWS = 20
-
 
 def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     """Every file that is made from a result and its time series, by its path in the directory."""
+    if paper.id == ecn_proxy_plan.PAPER:
+        return ecn_proxy.files(paper, results)
     material = _material(paper, results, series)
     sections = _sections(paper, results, material)
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
     return {
-        output.REPORT: _page(paper, results, sections),
+        output.REPORT: render(paper, results, sections, load_reference(paper.id).source),
         output.SUMMARY: text.summary(paper, results),
         **data,
     }
@@ -51,27 +48,6 @@ def _sections(paper: Paper, results: Mapping, material: Material) -> list[dict]:
     ]
 
 
-def _page(paper: Paper, results: Mapping, sections: Sequence[Mapping]) -> str:
-    specs = {panel.id: panel.spec for s in sections for d in s["drawn"] for panel in d.panels}
-    agreeing, judged = text.counts(results)
-    chapters = {s["experiment"].chapter: [] for s in sections}
-    for section in sections:
-        chapters[section["experiment"].chapter].append(section)
-    template = _environment().get_template("report.html.j2")
-    return template.render(
-        paper=paper,
-        results=results,
-        chapters=chapters,
-        tiles=[_row(c) for c in _comparisons(results) if c.headline and c.verdict != INFORMATIVE],
-        agreeing=agreeing,
-        judged=judged,
-        verdict_line=text.verdict_line(results),
-        reference_source=load_reference(paper.id).source,
-        specs=_embedded(specs),
-        plotly=Markup(get_plotlyjs()),
-    )
-
-
 def rebuild(folder: Path) -> None:
     """Writes the page and the text of a stored result again.
 
@@ -83,11 +59,6 @@ def rebuild(folder: Path) -> None:
     output.write_all(folder, files(paper, results, series))
 
 
-def _comparisons(results: Mapping) -> list[Comparison]:
-    entries = (entry for document in results["experiments"] for entry in document["comparisons"])
-    return [Comparison.from_json(entry) for entry in entries]
-
-
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     plots = draw(experiment, material)
@@ -96,7 +67,7 @@ def _section(experiment: Experiment, document: Mapping, material: Material) -> d
         "agreeing": sum(c.verdict == PASS for c in comparisons),
         "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
         "verdict": text.section_verdict(comparisons),
-        "tables": _tables(comparisons),
+        "tables": verdict_tables(comparisons),
         "powers": [power_table(table, material.evidence) for table in experiment.tables],
         "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
         "drawn": [drawn for _, drawn in plots],
@@ -114,58 +85,3 @@ def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict
         "passed": not failures(about),
         "judged": any(c.verdict != INFORMATIVE for c in about),
     }
-
-
-def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
-    """The comparisons as tables: what one reads first, and what can stay folded."""
-    shown = [c for c in comparisons if c.verdict == INFORMATIVE]
-    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
-    flows = [c for c in judged if c.flow is not None]
-    if len(flows) <= _UNFOLDED_FLOWS:
-        flows = []
-    first = [c for c in judged if c not in flows]
-    agreeing = len(flows) - len(failures(flows))
-    groups = [
-        ("Published, reference and measured", first, False),
-        # A failure is never folded away.
-        (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
-        ("For information, without a verdict", shown, True),
-    ]
-    return [
-        {
-            "caption": caption,
-            "rows": [_row(c) for c in group],
-            "folded": folded,
-            "modern": any(c.modern for c in group),
-        }
-        for caption, group, folded in groups
-        if group
-    ]
-
-
-def _row(comparison: Comparison) -> dict:
-    cells = text.cells(comparison)
-    fields = ("name", "published", "reference", "measured", "deviation", "allowed")
-    return dict(zip(fields, cells[: len(fields)], strict=True)) | {
-        "modern": text.estimate(comparison.modern),
-        "verdict_text": text.VERDICTS[comparison.verdict],
-        "why": comparison.why,
-        "verdict": comparison.verdict,
-        "quantity": comparison.quantity,
-    }
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("windlass_lab", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _embedded(value: object) -> Markup:
-    """JSON that cannot end the script element that it stands in."""
-    encoded = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(encoded.replace("<", "\\u003c"))

@@ -188,6 +188,11 @@ def _experiment_document(experiment: Experiment, evidence: Evidence) -> dict:
     }
 
 
+def no_series(paper: Paper) -> dict:
+    """The document for series.json where a result has none."""
+    return _series_document(paper, Gathered())
+
+
 def _series_document(paper: Paper, gathered: Gathered) -> dict:
     return {
         "format": SERIES_FORMAT,

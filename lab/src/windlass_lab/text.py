@@ -151,7 +151,7 @@ def summary(paper: Paper, results: Mapping) -> str:
         comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
         rows = [HEADINGS, *(cells(comparison) for comparison in comparisons)]
         parts.append(f"{experiment.section}: {experiment.title}\n{table(rows, _FIGURES)}\n")
-    parts.append(verdict_line(results))
+    parts.append(verdict_line(results, paper.against))
     return "\n".join(parts) + "\n"
 
 
@@ -161,9 +161,9 @@ def counts(results: Mapping) -> tuple[int, int]:
     return verdicts.count(PASS), verdicts.count(PASS) + verdicts.count(FAIL)
 
 
-def verdict_line(results: Mapping) -> str:
-    """One sentence for the whole."""
+def verdict_line(results: Mapping, against: str) -> str:
+    """One sentence for the whole; `against` is what figures are held against."""
     agreeing, judged = counts(results)
     if agreeing == judged:
-        return f"All {judged} figures agree with the reference."
-    return f"{judged - agreeing} of {judged} figures differ from the reference."
+        return f"All {judged} figures agree with {against}."
+    return f"{judged - agreeing} of {judged} figures differ from {against}."

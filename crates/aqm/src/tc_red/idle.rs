@@ -36,7 +36,7 @@ impl IdleTable {
         let microseconds = (idle.as_nanos() / 1_000).min(most);
         match self.shifts[(microseconds >> self.cell_log) as usize] {
             0 => {
-                let fall = u128::from(average) * u128::from(microseconds) >> self.cell_log;
+                let fall = (u128::from(average) * u128::from(microseconds)) >> self.cell_log;
                 average - (fall as u64).min(average - (average >> 1))
             }
             shifts => average >> shifts,

@@ -79,7 +79,7 @@ fn what_does_not_fit_is_lost_even_if_it_was_marked() {
 fn marks_are_uniform_up_to_one_over_p_apart() {
     // Halfway between the thresholds: p = 0.15, 1/p = 6.7.
     let mut h = settled(paper(), 5);
-    let mut gaps = vec![0u32; 8];
+    let mut gaps = [0u32; 8];
     let mut gap = 0;
     for _ in 0..70_000 {
         let marked = h.queue.stats().marked;

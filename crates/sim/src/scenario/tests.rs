@@ -134,6 +134,34 @@ fn mixed_flows_keep_their_own_options() {
 }
 
 #[test]
+fn tc_red_takes_the_parameters_of_tc() {
+    let text = r#"
+schema = 1
+name = "tc"
+duration = "9s"
+until_done = true
+flows = [{ from = "s1", ecn = true, receiver = { ecn = false } }]
+[dumbbell]
+access = [{ delay = "1ms" }]
+bottleneck = { rate = "10Mbit/s", delay = "1ms", queue = { kind = "tc-red", limit = "40kB", min = "2kB", max = "8kB", burst = 4, probability = 0.3 } }
+"#;
+    let scenario = from_toml("tc.toml", text, &[]).expect("a scenario").scenario;
+    let windlass_aqm::Config::TcRed(red) = &scenario.links[0].forward.queue else {
+        panic!("not tc-red")
+    };
+    assert_eq!(
+        (red.limit_bytes, red.min_bytes, red.max_bytes, red.burst),
+        (40_000, 2_000, 8_000, 4)
+    );
+    assert_eq!((red.avpkt_bytes, red.ecn), (1_000, true));
+    assert!(scenario.until_done);
+    assert!(scenario.flows[0].sender.ecn && !scenario.flows[0].receiver.ecn);
+    let wrong = text.replace("burst = 4", "burst = 1").replace("2kB", "4kB");
+    let error = from_toml("tc.toml", &wrong, &[]).expect_err("a burst too small");
+    assert!(error.to_string().contains("burst must be at least"), "{error}");
+}
+
+#[test]
 fn a_flows_receiver_inherits_key_by_key() {
     let text = GOOD
         .replace("start = \"1s\"", "receiver = { echo = \"once-per-ce\" }")

@@ -91,6 +91,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         ecn: false,
         ecn_echo: EcnEcho::UntilCwr,
         ecn_on_retransmit: false,
+        ack_marks_at_once: false,
         ecn_after_timeout: false,
         window_scaling: true,
         timestamps: true,
@@ -175,6 +176,7 @@ fn linux(base: Config) -> Config {
             max: Span::from_secs(120),
             min_of: RtoFloor::Variance,
         },
+        ack_marks_at_once: true,
         ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
         ..base
     }

@@ -45,7 +45,11 @@ impl Connection {
             self.stats.ce_received += 1;
             self.signals |= Signals::CE;
         }
-        self.rx.echo.data(ce, segment.flags.contains(Flags::CWR));
+        let cwr = segment.flags.contains(Flags::CWR);
+        self.rx.echo.data(ce, cwr);
+        if (ce || cwr) && self.config.ack_marks_at_once {
+            self.rx.acks.at_once();
+        }
     }
 
     fn take_payload(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {

@@ -56,6 +56,8 @@ keys! {
         max_syn_retries: Option<u32>,
         /// Retransmissions are ECT as well.
         ecn_on_retransmit: Option<bool>,
+        /// Acknowledge data with CE or CWR at once.
+        ack_marks_at_once: Option<bool>,
         /// An ECN echo after a timeout cuts again even within the same window.
         ecn_after_timeout: Option<bool>,
         /// Offer window scaling (RFC 7323).

@@ -74,12 +74,7 @@ fn default_controller(profile: Profile) -> &'static str {
 }
 
 fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
-    if let Some(At { value: Segments(segments), spot }) = &keys.initial_window {
-        match u32::try_from(*segments) {
-            Ok(segments @ 1..) => config.initial_window = segments,
-            _ => context.wrong_at(spot, "expected from 1 to 4294967295 segments".into()),
-        }
-    }
+    segments(&mut config.initial_window, keys.initial_window.as_ref(), context);
     let mss = u64::from(config.mss);
     let mut window = |key: &Option<At<Window>>| {
         let At { value, spot } = key.as_ref()?;
@@ -94,6 +89,14 @@ fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     };
     config.window_limit = window(&keys.window_limit).or(config.window_limit);
     config.initial_ssthresh = window(&keys.initial_ssthresh).or(config.initial_ssthresh);
+}
+
+fn segments(option: &mut u32, key: Option<&At<Segments>>, context: &mut Context) {
+    let Some(At { value: Segments(segments), spot }) = key else { return };
+    match u32::try_from(*segments) {
+        Ok(segments @ 1..) => *option = segments,
+        _ => context.wrong_at(spot, "expected from 1 to 4294967295 segments".into()),
+    }
 }
 
 fn congestion(config: &mut Config, keys: &TcpKeys) {
@@ -117,6 +120,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.hold_ssthresh_on_repeated_timeout, keys.hold_ssthresh_on_repeated_timeout);
     set(&mut config.ecn, keys.ecn);
     set(&mut config.ecn_on_retransmit, keys.ecn_on_retransmit);
+    set(&mut config.ack_marks_at_once, keys.ack_marks_at_once);
     set(&mut config.ecn_after_timeout, keys.ecn_after_timeout);
 }
 

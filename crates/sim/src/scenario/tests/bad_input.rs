@@ -113,7 +113,7 @@ fn one_clear_message_for_each_mistake() {
             "queue = \"marking\"",
             "queue = \"markin\"",
             "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (marking, \
-             droptail, red, adaptive-red, codel, fq-codel, pie), found \"markin\"; did you mean \
+             droptail, red, adaptive-red, codel, fq-codel, pie, tc-red), found \"markin\"; did you mean \
              \"marking\"?",
         ),
         (
@@ -127,7 +127,7 @@ fn one_clear_message_for_each_mistake() {
             "[queues.red]",
             "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
              x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
-             adaptive-red, codel, fq-codel, pie), found \"marking\"",
+             adaptive-red, codel, fq-codel, pie, tc-red), found \"marking\"",
         ),
         (
             "from = \"s1\"",
@@ -342,4 +342,20 @@ fn json_faults_have_a_key_but_no_line() {
     let expected = "line 7: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
                     found null";
     assert_eq!(problems.to_string(), expected);
+}
+
+#[test]
+fn a_proxy_must_stand_somewhere_and_serve_somebody_else() {
+    let told = |keys: &str| {
+        let proxy = format!("[[middleboxes]]\nkind = \"ecn-proxy\"\n{keys}");
+        from_toml("x.toml", &format!("{GOOD}\n{proxy}"), &[]).map_err(|p| p.to_string())
+    };
+    let message = |keys| told(keys).map(|_| ()).expect_err("a fault");
+    assert!(message("node = \"nowhere\"\nserved = [\"s1\"]").contains("found \"nowhere\""));
+    assert!(message("node = \"r1\"\nserved = []").contains("at least one host"));
+    assert!(message("node = \"r1\"\nserved = [\"r1\"]").contains("behind the proxy"));
+    let wrong = message("node = \"r1\"\nserved = [\"s1\"]\npolicy = \"no-etc\"");
+    assert!(wrong.contains("did you mean \"no-ect\"?"), "{wrong}");
+    let scenario = told("node = \"r1\"\nserved = [\"s1\"]").expect("no fault").scenario;
+    assert_eq!(scenario.middleboxes.len(), 1);
 }

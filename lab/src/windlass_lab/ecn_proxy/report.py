@@ -1,0 +1,68 @@
+"""The report of the ECN proxy's tests, from their result."""
+
+from collections.abc import Mapping, Sequence
+
+from windlass_lab import output, text
+from windlass_lab.catalogue import Paper
+from windlass_lab.ecn_proxy import boxes
+from windlass_lab.ecn_proxy.judge import judge
+from windlass_lab.ecn_proxy.plan import DIRECTIONS, LOADS, Test
+from windlass_lab.ecn_proxy.runs import Run
+from windlass_lab.page import render, verdict_tables
+from windlass_lab.plot_parts import as_csv
+from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
+
+Runs = Mapping[str, Sequence[Run]]
+
+
+def experiments(runs: Runs) -> list[dict]:
+    """The documents of the tables that were run."""
+    found = []
+    for direction in DIRECTIONS:
+        for load in LOADS:
+            comparisons = judge(direction, load, runs)
+            if not comparisons:
+                continue
+            document = {
+                "id": Test(direction, load, True, "").table,
+                "passed": not failures(comparisons),
+                "comparisons": [comparison.to_json() for comparison in comparisons],
+            }
+            found.append(document)
+    return found
+
+
+def files(paper: Paper, results: Mapping) -> dict[str, str]:
+    """Every file that is made from a result, by its path in the directory."""
+    runs = {
+        name: [Run(**run) for run in summary["runs"]]
+        for name, summary in results["summaries"].items()
+    }
+    sections = [_section(paper, document, runs, results) for document in results["experiments"]]
+    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    return {
+        output.REPORT: render(paper, results, sections),
+        output.SUMMARY: text.summary(paper, results),
+        **data,
+    }
+
+
+def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> dict:
+    experiment = next(each for each in paper.experiments if each.id == document["id"])
+    number = paper.experiments.index(experiment)
+    direction, load = DIRECTIONS[number // len(LOADS)], LOADS[number % len(LOADS)]
+    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    scale = results["scale"]
+    found = boxes.rows(direction, load, runs, scale)
+    title = boxes.title(direction, load, scale)
+    drawn = boxes.draw(experiment.id, title, found, scale)
+    return {
+        "experiment": experiment,
+        "agreeing": sum(c.verdict == PASS for c in comparisons),
+        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "verdict": text.section_verdict(comparisons),
+        "tables": verdict_tables(comparisons),
+        "powers": [boxes.table(experiment.id, found)],
+        "plots": [{"drawn": drawn, "says": "", "verdict": "", "passed": True, "judged": False}],
+        "drawn": [drawn],
+    }

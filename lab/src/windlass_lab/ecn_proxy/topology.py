@@ -1,0 +1,104 @@
+"""The paper's network of namespaces; the router is `windlass link` with tc's RED, which kernels
+without sch_red have not.
+"""
+
+from windlass_lab.ecn_proxy.plan import OWN_PROXIES, RTT_MS, Test
+from windlass_lab.testbed.topology import (
+    End,
+    Experiment,
+    Flow,
+    Link,
+    Node,
+    Program,
+    Route,
+    Topology,
+)
+
+CLIENT, SERVER = "10.1.0.1", "10.5.0.1"
+UDP_LEFT, UDP_RIGHT = "10.3.0.1", "10.6.0.1"
+CONTROLLER = "cubic"
+_RED = (
+    '{ kind = "tc-red", limit = "40kB", min = "2kB", max = "8kB", avpkt_bytes = 1000, burst = 4, '
+    "probability = 0.3 }"
+)
+_SLOW, _FAST = "10Mbit/s", "100Mbit/s"
+# Node, the other, address of the first; that of the other is the second of the network.
+_WIRES = (
+    ("client", "proxy", "10.1.0"),
+    ("proxy", "left", "10.2.0"),
+    ("udpl", "left", "10.3.0"),
+    ("gateway", "right", "10.4.0"),
+    ("server", "gateway", "10.5.0"),
+    ("udpr", "right", "10.6.0"),
+)
+_FORWARDING = ("proxy", "left", "right", "gateway")
+
+
+def experiment(test: Test) -> Experiment:
+    """The testbed of a test. Its one flow tells what has to be there; the runner makes its own."""
+    hosts = [
+        Node("client", _host(test.client_ecn)),
+        Node("server", _host(test.server_ecn)),
+        Node("udpl"),
+        Node("udpr"),
+    ]
+    routers = [Node(name, {"net.ipv4.ip_forward": 1}) for name in _FORWARDING]
+    links = [
+        Link(End(node, [f"{net}.1/24"]), End(other, [f"{net}.2/24"])) for node, other, net in _WIRES
+    ]
+    routes = [Route(node, via=f"{net}.2") for node, _, net in _WIRES]
+    routes += [
+        Route("left", to="10.1.0.0/24", via="10.2.0.1"),
+        Route("right", to="10.5.0.0/24", via="10.4.0.1"),
+    ]
+    return Experiment(
+        name=test.name,
+        topology=Topology([*hosts, *routers], links, routes=routes),
+        flows=[Flow("transfer", "client", "server", CONTROLLER)],
+        programs=[_router(test), *_proxies(test)],
+    )
+
+
+def _host(ecn: bool) -> dict[str, int]:
+    return {"net.ipv4.tcp_ecn": int(ecn), "net.ipv4.tcp_no_metrics_save": 1}
+
+
+def _router(test: Test) -> Program:
+    left, right = (_SLOW, _FAST) if test.direction == "download" else (_FAST, _SLOW)
+    behind = ['"10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"', '"10.4.0.0/15", "10.6.0.0/16"']
+    delay = f"{RTT_MS[test.cross] / 2:g}ms"
+    ports = _port("left", "10.9.0.1", behind[1], f'rate = "{left}", delay = "{delay}"')
+    ports += _port("right", "10.9.0.2", behind[0], f'rate = "{right}", delay = "{delay}"')
+    return Program(
+        "router",
+        ["{windlass}", "link", "run", "{file:link.toml}"],
+        files={"link.toml": f"schema = 1\n{ports}"},
+        ready=["left/left", "right/right"],
+    )
+
+
+def _port(name: str, address: str, routes: str, down: str) -> str:
+    return f"""
+[[ports]]
+name = "{name}"
+namespace = "{{node:{name}}}"
+addresses = ["{address}/24"]
+routes = [{routes}]
+up = {{}}
+down = {{ {down}, queue = {_RED} }}
+"""
+
+
+def _proxies(test: Test) -> list[Program]:
+    if not test.has_proxy:
+        return []
+    proxies = [_proxy("proxy", "client")]
+    if test.configuration == OWN_PROXIES:
+        proxies.append(_proxy("gateway", "server"))
+    return proxies
+
+
+def _proxy(node: str, served: str) -> Program:
+    # A device has the name of the node that it leads to.
+    command = ["{windlass}", "ecn-proxy", "run", "--client-side", served]
+    return Program(f"ecn-proxy-{node}", command, node=node)

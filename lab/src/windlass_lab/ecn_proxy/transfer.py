@@ -1,0 +1,133 @@
+"""One run of a test on real kernels, in a process of its own: an order on standard input, the run
+on standard output.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from windlass_lab.ecn_proxy import topology
+from windlass_lab.ecn_proxy.plan import Test
+from windlass_lab.ecn_proxy.runs import Run, jain
+from windlass_lab.errors import LabError, RunError
+from windlass_lab.testbed.bed import Testbed, wait_until
+
+_UDP_PORT, _TCP_PORT = 5301, 5201
+_UDP_PAYLOAD = 1470
+_UDP_RATE = "10M"
+# Longer than any test.
+_UDP_S = 86_400
+# Until the cross traffic has filled the queue.
+_SETTLE_S = 1.0
+_TICK_S = 0.02
+
+
+def measure(test: Test, scale: float, windlass: Path) -> Run:
+    """Builds the network, transfers, removes it. Raises `RunError` where that fails."""
+    found = topology.experiment(test)
+    with (
+        tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
+        Testbed(found.topology, found.programs, Path(out), windlass) as bed,
+    ):
+        if test.cross:
+            _cross_traffic(bed)
+        time.sleep(_SETTLE_S)
+        return _transfer(bed, test, scale)
+
+
+def _cross_traffic(bed: Testbed) -> None:
+    ways = (("udpl", "udpr", topology.UDP_RIGHT), ("udpr", "udpl", topology.UDP_LEFT))
+    for source, to, address in ways:
+        _serve(bed, f"udp-server-{to}", to, _UDP_PORT)
+        command = [
+            *("iperf3", "--client", address, "--port", str(_UDP_PORT), "--udp"),
+            *("--bitrate", _UDP_RATE, "--length", str(_UDP_PAYLOAD), "--time", str(_UDP_S)),
+        ]
+        _start(bed, f"udp-{source}", source, command)
+
+
+def _serve(bed: Testbed, name: str, node: str, port: int) -> None:
+    process = _start(bed, name, node, ["iperf3", "--server", "--port", str(port)])
+    wait_until(
+        lambda: process.poll() is not None or "listening" in bed.log(name).read_text(),
+        f"{name}: does not listen",
+    )
+    if process.poll() is not None:
+        raise RunError(f"{name}: {bed.complaint(name)}")
+
+
+def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
+    if command[0] == "iperf3":
+        command = [*command, "--forceflush"]
+    with bed.log(name).open("w") as log:
+        return bed.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
+
+
+def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
+    source, to = "server", ("client", topology.CLIENT)
+    if test.direction == "upload":
+        source, to = "client", ("server", topology.SERVER)
+    ports = range(_TCP_PORT, _TCP_PORT + test.connections)
+    for port in ports:
+        _serve(bed, f"tcp-server-{port}", to[0], port)
+    size = round(test.megabytes(scale) * 1e6)
+    rounds = [
+        list(_round(bed, f"{number}", source, to[1], ports, size))
+        for number in range(test.transfers(scale))
+    ]
+    # Connections of a round go at a time, rounds one after the other.
+    return Run(
+        seconds=sum(max(times) for times in rounds),
+        fairness=min(jain([1 / seconds for seconds in times]) for times in rounds),
+    )
+
+
+def _round(
+    bed: Testbed, name: str, source: str, address: str, ports: Sequence[int], size: int
+) -> Iterator[float]:
+    """Seconds of each of the connections, opened together."""
+    clients = {}
+    for port in ports:
+        command = [
+            *("iperf3", "--client", address, "--port", str(port), "--json"),
+            *("--bytes", str(size), "--congestion", topology.CONTROLLER),
+        ]
+        clients[f"tcp-{name}-{port}"] = (source, command)
+    started = {key: _start(bed, key, *where) for key, where in clients.items()}
+    while any(process.poll() is None for process in started.values()):
+        bed.check_alive()
+        time.sleep(_TICK_S)
+    for key in started:
+        yield _seconds(key, bed.log(key).read_text())
+
+
+def _seconds(name: str, report: str) -> float:
+    """From the first byte written to the last, as the client has it."""
+    try:
+        told = json.loads(report)
+        if "error" in told:
+            raise RunError(f"{name}: iperf3: {told['error']}")
+        return float(told["end"]["sum_sent"]["seconds"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{name}: iperf3's report cannot be read: {error!r}") from error
+
+
+def main() -> int:
+    """Obeys an order; 1, and a line, where that cannot be done."""
+    order = json.load(sys.stdin)
+    try:
+        run = measure(Test(**order["test"]), order["scale"], Path(order["windlass"]))
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(asdict(run)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

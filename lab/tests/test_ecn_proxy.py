@@ -1,0 +1,264 @@
+import json
+import subprocess
+from statistics import median
+
+import jsonschema
+import pytest
+from plotly import graph_objects
+
+from windlass_lab.ecn_proxy import boxes, ratios, real
+from windlass_lab.ecn_proxy.judge import judge
+from windlass_lab.ecn_proxy.plan import (
+    CONFIGURATIONS,
+    NATIVE,
+    NEITHER,
+    OWN_PROXIES,
+    PROXY,
+    Test,
+    all_tests,
+    overrides,
+)
+from windlass_lab.ecn_proxy.published import published
+from windlass_lab.ecn_proxy.runs import Run, Store
+from windlass_lab.ecn_proxy.simulate import request, result
+from windlass_lab.ecn_proxy.topology import experiment
+from windlass_lab.errors import LabError, RunError
+from windlass_lab.locate import find_windlass
+from windlass_lab.testbed.validate import validate
+
+DOWNLOAD = Test("download", "1", True, PROXY)
+UPLOAD = Test("upload", "3", True, PROXY)
+
+
+def test_the_plan_has_the_papers_hundred_tests_and_those_with_two_proxies():
+    names = {test.name for test in all_tests()}
+    assert len(names) == len(all_tests()) == 108
+    assert sum(test.configuration in CONFIGURATIONS for test in all_tests()) == 100
+    assert {test.table for test in all_tests()} == {f"C.{number}" for number in range(1, 11)}
+
+
+def test_every_published_run_belongs_to_a_test():
+    found = published()
+    assert set(found) == {test for test in all_tests() if test.configuration in CONFIGURATIONS}
+    assert sum(map(len, found.values())) == 720
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [
+        ("download", (1.035, 1.016, 1.022, 1.053, 0.997)),
+        ("upload", (1.308, 1.508, 1.628, 1.935, 1.360)),
+    ],
+)
+def test_the_published_ratios_are_the_papers(direction, expected):
+    for load, ratio in zip(("1", "2", "3", "5", "files"), expected, strict=True):
+        above, below = (
+            median(published()[Test(direction, load, True, c)]) for c in (PROXY, NATIVE)
+        )
+        assert above / below == pytest.approx(ratio, abs=0.001)
+
+
+def test_the_server_has_ecn_whichever_way_the_data_goes():
+    down, up = overrides(DOWNLOAD, 1.0), overrides(UPLOAD, 1.0)
+    assert (down["defaults.ecn"], down["defaults.receiver.ecn"]) == (True, False)
+    assert (up["defaults.ecn"], up["defaults.receiver.ecn"]) == (False, True)
+    assert up["flows.0.count"] == 3
+    assert [proxy["served"] for proxy in up["middleboxes"]] == [["client"]]
+
+
+def test_two_proxies_serve_an_end_each():
+    keys = overrides(Test("upload", "1", True, OWN_PROXIES), 1.0)
+    assert not keys["defaults.ecn"] and not keys["defaults.receiver.ecn"]
+    served = {proxy["node"]: proxy["served"] for proxy in keys["middleboxes"]}
+    assert served == {"proxy": ["client"], "gateway": ["server"]}
+
+
+@pytest.mark.parametrize(
+    ("test", "scale", "size", "count"),
+    [
+        (Test("download", "5", False, NEITHER), 1.0, "200000000B", None),
+        (Test("upload", "5", False, NEITHER), 0.25, "25000000B", None),
+        (Test("upload", "2", True, NEITHER), 0.25, "5000000B", None),
+        (Test("upload", "files", True, NEITHER), 1.0, "2000000B", 200),
+        (Test("upload", "files", False, NEITHER), 0.25, "2000000B", 25),
+    ],
+)
+def test_sizes_are_the_papers_times_the_scale(test, scale, size, count):
+    app = overrides(test, scale)["flows.0.app"]
+    assert (app["size"], app.get("count")) == (size, count)
+    assert ("udp" in overrides(test, scale)) != test.cross
+
+
+def summary(*completion_s, duration_s=31.0):
+    flows = [{"transfers": {"completed": 1, "completion_s": [time_s]}} for time_s in completion_s]
+    return {"flows": flows, "duration_s": duration_s}
+
+
+def test_a_time_is_from_the_first_opening_to_the_last_end():
+    run = result(UPLOAD, 1.0, summary(30.0, 30.0, 15.0))
+    assert run.seconds == 30.0
+    assert run.fairness == pytest.approx(16 / 18)
+
+
+def test_a_run_in_which_something_was_not_transferred_is_none():
+    with pytest.raises(RunError, match="2 transfers"):
+        result(UPLOAD, 1.0, summary(30.0, 30.0))
+
+
+def test_a_ratio_is_of_medians_and_its_interval_holds_it():
+    found = ratios.ratio([10, 11, 12, 13, 50], [20, 21, 22, 23, 24])
+    assert found.value == 12 / 22
+    assert found.low < found.value < found.high
+    assert found == ratios.ratio([10, 11, 12, 13, 50], [20, 21, 22, 23, 24])
+    assert ratios.ratio([3.0], [2.0]).sd == 0
+
+
+def runs(direction="upload", load="3", **seconds):
+    named = ((Test(direction, load, True, name), value) for name, value in seconds.items())
+    return {test.name: [Run(value + number / 100) for number in range(5)] for test, value in named}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [(96.0, "pass"), (104.0, "pass"), (106.0, "fail"), (80.0, "fail")]
+)
+def test_the_proxy_must_be_as_fast_as_native_ecn_and_not_faster(seconds, verdict):
+    found = judge("upload", "3", runs(oneEcn_proxy=seconds, bothEcn_noProxy=100.0))
+    [first] = [c for c in found if c.headline]
+    assert first.verdict == verdict
+    assert first.published == 1.628
+    assert "95 % interval" in first.why
+
+
+def test_files_are_shown_and_not_judged():
+    found = judge("upload", "files", runs(load="files", oneEcn_proxy=9.0, bothEcn_noProxy=1.0))
+    assert [c.verdict for c in found] == ["informative"]
+
+
+def test_marks_are_to_be_answered():
+    told = {"episodes": 100, "answered_hole": 60, "answered_floor": 37, "passed_over": 3}
+    told |= {"ect": 1000, "ect_waiting": 70}
+    found = judge(
+        "upload", "1", {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[told])]}
+    )
+    figures = {c.quantity.partition(": ")[2]: (c.measured.mean, c.verdict) for c in found}
+    assert figures == {
+        "Marks (ECE episodes) answered by the sender, with cross traffic": (0.97, "fail"),
+        "Share of ECT packets sent while an answer waits": (0.07, "fail"),
+    }
+
+
+def test_a_broken_off_result_goes_on_from_whole_lines(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    store = Store(path, {"scale": 1}, resume=False)
+    store.add(UPLOAD, 1, Run(5.0))
+    store.add(UPLOAD, 2, Run(6.0, 0.5, proxies=[{"ect": 1}]))
+    store.close()
+    path.write_text(path.read_text()[:-10])
+    again = Store(path, {"scale": 1}, resume=True)
+    assert again.of(UPLOAD) == [Run(5.0)]
+    again.close()
+    other = Store(path, {"scale": 0.5}, resume=True)
+    assert not other.of(UPLOAD)
+    other.close()
+
+
+@pytest.mark.parametrize("load", ["1", "5", "files"])
+def test_boxes_are_plots_that_plotly_accepts_and_tables_have_every_configuration(load):
+    chosen = [t for t in all_tests() if (t.direction, t.load) == ("download", load)]
+    measured = {test.name: [Run(100.0 + number) for number in range(10)] for test in chosen}
+    found = boxes.rows("download", load, measured, 0.5)
+    drawn = boxes.draw("C.1", "title", found, 0.5)
+    assert [panel.label for panel in drawn.panels] == [
+        "With cross traffic",
+        "Without cross traffic",
+    ]
+    for panel in drawn.panels:
+        assert graph_objects.Figure(panel.spec).data
+    assert "multiplied by 0.5" in drawn.note
+    rows = boxes.table("C.1", found)["rows"]
+    assert len(rows) == len(chosen)
+    first = chosen[0]
+    by_name = {test: theirs for test, theirs, _ in found}
+    assert by_name[first] == [seconds * 0.5 for seconds in published()[first]]
+
+
+@pytest.mark.parametrize("test", [t for t in all_tests() if t.load == "2"], ids=lambda t: t.name)
+def test_every_testbed_is_one_that_can_be_built(test):
+    found = experiment(test)
+    validate(found)
+    names = {program.name for program in found.programs}
+    expected = 2 if test.configuration == OWN_PROXIES else int(test.has_proxy)
+    assert len(names) == 1 + expected
+    [port] = [p for p in found.programs[0].files["link.toml"].split("[[ports]]") if "10Mbit/s" in p]
+    assert ('"left"' in port) == (test.direction == "download")
+
+
+def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
+    binary = tmp_path / "windlass"
+    binary.write_text("#!/bin/sh\nexit 2\n")
+    binary.chmod(0o755)
+    told = []
+    real.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, told.append)
+    assert told == ["this windlass has no command `ecn-proxy run`: tests with a proxy are left out"]
+
+
+@pytest.fixture(scope="module")
+def result_folder(lab, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ecn-proxy") / "out"
+    assert lab("--replicates", "3", out=folder, target="ecn-proxy") in (0, 1)
+    return folder
+
+
+def test_a_result_has_every_table_and_follows_the_schema(result_folder, repository):
+    results = json.loads((result_folder / "results.json").read_text())
+    schema = repository / "lab/src/windlass_lab/data/results.schema.json"
+    jsonschema.validate(results, json.loads(schema.read_text()))
+    assert [e["id"] for e in results["experiments"]] == [f"C.{n}" for n in range(1, 11)]
+    assert len(results["summaries"]) == 108
+    assert all(len(summary["runs"]) == 3 for summary in results["summaries"].values())
+
+
+def test_the_page_has_a_table_and_boxes_of_each_table_of_the_paper(result_folder):
+    page = (result_folder / "report.html").read_text()
+    for number in range(1, 11):
+        assert f"Table C.{number}: completion time in seconds" in page
+        assert f'id="f-boxes-c-{number}"' in page
+        assert (result_folder / f"data/boxes-c-{number}.csv").read_text().startswith("panel,curve,")
+    assert "agree with the reference" not in page
+
+
+def test_resume_runs_nothing_twice(lab, result_folder, capsys):
+    lab("--replicates", "3", "--resume", out=result_folder, target="ecn-proxy")
+    assert "324 of 324 runs are there already" in capsys.readouterr().err
+
+
+def test_options_of_the_proxys_tests_are_refused_elsewhere(lab, tmp_path, capsys):
+    assert lab("--scale", "0.5", "--quick", out=tmp_path / "out") == LabError.exit_status
+    assert "--scale" in capsys.readouterr().err
+
+
+def test_the_simulator_shows_what_ecn_and_the_proxy_are_worth(repository):
+    """A tenth of two megabytes' worth of three configurations, in the real simulator."""
+    try:
+        windlass = find_windlass(None)
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+    chosen = [Test("upload", "3", True, name) for name in (NEITHER, PROXY, NATIVE)]
+    scenarios = repository / "experiments/ecn-proxy"
+    wanted = [(test, seed) for test in chosen for seed in range(1, 6)]
+    requests = [json.dumps(request(scenarios, test, seed, 0.05)) for test, seed in wanted]
+    told = subprocess.run(
+        [windlass, "sim", "batch", "-"],
+        input="\n".join(requests),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unknown key" in told.stdout:
+        pytest.skip("the binary windlass is older than the scenarios")
+    times = {test: [] for test in chosen}
+    for (test, _), line in zip(wanted, told.stdout.splitlines(), strict=True):
+        times[test].append(result(test, 0.05, json.loads(line)).seconds)
+    none, proxy, native = (median(times[test]) for test in chosen)
+    assert none > 1.4 * native
+    assert proxy < 1.15 * native
