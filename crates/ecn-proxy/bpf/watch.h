@@ -253,7 +253,9 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 		if (held)
 			__sync_fetch_and_add(held, 1);
 	}
-	remember_host(run, HOST_CAPABLE);
+	/* One that the served host opened has been noted when it answered. */
+	if (!handshake->by_host)
+		remember_host(run, HOST_CAPABLE);
 	bpf_map_delete_elem(&handshakes, &work->key);
 }
 

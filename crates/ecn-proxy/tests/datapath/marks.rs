@@ -125,6 +125,35 @@ fn a_machine_that_serves_itself_reduces_too() {
     }
 }
 
+/// ACKs on data cannot speak of holes: pure ones made from them do.
+#[test]
+fn a_sender_that_is_sent_data_is_told_by_pure_acks() {
+    if skip("a_sender_that_is_sent_data_is_told_by_pure_acks") {
+        return;
+    }
+    for (place, ipv6, segments) in [
+        (Place::Router, false, false),
+        (Place::Router, true, true),
+        (Place::Host, false, false),
+        (Place::Host, true, true),
+    ] {
+        let bed = Testbed::new(place, segments, &Settings::default());
+        let connection = bed.connect(ipv6, true, "cubic");
+        connection.while_sending(true, || {
+            connection.while_sending(false, || {
+                sleep(Duration::from_millis(1500));
+                bed.upward.mark(1);
+                wait_for(&bed, "no hole was repaired", || counters(&bed).released == 1);
+            });
+        });
+        let counters = counters(&bed);
+        assert!(counters.cloned > 0 && counters.edit_failed == 0, "{place:?}: {counters:?}");
+        for name in ["InCsumErrors", "TCPDSACKUndo", "TCPFullUndo", "TCPLossUndo", "TCPTimeouts"] {
+            assert_eq!(bed.host_counter(name), 0, "{place:?}, IPv6 {ipv6}: {name}");
+        }
+    }
+}
+
 /// What the above is held against.
 #[test]
 fn a_real_drop_looks_the_same_to_the_sender() {
