@@ -141,8 +141,11 @@ impl Hosts {
             bring_up(host, "router", subnet, 2, segments);
             run("ip", &format!("-n {host} route add default via 10.9.{subnet}.1"));
             run("ip", &format!("-n {host} route add default via fd09:{subnet}::1"));
+        }
+        // Both queues beyond the proxy.
+        for (namespace, interface) in [(router, "far"), (&hosts.far, "router")] {
             let tbf = "root tbf rate 20mbit burst 16k limit 1m";
-            run("tc", &format!("-n {router} qdisc add dev {own} {tbf}"));
+            run("tc", &format!("-n {namespace} qdisc add dev {interface} {tbf}"));
         }
         for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
             sysctl(router, key, "1");
