@@ -59,7 +59,9 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 
 ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 {
-	if (ecn_before(flow->rack, flow->round_end))
+	/* One without new data is none: all is acknowledged, and each of the far host's own data
+	 * packets says so once more. */
+	if (!flow->flight_max || ecn_before(flow->rack, flow->round_end))
 		return;
 	flow->round_end = flow->snd_max;
 	flow->flight_max_before = flow->flight_max;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
+/*
+ * The ECN proxy in the packet path: programs for tc that hold each packet against the tables, ask
+ * the state machine, and carry out what it says.
+ *
+ * A connection is in `handshakes` until both ends have shown that they are there, then in `flows`
+ * if it needs work, else nowhere: who is not known passes. So a flood of SYNs can push out
+ * handshakes, but no connection that is served.
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "acks.h"
+#include "watch.h"
+
+/* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Changes the packet. An action of tc: UNSPEC means that it goes on, to other programs first. */
+SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
+{
+	int ingress = way & WAY_INGRESS;
+	struct run run;
+	__u16 actions;
+
+	if (!begin(&run))
+		return TC_ACT_UNSPEC;
+	actions = run.work->edit.actions;
+	count(&run, COUNT_EDITED);
+	if (actions & ECN_DO_REPLY) {
+		count(&run, COUNT_REPLIES);
+		if (!(actions & ECN_DO_DROP))
+			clone_on(skb, run.settings->mark, ingress);
+		return send_reply(skb, run.work, run.settings->mark, way & WAY_ETHERNET, ingress);
+	}
+	if (actions & ECN_DO_DROP) {
+		count(&run, COUNT_DROPS);
+		return TC_ACT_SHOT;
+	}
+	if (actions & ECN_DO_CODEPOINT &&
+	    set_codepoint(skb, &run.work->view, run.work->edit.codepoint) < 0)
+		count(&run, COUNT_EDIT_FAILED);
+	if (!(actions & ~ECN_DO_CODEPOINT))
+		return TC_ACT_UNSPEC;
+	if (edit_header(skb, run.work, ingress) < 0) {
+		count(&run, COUNT_EDIT_FAILED);
+		return TC_ACT_UNSPEC;
+	}
+	if (!(actions & ECN_DO_CLONES))
+		return TC_ACT_UNSPEC;
+	count(&run, COUNT_CLONES);
+	if (send_clones(skb, run.work, run.settings->mark, ingress) == 0)
+		return TC_ACT_UNSPEC;
+	count(&run, COUNT_EDIT_FAILED);
+	return TC_ACT_SHOT;
+}
+
+static __always_inline int handle(struct __sk_buff *skb, __u32 way)
+{
+	struct run run;
+	int parsed;
+
+	if (!begin(&run))
+		return TC_ACT_UNSPEC;
+	if (skb->mark & run.settings->mark) {
+		skb->mark &= ~run.settings->mark;
+		return TC_ACT_UNSPEC;
+	}
+	count(&run, COUNT_PACKETS);
+	parsed = parse(skb, way);
+	if (parsed != PARSED_TCP) {
+		if (parsed == PARSED_MALFORMED)
+			count(&run, COUNT_MALFORMED);
+		return TC_ACT_UNSPEC;
+	}
+	count(&run, COUNT_TCP);
+	if (!watch(&run, way & WAY_FROM_HOST) || !run.work->edit.actions)
+		return TC_ACT_UNSPEC;
+	return carry_out(skb, way);
+}
+
+#define PROGRAM(name, hook, way)                                                                   \
+	SEC("tcx/" hook)                                                                           \
+	int name(struct __sk_buff *skb)                                                            \
+	{                                                                                          \
+		return handle(skb, way);                                                           \
+	}
+
+PROGRAM(client_in, "ingress", WAY_INGRESS | WAY_FROM_HOST | WAY_ETHERNET)
+PROGRAM(client_out, "egress", WAY_ETHERNET)
+PROGRAM(client_in_l3, "ingress", WAY_INGRESS | WAY_FROM_HOST)
+PROGRAM(client_out_l3, "egress", 0)
+PROGRAM(network_in, "ingress", WAY_INGRESS | WAY_ETHERNET)
+PROGRAM(network_out, "egress", WAY_FROM_HOST | WAY_ETHERNET)
+PROGRAM(network_in_l3, "ingress", WAY_INGRESS)
+PROGRAM(network_out_l3, "egress", WAY_FROM_HOST)
+
+/* What the loader hands to forget(), as a packet. */
+struct forget {
+	struct flow_key key;
+	__u32 reserved;
+	__u64 idle_since_ns;
+	__u64 closing_since_ns;
+};
+
+/* Removes a connection if it has been idle, and keeps count of what is left. 1 if it did. */
+SEC("tc")
+int forget(struct __sk_buff *skb)
+{
+	struct forget request;
+	struct flow *flow;
+	struct run run;
+	int old;
+
+	if (!begin(&run) || bpf_skb_load_bytes(skb, 0, &request, sizeof(request)) < 0)
+		return 0;
+	flow = bpf_map_lookup_elem(&flows, &request.key);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	old = flow->seen_ns < request.idle_since_ns;
+	if (flow->machine.notes & (ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN))
+		old = flow->seen_ns < request.closing_since_ns;
+	bpf_spin_unlock(&flow->lock);
+	if (!old)
+		return 0;
+	return remove_flow(&run, &request.key);
+}

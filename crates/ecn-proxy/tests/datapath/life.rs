@@ -1,0 +1,96 @@
+//! On, off, lists, idle connections, a restart.
+
+use crate::skip;
+use crate::testbed::{Place, Testbed};
+use std::fs;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
+use windlass_ecn_proxy::datapath::{Lists, Rules, Settings, Timeouts};
+
+#[test]
+fn clsact_serves_where_there_is_no_tcx() {
+    if skip("clsact_serves_where_there_is_no_tcx") {
+        return;
+    }
+    let settings = Settings { clsact: true, ..Settings::default() };
+    let bed = Testbed::new(Place::Router, false, &settings);
+    let connection = bed.connect(false, true, "cubic");
+    connection.while_sending(true, || sleep(Duration::from_millis(100)));
+    let counters = bed.datapath.counters().expect("readable");
+    assert!(counters.proxied == 1 && counters.ect > 0, "{counters:?}");
+    assert_eq!(bed.in_router(|bed| bed.datapath.attachments().len()), 1);
+}
+
+#[test]
+fn the_switch_the_lists_and_draining_hold_from_now_on() {
+    if skip("the_switch_the_lists_and_draining_hold_from_now_on") {
+        return;
+    }
+    let mut bed = Testbed::new(Place::Router, false, &Settings::default());
+    let first = bed.connect(false, true, "cubic");
+    let proxied = |bed: &Testbed| bed.datapath.counters().expect("readable").proxied;
+    assert_eq!(proxied(&bed), 1);
+    let all: Rules = Rules { networks: vec!["10.9.2.0/24".parse().expect("one")], ports: vec![] };
+    let none = Rules::default();
+    let deny = Lists { allow: none.clone(), deny: all.clone() };
+    bed.datapath.set_lists(&deny).expect("written");
+    let _denied = bed.connect(false, true, "cubic");
+    assert_eq!(proxied(&bed), 1);
+    bed.datapath.set_lists(&Lists { allow: all, deny: none }).expect("written");
+    let _allowed = bed.connect(false, true, "cubic");
+    let _not_allowed = bed.connect(true, true, "cubic");
+    assert_eq!(proxied(&bed), 2);
+    bed.datapath.set_lists(&Lists::default()).expect("written");
+    bed.datapath.set_draining(true).expect("written");
+    let _drained = bed.connect(false, true, "cubic");
+    assert_eq!(proxied(&bed), 2);
+    bed.datapath.set_enabled(false).expect("written");
+    first.while_sending(true, || sleep(Duration::from_millis(50)));
+    assert_eq!(bed.datapath.counters().expect("readable").ect, 0);
+    assert_eq!(bed.datapath.flow_count().expect("readable"), 2);
+}
+
+#[test]
+fn idle_connections_go() {
+    if skip("idle_connections_go") {
+        return;
+    }
+    let mut bed = Testbed::new(Place::Router, false, &Settings::default());
+    let _connection = bed.connect(true, true, "cubic");
+    let hour = Duration::from_secs(3600);
+    let long = Timeouts { idle: hour, closing: hour };
+    assert_eq!(bed.datapath.expire(&long).expect("works"), 0);
+    assert_eq!(bed.datapath.flow_count().expect("readable"), 1);
+    sleep(Duration::from_millis(20));
+    let short = Timeouts { idle: Duration::from_millis(10), closing: hour };
+    assert_eq!(bed.datapath.expire(&short).expect("works"), 1);
+    assert_eq!(bed.datapath.flow_count().expect("readable"), 0);
+}
+
+/// A folder in the BPF file system, for as long as this value lives.
+struct Pin(PathBuf);
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_restart_with_a_pin_leaves_no_gap() {
+    if skip("a_restart_with_a_pin_leaves_no_gap") {
+        return;
+    }
+    let pin = Pin(format!("/sys/fs/bpf/windlass_test_{}", std::process::id()).into());
+    let settings = Settings { pin: Some(pin.0.clone()), ..Settings::default() };
+    let bed = Testbed::new(Place::Router, false, &settings);
+    assert!(!bed.datapath.features().reused);
+    let connection = bed.connect(false, true, "cubic");
+    let bed = bed.restart(&settings);
+    assert!(bed.datapath.features().reused);
+    assert_eq!(bed.datapath.flows().expect("readable").len(), 1);
+    let before = bed.datapath.counters().expect("readable");
+    connection.while_sending(true, || sleep(Duration::from_millis(50)));
+    assert!(bed.datapath.counters().expect("readable").ect > before.ect);
+}
