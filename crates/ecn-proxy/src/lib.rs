@@ -2,4 +2,5 @@
 //! the router's interfaces, what loads them and what looks after them.
 
 pub mod config;
+pub mod daemon;
 pub mod datapath;

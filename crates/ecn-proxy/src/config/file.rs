@@ -1,6 +1,6 @@
 //! The TOML file. Every fault is told with its line and its key, all of them at once.
 
-use super::{Settings, value};
+use super::{PIN_FOLDER, Pin, Settings, value};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -109,7 +109,7 @@ fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> R
                 text.parse().map_err(|_| format!("{expected}, found {text:?}"))
             })?)
         }
-        "pin" => to.pin = Some(boolean(found)?),
+        "pin" => to.pin = Some(pin(found)?),
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
         _ => return Err(Fault::at(place, format!("unknown key, expected one of {KEYS}"))),
@@ -143,10 +143,11 @@ fn decimal(number: &toml::de::DeInteger<'_>) -> String {
     }
 }
 
-fn boolean(found: Found<'_>) -> Result<bool, Fault> {
+fn pin(found: Found<'_>) -> Result<Pin, Fault> {
     match found.get_ref() {
-        DeValue::Boolean(value) => Ok(*value),
-        other => Err(Fault::kind(&found, "true or false", other)),
+        DeValue::Boolean(pin) => Ok(Pin(pin.then(|| PIN_FOLDER.into()))),
+        DeValue::String(folder) if folder.starts_with('/') => Ok(Pin(Some(folder.as_ref().into()))),
+        other => Err(Fault::kind(&found, "true, false or the path of a folder", other)),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What a user can set: options of the command line, and the keys of a TOML file. Options win.
 
 mod file;
+mod source;
 mod value;
 
 pub use file::{FileError, read_file, read_text};
+pub use source::Source;
 pub use value::{
     POLICIES, parse_interface, parse_log_format, parse_mark_bit, parse_policy, parse_ports,
-    parse_prefix, parse_size, parse_timeout,
+    parse_prefix, parse_size, parse_timeout, policy_name,
 };
 
 use crate::datapath::{self, Lists, Policy, Rules, Side, Timeouts};
@@ -33,6 +35,10 @@ pub enum LogFormat {
     Json,
 }
 
+/// The folder of the pins; `None`: nothing is pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin(pub Option<PathBuf>);
+
 /// Ports of the side that a connection was opened to, both ends included.
 pub type Ports = RangeInclusive<u16>;
 
@@ -54,7 +60,7 @@ pub struct Settings {
     pub closing_timeout: Option<Duration>,
     pub mark_bit: Option<u8>,
     pub metrics: Option<SocketAddr>,
-    pub pin: Option<bool>,
+    pub pin: Option<Pin>,
     pub socket: Option<PathBuf>,
     pub log_format: Option<LogFormat>,
 }
@@ -107,8 +113,8 @@ pub struct Config {
     pub mark_bit: u8,
     /// Where to serve metrics.
     pub metrics: Option<SocketAddr>,
-    /// Keep programs and table when the daemon ends, for the next one.
-    pub pin: bool,
+    /// Where programs and tables are kept when the daemon ends, for the next one.
+    pub pin: Option<PathBuf>,
     /// Where the daemon is asked.
     pub socket: PathBuf,
     /// How the log is written.
@@ -141,7 +147,7 @@ impl Config {
             },
             mark_bit: settings.mark_bit.unwrap_or(defaults.mark.trailing_zeros() as u8),
             metrics: settings.metrics,
-            pin: settings.pin.unwrap_or_default(),
+            pin: settings.pin.and_then(|pin| pin.0),
             socket: settings.socket.unwrap_or_else(|| SOCKET_DEFAULT.into()),
             log_format: settings.log_format.unwrap_or_default(),
         };
@@ -187,7 +193,7 @@ impl Config {
     /// What the packet path is told when it is loaded.
     pub fn datapath(&self) -> datapath::Settings {
         datapath::Settings {
-            pin: self.pin.then(|| PIN_FOLDER.into()),
+            pin: self.pin.clone(),
             flows_max: self.flows_max,
             handshakes_max: self.handshakes_max,
             hosts_max: self.hosts_max,

@@ -46,7 +46,7 @@ fn every_key_arrives() {
         timeouts: Timeouts { idle: Duration::from_secs(7440), closing: Duration::from_secs(90) },
         mark_bit: 7,
         metrics: Some("127.0.0.1:9617".parse().expect("an address")),
-        pin: true,
+        pin: Some(PIN_FOLDER.into()),
         socket: "/run/x.sock".into(),
         log_format: LogFormat::Json,
     };
@@ -58,11 +58,11 @@ fn options_win_over_the_file() {
     let options = Settings {
         policy: Some(Policy::Drop),
         client_side: Some(vec!["lan".into()]),
-        pin: Some(false),
+        pin: Some(Pin(None)),
         ..Settings::default()
     };
     let config = Config::new(options.or(settings())).expect("sound");
-    assert_eq!((config.policy, config.pin), (Policy::Drop, false));
+    assert_eq!((config.policy, config.pin), (Policy::Drop, None));
     assert_eq!(config.client_side, ["lan"], "a list is replaced, not joined");
     assert_eq!(config.network_side, ["ppp0"]);
 }
@@ -88,7 +88,7 @@ fn every_fault_is_told_with_file_line_key_and_what_was_expected() {
         (14, "90s", "10ms", "closing_timeout: expected a time such as 90s"),
         (15, "7", "32", "mark_bit: expected a bit of the packet mark, 0 to 31, found \"32\""),
         (16, "127.0.0.1:9617", ":9617", "metrics: expected an address and a port such as"),
-        (17, "true", "\"yes\"", "pin: expected true or false, found a text"),
+        (17, "true", "\"yes\"", "pin: expected true, false or the path of a folder"),
         (19, "json", "xml", "log_format: expected text or json, found \"xml\""),
     ] {
         let key_at = FILE.lines().take(line - 1).map(|line| line.len() + 1).sum::<usize>();
@@ -133,4 +133,15 @@ fn what_makes_no_sense_together_is_refused() {
         ..Settings::default()
     };
     assert_eq!(told(many), "ports: expected at most 1024 entries, found 1025");
+}
+
+#[test]
+fn a_reload_changes_what_can_change_and_names_the_rest() {
+    let old = Config::new(settings()).expect("sound");
+    let text = FILE.replace("no-ect", "drop").replace("wlan0", "lan0").replace("= 7", "= 8");
+    let new = Config::new(read_text("f", &text).expect("a file without faults")).expect("sound");
+    assert_eq!(old.needs_restart(&new), ["mark_bit"]);
+    let changed = old.with_changes(new);
+    assert_eq!((changed.policy, changed.mark_bit), (Policy::Drop, 7));
+    assert_eq!(changed.client_side, ["eth1", "lan0"]);
 }

@@ -17,6 +17,11 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 pub const POLICIES: [(&str, Policy); 3] =
     [("virtual-loss", Policy::VirtualLoss), ("drop", Policy::Drop), ("no-ect", Policy::NoEct)];
 
+/// The name of a policy.
+pub fn policy_name(policy: Policy) -> &'static str {
+    POLICIES.into_iter().find(|(_, one)| *one == policy).map_or("", |(name, _)| name)
+}
+
 /// The name of an interface.
 ///
 /// # Errors
