@@ -1,7 +1,9 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
+mod ecn_proxy;
 mod link;
 
+pub(crate) use ecn_proxy::{At, EcnProxy, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 
 use crate::doctor;
@@ -34,6 +36,9 @@ pub(crate) enum Command {
     /// Put New-ECN into the Linux kernel, look at it, take it away
     #[command(subcommand, after_help = CC_HELP)]
     Cc(Cc),
+    /// Give every TCP connection through a router ECN, with no change on any host
+    #[command(subcommand, after_help = ecn_proxy::ECN_PROXY_HELP)]
+    EcnProxy(EcnProxy),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

@@ -103,12 +103,7 @@ fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> R
         "idle_timeout" => to.idle_timeout = Some(text(found, value::parse_timeout)?),
         "closing_timeout" => to.closing_timeout = Some(text(found, value::parse_timeout)?),
         "mark_bit" => to.mark_bit = Some(number(found, value::parse_mark_bit)?),
-        "metrics" => {
-            to.metrics = Some(text(found, |text| {
-                let expected = "expected an address and a port such as 127.0.0.1:9617";
-                text.parse().map_err(|_| format!("{expected}, found {text:?}"))
-            })?)
-        }
+        "metrics" => to.metrics = Some(text(found, value::parse_metrics)?),
         "pin" => to.pin = Some(pin(found)?),
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),

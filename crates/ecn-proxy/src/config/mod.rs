@@ -7,8 +7,8 @@ mod value;
 pub use file::{FileError, read_file, read_text};
 pub use source::Source;
 pub use value::{
-    POLICIES, parse_interface, parse_log_format, parse_mark_bit, parse_policy, parse_ports,
-    parse_prefix, parse_size, parse_timeout, policy_name,
+    POLICIES, parse_interface, parse_log_format, parse_mark_bit, parse_metrics, parse_policy,
+    parse_ports, parse_prefix, parse_size, parse_timeout, policy_name,
 };
 
 use crate::datapath::{self, Lists, Policy, Rules, Side, Timeouts};

@@ -4,7 +4,7 @@
 use super::{LogFormat, Ports};
 use crate::datapath::Policy;
 use ipnet::IpNet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// The longest name of an interface (IFNAMSIZ less the zero at its end).
@@ -120,4 +120,14 @@ pub fn parse_timeout(text: &str) -> Result<Duration, String> {
     found.ok_or_else(|| {
         format!("expected a time such as 90s, 10m or 2h, from 1s to a year, found {text:?}")
     })
+}
+
+/// Where to serve metrics.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_metrics(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address and a port such as 127.0.0.1:9617";
+    text.parse().map_err(|_| format!("{expected}, found {text:?}"))
 }
