@@ -7,37 +7,299 @@
  *   ecn_proxy_from_host()  any other packet of the served host
  *   ecn_proxy_to_host()    any other packet of the far host
  *
+ *   negotiation.h  the handshake: whom the proxy takes on
+ *   marks.h        ECT, CE, ECE and CWR, in the served host's place
+ *   acks.h         what the far host's ACKs say
+ *   answer.h       how an ECE is answered
+ *   hole.h         a virtual loss
+ *
  * No loops without a bound, no calls of the kernel, no division by what may be zero: it runs in the
  * kernel under a spin lock. Whoever includes this brings __u8 to __u64.
  */
 #ifndef WINDLASS_ECN_PROXY_H
 #define WINDLASS_ECN_PROXY_H
 
-#include "flow.h"
+#include "answer.h"
+#include "negotiation.h"
+
+/* The connection is over, or was never one. */
+ECN_INLINE void ecn_close(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
+	flow->phase = ECN_PHASE_CLOSED;
+	edit->events |= ECN_EVENT_CLOSED;
+}
+
+/* Nothing of it is to be edited any more. */
+ECN_INLINE void ecn_give_up(struct ecn_flow *flow, __u8 reason, struct ecn_edit *edit)
+{
+	ecn_pass_over(flow, reason, edit);
+	ecn_bypass(flow, reason, edit);
+}
+
+ECN_INLINE int ecn_is_accecn(const struct ecn_packet *packet)
+{
+	return packet->ae || packet->options & ECN_OPT_ACCECN;
+}
+
+/* Both have sent FIN, and both FINs are acknowledged. */
+ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	const __u16 fins = ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN;
+
+	if ((flow->notes & fins) == fins && flow->rack == flow->snd_max &&
+	    ecn_at_most(flow->far_fin, flow->host_ack) && flow->answer == ECN_ANSWER_IDLE)
+		ecn_close(flow, edit);
+}
+
+/* The switch is off: a hole ends at the next ACK, and no ECE is taken up. */
+ECN_INLINE void ecn_switch_off(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	const __u32 edits = ECN_EVENT_ECHO | ECN_EVENT_ECT | ECN_EVENT_ECT_WAITING | ECN_EVENT_CWR;
+
+	ecn_pass_over(flow, ECN_REASON_OFF, edit);
+	edit->actions = 0;
+	edit->events &= ~edits;
+}
 
 /*
- * `flow` is what is known under the connection's addresses, all zero if nothing. Returns 1 if it is
- * to be kept, 0 if there is nothing to remember (a flow that was known before stays as it is).
- * `edit` is all zero on entry, here and below.
+ * A SYN without ACK. `flow` is what is known under the connection's addresses, all zero if
+ * nothing; `destination_fails` is 1 if ECN SYNs are known to get lost on the way to the far host.
+ * Returns 1 if the flow is to be kept, 0 if there is nothing to remember. `edit` is all zero on
+ * entry, here and below.
  */
 ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *policy,
 			       const struct ecn_packet *packet, __u8 from_host,
 			       __u8 destination_fails, struct ecn_edit *edit)
 {
-	(void)flow, (void)policy, (void)packet, (void)from_host, (void)destination_fails, (void)edit;
-	return 0;
+	__u8 forbidden;
+
+	if (packet->flags & (ECN_FIN | ECN_RST | ECN_ACK))
+		return flow->phase != ECN_PHASE_NONE;
+	if (flow->phase == ECN_PHASE_PROXIED) {
+		/* The far host's own fallback, too late to know which SYN-ACK it will take. */
+		if (!from_host && packet->seq == flow->isn && !(flow->notes & ECN_NOTE_UPGRADED) &&
+		    ecn_triple(packet) == ECN_TRIPLE_NONE)
+			flow->notes |= ECN_NOTE_UNSURE;
+		/* Else an attack, or a host that has restarted: the far host's answer will tell. */
+		return 1;
+	}
+	if (ecn_is_opening(flow, from_host) && packet->seq == flow->isn) {
+		ecn_opens_again(flow, packet, from_host, edit);
+		return 1;
+	}
+	ecn_forget(flow);
+	if (policy->off || policy->draining)
+		return 0;
+	forbidden = ecn_forbidden(packet);
+	if (forbidden) {
+		ecn_bypass(flow, forbidden, edit);
+		return 0;
+	}
+	return from_host ? ecn_host_opens(flow, packet, destination_fails, edit)
+			 : ecn_far_opens(flow, packet, edit);
+}
+
+/* A SYN-ACK of a connection that is served already: the same as before, or a new connection's. */
+ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packet *packet,
+				   __u8 from_host, struct ecn_edit *edit)
+{
+	__u8 host_is_client = flow->notes & ECN_NOTE_UPGRADED ? 1 : 0;
+
+	if (!ecn_answers_syn(flow, packet) || from_host == host_is_client) {
+		ecn_give_up(flow, ECN_REASON_REOPENED, edit);
+		return;
+	}
+	if (from_host) {
+		ecn_set_flags(edit, ECN_ECE);
+	} else {
+		ecn_clear_triple(packet, edit);
+		ecn_hide(flow, packet, edit);
+	}
+}
+
+/* The served host's packet before the handshake is over. */
+ECN_INLINE void ecn_host_in_handshake(struct ecn_flow *flow, const struct ecn_policy *policy,
+				      const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (packet->flags & ECN_RST)
+		ecn_close(flow, edit);
+	else if (flow->phase == ECN_PHASE_FAR_OPENS && packet->flags & ECN_SYN &&
+		 ecn_answers_syn(flow, packet))
+		ecn_host_answers(flow, policy, packet, edit);
+}
+
+ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_packet *packet,
+				     struct ecn_edit *edit)
+{
+	const __u16 upgraded_once = ECN_NOTE_UPGRADED;
+
+	if (flow->phase != ECN_PHASE_HOST_OPENS)
+		return;
+	if (!ecn_answers_syn(flow, packet)) {
+		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
+			ecn_clear_triple(packet, edit);
+	} else if (packet->flags & ECN_RST) {
+		/* Some devices refuse what asks for ECN. */
+		if ((flow->notes & (ECN_NOTE_UPGRADED | ECN_NOTE_PLAIN_SYN)) == upgraded_once)
+			edit->events |= ECN_EVENT_DESTINATION_FAILED;
+		ecn_close(flow, edit);
+	} else if (packet->flags & ECN_SYN) {
+		ecn_far_answers(flow, packet, edit);
+	}
+}
+
+/* The served host's data: what is new, what comes again. */
+ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *policy,
+			       const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	__u32 end = ecn_end(packet);
+	__u32 segment_bytes = packet->segment_bytes < packet->payload_bytes ? packet->segment_bytes
+									     : packet->payload_bytes;
+
+	if (segment_bytes > flow->segment_bytes)
+		flow->segment_bytes = segment_bytes < 0xffff ? segment_bytes : 0xffff;
+	if (ecn_before(packet->seq, flow->snd_max)) {
+		__u8 covers = ecn_at_most(packet->seq, flow->hole) && ecn_before(flow->hole, end);
+
+		flow->snd_max = ecn_later(flow->snd_max, end);
+		if (!covers || flow->answer < ECN_ANSWER_WAIT)
+			ecn_repair_seen(flow, edit);
+		else if (flow->answer == ECN_ANSWER_DROPPED)
+			ecn_finish(flow, ECN_EVENT_ANSWERED_DROP, edit);
+		else
+			ecn_hole_comes_again(flow, packet, edit);
+		return;
+	}
+	flow->snd_max = end;
+	if (packet->payload_bytes == 0)
+		return;
+	ecn_measure_flight(flow);
+	if (!ecn_drop_one(flow, policy, packet, edit))
+		ecn_mark_new_data(flow, policy, packet, edit);
+}
+
+ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *policy,
+				const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (packet->flags & ECN_SYN) {
+		ecn_answered_again(flow, packet, 1, edit);
+		return;
+	}
+	if (ecn_is_accecn(packet)) {
+		ecn_give_up(flow, ECN_REASON_ACCECN, edit);
+		return;
+	}
+	if (packet->flags & ECN_RST) {
+		if (ecn_at_most(flow->una, packet->seq) &&
+		    ecn_at_most(packet->seq, flow->snd_max + ECN_RECENT))
+			ecn_close(flow, edit);
+		return;
+	}
+	if (packet->flags & ECN_ACK)
+		flow->host_ack = ecn_later(flow->host_ack, packet->ack);
+	ecn_echo(flow, packet, edit);
+	if (ecn_end(packet) != packet->seq)
+		ecn_host_sends(flow, policy, packet, edit);
+	if (packet->flags & ECN_FIN) {
+		flow->notes |= ECN_NOTE_HOST_FIN;
+		ecn_answer_at_fin(flow, edit);
+	}
+	ecn_close_if_done(flow, edit);
 }
 
 ECN_INLINE void ecn_proxy_from_host(struct ecn_flow *flow, const struct ecn_policy *policy,
 				    const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	(void)flow, (void)policy, (void)packet, (void)edit;
+	if (packet->options & ECN_OPT_BROKEN)
+		return;
+	if (flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS)
+		ecn_host_in_handshake(flow, policy, packet, edit);
+	else if (flow->phase == ECN_PHASE_PROXIED)
+		ecn_host_served(flow, policy, packet, edit);
+	if (policy->off)
+		ecn_switch_off(flow, edit);
+}
+
+ECN_INLINE void ecn_far_fin(struct ecn_flow *flow, const struct ecn_packet *packet,
+			    struct ecn_edit *edit)
+{
+	flow->notes |= ECN_NOTE_FAR_FIN;
+	flow->far_fin = ecn_end(packet);
+	/* The far host closes with this: a retransmission after it would meet a reset. */
+	if (flow->notes & ECN_NOTE_HOST_FIN && packet->ack == flow->snd_max)
+		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
+}
+
+/* An ACK of the far host, for data that passed. */
+ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_policy *policy,
+				     const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	struct ecn_heard heard = {};
+
+	ecn_hear(flow, packet, &heard);
+	if (packet->flags & ECN_FIN)
+		ecn_far_fin(flow, packet, edit);
+	if (packet->flags & ECN_ECE && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
+	    ecn_before(flow->recover, packet->ack))
+		ecn_begin_episode(flow, policy, edit);
+	if (flow->answer == ECN_ANSWER_ARMED)
+		ecn_decide(flow, policy, packet, &heard, edit);
+	if (policy->off)
+		ecn_switch_off(flow, edit);
+	if ((flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
+	    ecn_hold_or_release(flow, packet, &heard, edit))
+		return;
+	ecn_show(flow, packet, edit);
+	ecn_close_if_done(flow, edit);
+}
+
+ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *policy,
+			       const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (packet->flags & ECN_SYN) {
+		ecn_answered_again(flow, packet, 0, edit);
+		return;
+	}
+	if (ecn_is_accecn(packet)) {
+		ecn_give_up(flow, ECN_REASON_ACCECN, edit);
+		return;
+	}
+	if (packet->options & ECN_OPT_OTHER && !(flow->notes & ECN_NOTE_UNTELLABLE)) {
+		flow->notes |= ECN_NOTE_UNTELLABLE;
+		flow->reason = ECN_REASON_UNKNOWN_OPTION;
+		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
+		edit->reason = ECN_REASON_UNKNOWN_OPTION;
+		ecn_pass_over(flow, ECN_REASON_UNKNOWN_OPTION, edit);
+	}
+	ecn_hide(flow, packet, edit);
+	if (packet->flags & ECN_RST) {
+		/* RFC 9293 section 3.10.7.4: in the window, whose size is not known here. */
+		if (packet->seq - flow->host_ack <= ECN_RECENT)
+			ecn_close(flow, edit);
+		return;
+	}
+	/* What acknowledges data that did not pass here is not judged. */
+	if (packet->flags & ECN_ACK && ecn_at_most(packet->ack, flow->snd_max))
+		ecn_far_acknowledges(flow, policy, packet, edit);
 }
 
 ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy *policy,
 				  const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	(void)flow, (void)policy, (void)packet, (void)edit;
+	if (packet->options & ECN_OPT_BROKEN)
+		return;
+	if (flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS)
+		ecn_far_in_handshake(flow, packet, edit);
+	else if (flow->phase == ECN_PHASE_PROXIED)
+		ecn_far_served(flow, policy, packet, edit);
+	else if (flow->phase == ECN_PHASE_CLOSED && flow->notes & ECN_NOTE_SERVED)
+		ecn_hide(flow, packet, edit);
+	else if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
+		 packet->flags & ECN_SYN)
+		ecn_clear_triple(packet, edit);
+	if (policy->off)
+		edit->actions = 0;
 }
 
 /* 1 while a forgotten connection would lose something: a table evicts the others first. */

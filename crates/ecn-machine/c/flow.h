@@ -89,7 +89,9 @@ enum ecn_reason {
 	ECN_REASON_OFF = 14,
 	/* An ECE waits too long for its answer. */
 	ECN_REASON_WAITS = 15,
-	ECN_REASON_COUNT = 16,
+	/* The far host has accepted a new connection under the same addresses. */
+	ECN_REASON_REOPENED = 16,
+	ECN_REASON_COUNT = 17,
 };
 
 /* What is counted; of a super-packet once. */
@@ -172,11 +174,11 @@ enum ecn_note {
 	ECN_NOTE_GAPS = 0x2000,
 	/* ECT is withdrawn until the ECE that waits is answered. */
 	ECN_NOTE_WITHDRAWN = 0x4000,
-	/* Far host: its FIN was acknowledged. */
-	ECN_NOTE_FAR_DONE = 0x8000,
+	/* The connection was taken on. */
+	ECN_NOTE_SERVED = 0x8000,
 };
 
-/* A connection: 76 bytes. Sequence numbers are the served host's unless it says otherwise. */
+/* A connection: 80 bytes. Sequence numbers are the served host's unless it says otherwise. */
 struct ecn_flow {
 	/* Of the SYN that opened the connection, whoever sent it. */
 	__u32 isn;
@@ -201,8 +203,9 @@ struct ecn_flow {
 	__u32 told;
 	/* The far host's last TSval. */
 	__u32 far_tsval;
-	/* The far host's sequence end after its FIN. */
+	/* The far host's numbers: its sequence end with its FIN; the last ACK that it was sent. */
 	__u32 far_fin;
+	__u32 host_ack;
 	/* The far host's last window, and the last one shown to the served host; unscaled. */
 	__u16 far_window;
 	__u16 shown_window;
@@ -238,7 +241,7 @@ struct ecn_flow {
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");
 _Static_assert(sizeof(struct ecn_edit) == 76, "ecn_edit");
-_Static_assert(sizeof(struct ecn_flow) == 76, "ecn_flow");
+_Static_assert(sizeof(struct ecn_flow) == 80, "ecn_flow");
 
 /* Comparisons modulo 2^32 (RFC 9293 section 3.4; RFC 7323 section 5.2 for timestamps). */
 ECN_INLINE int ecn_before(__u32 a, __u32 b)
@@ -249,6 +252,37 @@ ECN_INLINE int ecn_before(__u32 a, __u32 b)
 ECN_INLINE int ecn_at_most(__u32 a, __u32 b)
 {
 	return !ecn_before(b, a);
+}
+
+ECN_INLINE __u32 ecn_later(__u32 a, __u32 b)
+{
+	return ecn_before(a, b) ? b : a;
+}
+
+/* The packet's end in sequence space, without SYN. */
+ECN_INLINE __u32 ecn_end(const struct ecn_packet *packet)
+{
+	return packet->seq + packet->payload_bytes + (packet->flags & ECN_FIN ? 1 : 0);
+}
+
+ECN_INLINE void ecn_set_flags(struct ecn_edit *edit, __u8 flags)
+{
+	edit->actions |= ECN_DO_FLAGS;
+	edit->flags_set |= flags;
+}
+
+ECN_INLINE void ecn_clear_flags(struct ecn_edit *edit, __u8 flags)
+{
+	edit->actions |= ECN_DO_FLAGS;
+	edit->flags_clear |= flags;
+}
+
+ECN_INLINE void ecn_bypass(struct ecn_flow *flow, __u8 reason, struct ecn_edit *edit)
+{
+	flow->phase = ECN_PHASE_BYPASS;
+	flow->reason = reason;
+	edit->reason = reason;
+	edit->events |= ECN_EVENT_BYPASS;
 }
 
 #endif

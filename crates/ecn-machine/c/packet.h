@@ -106,7 +106,11 @@ enum ecn_action {
 	 * packet itself loses its option in place (RFC 9293 section 3.1: by NOPs).
 	 */
 	ECN_DO_BLOCKS = 0x040,
-	/* After the packet go `clones` pure ACKs that say what the edited packet says. */
+	/*
+	 * Beside the packet go `clones` pure ACKs that say what the edited packet says: before it with
+	 * its sequence number, or behind it with the number that follows its data (RFC 9293 section
+	 * 3.10.7.4 takes no other). FIN and PSH are not for them.
+	 */
 	ECN_DO_CLONES = 0x080,
 	/* `reply`, a pure ACK, goes back to where the packet came from. */
 	ECN_DO_REPLY = 0x100,

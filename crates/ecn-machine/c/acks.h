@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/* What the far host's ACKs say: how far they go, what they report missing, how large flights are. */
+#ifndef WINDLASS_ECN_ACKS_H
+#define WINDLASS_ECN_ACKS_H
+
+#include "flow.h"
+
+/* Numbers older than this are moved along: comparisons reach half the number space. */
+#define ECN_RECENT (1U << 30)
+/* RFC 5681 section 3.2. */
+#define ECN_DUPLICATES 3
+
+/* What one ACK said. */
+struct ecn_heard {
+	/* Bytes above `ack` that the far host has, by its blocks. */
+	__u32 sacked_bytes;
+	/* The ACK goes further than any before. */
+	__u8 advances;
+	/* The window alone has changed. */
+	__u8 window_update;
+	/* The first block is a DSACK (RFC 2883). */
+	__u8 duplicate_block;
+	/* That DSACK covers the hole. */
+	__u8 covers_hole;
+};
+
+ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
+{
+	__u32 segment_bytes = flow->segment_bytes;
+
+	if (!segment_bytes || bytes > 0x7fffffff)
+		return 0;
+	return (bytes + segment_bytes - 1) / segment_bytes;
+}
+
+/* Segments between the ACK that the served host was shown last and the end of what it sent. */
+ECN_INLINE __u32 ecn_flight(const struct ecn_flow *flow)
+{
+	return ecn_segments(flow, flow->snd_max - flow->una);
+}
+
+/* The largest flight of this round and the last, in segments. */
+ECN_INLINE __u16 ecn_recent_flight(const struct ecn_flow *flow)
+{
+	return flow->flight_max > flow->flight_max_before ? flow->flight_max
+							   : flow->flight_max_before;
+}
+
+/* At new data, after snd_max moved. */
+ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
+{
+	__u32 segments = ecn_segments(flow, flow->snd_max - flow->rack);
+
+	if (segments > 0xffff)
+		segments = 0xffff;
+	if (segments > flow->flight_max)
+		flow->flight_max = segments;
+}
+
+ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
+{
+	if (ecn_before(flow->rack, flow->round_end))
+		return;
+	flow->round_end = flow->snd_max;
+	flow->flight_max_before = flow->flight_max;
+	flow->flight_max = 0;
+	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
+		flow->rounds++;
+}
+
+ECN_INLINE int ecn_is_block(const struct ecn_block *block)
+{
+	return ecn_before(block->start, block->end);
+}
+
+/* RFC 2883 section 4: below the ACK, or inside the block that follows. */
+ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
+{
+	const struct ecn_block *first = &packet->blocks[0], *second = &packet->blocks[1];
+
+	if (packet->block_count < 1 || !ecn_is_block(first))
+		return 0;
+	if (ecn_at_most(first->end, packet->ack))
+		return 1;
+	return packet->block_count > 1 && ecn_at_most(second->start, first->start) &&
+	       ecn_at_most(first->end, second->end);
+}
+
+/* A block that tells of data behind a gap. */
+ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *packet,
+			  const struct ecn_block *block)
+{
+	return ecn_is_block(block) && ecn_before(packet->ack, block->start) &&
+	       ecn_at_most(block->end, flow->snd_max);
+}
+
+ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *packet,
+				struct ecn_heard *heard)
+{
+	const struct ecn_block *first = &packet->blocks[0];
+	int i;
+
+	heard->duplicate_block = ecn_is_dsack(packet);
+	heard->covers_hole = heard->duplicate_block && ecn_at_most(first->start, flow->hole) &&
+			     ecn_before(flow->hole, first->end);
+	flow->notes &= (__u16)~ECN_NOTE_GAPS;
+#pragma GCC unroll 4
+	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
+		const struct ecn_block *block = &packet->blocks[i];
+
+		if (i >= packet->block_count || (i == 0 && heard->duplicate_block))
+			continue;
+		if (!ecn_is_gap(flow, packet, block))
+			continue;
+		heard->sacked_bytes += block->end - block->start;
+		flow->notes |= ECN_NOTE_GAPS;
+	}
+}
+
+/* Numbers of long ago would seem to lie ahead once 2^31 bytes have passed. */
+ECN_INLINE void ecn_age(struct ecn_flow *flow)
+{
+	if (flow->rack - flow->recover <= ECN_RECENT || ecn_before(flow->rack, flow->recover))
+		return;
+	flow->recover = flow->rack - ECN_RECENT;
+	flow->notes &= (__u16)~ECN_NOTE_STRIP;
+}
+
+/* Takes an ACK in. It acknowledges nothing that did not pass: see ecn_proxy_to_host(). */
+ECN_INLINE void ecn_hear(struct ecn_flow *flow, const struct ecn_packet *packet,
+			 struct ecn_heard *heard)
+{
+	int same = packet->ack == flow->rack && packet->payload_bytes == 0 &&
+		   !(packet->flags & ECN_FIN);
+
+	heard->advances = ecn_before(flow->rack, packet->ack);
+	heard->window_update = same && packet->window != flow->far_window;
+	if (heard->advances)
+		flow->duplicates = 0;
+	else if (same && !heard->window_update && flow->snd_max != flow->rack &&
+		 flow->duplicates < ECN_DUPLICATES)
+		flow->duplicates++;
+	ecn_hear_blocks(flow, packet, heard);
+	/* With SACK a duplicate without a gap is the echo of a repetition. */
+	if (flow->notes & ECN_NOTE_SACK && !(flow->notes & ECN_NOTE_GAPS))
+		flow->duplicates = 0;
+	flow->far_window = packet->window;
+	flow->far_tsval = packet->tsval;
+	if (!heard->advances)
+		return;
+	flow->rack = packet->ack;
+	ecn_end_round(flow);
+	ecn_age(flow);
+}
+
+#endif

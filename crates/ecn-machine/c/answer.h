@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * How an ECE that the far host sends to the served sender is answered: once an episode, by a hole,
+ * by a real loss, by a dropped packet, or, at the smallest window, by CWR alone.
+ */
+#ifndef WINDLASS_ECN_ANSWER_H
+#define WINDLASS_ECN_ANSWER_H
+
+#include "hole.h"
+#include "marks.h"
+
+/* RFC 5681 section 3.1 reduces to two segments at the least; so an ECE changes nothing there. */
+#define ECN_FLOOR_SEGMENTS 2
+/* The round in which the ECE came, and two full ones. */
+#define ECN_ROUNDS_MAX 3
+
+/* The sender has answered, or need not: CWR tells the far host. */
+ECN_INLINE void ecn_finish(struct ecn_flow *flow, __u32 event, struct ecn_edit *edit)
+{
+	flow->answer = ECN_ANSWER_IDLE;
+	flow->recover = flow->snd_max;
+	flow->notes |= ECN_NOTE_CWR;
+	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
+	edit->events |= event;
+}
+
+/* The episode ends without an answer. */
+ECN_INLINE void ecn_pass_over(struct ecn_flow *flow, __u8 reason, struct ecn_edit *edit)
+{
+	if (flow->answer == ECN_ANSWER_IDLE)
+		return;
+	if (flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX)
+		edit->events |= ECN_EVENT_RELEASED;
+	/* In REX it was answered, and counted. */
+	if (flow->answer == ECN_ANSWER_REX) {
+		flow->answer = ECN_ANSWER_IDLE;
+		return;
+	}
+	ecn_finish(flow, ECN_EVENT_PASSED_OVER, edit);
+	edit->reason = reason;
+}
+
+ECN_INLINE void ecn_begin_episode(struct ecn_flow *flow, const struct ecn_policy *policy,
+				  struct ecn_edit *edit)
+{
+	__u8 reason = ecn_untellable(flow, policy);
+
+	edit->events |= ECN_EVENT_EPISODE;
+	flow->answer = ECN_ANSWER_ARMED;
+	flow->rounds = 0;
+	if (reason)
+		ecn_pass_over(flow, reason, edit);
+	else if (flow->notes & ECN_NOTE_HOST_FIN)
+		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
+}
+
+ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	__u32 least = flow->notes & ECN_NOTE_SACK ? 2 : 3;
+
+	return ecn_before(flow->una, packet->ack) && !(flow->notes & ECN_NOTE_GAPS) &&
+	       flow->duplicates == 0 && ecn_flight(flow) >= least &&
+	       ecn_before(flow->recover, flow->una);
+}
+
+/* An ACK of the far host while an ECE waits. */
+ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *policy,
+			   const struct ecn_packet *packet, const struct ecn_heard *heard,
+			   struct ecn_edit *edit)
+{
+	/* RFC 6675 section 4, IsLost: more than two segments above a gap. */
+	if (flow->duplicates >= ECN_DUPLICATES || ecn_segments(flow, heard->sacked_bytes) > 2) {
+		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
+	} else if (ecn_recent_flight(flow) <= ECN_FLOOR_SEGMENTS) {
+		ecn_finish(flow, ECN_EVENT_ANSWERED_FLOOR, edit);
+	} else if (policy->sender == ECN_SENDER_VIRTUAL_LOSS && ecn_may_open(flow, packet)) {
+		flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
+		ecn_open_hole(flow, packet, edit);
+	} else if (flow->rounds >= ECN_ROUNDS_MAX && !(flow->notes & ECN_NOTE_WITHDRAWN)) {
+		flow->notes |= ECN_NOTE_WITHDRAWN;
+		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
+		edit->reason = ECN_REASON_WAITS;
+	}
+}
+
+/* A retransmission while an ECE waits: the sender repairs a loss that the far host has reported. */
+ECN_INLINE void ecn_repair_seen(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	if (flow->answer == ECN_ANSWER_ARMED && flow->notes & ECN_NOTE_GAPS)
+		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
+}
+
+/* Policy drop, at new data. Returns 1 if this is the packet. */
+ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *policy,
+			    const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (policy->sender != ECN_SENDER_DROP || flow->answer != ECN_ANSWER_ARMED ||
+	    packet->flags & ECN_FIN || flow->notes & ECN_NOTE_GAPS)
+		return 0;
+	flow->answer = ECN_ANSWER_DROPPED;
+	flow->hole = packet->seq;
+	flow->hole_end = ecn_end(packet);
+	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
+	edit->actions |= ECN_DO_DROP;
+	return 1;
+}
+
+/* The served host's FIN. Returns nothing to wait for where nothing more would make it repair. */
+ECN_INLINE void ecn_answer_at_fin(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	__u8 enough = flow->notes & ECN_NOTE_SACK ? 2 : ECN_DUPLICATES;
+
+	if (flow->answer == ECN_ANSWER_ARMED ||
+	    (flow->answer == ECN_ANSWER_WAIT && flow->rewritten < enough))
+		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
+}
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * A virtual loss: the served host is shown ACKs as if one segment had not arrived, until it has
+ * sent that segment again and the far host has shown that it got it. Nothing is lost.
+ */
+#ifndef WINDLASS_ECN_HOLE_H
+#define WINDLASS_ECN_HOLE_H
+
+#include "acks.h"
+
+/* A hole that gaps of the far host's own keep open goes after as many ACKs. */
+#define ECN_HELD_MAX 16
+
+ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
+{
+	const struct ecn_block block = { start, end };
+
+	/* Not blocks[block_count]: the kernel's verifier likes constant offsets on the stack. */
+	if (edit->block_count == 0)
+		edit->blocks[0] = block;
+	else if (edit->block_count == 1)
+		edit->blocks[1] = block;
+	else if (edit->block_count == 2)
+		edit->blocks[2] = block;
+	else if (edit->block_count == 3)
+		edit->blocks[3] = block;
+	else
+		return;
+	edit->block_count++;
+}
+
+/* What follows the hole, then the far host's own blocks, without a DSACK. */
+ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_packet *packet,
+				 const struct ecn_heard *heard, struct ecn_edit *edit)
+{
+	__u8 room = packet->options & ECN_OPT_TIMESTAMPS ? 3 : 4;
+	int i;
+
+	if (ecn_before(flow->hole_end, packet->ack))
+		ecn_add_block(edit, flow->hole_end, packet->ack);
+#pragma GCC unroll 4
+	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
+		const struct ecn_block *block = &packet->blocks[i];
+
+		if (i >= packet->block_count || (i == 0 && heard->duplicate_block))
+			continue;
+		if (edit->block_count < room && ecn_is_gap(flow, packet, block))
+			ecn_add_block(edit, block->start, block->end);
+	}
+	if (edit->block_count || packet->options & ECN_OPT_SACK)
+		edit->actions |= ECN_DO_BLOCKS;
+}
+
+/* The window that ends where the far host's does, though the ACK is a lower one. */
+ECN_INLINE __u16 ecn_same_edge(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	__u64 bytes = ((__u64)packet->window << flow->window_scale) + (packet->ack - flow->hole);
+	__u64 window = bytes >> flow->window_scale;
+
+	return window < 0xffff ? window : 0xffff;
+}
+
+ECN_INLINE void ecn_count_rewritten(struct ecn_flow *flow, __u8 count)
+{
+	__u8 sum = flow->rewritten + count;
+
+	flow->rewritten = sum < 0x7f ? sum : 0x7f;
+}
+
+ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packet *packet,
+				   const struct ecn_heard *heard, struct ecn_edit *edit)
+{
+	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
+	edit->ack = flow->hole;
+	edit->window = ecn_same_edge(flow, packet);
+	if (packet->payload_bytes == 0) {
+		ecn_write_blocks(flow, packet, heard, edit);
+		ecn_count_rewritten(flow, 1);
+		return;
+	}
+	/* A full segment has no room for blocks: a pure ACK says them, when there is news. */
+	if (ecn_before(flow->told, packet->ack) || flow->notes & ECN_NOTE_GAPS) {
+		ecn_write_blocks(flow, packet, heard, edit);
+		edit->actions |= ECN_DO_CLONES;
+		edit->clones = 1;
+		ecn_count_rewritten(flow, 1);
+	} else if (packet->options & ECN_OPT_SACK) {
+		edit->actions |= ECN_DO_BLOCKS;
+	}
+	flow->told = ecn_later(flow->told, packet->ack);
+}
+
+/* A sender without SACK counts duplicates, and a duplicate has the window of the ACK before. */
+ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_packet *packet,
+				      const struct ecn_heard *heard, struct ecn_edit *edit)
+{
+	__u8 duplicates = packet->payload_bytes == 0 ? 1 : 0;
+	__u8 shown = flow->rewritten + duplicates;
+
+	if (heard->window_update) {
+		edit->actions |= ECN_DO_DROP;
+		return;
+	}
+	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
+	edit->ack = flow->hole;
+	edit->window = flow->shown_window;
+	/* Behind delayed ACKs too few would come of themselves. */
+	if (shown < ECN_DUPLICATES) {
+		edit->actions |= ECN_DO_CLONES;
+		edit->clones = ECN_DUPLICATES - shown;
+	}
+	ecn_count_rewritten(flow, duplicates + edit->clones);
+}
+
+/* Shows the served host the packet as if the hole's segment were missing. */
+ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
+			 const struct ecn_heard *heard, struct ecn_edit *edit)
+{
+	if (flow->notes & ECN_NOTE_SACK)
+		ecn_hold_with_sack(flow, packet, heard, edit);
+	else
+		ecn_hold_without_sack(flow, packet, heard, edit);
+}
+
+ECN_INLINE void ecn_open_hole(struct ecn_flow *flow, const struct ecn_packet *packet,
+			      struct ecn_edit *edit)
+{
+	__u32 acknowledged = packet->ack - flow->una;
+	__u32 length = flow->segment_bytes < acknowledged ? flow->segment_bytes : acknowledged;
+
+	flow->answer = ECN_ANSWER_WAIT;
+	flow->hole = flow->una;
+	flow->hole_end = flow->una + length;
+	flow->last_hole = flow->una;
+	flow->told = flow->hole_end;
+	flow->rewritten = 0;
+	flow->retransmits = 0;
+	flow->held = 0;
+	edit->events |= ECN_EVENT_HOLE;
+}
+
+ECN_INLINE void ecn_release(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	flow->answer = ECN_ANSWER_IDLE;
+	edit->events |= ECN_EVENT_RELEASED;
+}
+
+ECN_INLINE int ecn_echoes_floor(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	return packet->options & ECN_OPT_TIMESTAMPS &&
+	       ecn_at_most(flow->ts_floor, packet->tsecr);
+}
+
+/*
+ * Whether the far host has shown that it got the retransmission, or something sent after it. An
+ * earlier release would look to the sender as if it had sent the segment again for nothing (RFC
+ * 3522, RFC 3708), and it would undo its reduction.
+ */
+ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *packet,
+			    const struct ecn_heard *heard)
+{
+	int sack = flow->notes & ECN_NOTE_SACK;
+
+	if (heard->covers_hole || ecn_before(flow->recover, packet->ack))
+		return 1;
+	if (!ecn_before(packet->ack, flow->recover)) {
+		if (ecn_echoes_floor(flow, packet))
+			return 1;
+		if (!sack && (!(packet->options & ECN_OPT_TIMESTAMPS) || !heard->advances))
+			return 1;
+	}
+	if (!sack || !(flow->notes & ECN_NOTE_GAPS) || !ecn_echoes_floor(flow, packet))
+		return 0;
+	flow->held++;
+	return flow->held >= ECN_HELD_MAX;
+}
+
+/* Without SACK: a real loss above the hole. The hole moves there, and the loss is repaired. */
+ECN_INLINE void ecn_move_hole(struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	if (flow->notes & ECN_NOTE_SACK || flow->duplicates < ECN_DUPLICATES ||
+	    !ecn_before(flow->hole, packet->ack))
+		return;
+	flow->hole = packet->ack;
+	flow->hole_end = packet->ack;
+}
+
+/* A packet of the far host while a hole is open. Returns 1 if it is still held. */
+ECN_INLINE int ecn_hold_or_release(struct ecn_flow *flow, const struct ecn_packet *packet,
+				   const struct ecn_heard *heard, struct ecn_edit *edit)
+{
+	if (flow->answer == ECN_ANSWER_REX && ecn_confirms(flow, packet, heard)) {
+		ecn_release(flow, edit);
+		return 0;
+	}
+	ecn_move_hole(flow, packet);
+	if (ecn_at_most(packet->ack, flow->hole))
+		return 0;
+	ecn_hold(flow, packet, heard, edit);
+	return 1;
+}
+
+/* In the far host's name: "I have all of it". */
+ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packet *packet,
+				   struct ecn_edit *edit)
+{
+	struct ecn_reply *reply = &edit->reply;
+
+	edit->actions |= ECN_DO_DROP | ECN_DO_REPLY;
+	edit->events |= ECN_EVENT_SELF_ANSWER;
+	reply->seq = packet->ack;
+	reply->ack = flow->rack;
+	reply->tsval = flow->far_tsval;
+	reply->tsecr = packet->tsval;
+	reply->window = flow->far_window;
+	reply->timestamps = packet->options & ECN_OPT_TIMESTAMPS ? 1 : 0;
+	flow->una = flow->rack;
+	flow->shown_window = flow->far_window;
+	ecn_release(flow, edit);
+}
+
+/* The served host sends the hole again: it has reduced. Returns 1 if the packet goes no further. */
+ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_packet *packet,
+				    struct ecn_edit *edit)
+{
+	if (flow->answer == ECN_ANSWER_WAIT) {
+		flow->answer = ECN_ANSWER_REX;
+		flow->recover = flow->snd_max;
+		flow->ts_floor = packet->tsval;
+		flow->notes |= ECN_NOTE_CWR | ECN_NOTE_STRIP;
+		if (packet->options & ECN_OPT_TIMESTAMPS)
+			flow->notes |= ECN_NOTE_FLOOR;
+		edit->events |= ECN_EVENT_ANSWERED_HOLE;
+	}
+	if (flow->retransmits < 0xff)
+		flow->retransmits++;
+	/*
+	 * It is Not-ECT, so a full queue may drop it, and with nothing behind it the sender would run
+	 * into its timeout, for a segment that has arrived.
+	 */
+	if (ecn_before(flow->rack, ecn_end(packet)))
+		return 0;
+	if (flow->rack != flow->snd_max && flow->retransmits < 2)
+		return 0;
+	ecn_answer_for_far(flow, packet, edit);
+	return 1;
+}
+
+/* A DSACK for the hole's retransmission would undo the reduction. */
+ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_packet *packet,
+				struct ecn_edit *edit)
+{
+	const struct ecn_block *first = &packet->blocks[0];
+	int i;
+
+	if (!(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
+	    !ecn_at_most(first->end, packet->ack))
+		return;
+	if (ecn_before(first->start, flow->last_hole) || ecn_before(flow->recover, first->end))
+		return;
+	edit->actions |= ECN_DO_BLOCKS;
+#pragma GCC unroll 4
+	for (i = 1; i < ECN_BLOCKS_MAX; i++) {
+		if (i < packet->block_count && ecn_is_block(&packet->blocks[i]))
+			ecn_add_block(edit, packet->blocks[i].start, packet->blocks[i].end);
+	}
+}
+
+/* The echo of a time before the retransmission would undo it too (RFC 3522 section 3.2). */
+ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
+			       struct ecn_edit *edit)
+{
+	if (!(flow->notes & ECN_NOTE_FLOOR) || !(packet->options & ECN_OPT_TIMESTAMPS))
+		return;
+	if (ecn_at_most(flow->ts_floor, packet->tsecr)) {
+		flow->notes &= (__u16)~ECN_NOTE_FLOOR;
+		return;
+	}
+	edit->actions |= ECN_DO_TSECR;
+	edit->tsecr = flow->ts_floor;
+}
+
+/* A packet of the far host passes with its own ACK. */
+ECN_INLINE void ecn_show(struct ecn_flow *flow, const struct ecn_packet *packet,
+			 struct ecn_edit *edit)
+{
+	flow->una = ecn_later(flow->una, packet->ack);
+	flow->shown_window = packet->window;
+	if (flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX)
+		return;
+	ecn_strip_dsack(flow, packet, edit);
+	ecn_raise_echo(flow, packet, edit);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * What a host with ECN would do in the served host's place (RFC 3168 section 6.1): echo CE until
+ * CWR, set ECT(0) on new data, confirm a reduction by CWR. And what the served host is not to see.
+ */
+#ifndef WINDLASS_ECN_MARKS_H
+#define WINDLASS_ECN_MARKS_H
+
+#include "flow.h"
+
+/* Takes ECN off a packet for the served host and remembers what it said. */
+ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
+			 struct ecn_edit *edit)
+{
+	if (packet->flags & (ECN_ECE | ECN_CWR))
+		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
+	/* Section 6.1.3: CWR ends the echo; CE on the same packet begins it anew. */
+	if (packet->flags & ECN_CWR)
+		flow->notes &= (__u16)~ECN_NOTE_CE;
+	if (packet->codepoint == ECN_NOT_ECT)
+		return;
+	edit->actions |= ECN_DO_CODEPOINT;
+	edit->codepoint = ECN_NOT_ECT;
+	if (!(packet->flags & ECN_SYN))
+		flow->notes &= (__u16)~ECN_NOTE_UNSURE;
+	if (packet->codepoint == ECN_CE) {
+		flow->notes |= ECN_NOTE_CE;
+		edit->events |= ECN_EVENT_CE;
+	}
+}
+
+/* The flags that go to the far host: those of the proxy, not stray ones of the served host. */
+ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *packet,
+			 struct ecn_edit *edit)
+{
+	if (packet->flags & (ECN_ECE | ECN_CWR))
+		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
+	if (flow->notes & ECN_NOTE_CE && packet->flags & ECN_ACK && !(packet->flags & ECN_RST)) {
+		ecn_set_flags(edit, ECN_ECE);
+		edit->events |= ECN_EVENT_ECHO;
+	}
+}
+
+/* Whether the sender could be told of a mark. */
+ECN_INLINE __u8 ecn_untellable(const struct ecn_flow *flow, const struct ecn_policy *policy)
+{
+	if (policy->sender == ECN_SENDER_NO_ECT)
+		return ECN_REASON_POLICY;
+	if (policy->sender == ECN_SENDER_DROP)
+		return ECN_REASON_NONE;
+	if (flow->notes & ECN_NOTE_UNTELLABLE)
+		return flow->reason;
+	if (!(flow->notes & ECN_NOTE_SACK) && !policy->without_sack)
+		return ECN_REASON_NO_SACK;
+	return ECN_REASON_NONE;
+}
+
+/* New data of the served host: ECT(0), and CWR once after a reduction (section 6.1.2). */
+ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy *policy,
+				  const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (flow->notes & ECN_NOTE_CWR) {
+		flow->notes &= (__u16)~ECN_NOTE_CWR;
+		ecn_set_flags(edit, ECN_CWR);
+		edit->events |= ECN_EVENT_CWR;
+	}
+	/* Section 6.1.6: window probes are not ECT. */
+	if (packet->codepoint != ECN_NOT_ECT || flow->far_window == 0)
+		return;
+	if (flow->notes & (ECN_NOTE_UNSURE | ECN_NOTE_WITHDRAWN) || ecn_untellable(flow, policy))
+		return;
+	edit->actions |= ECN_DO_CODEPOINT;
+	edit->codepoint = ECN_ECT0;
+	edit->events |= ECN_EVENT_ECT;
+	if (flow->answer == ECN_ANSWER_ARMED || flow->answer == ECN_ANSWER_WAIT)
+		edit->events |= ECN_EVENT_ECT_WAITING;
+}
+
+#endif

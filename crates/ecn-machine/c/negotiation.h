@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * The handshake: whom the proxy takes on. RFC 3168 section 6.1.1; RFC 9768 section 3.1 for the
+ * third bit, AE.
+ */
+#ifndef WINDLASS_ECN_NEGOTIATION_H
+#define WINDLASS_ECN_NEGOTIATION_H
+
+#include "flow.h"
+
+/* AE, CWR, ECE of a handshake, as one number. */
+enum ecn_triple {
+	ECN_TRIPLE_NONE = 0,
+	/* A SYN-ACK of RFC 3168. */
+	ECN_TRIPLE_CLASSIC_ANSWER = 1,
+	/* A SYN of RFC 3168. */
+	ECN_TRIPLE_CLASSIC = 3,
+	/* A SYN of RFC 9768, which takes an answer of RFC 3168 too. */
+	ECN_TRIPLE_ACCECN = 7,
+};
+
+ECN_INLINE __u8 ecn_triple(const struct ecn_packet *packet)
+{
+	return (packet->ae ? 4 : 0) | (packet->flags & ECN_CWR ? 2 : 0) |
+	       (packet->flags & ECN_ECE ? 1 : 0);
+}
+
+ECN_INLINE void ecn_clear_triple(const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (!ecn_triple(packet))
+		return;
+	ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
+	edit->clear_ae = packet->ae != 0;
+}
+
+/* Why a SYN or SYN-ACK with these options makes the connection one that is left alone. */
+ECN_INLINE __u8 ecn_forbidden(const struct ecn_packet *packet)
+{
+	if (packet->options & ECN_OPT_BROKEN)
+		return ECN_REASON_BROKEN_OPTIONS;
+	if (packet->options & ECN_OPT_MD5)
+		return ECN_REASON_MD5;
+	if (packet->options & ECN_OPT_AO)
+		return ECN_REASON_AO;
+	if (packet->options & ECN_OPT_MPTCP)
+		return ECN_REASON_MPTCP;
+	return ECN_REASON_NONE;
+}
+
+ECN_INLINE void ecn_forget(struct ecn_flow *flow)
+{
+	const struct ecn_flow unknown = {};
+
+	*flow = unknown;
+}
+
+ECN_INLINE __u16 ecn_offered(const struct ecn_packet *syn)
+{
+	return (syn->options & ECN_OPT_SACK_PERMITTED ? ECN_NOTE_SACK : 0) |
+	       (syn->options & ECN_OPT_TIMESTAMPS ? ECN_NOTE_TIMESTAMPS : 0) |
+	       (syn->options & ECN_OPT_WINDOW_SCALE ? ECN_NOTE_SCALING : 0);
+}
+
+ECN_INLINE void ecn_agree(struct ecn_flow *flow, const struct ecn_packet *syn_ack)
+{
+	const __u16 options = ECN_NOTE_SACK | ECN_NOTE_TIMESTAMPS | ECN_NOTE_SCALING;
+
+	flow->notes &= ecn_offered(syn_ack) | (__u16)~options;
+}
+
+ECN_INLINE void ecn_keep_scale(struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	/* RFC 7323 section 2.3: more than 14 counts as 14. */
+	flow->window_scale = packet->window_scale < 14 ? packet->window_scale : 14;
+}
+
+/* What both ways of a handshake end with. `isn` is the served host's, `far_isn` the far host's. */
+ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_ack, __u32 isn,
+			    __u32 far_isn, struct ecn_edit *edit)
+{
+	ecn_agree(flow, syn_ack);
+	if (!(flow->notes & ECN_NOTE_SCALING))
+		flow->window_scale = 0;
+	flow->phase = ECN_PHASE_PROXIED;
+	flow->notes |= ECN_NOTE_SERVED;
+	flow->recover = isn;
+	flow->una = isn;
+	flow->rack = isn;
+	flow->round_end = isn;
+	flow->host_ack = far_isn + 1;
+	edit->events |= ECN_EVENT_PROXIED;
+}
+
+ECN_INLINE void ecn_start(struct ecn_flow *flow, const struct ecn_packet *syn, __u8 phase)
+{
+	ecn_forget(flow);
+	flow->phase = phase;
+	flow->isn = syn->seq;
+	flow->asked = ecn_triple(syn);
+	flow->notes = ecn_offered(syn);
+}
+
+/* The first SYN of a connection that the served host opens. */
+ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *syn,
+			      __u8 destination_fails, struct ecn_edit *edit)
+{
+	__u8 triple = ecn_triple(syn);
+
+	ecn_start(flow, syn, ECN_PHASE_HOST_OPENS);
+	flow->snd_max = ecn_end(syn) + 1;
+	/* The handshake is only counted. */
+	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN)
+		return 1;
+	/* Linux takes a SYN with a codepoint for one of a broken path and answers without ECE. */
+	if (triple != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
+		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
+		return 0;
+	}
+	if (destination_fails) {
+		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
+		return 0;
+	}
+	flow->asked = ECN_TRIPLE_CLASSIC;
+	flow->notes |= ECN_NOTE_UPGRADED;
+	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
+	edit->events |= ECN_EVENT_UPGRADED;
+	return 1;
+}
+
+/* The first SYN of a connection that the far host opens; it passes as it is. */
+ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn,
+			     struct ecn_edit *edit)
+{
+	__u8 triple = ecn_triple(syn);
+
+	ecn_start(flow, syn, ECN_PHASE_FAR_OPENS);
+	ecn_keep_scale(flow, syn);
+	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN)
+		return 1;
+	if (triple == ECN_TRIPLE_NONE) {
+		edit->events |= ECN_EVENT_NEITHER;
+		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
+		return 0;
+	}
+	ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
+	return 0;
+}
+
+/*
+ * The same SYN again. The served host's passes as it is (RFC 3168 section 6.1.1.1): the first one
+ * may have met a device that drops what asks for ECN.
+ */
+ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_packet *syn, __u8 from_host,
+				struct ecn_edit *edit)
+{
+	if (ecn_triple(syn) != ECN_TRIPLE_NONE || flow->notes & ECN_NOTE_PLAIN_SYN)
+		return;
+	flow->notes |= ECN_NOTE_PLAIN_SYN;
+	if (from_host && flow->notes & ECN_NOTE_UPGRADED)
+		edit->events |= ECN_EVENT_FALLBACK | ECN_EVENT_DESTINATION_FAILED;
+}
+
+ECN_INLINE int ecn_is_opening(const struct ecn_flow *flow, __u8 from_host)
+{
+	return flow->phase == (from_host ? ECN_PHASE_HOST_OPENS : ECN_PHASE_FAR_OPENS);
+}
+
+/* Whether a packet acknowledges the SYN, with what data the SYN may have had (RFC 7413). */
+ECN_INLINE int ecn_answers_syn(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	return packet->flags & ECN_ACK && packet->ack - flow->isn - 1 < 0xffff;
+}
+
+/* The far host's SYN-ACK to a SYN that asked for ECN of itself. */
+ECN_INLINE void ecn_count_answer(struct ecn_flow *flow, __u8 triple, struct ecn_edit *edit)
+{
+	edit->events |= triple == ECN_TRIPLE_NONE ? ECN_EVENT_CLIENT_ONLY : ECN_EVENT_BOTH;
+	ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
+}
+
+/* The far host answers the served host's SYN. */
+ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *syn_ack,
+				struct ecn_edit *edit)
+{
+	__u8 triple = ecn_triple(syn_ack);
+	__u8 forbidden = ecn_forbidden(syn_ack);
+
+	if (forbidden) {
+		ecn_bypass(flow, forbidden, edit);
+		/* Nothing is edited where a signature covers it or the options are unclear. */
+		return;
+	}
+	if (!(flow->notes & ECN_NOTE_UPGRADED)) {
+		ecn_count_answer(flow, triple, edit);
+		return;
+	}
+	ecn_clear_triple(syn_ack, edit);
+	/*
+	 * A SYN-ACK that confirms ECN after the plain SYN passed: the far host saw the first one, and
+	 * but for the proxy nobody would echo its CE.
+	 */
+	if (triple == ECN_TRIPLE_CLASSIC_ANSWER) {
+		edit->events |= ECN_EVENT_SERVER_ONLY;
+		ecn_keep_scale(flow, syn_ack);
+		ecn_take_on(flow, syn_ack, flow->isn, syn_ack->seq, edit);
+		flow->una = syn_ack->ack;
+		flow->rack = syn_ack->ack;
+		flow->far_window = syn_ack->window;
+		flow->far_tsval = syn_ack->tsval;
+	} else if (triple == ECN_TRIPLE_NONE) {
+		edit->events |= ECN_EVENT_NEITHER;
+		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
+	} else {
+		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
+	}
+}
+
+/* The served host answers the far host's SYN. */
+ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy *policy,
+				 const struct ecn_packet *syn_ack, struct ecn_edit *edit)
+{
+	__u8 triple = ecn_triple(syn_ack);
+	__u8 forbidden = ecn_forbidden(syn_ack);
+
+	if (forbidden) {
+		ecn_bypass(flow, forbidden, edit);
+	} else if (triple == 5 || triple == 7) {
+		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
+	} else if (triple != ECN_TRIPLE_NONE) {
+		edit->events |= ECN_EVENT_BOTH;
+		ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
+	} else if (policy->off) {
+		ecn_bypass(flow, ECN_REASON_OFF, edit);
+	} else if (flow->notes & ECN_NOTE_PLAIN_SYN) {
+		/* The far host has given ECN up: its own fallback. */
+		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
+	} else {
+		edit->events |= ECN_EVENT_CLIENT_ONLY;
+		ecn_set_flags(edit, ECN_ECE);
+		flow->snd_max = ecn_end(syn_ack) + 1;
+		ecn_take_on(flow, syn_ack, syn_ack->seq, flow->isn, edit);
+	}
+}
+
+#endif

@@ -1,0 +1,114 @@
+//! A connection.
+
+use crate::data::{Answer, Edit, Packet, Phase, Policy, Reason};
+use crate::ffi;
+
+/// Which of the two hosts a packet comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The served host, which never asks for ECN.
+    Host,
+    /// The far host.
+    Far,
+}
+
+/// `struct ecn_flow`.
+#[repr(C)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct RawFlow {
+    pub(crate) isn: u32,
+    una: u32,
+    rack: u32,
+    snd_max: u32,
+    round_end: u32,
+    hole: u32,
+    hole_end: u32,
+    last_hole: u32,
+    recover: u32,
+    ts_floor: u32,
+    told: u32,
+    far_tsval: u32,
+    far_fin: u32,
+    pub(crate) host_ack: u32,
+    pub(crate) far_window: u16,
+    shown_window: u16,
+    segment_bytes: u16,
+    flight_max: u16,
+    flight_max_before: u16,
+    pub(crate) notes: u16,
+    pub(crate) phase: u8,
+    reason: u8,
+    asked: u8,
+    answer: u8,
+    window_scale: u8,
+    duplicates: u8,
+    rewritten: u8,
+    retransmits: u8,
+    rounds: u8,
+    pub(crate) held: u8,
+    reserved: [u8; 2],
+}
+
+/// What the proxy remembers of a connection; by default nothing.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Flow(RawFlow);
+
+impl Flow {
+    /// A SYN without ACK. `destination_fails`: SYNs that ask for ECN are known to get lost on
+    /// the way to the far host. Returns whether there is something to remember.
+    pub fn handle_syn(
+        &mut self,
+        policy: &Policy,
+        packet: &Packet,
+        from: Side,
+        destination_fails: bool,
+    ) -> (bool, Edit) {
+        ffi::opens(&mut self.0, policy, packet, from == Side::Host, destination_fails)
+    }
+
+    /// Any other packet.
+    pub fn handle_packet(&mut self, policy: &Policy, packet: &Packet, from: Side) -> Edit {
+        match from {
+            Side::Host => ffi::from_host(&mut self.0, policy, packet),
+            Side::Far => ffi::to_host(&mut self.0, policy, packet),
+        }
+    }
+
+    /// How far the connection has come.
+    pub fn phase(&self) -> Phase {
+        match self.0.phase {
+            1 => Phase::HostOpens,
+            2 => Phase::FarOpens,
+            3 => Phase::Proxied,
+            4 => Phase::Bypass,
+            5 => Phase::Closed,
+            _ => Phase::None,
+        }
+    }
+
+    /// How far the answer to an ECE has come.
+    pub fn answer(&self) -> Answer {
+        match self.0.answer {
+            1 => Answer::Armed,
+            2 => Answer::Wait,
+            3 => Answer::Rex,
+            4 => Answer::Dropped,
+            _ => Answer::Idle,
+        }
+    }
+
+    /// Why the connection is bypassed, or its sender cannot be told.
+    pub fn reason(&self) -> Reason {
+        Reason::from_number(self.0.reason)
+    }
+
+    /// The highest ACK number that the served host was shown.
+    pub fn shown_ack(&self) -> u32 {
+        self.0.una
+    }
+
+    /// The highest ACK number that the far host sent.
+    pub fn far_ack(&self) -> u32 {
+        self.0.rack
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/* Pure ACKs of the proxy's own: made from the packet at hand. */
+#ifndef WINDLASS_ACKS_H
+#define WINDLASS_ACKS_H
+
+#include "edit.h"
+
+static __always_inline __u16 fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+/*
+ * Cuts the packet down to its headers and `bytes` of TCP header, and says in `partial` whether its
+ * checksum is left to the device (CHECKSUM_PARTIAL). The kernel keeps the checksum field of such a
+ * packet from being cut off: that is how one can tell.
+ */
+static __always_inline int cut(struct __sk_buff *skb, struct view *view, __u32 bytes, int *partial)
+{
+	__u32 end = view->l4 + bytes;
+
+	*partial = bpf_skb_change_tail(skb, view->l4 + TCP_CHECK_AT + 1, 0) < 0;
+	if (bpf_skb_change_tail(skb, end, 0) < 0)
+		return -1;
+	return set_ip_length(skb, view, end);
+}
+
+/* Writes `edited` with a checksum made anew; the addresses may have been exchanged. */
+static __always_inline int store_ack(struct __sk_buff *skb, struct view *view, __u32 bytes,
+				     int partial)
+{
+	__s64 sum;
+	__u16 check;
+
+	__builtin_memcpy(view->pseudo, view->from, 16);
+	__builtin_memcpy(view->pseudo + 4, view->to, 16);
+	if (!view->ipv6)
+		/* Those of ::ffff:0:0 are not in it. */
+		view->pseudo[2] = view->pseudo[6] = 0;
+	view->pseudo[8] = bpf_htonl(bytes);
+	view->pseudo[9] = bpf_htonl(IPPROTO_TCP);
+	sum = bpf_csum_diff(0, 0, view->pseudo, sizeof(view->pseudo), 0);
+	put16(view->edited + TCP_CHECK_AT, 0);
+	if (!partial)
+		sum = bpf_csum_diff(0, 0, (__be32 *)view->edited, TCP_HEADER_MAX, sum);
+	check = fold(sum & 0xffffffff);
+	if (!partial)
+		check = ~check;
+	__builtin_memcpy(view->edited + TCP_CHECK_AT, &check, 2);
+	hide(bytes);
+	if (bytes < TCP_HEADER_MIN || bytes > TCP_HEADER_MAX)
+		return -1;
+	return bpf_skb_store_bytes(skb, view->l4, view->edited, bytes, 0);
+}
+
+static __always_inline int clone_on(struct __sk_buff *skb, __u32 mark, const int ingress)
+{
+	int result;
+
+	/* The clone comes by again, and turns round at the mark. */
+	skb->mark |= mark;
+	result = bpf_clone_redirect(skb, skb->ifindex, ingress ? BPF_F_INGRESS : 0);
+	skb->mark &= ~mark;
+	return result;
+}
+
+/* The packet goes on, and what remains of it here becomes the pure ACK that says the same. */
+static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, __u32 mark,
+				     const int ingress)
+{
+	struct view *view = &work->view;
+	struct ecn_packet *packet = &work->packet;
+	struct ecn_edit *edit = &work->edit;
+	__u32 tsecr = edit->actions & ECN_DO_TSECR ? edit->tsecr : packet->tsecr;
+	__u32 count = edit->actions & ECN_DO_BLOCKS ? edit->block_count : 0;
+	__u32 bytes;
+	int partial;
+
+	if (clone_on(skb, mark, ingress) < 0)
+		return -1;
+	bytes = write_options(view, packet->options & ECN_OPT_TIMESTAMPS, packet->tsval, tsecr,
+			      edit->blocks, count);
+	set_header_bytes(view, bytes);
+	put32(view->edited + 4,
+	      packet->seq + packet->payload_bytes + !!(packet->flags & ECN_FIN));
+	view->edited[TCP_FLAGS_AT] = ECN_ACK;
+	put16(view->edited + 18, 0);
+	if (cut(skb, view, bytes, &partial) < 0)
+		return -1;
+	return store_ack(skb, view, bytes, partial);
+}
+
+/* 0, or -1 if the packet at hand is no good any more. */
+static __always_inline int send_clones(struct __sk_buff *skb, struct work *work, __u32 mark,
+				       const int ingress)
+{
+	__u32 count = work->edit.clones;
+
+	if (!count)
+		return 0;
+	if (work->packet.payload_bytes || work->packet.flags & ECN_FIN) {
+		if (split_ack(skb, work, mark, ingress) < 0)
+			return -1;
+		count--;
+	}
+	for (__u32 i = 0; i < 4; i++) {
+		if (i >= count)
+			break;
+		clone_on(skb, mark, ingress);
+	}
+	return 0;
+}
+
+static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, const int ethernet)
+{
+	__u32 addresses[8];
+
+	if (ethernet) {
+		__u16 macs[6], swapped[6];
+
+		if (bpf_skb_load_bytes(skb, 0, macs, 12) < 0)
+			return -1;
+		for (int i = 0; i < 3; i++) {
+			swapped[i] = macs[i + 3];
+			swapped[i + 3] = macs[i];
+		}
+		if (bpf_skb_store_bytes(skb, 0, swapped, 12, 0) < 0)
+			return -1;
+	}
+	if (!view->ipv6) {
+		addresses[0] = view->to[3];
+		addresses[1] = view->from[3];
+		return bpf_skb_store_bytes(skb, view->l3 + 12, addresses, 8, 0);
+	}
+	__builtin_memcpy(addresses, view->to, 16);
+	__builtin_memcpy(addresses + 4, view->from, 16);
+	return bpf_skb_store_bytes(skb, view->l3 + 8, addresses, 32, 0);
+}
+
+/* Turns the packet into the reply and sends it back: an action of tc. */
+static __always_inline int send_reply(struct __sk_buff *skb, struct work *work, __u32 mark,
+				      const int ethernet, const int ingress)
+{
+	struct view *view = &work->view;
+	const struct ecn_reply *reply = &work->edit.reply;
+	__u8 *header = view->edited;
+	__u32 bytes;
+	int partial;
+
+	bytes = write_options(view, reply->timestamps, reply->tsval, reply->tsecr, 0, 0);
+	__builtin_memcpy(header, view->header + 2, 2);
+	__builtin_memcpy(header + 2, view->header, 2);
+	put32(header + 4, reply->seq);
+	put32(header + 8, reply->ack);
+	header[12] = 0;
+	set_header_bytes(view, bytes);
+	header[TCP_FLAGS_AT] = ECN_ACK;
+	put16(header + 14, reply->window);
+	put16(header + 18, 0);
+	if (set_codepoint(skb, view, ECN_NOT_ECT) < 0 || cut(skb, view, bytes, &partial) < 0 ||
+	    store_ack(skb, view, bytes, partial) < 0 || swap_ends(skb, view, ethernet) < 0)
+		return TC_ACT_SHOT;
+	skb->mark |= mark;
+	return bpf_redirect(skb->ifindex, ingress ? 0 : BPF_F_INGRESS);
+}
+
+#endif

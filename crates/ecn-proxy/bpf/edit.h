@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * Carries out what the machine decided. The kernel's checksum helpers do the right thing for every
+ * state that a packet's checksum can be in; nothing here computes one where it need not.
+ */
+#ifndef WINDLASS_EDIT_H
+#define WINDLASS_EDIT_H
+
+#include <bpf/bpf_endian.h>
+
+#include "parse.h"
+
+/* The new octets are stored first: what the checksum of the whole packet then lacks, the next call
+ * mends, for CHECKSUM_COMPLETE too. */
+static __always_inline int set_codepoint(struct __sk_buff *skb, struct view *view, __u8 codepoint)
+{
+	__u8 octets[2] = {view->ip[0], view->ip[1]};
+	__u16 before, after;
+
+	__builtin_memcpy(&before, octets, 2);
+	if (view->ipv6)
+		octets[1] = (octets[1] & 0xcf) | (codepoint & 3) << 4;
+	else
+		octets[1] = (octets[1] & 0xfc) | (codepoint & 3);
+	__builtin_memcpy(&after, octets, 2);
+	if (before == after)
+		return 0;
+	view->ip[1] = octets[1];
+	/* IPv6 has no checksum of its header that would balance the change. */
+	if (view->ipv6)
+		return bpf_skb_store_bytes(skb, view->l3, octets, 2, BPF_F_RECOMPUTE_CSUM);
+	if (bpf_skb_store_bytes(skb, view->l3, octets, 2, 0) < 0)
+		return -1;
+	return bpf_l3_csum_replace(skb, view->l3 + 10, before, after, 2);
+}
+
+static __always_inline int set_ip_length(struct __sk_buff *skb, struct view *view, __u32 end)
+{
+	__be16 before, after;
+
+	if (view->ipv6) {
+		after = bpf_htons(end - view->l3 - 40);
+		return bpf_skb_store_bytes(skb, view->l3 + 4, &after, 2, 0);
+	}
+	after = bpf_htons(end - view->l3);
+	__builtin_memcpy(&before, (__u8 *)view->ip_header + 2, 2);
+	if (bpf_skb_store_bytes(skb, view->l3 + 2, &after, 2, 0) < 0)
+		return -1;
+	return bpf_l3_csum_replace(skb, view->l3 + 10, before, after, 2);
+}
+
+static __always_inline void clear_edited_options(struct view *view)
+{
+	__u64 *words = (__u64 *)(view->edited + 16);
+
+	/* From octet 20 on; 16 to 19 are the checksum and the urgent pointer. */
+	put32(view->edited + 20, 0);
+	for (int i = 1; i < 6; i++)
+		words[i] = 0;
+}
+
+/* Writes timestamps and blocks into `edited`; returns where the header then ends. */
+static __always_inline __u32 write_options(struct view *view, int timestamps, __u32 tsval,
+					   __u32 tsecr, const struct ecn_block *blocks, __u32 count)
+{
+	__u8 *at = view->edited + TCP_HEADER_MIN;
+	__u32 bytes = TCP_HEADER_MIN;
+
+	clear_edited_options(view);
+	if (timestamps) {
+		put32(at, 0x0101080a);
+		put32(at + 4, tsval);
+		put32(at + 8, tsecr);
+		at += 12;
+		bytes += 12;
+		if (count > ECN_BLOCKS_MAX - 1)
+			count = ECN_BLOCKS_MAX - 1;
+	}
+	if (!count)
+		return bytes;
+	put32(at, 0x01010500 | (2 + 8 * count));
+	for (__u32 i = 0; i < ECN_BLOCKS_MAX; i++) {
+		if (i >= count)
+			break;
+		put32(at + 4 + 8 * i, blocks[i].start);
+		put32(at + 8 + 8 * i, blocks[i].end);
+	}
+	return bytes + 4 + 8 * count;
+}
+
+static __always_inline void set_header_bytes(struct view *view, __u32 bytes)
+{
+	view->edited[12] = (view->edited[12] & 0x0f) | (bytes / 4) << 4;
+}
+
+/* The fields of the header in place, and TSecr. */
+static __always_inline void edit_fields(struct view *view, const struct ecn_edit *edit)
+{
+	__u8 *header = view->edited;
+
+	if (edit->actions & ECN_DO_FLAGS) {
+		header[TCP_FLAGS_AT] &= ~edit->flags_clear;
+		header[TCP_FLAGS_AT] |= edit->flags_set;
+		if (edit->clear_ae)
+			header[12] &= 0xfe;
+	}
+	if (edit->actions & ECN_DO_ACK)
+		put32(header + 8, edit->ack);
+	if (edit->actions & ECN_DO_WINDOW)
+		put16(header + 14, edit->window);
+	if (edit->actions & ECN_DO_TSECR && view->timestamps_at) {
+		__u32 at = view->timestamps_at;
+
+		hide(at);
+		if (at < TCP_HEADER_MAX)
+			put32(header + at + 6, edit->tsecr);
+	}
+}
+
+/* RFC 9293 section 3.1: NOPs fill. */
+static __always_inline void erase_sack(struct view *view)
+{
+	__u32 at = view->sack_at;
+	__u32 bytes = view->sack_bytes;
+
+	for (int i = 0; i < 2 + 8 * ECN_BLOCKS_MAX; i++) {
+		if (i >= bytes)
+			break;
+		hide(at);
+		if (at >= TCP_HEADER_MAX)
+			break;
+		view->edited[at] = KIND_NOP;
+		at++;
+	}
+}
+
+/* Stores `edited` over a header that was `header`, the lengths already right. */
+static __always_inline int store_header(struct __sk_buff *skb, struct view *view, __u32 bytes)
+{
+	__s64 difference;
+
+	difference = bpf_csum_diff((__be32 *)view->header, TCP_HEADER_MAX, (__be32 *)view->edited,
+				   TCP_HEADER_MAX, 0);
+	if (difference < 0)
+		return -1;
+	hide(bytes);
+	if (bytes < TCP_HEADER_MIN || bytes > TCP_HEADER_MAX)
+		return -1;
+	if (bpf_skb_store_bytes(skb, view->l4, view->edited, bytes, 0) < 0)
+		return -1;
+	return bpf_l4_csum_replace(skb, view->l4 + TCP_CHECK_AT, 0, difference, 0);
+}
+
+/* A pure ACK gets a header of another length. */
+static __always_inline int resize(struct __sk_buff *skb, struct view *view, __u32 bytes,
+				  const int ingress)
+{
+	__u32 end = view->l4 + bytes;
+
+	/* Growing makes the kernel forget a checksum of the whole packet, which we could not keep. */
+	if (ingress && bpf_skb_change_tail(skb, skb->len + 4, 0) < 0)
+		return -1;
+	if (bpf_skb_change_tail(skb, end, 0) < 0)
+		return -1;
+	if (set_ip_length(skb, view, end) < 0)
+		return -1;
+	return bpf_l4_csum_replace(skb, view->l4 + TCP_CHECK_AT, bpf_htons(view->header_bytes),
+				   bpf_htons(bytes), BPF_F_PSEUDO_HDR | 2);
+}
+
+static __always_inline void copy_header(struct view *view)
+{
+	__u32 end = view->header_bytes;
+
+	/* csum_diff() takes all 60 octets: what an earlier packet left after the end must go. */
+	for (__u32 at = TCP_HEADER_MIN; at < TCP_HEADER_MAX; at += 4) {
+		if (at >= end)
+			*(__u32 *)(view->header + at) = 0;
+	}
+	__builtin_memcpy(view->edited, view->header, 64);
+}
+
+/* Options that could be written anew, in any order and place. */
+static __always_inline int can_rewrite_options(const struct ecn_packet *packet)
+{
+	return !(packet->options & ~(ECN_OPT_SACK | ECN_OPT_TIMESTAMPS));
+}
+
+static __always_inline int edit_header(struct __sk_buff *skb, struct work *work, const int ingress)
+{
+	struct view *view = &work->view;
+	struct ecn_packet *packet = &work->packet;
+	struct ecn_edit *edit = &work->edit;
+	__u32 bytes = view->header_bytes;
+
+	copy_header(view);
+	edit_fields(view, edit);
+	if (edit->actions & ECN_DO_BLOCKS) {
+		if (packet->payload_bytes || packet->flags & (ECN_FIN | ECN_SYN)) {
+			erase_sack(view);
+		} else if (can_rewrite_options(packet)) {
+			__u32 tsecr = edit->actions & ECN_DO_TSECR ? edit->tsecr : packet->tsecr;
+
+			bytes = write_options(view, packet->options & ECN_OPT_TIMESTAMPS,
+					      packet->tsval, tsecr, edit->blocks, edit->block_count);
+			set_header_bytes(view, bytes);
+		} else {
+			return -1;
+		}
+	}
+	if (bytes != view->header_bytes && resize(skb, view, bytes, ingress) < 0)
+		return -1;
+	return store_header(skb, view, bytes);
+}
+
+#endif

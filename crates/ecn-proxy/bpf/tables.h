@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/* What the programs share with each other and with the loader, which knows these layouts. */
+#ifndef WINDLASS_TABLES_H
+#define WINDLASS_TABLES_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "ecn_proxy.h"
+
+/* struct settings.lists */
+enum lists {
+	LISTS_ALLOW_NETWORKS = 1,
+	LISTS_ALLOW_PORTS = 2,
+	LISTS_DENY_NETWORKS = 4,
+	LISTS_DENY_PORTS = 8,
+};
+
+struct settings {
+	/* Everything passes after this point of the monotonic clock; 0: no end. */
+	__u64 lease_until_ns;
+	/* For how long a destination that failed is not asked for ECN. */
+	__u64 fallback_ns;
+	/* One bit. */
+	__u32 mark;
+	/* Connections are taken on while there are fewer. */
+	__u32 flows_max;
+	struct ecn_policy policy;
+	/* enum lists */
+	__u8 lists;
+	__u8 reserved[3];
+};
+
+/* IPv4 addresses as ::ffff:a.b.c.d; ports in network byte order. */
+struct flow_key {
+	__u32 host[4];
+	__u32 far[4];
+	__be16 host_port;
+	__be16 far_port;
+};
+
+struct flow {
+	__u64 seen_ns;
+	__u64 opened_ns;
+	/* Super-packets as one. */
+	__u32 packets_from_host;
+	__u32 packets_to_host;
+	/* What happened to it: of CE, ECHO, ECT, EPISODE, HOLE. */
+	__u32 marks;
+	__u32 echoes;
+	__u32 ect;
+	__u32 episodes;
+	__u32 holes;
+	struct bpf_spin_lock lock;
+	struct ecn_flow machine;
+};
+
+struct handshake {
+	__u64 seen_ns;
+	struct ecn_flow machine;
+	/* 1: the served host opens. */
+	__u32 by_host;
+	__u32 reserved;
+};
+
+/* struct host.ecn */
+enum host_ecn {
+	HOST_CAPABLE = 1,
+	HOST_WITHOUT = 2,
+	HOST_FAILED = 3,
+};
+
+struct host {
+	__u64 seen_ns;
+	/* With HOST_FAILED: when. */
+	__u64 failed_ns;
+	/* enum host_ecn */
+	__u32 ecn;
+	__u32 connections;
+};
+
+enum counter {
+	COUNT_PACKETS,
+	COUNT_TCP,
+	COUNT_MALFORMED,
+	COUNT_LISTED,
+	COUNT_NO_ROOM,
+	COUNT_EDITED,
+	COUNT_EDIT_FAILED,
+	COUNT_CLONES,
+	COUNT_REPLIES,
+	COUNT_DROPS,
+	COUNT_FLOWS_ADDED,
+	COUNT_FLOWS_REMOVED,
+	COUNT_LEASE_OVER,
+	/* By enum ecn_event, a bit each. */
+	COUNT_EVENTS = 16,
+	/* By enum ecn_reason: connections bypassed, episodes passed over, ECT withdrawn. */
+	COUNT_BYPASS = 48,
+	COUNT_PASSED_OVER = 80,
+	COUNT_WITHDRAWN = 112,
+	COUNT_END = 144,
+};
+
+struct counters {
+	__u64 values[COUNT_END];
+};
+
+struct network_key {
+	__u32 prefix_bits;
+	__u32 address[4];
+};
+
+/* What the machine was told, and what it answered. */
+struct decision {
+	struct ecn_flow before;
+	struct ecn_flow after;
+	struct ecn_packet packet;
+	struct ecn_edit edit;
+	struct ecn_policy policy;
+	/* 0: a SYN of the far host; 1: of the served host; 2: to_host; 3: from_host. */
+	__u8 call;
+	__u8 destination_fails;
+	/* What ecn_proxy_opens() returned. */
+	__u8 kept;
+	__u8 reserved[5];
+};
+
+#define TABLE(kind, name, key_type, value_type, entries, flags)                                    \
+	struct {                                                                                   \
+		__uint(type, kind);                                                                \
+		__uint(max_entries, entries);                                                      \
+		__uint(map_flags, flags);                                                          \
+		__type(key, key_type);                                                             \
+		__type(value, value_type);                                                         \
+	} name SEC(".maps")
+
+/* The loader sets the sizes that are options. */
+TABLE(BPF_MAP_TYPE_ARRAY, settings, __u32, struct settings, 1, 0);
+TABLE(BPF_MAP_TYPE_PERCPU_ARRAY, counters, __u32, struct counters, 1, 0);
+/* How many entries `flows` has. */
+TABLE(BPF_MAP_TYPE_ARRAY, flow_count, __u32, __u64, 1, 0);
+TABLE(BPF_MAP_TYPE_LRU_HASH, handshakes, struct flow_key, struct handshake, 65536, 0);
+TABLE(BPF_MAP_TYPE_HASH, flows, struct flow_key, struct flow, 262144, BPF_F_NO_PREALLOC);
+TABLE(BPF_MAP_TYPE_LRU_HASH, hosts, __u32[4], struct host, 65536, 0);
+TABLE(BPF_MAP_TYPE_LPM_TRIE, allow_networks, struct network_key, __u8, 65536, BPF_F_NO_PREALLOC);
+TABLE(BPF_MAP_TYPE_LPM_TRIE, deny_networks, struct network_key, __u8, 65536, BPF_F_NO_PREALLOC);
+/* By port in host byte order: 1 allowed, 2 denied. */
+TABLE(BPF_MAP_TYPE_HASH, ports, __u16, __u8, 65536, BPF_F_NO_PREALLOC);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} decisions SEC(".maps");
+
+/* The loader says whether `decisions` is filled. */
+const volatile __u32 log_decisions SEC(".rodata.log");
+
+#endif

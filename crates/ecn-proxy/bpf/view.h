@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/*
+ * Where the parts of a packet are, and the work space of one run of a program: of a CPU, as a
+ * program is never interrupted by another of its kind, but for a clone that turns round at the mark.
+ */
+#ifndef WINDLASS_VIEW_H
+#define WINDLASS_VIEW_H
+
+#include "tables.h"
+
+/* RFC 9293 section 3.1: a data offset of 15 words. */
+#define TCP_HEADER_MAX 60
+#define TCP_HEADER_MIN 20
+/* Where in it: */
+#define TCP_FLAGS_AT 13
+#define TCP_CHECK_AT 16
+
+struct view {
+	/* Offsets in the packet: of the IP header, the TCP header, and the end of the segment. */
+	__u32 l3;
+	__u32 l4;
+	__u32 end;
+	/* Of the TCP header, options included. */
+	__u32 header_bytes;
+	/* Offsets in the TCP header of the first option of its kind, 0 if there is none. */
+	__u32 timestamps_at;
+	__u32 sack_at;
+	__u32 sack_bytes;
+	/* The first two octets of the IP header: version, and where the ECN field is. */
+	__u8 ip[2];
+	__u8 ipv6;
+	__u8 reserved;
+	/* Source and destination as in the key. */
+	__u32 from[4];
+	__u32 to[4];
+	__u32 ip_header[10];
+	/* The TCP header as it came and as it goes; zero after its end, so that reading on is safe. */
+	__u8 header[128];
+	__u8 edited[128];
+	__u32 pseudo[10];
+};
+
+struct work {
+	struct flow_key key;
+	struct view view;
+	struct ecn_packet packet;
+	struct ecn_edit edit;
+	struct ecn_flow flow;
+	struct handshake handshake;
+	struct flow fresh;
+	struct host host;
+	struct network_key network;
+	__u32 frame[4];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct work);
+} work SEC(".maps");
+
+/* Keeps the compiler from forgetting a bound that the verifier is to see. */
+#define hide(value) asm volatile("" : "+r"(value))
+
+static __always_inline __u16 get16(const __u8 *at)
+{
+	return at[0] << 8 | at[1];
+}
+
+static __always_inline __u32 get32(const __u8 *at)
+{
+	return (__u32)get16(at) << 16 | get16(at + 2);
+}
+
+static __always_inline void put16(__u8 *at, __u16 value)
+{
+	at[0] = value >> 8;
+	at[1] = value;
+}
+
+static __always_inline void put32(__u8 *at, __u32 value)
+{
+	put16(at, value >> 16);
+	put16(at + 2, value);
+}
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/* Which connections are in the tables, and what the machine says of their packets. */
+#ifndef WINDLASS_WATCH_H
+#define WINDLASS_WATCH_H
+
+#include "lists.h"
+#include "view.h"
+
+/* Where a program stands; constants of each. */
+struct way {
+	int ingress;
+	int from_host;
+	int ethernet;
+};
+
+struct run {
+	const struct settings *settings;
+	struct counters *counters;
+	struct work *work;
+};
+
+static __always_inline void count(struct run *run, enum counter which)
+{
+	run->counters->values[which]++;
+}
+
+static __always_inline void count_reason(struct run *run, __u32 base)
+{
+	__u32 reason = run->work->edit.reason;
+
+	hide(reason);
+	if (reason < ECN_REASON_COUNT)
+		run->counters->values[base + reason]++;
+}
+
+#define EVENTS 25
+
+static __always_inline void count_events(struct run *run)
+{
+	__u32 events = run->work->edit.events;
+
+	if (!events)
+		return;
+	for (int i = 0; i < EVENTS; i++)
+		run->counters->values[COUNT_EVENTS + i] += events >> i & 1;
+	if (events & ECN_EVENT_BYPASS)
+		count_reason(run, COUNT_BYPASS);
+	if (events & ECN_EVENT_PASSED_OVER)
+		count_reason(run, COUNT_PASSED_OVER);
+	if (events & ECN_EVENT_ECT_WITHDRAWN)
+		count_reason(run, COUNT_WITHDRAWN);
+}
+
+static __always_inline void note_events(struct flow *flow, __u32 events)
+{
+	flow->marks += !!(events & ECN_EVENT_CE);
+	flow->echoes += !!(events & ECN_EVENT_ECHO);
+	flow->ect += !!(events & ECN_EVENT_ECT);
+	flow->episodes += !!(events & ECN_EVENT_EPISODE);
+	flow->holes += !!(events & ECN_EVENT_HOLE);
+}
+
+static __always_inline void log_decision(struct run *run, const struct ecn_flow *before,
+					 const struct ecn_flow *after, __u8 call, __u8 fails,
+					 __u8 kept)
+{
+	struct work *work = run->work;
+	struct decision *decision;
+
+	if (!log_decisions)
+		return;
+	decision = bpf_ringbuf_reserve(&decisions, sizeof(*decision), 0);
+	if (!decision)
+		return;
+	decision->before = *before;
+	decision->after = *after;
+	decision->packet = work->packet;
+	decision->edit = work->edit;
+	decision->policy = run->settings->policy;
+	decision->call = call;
+	decision->destination_fails = fails;
+	decision->kept = kept;
+	__builtin_memset(decision->reserved, 0, sizeof(decision->reserved));
+	bpf_ringbuf_submit(decision, 0);
+}
+
+/* 1 if it was there. */
+static __always_inline int remove_flow(struct run *run, const struct flow_key *key)
+{
+	__u32 zero = 0;
+	__u64 *held;
+
+	if (bpf_map_delete_elem(&flows, key) < 0)
+		return 0;
+	held = bpf_map_lookup_elem(&flow_count, &zero);
+	if (held)
+		__sync_fetch_and_sub(held, 1);
+	count(run, COUNT_FLOWS_REMOVED);
+	return 1;
+}
+
+/* Some room is kept for those whose handshake is under way. */
+static __always_inline int is_room(struct run *run)
+{
+	__u32 zero = 0;
+	__u64 *held = bpf_map_lookup_elem(&flow_count, &zero);
+	__u32 limit = run->settings->flows_max;
+
+	return held && *held < limit - limit / 16;
+}
+
+static __always_inline void remember_host(struct run *run, __u32 ecn)
+{
+	struct work *work = run->work;
+	struct host *host = bpf_map_lookup_elem(&hosts, work->key.far);
+
+	if (host) {
+		host->seen_ns = work->packet.now_ns;
+		if (ecn == HOST_FAILED)
+			host->failed_ns = work->packet.now_ns;
+		else
+			host->connections++;
+		host->ecn = ecn;
+		return;
+	}
+	work->host.seen_ns = work->packet.now_ns;
+	work->host.failed_ns = ecn == HOST_FAILED ? work->packet.now_ns : 0;
+	work->host.ecn = ecn;
+	work->host.connections = ecn != HOST_FAILED;
+	bpf_map_update_elem(&hosts, work->key.far, &work->host, BPF_ANY);
+}
+
+/* Only of hosts that are there: an answer to the served host, not a SYN that anybody can forge. */
+static __always_inline void remember_answer(struct run *run)
+{
+	__u32 events = run->work->edit.events;
+
+	if (events & ECN_EVENT_DESTINATION_FAILED)
+		remember_host(run, HOST_FAILED);
+	else if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
+		remember_host(run, HOST_CAPABLE);
+	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER))
+		remember_host(run, HOST_WITHOUT);
+}
+
+static __always_inline int destination_fails(struct run *run)
+{
+	struct work *work = run->work;
+	struct host *host = bpf_map_lookup_elem(&hosts, work->key.far);
+
+	return host && host->ecn == HOST_FAILED &&
+	       work->packet.now_ns - host->failed_ns < run->settings->fallback_ns;
+}
+
+/* A SYN of a connection that is served: it may be a new one, or somebody's forgery. */
+static __always_inline int reopen(struct run *run, struct flow *flow, const int from_host,
+				  __u8 fails)
+{
+	struct work *work = run->work;
+	int kept;
+
+	bpf_spin_lock(&flow->lock);
+	if (log_decisions)
+		work->flow = flow->machine;
+	kept = ecn_proxy_opens(&flow->machine, &run->settings->policy, &work->packet, from_host,
+			       fails, &work->edit);
+	if (log_decisions)
+		work->handshake.machine = flow->machine;
+	bpf_spin_unlock(&flow->lock);
+	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept);
+	return 1;
+}
+
+static __always_inline int open(struct run *run, const int from_host)
+{
+	struct work *work = run->work;
+	struct handshake *known = 0;
+	struct flow *flow;
+	__u8 fails = from_host && destination_fails(run);
+	int kept;
+
+	flow = bpf_map_lookup_elem(&flows, &work->key);
+	if (flow)
+		return reopen(run, flow, from_host, fails);
+	known = bpf_map_lookup_elem(&handshakes, &work->key);
+	if (known) {
+		work->handshake = *known;
+	} else {
+		if (!is_listed(run->settings, work, from_host)) {
+			count(run, COUNT_LISTED);
+			return 0;
+		}
+		if (!is_room(run)) {
+			count(run, COUNT_NO_ROOM);
+			return 0;
+		}
+		__builtin_memset(&work->handshake, 0, sizeof(work->handshake));
+	}
+	work->flow = work->handshake.machine;
+	kept = ecn_proxy_opens(&work->handshake.machine, &run->settings->policy, &work->packet,
+			       from_host, fails, &work->edit);
+	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept);
+	if (!kept)
+		return 1;
+	work->handshake.seen_ns = work->packet.now_ns;
+	work->handshake.by_host = work->handshake.machine.phase == ECN_PHASE_HOST_OPENS;
+	bpf_map_update_elem(&handshakes, &work->key, &work->handshake, BPF_ANY);
+	return 1;
+}
+
+/* Both ends are there once the one that opened has answered the other's SYN-ACK. */
+static __always_inline int is_proven(const struct handshake *handshake,
+				     const struct ecn_packet *packet, const int from_host)
+{
+	if (handshake->machine.phase != ECN_PHASE_PROXIED || packet->flags & (ECN_SYN | ECN_RST))
+		return 0;
+	if (from_host || handshake->by_host)
+		return from_host && handshake->by_host;
+	return packet->flags & ECN_ACK && ecn_before(handshake->machine.recover, packet->ack) &&
+	       ecn_at_most(packet->ack, handshake->machine.snd_max);
+}
+
+static __always_inline void promote(struct run *run, struct handshake *handshake)
+{
+	struct work *work = run->work;
+	__u32 zero = 0;
+	__u64 *held = bpf_map_lookup_elem(&flow_count, &zero);
+
+	__builtin_memset(&work->fresh, 0, sizeof(work->fresh));
+	work->fresh.seen_ns = work->fresh.opened_ns = work->packet.now_ns;
+	work->fresh.machine = handshake->machine;
+	if (bpf_map_update_elem(&flows, &work->key, &work->fresh, BPF_ANY) < 0) {
+		count(run, COUNT_NO_ROOM);
+	} else {
+		count(run, COUNT_FLOWS_ADDED);
+		if (held)
+			__sync_fetch_and_add(held, 1);
+	}
+	remember_host(run, HOST_CAPABLE);
+	bpf_map_delete_elem(&handshakes, &work->key);
+}
+
+static __always_inline void ask(struct run *run, struct ecn_flow *machine, const int from_host)
+{
+	struct work *work = run->work;
+
+	if (from_host)
+		ecn_proxy_from_host(machine, &run->settings->policy, &work->packet, &work->edit);
+	else
+		ecn_proxy_to_host(machine, &run->settings->policy, &work->packet, &work->edit);
+}
+
+/* Whether there is work left for it. */
+static __always_inline int goes_on(__u8 phase)
+{
+	return phase != ECN_PHASE_BYPASS && phase != ECN_PHASE_CLOSED && phase != ECN_PHASE_NONE;
+}
+
+static __always_inline int serve(struct run *run, struct flow *flow, const int from_host)
+{
+	struct work *work = run->work;
+	__u8 phase;
+
+	bpf_spin_lock(&flow->lock);
+	if (log_decisions)
+		work->flow = flow->machine;
+	ask(run, &flow->machine, from_host);
+	flow->seen_ns = work->packet.now_ns;
+	if (from_host)
+		flow->packets_from_host++;
+	else
+		flow->packets_to_host++;
+	note_events(flow, work->edit.events);
+	phase = flow->machine.phase;
+	if (log_decisions)
+		work->handshake.machine = flow->machine;
+	bpf_spin_unlock(&flow->lock);
+	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1);
+	if (!goes_on(phase))
+		remove_flow(run, &work->key);
+	return 1;
+}
+
+static __always_inline int greet(struct run *run, struct handshake *handshake, const int from_host)
+{
+	struct work *work = run->work;
+
+	if (log_decisions)
+		work->flow = handshake->machine;
+	ask(run, &handshake->machine, from_host);
+	handshake->seen_ns = work->packet.now_ns;
+	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1);
+	if (handshake->by_host && !from_host)
+		remember_answer(run);
+	if (!goes_on(handshake->machine.phase))
+		bpf_map_delete_elem(&handshakes, &work->key);
+	return 1;
+}
+
+/* Asks the machine about the packet; 0 if it is none of its business. */
+static __always_inline int watch(struct run *run, const int from_host)
+{
+	struct work *work = run->work;
+	struct handshake *handshake;
+	struct flow *flow;
+	int asked;
+
+	__builtin_memset(&work->edit, 0, sizeof(work->edit));
+	work->packet.now_ns = bpf_ktime_get_ns();
+	if (run->settings->lease_until_ns && work->packet.now_ns > run->settings->lease_until_ns) {
+		count(run, COUNT_LEASE_OVER);
+		return 0;
+	}
+	if ((work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN) {
+		asked = open(run, from_host);
+		if (work->edit.events & ECN_EVENT_DESTINATION_FAILED)
+			remember_host(run, HOST_FAILED);
+		count_events(run);
+		return asked;
+	}
+	flow = bpf_map_lookup_elem(&flows, &work->key);
+	if (!flow) {
+		handshake = bpf_map_lookup_elem(&handshakes, &work->key);
+		if (!handshake)
+			return 0;
+		if (!is_proven(handshake, &work->packet, from_host)) {
+			asked = greet(run, handshake, from_host);
+			count_events(run);
+			return asked;
+		}
+		promote(run, handshake);
+		flow = bpf_map_lookup_elem(&flows, &work->key);
+		if (!flow)
+			return 0;
+	}
+	asked = serve(run, flow, from_host);
+	count_events(run);
+	return asked;
+}
+
+#endif
