@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 const FILE: &str = r#"
 schema = 1
@@ -144,4 +145,22 @@ fn a_reload_changes_what_can_change_and_names_the_rest() {
     let changed = old.with_changes(new);
     assert_eq!((changed.policy, changed.mark_bit), (Policy::Drop, 7));
     assert_eq!(changed.client_side, ["eth1", "lan0"]);
+}
+
+proptest! {
+    /// Whatever stands in a file, it is read or each fault is told in a line of its own.
+    #[test]
+    fn no_file_is_too_strange(
+        text in "[ -~\\n]{0,80}",
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut file = FILE.to_owned();
+        file.insert_str(at.index(file.len()), &text);
+        for text in [text, file] {
+            if let Err(error) = read_text("f", &text) {
+                let error = error.to_string();
+                prop_assert!(!error.is_empty() && error.lines().all(|line| line.starts_with("f:")));
+            }
+        }
+    }
 }

@@ -1,59 +1,66 @@
-//! The counters by name, flat, whatever way the packet path keeps them.
+//! The counters as the daemon tells them.
 
-use crate::datapath::Counters;
-use serde_json::{Value, json};
+use crate::datapath::{Counters, REASONS};
 use std::collections::BTreeMap;
 
-/// The page that says what each counts.
-const PAGE: &str = include_str!("../../../../docs/ecn-proxy.md");
-
-/// Each counter of the page with its sentence, in the order of the page.
-pub fn sentences() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let table = PAGE.split("\n## Counters\n").nth(1).unwrap_or_default();
-    let table = table.split("\n## ").next().unwrap_or_default();
-    table.lines().filter_map(|line| {
-        let (name, sentence) = line.strip_prefix("| `")?.split_once("` | ")?;
-        Some((name, sentence.strip_suffix(" |")?))
-    })
-}
-
-/// All counters by name. Those of an inner group have the group's name before their own.
+/// All counters by name, but those by reason.
 pub(super) fn by_name(counters: &Counters) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
-    flatten("", &json!(counters), &mut found);
-    found
+    counters.named().into_iter().map(|(name, count, _)| (name.to_owned(), count)).collect()
 }
 
-fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, u64>) {
-    match value {
-        Value::Object(inner) => {
-            for (key, value) in inner {
-                let separator = if name.is_empty() { "" } else { "_" };
-                flatten(&format!("{name}{separator}{key}"), value, into);
-            }
-        }
-        Value::Number(number) => {
-            into.extend(number.as_u64().map(|number| (name.to_owned(), number)));
-        }
-        _ => {}
-    }
+/// What is not served, not answered, withheld, by its reason; those that came up.
+pub(super) fn by_reason(counters: &Counters) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let named = |counts: &[u64]| {
+        let counts = REASONS.iter().zip(counts).filter(|(_, count)| **count > 0);
+        counts.map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+    };
+    BTreeMap::from([
+        ("bypassed".to_owned(), named(&counters.bypassed_by_reason)),
+        ("passed_over".to_owned(), named(&counters.passed_over_by_reason)),
+        ("ect_withdrawn".to_owned(), named(&counters.withdrawn_by_reason)),
+    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PAGE: &str = include_str!("../../../../docs/ecn-proxy.md");
+
+    fn section(title: &str) -> &str {
+        let begin = format!("\n### {title}\n");
+        let rest = PAGE.split(&begin).nth(1).unwrap_or_else(|| panic!("no section {title}"));
+        rest.split("\n##").next().unwrap_or(rest)
+    }
+
     #[test]
-    fn every_counter_has_one_sentence_in_the_page_and_no_sentence_is_without_its_counter() {
-        let counters = by_name(&Counters::default());
-        let told: Vec<&str> = sentences().map(|(name, _)| name).collect();
-        for name in counters.keys() {
-            let times = told.iter().filter(|told| *told == name).count();
-            assert_eq!(times, 1, "docs/ecn-proxy.md, ## Counters: a row `{name}`");
-        }
-        for (name, sentence) in sentences() {
-            assert!(counters.contains_key(name), "docs/ecn-proxy.md tells of {name}: no counter");
+    fn every_counter_has_its_sentence_in_the_page() {
+        let named = Counters::default().named();
+        let rows: Vec<String> =
+            named.iter().map(|(name, _, sentence)| format!("| `{name}` | {sentence} |")).collect();
+        let page: Vec<&str> =
+            section("All counters").lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(page, rows, "the page should have\n{}\n", rows.join("\n"));
+        for (name, _, sentence) in named {
             assert!(sentence.ends_with('.') && !sentence.contains(". "), "{name}: {sentence}");
         }
+    }
+
+    #[test]
+    fn every_reason_has_its_row_in_the_page() {
+        for reason in &REASONS[1..] {
+            let row = format!("\n| `{reason}` | ");
+            assert_eq!(section("Reasons").matches(&row).count(), 1, "{row}");
+        }
+    }
+
+    #[test]
+    fn reasons_that_did_not_come_up_are_left_out() {
+        let mut counters = Counters::default();
+        counters.bypassed_by_reason = vec![0; REASONS.len()];
+        counters.bypassed_by_reason[5] = 3;
+        let by_reason = by_reason(&counters);
+        assert_eq!(by_reason["bypassed"], BTreeMap::from([("md5".to_owned(), 3)]));
+        assert_eq!(by_reason["passed_over"], BTreeMap::new());
     }
 }

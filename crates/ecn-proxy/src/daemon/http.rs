@@ -10,12 +10,11 @@ const REQUEST_LEN_MAX: usize = 8192;
 /// For a request and its answer. One is served after the other.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Listens at `address`, and serves what `page` gives until the process ends.
+/// Serves what `page` gives until the process ends. Returns the address.
 pub(super) fn serve(
-    address: SocketAddr,
+    listener: TcpListener,
     page: impl Fn() -> Result<String, String> + Send + 'static,
 ) -> io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address)?;
     let bound = listener.local_addr()?;
     let serve = move || {
         for stream in listener.incoming() {
@@ -92,10 +91,13 @@ mod tests {
         String::from_utf8(answer).expect("UTF-8")
     }
 
+    fn free() -> TcpListener {
+        TcpListener::bind("127.0.0.1:0").expect("a free port")
+    }
+
     #[test]
     fn the_page_is_served_and_nothing_else() {
-        let loopback = "127.0.0.1:0".parse().expect("an address");
-        let at = serve(loopback, || Ok("a 1\n".to_owned())).expect("a free port");
+        let at = serve(free(), || Ok("a 1\n".to_owned())).expect("a thread");
         let page = ask(at, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(
             page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("\r\n\r\na 1\n"),
@@ -119,8 +121,7 @@ mod tests {
 
     #[test]
     fn a_page_that_cannot_be_made_says_why() {
-        let loopback = "127.0.0.1:0".parse().expect("an address");
-        let at = serve(loopback, || Err("not now".to_owned())).expect("a free port");
+        let at = serve(free(), || Err("not now".to_owned())).expect("a thread");
         let answer = ask(at, b"GET /metrics HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 503 ") && answer.ends_with("not now\n"), "{answer}");
     }

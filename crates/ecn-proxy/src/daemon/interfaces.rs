@@ -26,8 +26,8 @@ impl Interfaces {
     }
 
     /// Attaches what is wanted and there, and leaves the rest. Only what changes is logged.
-    pub(super) fn sync(&mut self, datapath: &mut Datapath) -> Result<(), Error> {
-        let attached = datapath.attachments()?;
+    pub(super) fn sync(&mut self, datapath: &mut Datapath) {
+        let attached = datapath.attachments();
         for old in &attached {
             if let Some(why) = self.why_leave(old) {
                 info!(interface = old.interface, index = old.index, "interface left: {why}");
@@ -40,7 +40,6 @@ impl Interfaces {
                 self.attach(datapath, &name, side);
             }
         }
-        Ok(())
     }
 
     fn why_leave(&self, old: &Attachment) -> Option<&'static str> {
@@ -56,9 +55,9 @@ impl Interfaces {
     }
 
     fn attach(&mut self, datapath: &mut Datapath, name: &str, side: Side) {
+        // What is still held of one that went away, or was detached by somebody else.
+        leave(datapath, name);
         if if_nametoindex(name).is_err() {
-            // What the process still holds of one that went away.
-            leave(datapath, name);
             self.trouble(name, "no such interface; it is served as soon as it appears".to_owned());
             return;
         }

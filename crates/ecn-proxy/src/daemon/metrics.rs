@@ -1,8 +1,8 @@
 //! The counters and the state as Prometheus reads them (text format 0.0.4).
 
-use super::counters;
 use super::protocol::{State, Stats, Status};
 use crate::config::policy_name;
+use crate::datapath::{Counters, Side};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -12,13 +12,22 @@ const PREFIX: &str = "windlass_ecn_proxy_";
 /// The page.
 pub(super) fn page(status: &Status, stats: &Stats) -> String {
     let mut page = Page::default();
+    let sentences = Counters::default().named();
     for (name, count) in &stats.counters {
-        let told = counters::sentences().find(|(told, _)| told == name);
-        let help = told.map_or("", |(_, sentence)| sentence);
+        let help = sentences.iter().find(|(told, ..)| told == name);
+        let help = help.map_or("", |(.., sentence)| sentence.as_str());
         page.head(&format!("{name}_total"), "counter", help);
         page.value(&format!("{name}_total"), &[], count);
     }
-    page.by_label("flows", "state", "connections in the table", &stats.flows);
+    for (what, reasons) in &stats.reasons {
+        let name = format!("{what}_by_reason_total");
+        page.head(&name, "counter", &format!("{what}, by reason"));
+        for (reason, count) in reasons {
+            page.value(&name, &[("reason", reason)], count);
+        }
+    }
+    page.head("flows", "gauge", "connections in the table");
+    page.value("flows", &[], stats.flows);
     page.by_label("hosts", "ecn", "far hosts remembered, by their ECN", &stats.hosts);
     let states = [("on", State::On), ("off", State::Off), ("draining", State::Draining)];
     page.head("state", "gauge", "1 for what the proxy does at present");
@@ -27,8 +36,10 @@ pub(super) fn page(status: &Status, stats: &Stats) -> String {
     }
     page.head("interface_attached", "gauge", "1 where the programs stand, 0 where they are to");
     for interface in &status.interfaces {
-        let side = format!("{:?}", interface.side);
-        let side = if side.starts_with("Client") { "client" } else { "network" };
+        let side = match interface.side {
+            Side::ClientSide => "client",
+            Side::NetworkSide => "network",
+        };
         let labels = [("interface", interface.name.as_str()), ("side", side)];
         page.value("interface_attached", &labels, u8::from(interface.attached.is_some()));
     }

@@ -18,7 +18,6 @@ mod proxy;
 mod respond;
 
 pub use control::SocketError;
-pub use counters::sentences;
 
 use crate::config::Source;
 use crate::datapath::Error;
@@ -26,6 +25,7 @@ use events::Event;
 use proxy::Proxy;
 use respond::Shared;
 use sd_notify::NotifyState;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ pub enum RunError {
     /// No socket.
     Socket(SocketError),
     /// No metrics.
-    Metrics(std::net::SocketAddr, io::Error),
+    Metrics(SocketAddr, io::Error),
     /// An interface that is there cannot be served.
     Interface(String, String),
     /// The packet path.
@@ -90,25 +90,27 @@ pub fn run(source: Source) -> Result<(), RunError> {
     // Before the first thread.
     events::block_signals().map_err(io("blocking signals"))?;
     let socket = control::Socket::bind(&config.socket).map_err(RunError::Socket)?;
-    let (metrics, socket_path) = (config.metrics, config.socket.clone());
+    let bind =
+        |address| TcpListener::bind(address).map_err(|error| RunError::Metrics(address, error));
+    let metrics = config.metrics.map(bind).transpose()?;
+    let socket_path = config.socket.clone();
     let (sender, receiver) = mpsc::channel();
     events::watch_signals(sender.clone()).map_err(io("waiting for signals"))?;
     // Before the first look at the interfaces, so that none comes in between.
     events::watch_links(sender.clone()).map_err(io("watching interfaces"))?;
     let shared = Arc::new(Shared::new(Proxy::start(source, config)?, sender));
-    if let Some(address) = metrics {
+    if let Some(listener) = metrics {
         let page = Arc::clone(&shared);
-        let bound = http::serve(address, move || page.metrics())
-            .map_err(|error| RunError::Metrics(address, error))?;
+        let bound = http::serve(listener, move || page.metrics()).map_err(io("serving metrics"))?;
         info!("metrics at http://{bound}/metrics");
     }
     socket.serve(Arc::<Shared>::clone(&shared)).map_err(io("answering"))?;
     info!(socket = %socket_path.display(), version = env!("CARGO_PKG_VERSION"), "running");
     notify(&[NotifyState::Ready]);
-    let unpin = Loop::new(&shared).run(&receiver);
+    let for_good = Loop::new(&shared).run(&receiver);
     notify(&[NotifyState::Stopping]);
-    // Who asked for the end waits for the end of the process: all else is done before.
-    let ended = if unpin { shared.lock().unpin() } else { Ok(()) };
+    // The threads that wait hold `shared` until the process ends, so nothing goes by itself.
+    let ended = shared.lock().end(for_good);
     drop(socket);
     info!("ended");
     ended.map_err(RunError::from)
@@ -143,7 +145,7 @@ impl<'a> Loop<'a> {
                 Ok(Event::Terminate) => return false,
                 Ok(Event::Stop) => return true,
                 Ok(Event::Reload) => self.reload(),
-                Ok(Event::LinksChanged) => self.sync_interfaces(),
+                Ok(Event::LinksChanged) => self.shared.lock().sync_interfaces(),
                 Err(RecvTimeoutError::Timeout) => {
                     tick = Instant::now();
                     if self.tick(tick) {
@@ -164,12 +166,6 @@ impl<'a> Loop<'a> {
         notify(&[NotifyState::Ready]);
     }
 
-    fn sync_interfaces(&self) {
-        if let Err(error) = self.shared.lock().sync_interfaces() {
-            error!("interfaces: {error}");
-        }
-    }
-
     /// What is due. True if a drain is over.
     fn tick(&mut self, now: Instant) -> bool {
         if now - self.swept >= SWEEP {
@@ -177,7 +173,7 @@ impl<'a> Loop<'a> {
             if let Err(error) = self.shared.lock().sweep() {
                 error!("sweep of the table: {error}");
             }
-            self.sync_interfaces();
+            self.shared.lock().sync_interfaces();
         }
         if now - self.looked >= OFFLOAD {
             self.looked = now;

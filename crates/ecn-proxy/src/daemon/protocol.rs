@@ -136,7 +136,7 @@ impl Answer {
 
     /// One connection.
     pub fn flow(flow: &Flow) -> Answer {
-        Answer::of(Body::Flow(json!(FlowRow::from(flow))))
+        Answer::of(Body::Flow(flow_json(flow)))
     }
 
     fn of(body: Body) -> Answer {
@@ -217,31 +217,26 @@ pub struct Interface {
 pub struct Stats {
     /// By name; docs/ecn-proxy.md says what each counts.
     pub counters: BTreeMap<String, u64>,
+    /// What of `bypassed`, `passed_over` and `ect_withdrawn` had which reason.
+    pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
     /// Far hosts remembered, by what is known of their ECN.
     pub hosts: BTreeMap<String, u64>,
-    /// Connections in the table, by state.
-    pub flows: BTreeMap<String, u64>,
+    /// Connections in the table, those in their handshake not among them.
+    pub flows: u64,
 }
 
-/// A connection, times in seconds.
-#[derive(Debug, Serialize)]
-struct FlowRow<'a> {
-    #[serde(flatten)]
-    flow: &'a Flow,
-    /// In place of the flow's own.
-    #[serde(rename = "idle")]
-    idle_s: f64,
-}
-
-impl<'a> From<&'a Flow> for FlowRow<'a> {
-    fn from(flow: &'a Flow) -> FlowRow<'a> {
-        FlowRow { flow, idle_s: flow.idle.as_secs_f64() }
-    }
+/// A connection as JSON: its times in seconds.
+fn flow_json(flow: &Flow) -> Value {
+    let mut value = json!(flow);
+    value["idle"] = json!(flow.idle.as_secs_f64());
+    value["age"] = json!(flow.age.map(|age| age.as_secs_f64()));
+    value
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const ALL: [Command; 7] = [
         Command::Status,
@@ -281,6 +276,25 @@ mod tests {
             let error = Command::parse(line.as_bytes()).expect_err(line);
             assert!(error.starts_with(told), "{line}: {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    proptest! {
+        /// Whatever comes, it is a command or a message of one line.
+        #[test]
+        fn no_bytes_are_too_strange(
+            mut line in prop::collection::vec(any::<u8>(), 0..200),
+            sound in prop::sample::select(&ALL[..]),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let told = |line: &[u8]| Command::parse(line).err().unwrap_or_default();
+            prop_assert!(told(&line).lines().count() <= 1);
+            // A sound request with something in its middle.
+            let mut request = sound.line().into_bytes();
+            let at = at.index(request.len());
+            line.truncate(4);
+            request.splice(at..at, line);
+            prop_assert!(told(&request).lines().count() <= 1);
         }
     }
 

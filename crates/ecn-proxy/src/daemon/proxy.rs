@@ -61,14 +61,14 @@ impl Proxy {
         self.datapath.set_lists(&self.config.lists)?;
         let wanted = self.config.interfaces().map(|(name, side)| (name.clone(), side));
         self.interfaces.want(wanted.collect());
-        self.sync_interfaces()?;
+        self.sync_interfaces();
         self.look_for_offload();
         Ok(())
     }
 
     /// Serves the interfaces that are there now.
-    pub(super) fn sync_interfaces(&mut self) -> Result<(), Error> {
-        self.interfaces.sync(&mut self.datapath)
+    pub(super) fn sync_interfaces(&mut self) {
+        self.interfaces.sync(&mut self.datapath);
     }
 
     /// Reads the configuration again. What is wrong with it is logged, and nothing changes then.
@@ -109,6 +109,8 @@ impl Proxy {
     /// Takes nothing new on, for at most so long.
     pub(super) fn drain(&mut self, at_most: Duration) -> Result<(), Error> {
         self.datapath.set_draining(true)?;
+        // While it is off nothing is served that could come to its end.
+        let at_most = if self.state == State::Off { Duration::ZERO } else { at_most };
         self.drain_until = Instant::now().checked_add(at_most);
         self.enter(State::Draining);
         Ok(())
@@ -133,13 +135,13 @@ impl Proxy {
         if Instant::now() >= deadline {
             return Ok(true);
         }
-        for flow in self.datapath.flows()? {
-            let flow = flow?;
-            if flow.state != FlowState::Handshake || flow.idle < HANDSHAKE_PATIENCE {
-                return Ok(false);
-            }
+        // The number first: it is there without a look at each.
+        if self.datapath.flow_count()? > 0 {
+            return Ok(false);
         }
-        Ok(true)
+        let under_way =
+            |flow: &Flow| flow.state != FlowState::Handshake || flow.idle < HANDSHAKE_PATIENCE;
+        Ok(!self.datapath.flows()?.iter().any(under_way))
     }
 
     /// Forgets connections that are idle or closed, and tells the programs that someone is there.
@@ -162,50 +164,60 @@ impl Proxy {
 
     /// The connections in the table.
     pub(super) fn flows(&self) -> Result<Vec<Flow>, Error> {
-        self.datapath.flows()?.collect()
-    }
-
-    fn flows_by_state(&self) -> Result<BTreeMap<String, u64>, Error> {
-        let states = self.datapath.flows()?.map(|flow| flow.map(|flow| flow.state));
-        Ok(count(states.collect::<Result<Vec<_>, _>>()?))
+        self.datapath.flows()
     }
 
     /// What is in force.
     pub(super) fn status(&self) -> Result<Status, Error> {
-        let attached = self.datapath.attachments()?;
+        let flows = count(self.datapath.flows()?.into_iter().map(|flow| flow.state));
+        Ok(Status { flows, ..self.overview() })
+    }
+
+    /// The same without the connections, which may be many.
+    pub(super) fn overview(&self) -> Status {
         let Config { flows_max, handshakes_max, hosts_max, policy, .. } = self.config;
-        Ok(Status {
+        Status {
             windlass: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
             state: self.state,
             state_since_s: unix_s(self.state_since),
             started_s: unix_s(self.started),
             policy,
-            interfaces: self.interfaces.status(&attached),
+            interfaces: self.interfaces.status(&self.datapath.attachments()),
             features: self.datapath.features().clone(),
-            flows: self.flows_by_state()?,
+            flows: BTreeMap::new(),
             sizes: Sizes { flows_max, handshakes_max, hosts_max },
             config_file: self.source.file.clone(),
             warnings: self.warnings.clone(),
-        })
+        }
     }
 
     /// The counters.
     pub(super) fn stats(&self) -> Result<Stats, Error> {
+        let counters = self.datapath.counters()?;
         Ok(Stats {
-            counters: counters::by_name(&self.datapath.counters()?),
+            counters: counters::by_name(&counters),
+            reasons: counters::by_reason(&counters),
             hosts: count(self.datapath.hosts()?.into_iter().map(|host| host.ecn)),
-            flows: self.flows_by_state()?,
+            flows: self.datapath.flow_count()?,
         })
     }
 
-    /// Takes away what would outlive the process.
-    pub(super) fn unpin(&mut self) -> Result<(), Error> {
-        let Some(folder) = self.datapath.features().pinned.clone() else { return Ok(()) };
-        for attachment in self.datapath.attachments()? {
+    /// Leaves the interfaces. What is pinned stays for the next daemon, unless this is `for_good`.
+    pub(super) fn end(&mut self, for_good: bool) -> Result<(), Error> {
+        let pinned = self.datapath.features().pinned.clone();
+        if pinned.is_some() && !for_good {
+            return Ok(());
+        }
+        for attachment in self.datapath.attachments() {
             self.datapath.detach(&attachment.interface)?;
         }
-        std::fs::remove_dir_all(&folder).map_err(|error| Error::Io(folder, error))
+        match pinned {
+            Some(folder) => {
+                std::fs::remove_dir_all(&folder).map_err(|error| Error::Io(folder, error))
+            }
+            None => Ok(()),
+        }
     }
 }
 

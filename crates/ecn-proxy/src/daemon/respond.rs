@@ -37,8 +37,8 @@ impl Shared {
     /// The page of metrics.
     pub(super) fn metrics(&self) -> Result<String, String> {
         let proxy = self.lock();
-        let both = proxy.status().and_then(|status| Ok((status, proxy.stats()?)));
-        both.map(|(status, stats)| metrics::page(&status, &stats)).map_err(|e| e.to_string())
+        let stats = proxy.stats().map_err(|error| error.to_string())?;
+        Ok(metrics::page(&proxy.overview(), &stats))
     }
 
     fn answer(&self, command: Command) -> Result<Answer, Error> {
