@@ -57,7 +57,7 @@ static __always_inline int store_ack(struct __sk_buff *skb, struct view *view, _
 	return bpf_skb_store_bytes(skb, view->l4, view->edited, bytes, 0);
 }
 
-static __always_inline int clone_on(struct __sk_buff *skb, __u32 mark, const int ingress)
+static __always_inline int clone_on(struct __sk_buff *skb, __u32 mark, int ingress)
 {
 	int result;
 
@@ -70,7 +70,7 @@ static __always_inline int clone_on(struct __sk_buff *skb, __u32 mark, const int
 
 /* The packet goes on, and what remains of it here becomes the pure ACK that says the same. */
 static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, __u32 mark,
-				     const int ingress)
+				     int ingress)
 {
 	struct view *view = &work->view;
 	struct ecn_packet *packet = &work->packet;
@@ -96,7 +96,7 @@ static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, _
 
 /* 0, or -1 if the packet at hand is no good any more. */
 static __always_inline int send_clones(struct __sk_buff *skb, struct work *work, __u32 mark,
-				       const int ingress)
+				       int ingress)
 {
 	__u32 count = work->edit.clones;
 
@@ -115,7 +115,7 @@ static __always_inline int send_clones(struct __sk_buff *skb, struct work *work,
 	return 0;
 }
 
-static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, const int ethernet)
+static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, int ethernet)
 {
 	__u32 addresses[8];
 
@@ -143,7 +143,7 @@ static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, c
 
 /* Turns the packet into the reply and sends it back: an action of tc. */
 static __always_inline int send_reply(struct __sk_buff *skb, struct work *work, __u32 mark,
-				      const int ethernet, const int ingress)
+				      int ethernet, int ingress)
 {
 	struct view *view = &work->view;
 	const struct ecn_reply *reply = &work->edit.reply;

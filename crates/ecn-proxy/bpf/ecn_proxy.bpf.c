@@ -18,91 +18,84 @@
 /* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* What is done to a packet is an action of tc. UNSPEC: it goes on, to other programs first. */
-static __always_inline int carry_out(struct __sk_buff *skb, struct run *run, const struct way way)
+/* Changes the packet. An action of tc: UNSPEC means that it goes on, to other programs first. */
+SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 {
-	struct work *work = run->work;
-	__u16 actions = work->edit.actions;
+	int ingress = way & WAY_INGRESS;
+	struct run run;
+	__u16 actions;
 
-	if (!actions)
+	if (!begin(&run))
 		return TC_ACT_UNSPEC;
-	count(run, COUNT_EDITED);
+	actions = run.work->edit.actions;
+	count(&run, COUNT_EDITED);
 	if (actions & ECN_DO_REPLY) {
-		count(run, COUNT_REPLIES);
+		count(&run, COUNT_REPLIES);
 		if (!(actions & ECN_DO_DROP))
-			clone_on(skb, run->settings->mark, way.ingress);
-		return send_reply(skb, work, run->settings->mark, way.ethernet, way.ingress);
+			clone_on(skb, run.settings->mark, ingress);
+		return send_reply(skb, run.work, run.settings->mark, way & WAY_ETHERNET, ingress);
 	}
 	if (actions & ECN_DO_DROP) {
-		count(run, COUNT_DROPS);
+		count(&run, COUNT_DROPS);
 		return TC_ACT_SHOT;
 	}
 	if (actions & ECN_DO_CODEPOINT &&
-	    set_codepoint(skb, &work->view, work->edit.codepoint) < 0)
-		count(run, COUNT_EDIT_FAILED);
+	    set_codepoint(skb, &run.work->view, run.work->edit.codepoint) < 0)
+		count(&run, COUNT_EDIT_FAILED);
 	if (!(actions & ~ECN_DO_CODEPOINT))
 		return TC_ACT_UNSPEC;
-	if (edit_header(skb, work, way.ingress) < 0) {
-		count(run, COUNT_EDIT_FAILED);
+	if (edit_header(skb, run.work, ingress) < 0) {
+		count(&run, COUNT_EDIT_FAILED);
 		return TC_ACT_UNSPEC;
 	}
 	if (!(actions & ECN_DO_CLONES))
 		return TC_ACT_UNSPEC;
-	count(run, COUNT_CLONES);
-	if (send_clones(skb, work, run->settings->mark, way.ingress) == 0)
+	count(&run, COUNT_CLONES);
+	if (send_clones(skb, run.work, run.settings->mark, ingress) == 0)
 		return TC_ACT_UNSPEC;
-	count(run, COUNT_EDIT_FAILED);
+	count(&run, COUNT_EDIT_FAILED);
 	return TC_ACT_SHOT;
 }
 
-static __always_inline int handle(struct __sk_buff *skb, const struct way way)
+static __always_inline int handle(struct __sk_buff *skb, __u32 way)
 {
-	struct run run = {};
-	__u32 zero = 0;
+	struct run run;
 	int parsed;
 
-	run.settings = bpf_map_lookup_elem(&settings, &zero);
-	run.counters = bpf_map_lookup_elem(&counters, &zero);
-	run.work = bpf_map_lookup_elem(&work, &zero);
-	if (!run.settings || !run.counters || !run.work)
+	if (!begin(&run))
 		return TC_ACT_UNSPEC;
 	if (skb->mark & run.settings->mark) {
 		skb->mark &= ~run.settings->mark;
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_PACKETS);
-	parsed = parse(skb, run.work, way.ethernet, way.from_host);
+	parsed = parse(skb, way);
 	if (parsed != PARSED_TCP) {
 		if (parsed == PARSED_MALFORMED)
 			count(&run, COUNT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_TCP);
-	if (!watch(&run, way.from_host))
+	if (!watch(&run, way & WAY_FROM_HOST) || !run.work->edit.actions)
 		return TC_ACT_UNSPEC;
-	return carry_out(skb, &run, way);
+	return carry_out(skb, way);
 }
 
-#define PROGRAM(name, hook, is_ingress, is_from_host, is_ethernet)                                 \
+#define PROGRAM(name, hook, way)                                                                   \
 	SEC("tcx/" hook)                                                                           \
 	int name(struct __sk_buff *skb)                                                            \
 	{                                                                                          \
-		const struct way way = {                                                           \
-			.ingress = is_ingress,                                                     \
-			.from_host = is_from_host,                                                 \
-			.ethernet = is_ethernet,                                                   \
-		};                                                                                 \
 		return handle(skb, way);                                                           \
 	}
 
-PROGRAM(client_in, "ingress", 1, 1, 1)
-PROGRAM(client_out, "egress", 0, 0, 1)
-PROGRAM(client_in_l3, "ingress", 1, 1, 0)
-PROGRAM(client_out_l3, "egress", 0, 0, 0)
-PROGRAM(network_in, "ingress", 1, 0, 1)
-PROGRAM(network_out, "egress", 0, 1, 1)
-PROGRAM(network_in_l3, "ingress", 1, 0, 0)
-PROGRAM(network_out_l3, "egress", 0, 1, 0)
+PROGRAM(client_in, "ingress", WAY_INGRESS | WAY_FROM_HOST | WAY_ETHERNET)
+PROGRAM(client_out, "egress", WAY_ETHERNET)
+PROGRAM(client_in_l3, "ingress", WAY_INGRESS | WAY_FROM_HOST)
+PROGRAM(client_out_l3, "egress", 0)
+PROGRAM(network_in, "ingress", WAY_INGRESS | WAY_ETHERNET)
+PROGRAM(network_out, "egress", WAY_FROM_HOST | WAY_ETHERNET)
+PROGRAM(network_in_l3, "ingress", WAY_INGRESS)
+PROGRAM(network_out_l3, "egress", WAY_FROM_HOST)
 
 /* What the loader hands to forget(), as a packet. */
 struct forget {
@@ -118,12 +111,10 @@ int forget(struct __sk_buff *skb)
 {
 	struct forget request;
 	struct flow *flow;
-	struct run run = {};
-	__u32 zero = 0;
+	struct run run;
 	int old;
 
-	run.counters = bpf_map_lookup_elem(&counters, &zero);
-	if (!run.counters || bpf_skb_load_bytes(skb, 0, &request, sizeof(request)) < 0)
+	if (!begin(&run) || bpf_skb_load_bytes(skb, 0, &request, sizeof(request)) < 0)
 		return 0;
 	flow = bpf_map_lookup_elem(&flows, &request.key);
 	if (!flow)

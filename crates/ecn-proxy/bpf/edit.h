@@ -153,7 +153,7 @@ static __always_inline int store_header(struct __sk_buff *skb, struct view *view
 
 /* A pure ACK gets a header of another length. */
 static __always_inline int resize(struct __sk_buff *skb, struct view *view, __u32 bytes,
-				  const int ingress)
+				  int ingress)
 {
 	__u32 end = view->l4 + bytes;
 
@@ -186,7 +186,7 @@ static __always_inline int can_rewrite_options(const struct ecn_packet *packet)
 	return !(packet->options & ~(ECN_OPT_SACK | ECN_OPT_TIMESTAMPS));
 }
 
-static __always_inline int edit_header(struct __sk_buff *skb, struct work *work, const int ingress)
+static __always_inline int edit_header(struct __sk_buff *skb, struct work *work, int ingress)
 {
 	struct view *view = &work->view;
 	struct ecn_packet *packet = &work->packet;

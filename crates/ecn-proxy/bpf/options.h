@@ -98,37 +98,48 @@ static __always_inline void parse_option(struct view *view, struct ecn_packet *p
 	}
 }
 
-static __always_inline void parse_options(struct view *view, struct ecn_packet *packet)
+SPLIT int parse_options(void)
 {
-	__u32 end = view->header_bytes;
-	__u32 at = TCP_HEADER_MIN;
+	struct work *work = workspace();
+	struct ecn_packet *packet;
+	struct view *view;
+	__u32 at, end;
+
+	if (!work)
+		return 0;
+	view = &work->view;
+	packet = &work->packet;
+	end = view->header_bytes;
+	at = TCP_HEADER_MIN;
 
 	/* Timestamps alone, as RFC 7323 appendix A lays them out: nearly every packet. */
 	if (end == TCP_HEADER_MIN + 12 && get32(view->header + at) == 0x0101080a) {
 		parse_timestamps(view, packet, at + 2);
-		return;
+		return 0;
 	}
+	/* In memory the verifier forgets what it knows of it, and has all rounds alike. */
+	view->cursor = at;
 	for (int i = 0; i < TCP_HEADER_MAX - TCP_HEADER_MIN; i++) {
 		__u32 bytes;
 
-		hide(at);
+		at = *(volatile __u32 *)&view->cursor;
 		if (at >= end || at >= TCP_HEADER_MAX)
 			break;
 		if (view->header[at] == KIND_END)
 			break;
 		if (view->header[at] == KIND_NOP) {
-			at++;
+			*(volatile __u32 *)&view->cursor = at + 1;
 			continue;
 		}
-		/* The octet after the last option is 0 or old: both fail one of these tests or the next. */
 		bytes = view->header[at + 1];
 		if (at + 1 >= end || bytes < 2 || at + bytes > end) {
 			packet->options |= ECN_OPT_BROKEN;
 			break;
 		}
 		parse_option(view, packet, at, bytes);
-		at += bytes;
+		*(volatile __u32 *)&view->cursor = at + bytes;
 	}
+	return 0;
 }
 
 #endif

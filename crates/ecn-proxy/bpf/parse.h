@@ -20,7 +20,7 @@ enum parsed {
 };
 
 /* Finds the IP header: 0 if there is none. */
-static __always_inline __u32 find_ip(struct __sk_buff *skb, struct work *work, const int ethernet)
+static __always_inline __u32 find_ip(struct __sk_buff *skb, struct work *work, int ethernet)
 {
 	__u16 protocol = bpf_ntohs(skb->protocol);
 	__u32 l3 = ethernet ? ETH_HLEN : 0;
@@ -143,11 +143,11 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work)
 		return PARSED_MALFORMED;
 	if (bpf_skb_load_bytes(skb, view->l4 + TCP_HEADER_MIN, header + TCP_HEADER_MIN, options) < 0)
 		return PARSED_MALFORMED;
-	parse_options(view, packet);
+	parse_options();
 	return PARSED_TCP;
 }
 
-static __always_inline void make_key(struct work *work, const int from_host)
+static __always_inline void make_key(struct work *work, int from_host)
 {
 	struct view *view = &work->view;
 	__u16 source, destination;
@@ -160,21 +160,32 @@ static __always_inline void make_key(struct work *work, const int from_host)
 	work->key.far_port = from_host ? destination : source;
 }
 
-static __always_inline int parse(struct __sk_buff *skb, struct work *work, const int ethernet,
-				 const int from_host)
+SPLIT int parse_segment(struct __sk_buff *skb)
 {
-	__u32 protocol = find_ip(skb, work, ethernet);
+	struct work *work = workspace();
+
+	return work ? parse_tcp(skb, work) : PARSED_OTHER;
+}
+
+/* enum parsed */
+SPLIT int parse(struct __sk_buff *skb, __u32 way)
+{
+	struct work *work = workspace();
+	__u32 protocol;
 	int parsed;
 
+	if (!work)
+		return PARSED_OTHER;
+	protocol = find_ip(skb, work, way & WAY_ETHERNET);
 	if (!protocol)
 		return PARSED_OTHER;
 	parsed = protocol == ETH_P_IP ? parse_ipv4(skb, &work->view) : parse_ipv6(skb, work);
 	if (parsed != PARSED_TCP)
 		return parsed;
 	__builtin_memcpy(work->view.ip, work->view.ip_header, 2);
-	parsed = parse_tcp(skb, work);
+	parsed = parse_segment(skb);
 	if (parsed == PARSED_TCP)
-		make_key(work, from_host);
+		make_key(work, way & WAY_FROM_HOST);
 	return parsed;
 }
 

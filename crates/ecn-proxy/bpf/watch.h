@@ -6,18 +6,21 @@
 #include "lists.h"
 #include "view.h"
 
-/* Where a program stands; constants of each. */
-struct way {
-	int ingress;
-	int from_host;
-	int ethernet;
-};
-
 struct run {
 	const struct settings *settings;
 	struct counters *counters;
 	struct work *work;
 };
+
+static __always_inline int begin(struct run *run)
+{
+	__u32 zero = 0;
+
+	run->settings = bpf_map_lookup_elem(&settings, &zero);
+	run->counters = bpf_map_lookup_elem(&counters, &zero);
+	run->work = workspace();
+	return run->settings && run->counters && run->work;
+}
 
 static __always_inline void count(struct run *run, enum counter which)
 {
@@ -135,9 +138,7 @@ static __always_inline void remember_answer(struct run *run)
 {
 	__u32 events = run->work->edit.events;
 
-	if (events & ECN_EVENT_DESTINATION_FAILED)
-		remember_host(run, HOST_FAILED);
-	else if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
+	if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
 		remember_host(run, HOST_CAPABLE);
 	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER))
 		remember_host(run, HOST_WITHOUT);
@@ -171,7 +172,7 @@ static __always_inline int reopen(struct run *run, struct flow *flow, const int 
 	return 1;
 }
 
-static __always_inline int open(struct run *run, const int from_host)
+static __always_inline int open_from(struct run *run, const int from_host)
 {
 	struct work *work = run->work;
 	struct handshake *known = 0;
@@ -208,9 +209,24 @@ static __always_inline int open(struct run *run, const int from_host)
 	return 1;
 }
 
+/* A SYN without ACK. 1 if the machine was asked. */
+SPLIT int open_by_host(void)
+{
+	struct run run;
+
+	return begin(&run) ? open_from(&run, 1) : 0;
+}
+
+SPLIT int open_by_far_host(void)
+{
+	struct run run;
+
+	return begin(&run) ? open_from(&run, 0) : 0;
+}
+
 /* Both ends are there once the one that opened has answered the other's SYN-ACK. */
 static __always_inline int is_proven(const struct handshake *handshake,
-				     const struct ecn_packet *packet, const int from_host)
+				     const struct ecn_packet *packet, int from_host)
 {
 	if (handshake->machine.phase != ECN_PHASE_PROXIED || packet->flags & (ECN_SYN | ECN_RST))
 		return 0;
@@ -297,12 +313,67 @@ static __always_inline int greet(struct run *run, struct handshake *handshake, c
 	return 1;
 }
 
+/* A packet that is no SYN, from here on. 1 if the machine was asked. */
+static __always_inline int follow(const int from_host)
+{
+	struct run run;
+	struct flow *flow;
+
+	if (!begin(&run))
+		return 0;
+	flow = bpf_map_lookup_elem(&flows, &run.work->key);
+	return flow ? serve(&run, flow, from_host) : 0;
+}
+
+SPLIT int follow_host(void)
+{
+	return follow(1);
+}
+
+SPLIT int follow_far_host(void)
+{
+	return follow(0);
+}
+
+static __always_inline int shake(const int from_host)
+{
+	struct run run;
+	struct handshake *handshake;
+
+	if (!begin(&run))
+		return 0;
+	handshake = bpf_map_lookup_elem(&handshakes, &run.work->key);
+	if (!handshake)
+		return 0;
+	if (!is_proven(handshake, &run.work->packet, from_host))
+		return greet(&run, handshake, from_host);
+	promote(&run, handshake);
+	return from_host ? follow_host() : follow_far_host();
+}
+
+SPLIT int shake_host(void)
+{
+	return shake(1);
+}
+
+SPLIT int shake_far_host(void)
+{
+	return shake(0);
+}
+
+static __always_inline int dispatch(const struct ecn_packet *packet, int from_host)
+{
+	if ((packet->flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN)
+		return from_host ? open_by_host() : open_by_far_host();
+	if (from_host)
+		return follow_host() || shake_host();
+	return follow_far_host() || shake_far_host();
+}
+
 /* Asks the machine about the packet; 0 if it is none of its business. */
-static __always_inline int watch(struct run *run, const int from_host)
+static __always_inline int watch(struct run *run, int from_host)
 {
 	struct work *work = run->work;
-	struct handshake *handshake;
-	struct flow *flow;
 	int asked;
 
 	__builtin_memset(&work->edit, 0, sizeof(work->edit));
@@ -311,29 +382,9 @@ static __always_inline int watch(struct run *run, const int from_host)
 		count(run, COUNT_LEASE_OVER);
 		return 0;
 	}
-	if ((work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN) {
-		asked = open(run, from_host);
-		if (work->edit.events & ECN_EVENT_DESTINATION_FAILED)
-			remember_host(run, HOST_FAILED);
-		count_events(run);
-		return asked;
-	}
-	flow = bpf_map_lookup_elem(&flows, &work->key);
-	if (!flow) {
-		handshake = bpf_map_lookup_elem(&handshakes, &work->key);
-		if (!handshake)
-			return 0;
-		if (!is_proven(handshake, &work->packet, from_host)) {
-			asked = greet(run, handshake, from_host);
-			count_events(run);
-			return asked;
-		}
-		promote(run, handshake);
-		flow = bpf_map_lookup_elem(&flows, &work->key);
-		if (!flow)
-			return 0;
-	}
-	asked = serve(run, flow, from_host);
+	asked = dispatch(&work->packet, from_host);
+	if (work->edit.events & ECN_EVENT_DESTINATION_FAILED)
+		remember_host(run, HOST_FAILED);
 	count_events(run);
 	return asked;
 }

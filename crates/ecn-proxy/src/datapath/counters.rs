@@ -1,11 +1,163 @@
+use super::error::doing;
+use super::{Error, load};
+use libbpf_rs::{MapCore, MapFlags, Object};
 use serde::Serialize;
 
-/// What the programs have counted, since the tables were made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Counters {
-    /// Packets seen, super-packets as one.
-    pub packets: u64,
+/// Why a connection is not served, an echo not answered, or ECT withheld; `enum ecn_reason`.
+pub const REASONS: [&str; 17] = [
+    "none",
+    "host-has-ecn",
+    "far-without-ecn",
+    "strange-handshake",
+    "accecn",
+    "md5",
+    "ao",
+    "mptcp",
+    "broken-options",
+    "fallback",
+    "unknown-option",
+    "no-sack",
+    "policy",
+    "closing",
+    "off",
+    "waits",
+    "reopened",
+];
+
+/// Offsets of bpf/tables.h, in numbers of eight bytes.
+const EVENTS: usize = 16;
+const BYPASS: usize = 48;
+const PASSED_OVER: usize = 80;
+const WITHDRAWN: usize = 112;
+const END: usize = 144;
+
+macro_rules! counters {
+    ($($(#[doc = $doc:expr])+ $name:ident = $index:expr;)+) => {
+        /// What the programs have counted since the tables were made. A super-packet (GRO, GSO)
+        /// counts as one.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+        #[non_exhaustive]
+        pub struct Counters {
+            $($(#[doc = $doc])+ pub $name: u64,)+
+            /// Connections not served, by reason (as [`REASONS`] names them).
+            pub bypassed_by_reason: Vec<u64>,
+            /// Marks nobody answers, by reason.
+            pub passed_over_by_reason: Vec<u64>,
+            /// ECT withheld from then on, by reason.
+            pub withdrawn_by_reason: Vec<u64>,
+        }
+
+        impl Counters {
+            fn from_values(values: &[u64; END]) -> Counters {
+                let by_reason = |base: usize| values[base..base + REASONS.len()].to_vec();
+                Counters {
+                    $($name: values[$index],)+
+                    bypassed_by_reason: by_reason(BYPASS),
+                    passed_over_by_reason: by_reason(PASSED_OVER),
+                    withdrawn_by_reason: by_reason(WITHDRAWN),
+                }
+            }
+
+            /// All but those by reason: name, value and what it means.
+            pub fn named(&self) -> Vec<(&'static str, u64, String)> {
+                vec![$((stringify!($name), self.$name, [$($doc),+].concat().trim().to_owned()),)+]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Packets that came by the programs, the proxy's own clones not among them.
+    packets = 0;
     /// Of these, TCP over IPv4 or IPv6, whole and not a fragment.
-    pub tcp: u64,
+    tcp = 1;
+    /// Packets that are shorter than their headers say, or contradict themselves; they pass.
+    malformed = 2;
+    /// SYNs that the lists kept from being looked at.
+    listed = 3;
+    /// Connections not taken on as the table is full.
+    no_room = 4;
+    /// Packets of which the proxy changed something.
+    edited = 5;
+    /// Packets that the kernel did not let the proxy change.
+    edit_failed = 6;
+    /// Packets to which the proxy added pure ACKs.
+    cloned = 7;
+    /// Retransmissions that the proxy answered itself.
+    replies = 8;
+    /// Packets that the proxy dropped, under the policy drop.
+    dropped = 9;
+    /// Connections put into the table.
+    flows_added = 10;
+    /// Connections taken out of it.
+    flows_removed = 11;
+    /// Packets that passed as nobody renewed the lease.
+    lease_over = 12;
+    /// SYNs of served hosts that ask for ECN since the proxy added it.
+    upgraded = EVENTS;
+    /// Handshakes after which both ends have ECN.
+    both = EVENTS + 1;
+    /// Handshakes in which only the end that opened has ECN.
+    client_only = EVENTS + 2;
+    /// Handshakes in which only the end that answered has ECN.
+    server_only = EVENTS + 3;
+    /// Handshakes in which no end has ECN.
+    neither = EVENTS + 4;
+    /// Connections that the proxy began to serve.
+    proxied = EVENTS + 5;
+    /// Connections that it does not serve, or no more.
+    bypassed = EVENTS + 6;
+    /// SYNs that passed without ECN as the first was not answered.
+    fallbacks = EVENTS + 7;
+    /// Times that a far host was noted down as one that SYNs with ECN do not reach.
+    destinations_failed = EVENTS + 8;
+    /// Packets for served hosts that came with CE: the network's marks.
+    marks = EVENTS + 9;
+    /// Packets of served hosts that got ECE.
+    echoes = EVENTS + 10;
+    /// Packets of served hosts that got ECT(0).
+    ect = EVENTS + 11;
+    /// Of these, those sent while an echo waited for its answer.
+    ect_waiting = EVENTS + 12;
+    /// Packets of served hosts that got CWR.
+    cwr = EVENTS + 13;
+    /// Times that a far host told a served sender of a mark.
+    episodes = EVENTS + 14;
+    /// Of these, those answered by nothing as the sender's window was two segments.
+    answered_floor = EVENTS + 15;
+    /// Of these, those answered by a virtual loss.
+    answered_hole = EVENTS + 16;
+    /// Of these, those answered by a real loss.
+    answered_loss = EVENTS + 17;
+    /// Of these, those answered by a packet that the proxy dropped.
+    answered_drop = EVENTS + 18;
+    /// Of these, those that nobody answers.
+    passed_over = EVENTS + 19;
+    /// Virtual losses.
+    holes = EVENTS + 20;
+    /// Virtual losses whose retransmission the proxy answered itself.
+    self_answers = EVENTS + 21;
+    /// Virtual losses that are over.
+    released = EVENTS + 22;
+    /// Times that ECT was withheld from a connection from then on.
+    ect_withdrawn = EVENTS + 23;
+    /// Connections reset, or closed on both sides.
+    closed = EVENTS + 24;
+}
+
+impl Counters {
+    /// The sum over all CPUs.
+    pub(super) fn read(object: &Object) -> Result<Counters, Error> {
+        let table = load::table(object, "counters")?;
+        let of_cpus = table.lookup_percpu(&[0; 4], MapFlags::ANY);
+        let of_cpus = of_cpus.map_err(doing("reading the counters"))?.unwrap_or_default();
+        let mut values = [0u64; END];
+        for bytes in of_cpus {
+            let (words, _) = bytes.as_chunks::<8>();
+            for (value, word) in values.iter_mut().zip(words) {
+                *value += u64::from_ne_bytes(*word);
+            }
+        }
+        Ok(Counters::from_values(&values))
+    }
 }

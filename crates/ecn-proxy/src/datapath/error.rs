@@ -32,6 +32,31 @@ pub enum Error {
     Unreadable(String),
 }
 
+impl Error {
+    /// An answer of the kernel to `doing`, with the log gathered meanwhile.
+    pub(super) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
+        let log = super::log::take();
+        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+            return Error::NotPermitted(format!("{doing}: {source}"));
+        }
+        Error::Refused { doing, source, log }
+    }
+
+    pub(super) fn io(path: impl Into<PathBuf>, error: io::Error) -> Error {
+        let path = path.into();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Error::NotPermitted(format!("{}: {error}", path.display()))
+            }
+            _ => Error::Io(path, error),
+        }
+    }
+}
+
+pub(super) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+    move |error| Error::kernel(what, error)
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,19 +7,34 @@
 //!
 //! All of it wants root, or rather CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
 
+mod attach;
+mod bytes;
 mod counters;
 mod error;
 mod flow;
+mod interface;
 mod lists;
+mod load;
+mod log;
 mod settings;
 
-pub use counters::Counters;
+pub use counters::{Counters, REASONS};
 pub use error::Error;
-pub use flow::{Flow, FlowState, Host, HostEcn};
+pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{Lists, Rules};
 pub use settings::{Policy, Settings, Side, Timeouts};
 
+use attach::Attached;
+use bytes::Reader;
+use error::doing;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput as Input};
 use serde::Serialize;
+use settings::InForce;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Entries of a table read at once.
+const BATCH: u32 = 4096;
 
 /// Where the kernel runs the programs of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,14 +70,20 @@ pub struct Features {
     /// It has TCX.
     pub tcx: bool,
     /// The folder of the pins, if the tables and links outlive the process.
-    pub pinned: Option<std::path::PathBuf>,
+    pub pinned: Option<PathBuf>,
     /// Tables were found there and taken over.
     pub reused: bool,
 }
 
 /// The programs in the kernel.
 #[derive(Debug)]
-pub struct Datapath {}
+pub struct Datapath {
+    attached: Vec<Attached>,
+    object: Object,
+    features: Features,
+    pin: Option<PathBuf>,
+    in_force: InForce,
+}
 
 impl Datapath {
     /// Loads the programs, or takes over the tables pinned at [`Settings::pin`].
@@ -71,8 +92,23 @@ impl Datapath {
     ///
     /// Missing rights, a kernel without what is needed (named), settings out of range.
     pub fn load(settings: &Settings) -> Result<Datapath, Error> {
-        let _ = settings;
-        todo!()
+        let (object, reused) = load::load(settings)?;
+        let kernel = load::release();
+        let features = Features {
+            tcx: !load::older(&kernel, (6, 6)),
+            kernel,
+            pinned: settings.pin.clone(),
+            reused,
+        };
+        let datapath = Datapath {
+            attached: Vec::new(),
+            object,
+            features,
+            pin: settings.pin.clone(),
+            in_force: InForce::new(settings),
+        };
+        datapath.write_settings()?;
+        Ok(datapath)
     }
 
     /// Stands at `interface`, in both directions. Again with the same side: nothing happens.
@@ -81,8 +117,18 @@ impl Datapath {
     ///
     /// No such interface; attached with the other side; the kernel refuses.
     pub fn attach(&mut self, interface: &str, side: Side) -> Result<Attachment, Error> {
-        let _ = (interface, side);
-        todo!()
+        self.attached.retain(Attached::is_there);
+        let known = self.attached.iter().find(|known| known.attachment.interface == interface);
+        match known.map(|known| &known.attachment) {
+            Some(known) if known.side == side => return Ok(known.clone()),
+            Some(_) => return Err(Error::OtherSide(interface.to_owned())),
+            None => {}
+        }
+        let new = Attached::attach(&mut self.object, self.pin.as_deref(), interface, side)?;
+        let attachment = new.attachment.clone();
+        self.features.tcx &= attachment.hook == Hook::Tcx;
+        self.attached.push(new);
+        Ok(attachment)
     }
 
     /// Leaves `interface`. The flows stay in the table.
@@ -91,63 +137,166 @@ impl Datapath {
     ///
     /// Not attached there.
     pub fn detach(&mut self, interface: &str) -> Result<(), Error> {
-        let _ = interface;
-        todo!()
+        let known = |attached: &Attached| attached.attachment.interface == interface;
+        match self.attached.iter().position(known) {
+            Some(at) => self.attached.remove(at).detach(self.pin.as_deref()),
+            None => Err(Error::NotAttached(interface.to_owned())),
+        }
     }
 
     /// Where the programs stand, as the kernel says: an interface that went away is not among them.
-    pub fn attachments(&self) -> Result<Vec<Attachment>, Error> {
-        todo!()
+    pub fn attachments(&self) -> Vec<Attachment> {
+        let there = self.attached.iter().filter(|attached| attached.is_there());
+        there.map(|attached| attached.attachment.clone()).collect()
     }
 
-    /// The kill switch. Off: every packet passes untouched from now on; the tables stay.
+    /// The kill switch. Off: no packet is changed from now on; connections are still followed.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses, here and below.
     pub fn set_enabled(&mut self, enabled: bool) -> Result<(), Error> {
-        let _ = enabled;
-        todo!()
+        self.in_force.enabled = enabled;
+        self.write_settings()
     }
 
     /// Draining: no new connection is taken on, those under way are served to their end.
     pub fn set_draining(&mut self, draining: bool) -> Result<(), Error> {
-        let _ = draining;
-        todo!()
+        self.in_force.draining = draining;
+        self.write_settings()
     }
 
     /// How served senders are told, from now on and for all connections.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
-        let _ = policy;
-        todo!()
+        self.in_force.policy = policy;
+        self.write_settings()
     }
 
     /// Which connections are taken on from now on; those under way are not asked again.
     pub fn set_lists(&mut self, lists: &Lists) -> Result<(), Error> {
-        let _ = lists;
-        todo!()
+        lists.write(&self.object)?;
+        self.in_force.lists = lists.bits();
+        self.write_settings()
     }
 
     /// What has been counted since the tables were made.
     pub fn counters(&self) -> Result<Counters, Error> {
-        todo!()
+        Counters::read(&self.object)
     }
 
-    /// The connections in the table, one by one, those in their handshake last.
-    pub fn flows(&self) -> Result<impl Iterator<Item = Result<Flow, Error>>, Error> {
-        Ok(std::iter::empty())
+    /// How many connections are in the table, those in their handshake not among them.
+    pub fn flow_count(&self) -> Result<u64, Error> {
+        let value = load::table(&self.object, "flow_count")?.lookup(&[0; 4], MapFlags::ANY);
+        let value = value.map_err(doing("reading the number of connections"))?.unwrap_or_default();
+        let number = Reader(&value).u64();
+        number.ok_or_else(|| Error::Unreadable("a number of connections".to_owned()))
+    }
+
+    /// The connections in the table, those in their handshake last.
+    pub fn flows(&self) -> Result<Vec<Flow>, Error> {
+        let now = now_ns();
+        let mut flows = self.entries("flows", |key, value| Flow::from_entry(key, value, now))?;
+        let handshakes =
+            self.entries("handshakes", |key, value| Flow::from_handshake(key, value, now))?;
+        flows.extend(handshakes);
+        Ok(flows)
     }
 
     /// What is known of far hosts.
     pub fn hosts(&self) -> Result<Vec<Host>, Error> {
-        todo!()
+        let now = now_ns();
+        self.entries("hosts", |key, value| Host::from_entry(key, value, now))
     }
 
     /// Removes connections that have been idle for too long, and renews the lease. Returns how many
     /// went.
     pub fn expire(&mut self, timeouts: &Timeouts) -> Result<u64, Error> {
-        let _ = timeouts;
-        todo!()
+        self.write_settings()?;
+        let now = now_ns();
+        let before = |time: Duration| now.saturating_sub(nanoseconds(time));
+        let limits = [before(timeouts.idle).to_ne_bytes(), before(timeouts.closing).to_ne_bytes()];
+        let shortest = timeouts.idle.min(timeouts.closing);
+        let old = self.entries("flows", |key, value| {
+            let flow = Flow::from_entry(key, value, now)?;
+            Some((flow.idle >= shortest).then(|| key.to_vec()))
+        })?;
+        let mut removed = 0;
+        for key in old.into_iter().flatten() {
+            // As struct forget of the program, which looks again whether it is idle.
+            let request = [&key, [0; 4].as_slice(), &limits[0], &limits[1]].concat();
+            removed += u64::from(self.run("forget", &request)? == 1);
+        }
+        Ok(removed)
     }
 
     /// What of this kernel is in use.
     pub fn features(&self) -> &Features {
-        todo!()
+        &self.features
     }
+
+    /// Runs a program on `frame`: what tests of single frames are made of. Returns the action and
+    /// the frame as the program left it.
+    pub fn run_frame(&self, program: &str, frame: &[u8]) -> Result<(i32, Vec<u8>), Error> {
+        let mut out = vec![0; frame.len() + 256];
+        let length;
+        let mut context = [0; 192];
+        let action = {
+            let program = self.program(program)?;
+            let result = program
+                .test_run(Input {
+                    data_in: Some(frame),
+                    data_out: Some(&mut out),
+                    context_in: Some(&mut context),
+                    ..Input::default()
+                })
+                .map_err(doing("running a program"))?;
+            length = result.data.map_or(0, |data| data.len());
+            result.return_value as i32
+        };
+        out.truncate(length);
+        Ok((action, out))
+    }
+
+    /// The ring of [`Settings::decisions_bytes`].
+    pub fn decisions(&self) -> Result<MapHandle, Error> {
+        load::table(&self.object, "decisions")
+    }
+
+    fn program(&self, name: &str) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        program.ok_or_else(|| Error::Unreadable(format!("the object has no program {name}")))
+    }
+
+    fn run(&self, name: &str, data: &[u8]) -> Result<i32, Error> {
+        let input = Input { data_in: Some(data), ..Input::default() };
+        let output = self.program(name)?.test_run(input).map_err(doing("running a program"))?;
+        Ok(output.return_value as i32)
+    }
+
+    fn write_settings(&self) -> Result<(), Error> {
+        let table = load::table(&self.object, "settings")?;
+        let value = self.in_force.to_bytes(now_ns());
+        table.update(&[0; 4], &value, MapFlags::ANY).map_err(doing("writing the settings"))
+    }
+
+    fn entries<T>(
+        &self,
+        table: &str,
+        read: impl Fn(&[u8], &[u8]) -> Option<T>,
+    ) -> Result<Vec<T>, Error> {
+        let table = load::table(&self.object, table)?;
+        let flags = MapFlags::ANY;
+        let batches = table.lookup_batch(BATCH, flags, flags).map_err(doing("reading a table"))?;
+        let unreadable = || Error::Unreadable("an entry of a table".to_owned());
+        batches.map(|(key, value)| read(&key, &value).ok_or_else(unreadable)).collect()
+    }
+}
+
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

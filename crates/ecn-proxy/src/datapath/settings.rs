@@ -1,3 +1,4 @@
+use super::nanoseconds;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,11 @@ pub struct Settings {
     pub mark: u32,
     /// The policy at first.
     pub policy: Policy,
+    /// For how long a far host that did not answer a SYN with ECN is not asked for it again.
+    pub fallback_memory: Duration,
+    /// Virtual loss for senders without SACK too, which so far come out too fast; else what they
+    /// send gets no ECT.
+    pub without_sack: bool,
     /// The programs pass everything untouched if `expire` was not called for this long: so a
     /// filter left by a killed process does nothing. `None`, and always with `pin`: no end.
     pub lease: Option<Duration>,
@@ -59,9 +65,58 @@ impl Default for Settings {
             hosts_max: 1 << 16,
             mark: 1 << 27,
             policy: Policy::VirtualLoss,
+            fallback_memory: Duration::from_secs(600),
+            without_sack: false,
             lease: Some(Duration::from_secs(60)),
             decisions_bytes: None,
         }
+    }
+}
+
+/// What the programs are told now: `struct settings` of bpf/tables.h.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InForce {
+    pub(super) enabled: bool,
+    pub(super) draining: bool,
+    pub(super) policy: Policy,
+    pub(super) lists: u8,
+    without_sack: bool,
+    lease: Option<Duration>,
+    fallback_memory: Duration,
+    mark: u32,
+    flows_max: u32,
+}
+
+impl InForce {
+    pub(super) fn new(settings: &Settings) -> InForce {
+        InForce {
+            enabled: true,
+            draining: false,
+            policy: settings.policy,
+            lists: 0,
+            without_sack: settings.without_sack,
+            lease: settings.lease.filter(|_| settings.pin.is_none()),
+            fallback_memory: settings.fallback_memory,
+            mark: settings.mark,
+            flows_max: settings.flows_max,
+        }
+    }
+
+    pub(super) fn to_bytes(self, now_ns: u64) -> Vec<u8> {
+        let lease_until = self.lease.map_or(0, |lease| now_ns.saturating_add(nanoseconds(lease)));
+        let sender = match self.policy {
+            Policy::VirtualLoss => 0,
+            Policy::Drop => 1,
+            Policy::NoEct => 2,
+        };
+        let off = u8::from(!self.enabled);
+        let (draining, without_sack) = (u8::from(self.draining), u8::from(self.without_sack));
+        let mut bytes = lease_until.to_ne_bytes().to_vec();
+        bytes.extend(nanoseconds(self.fallback_memory).to_ne_bytes());
+        bytes.extend(self.mark.to_ne_bytes());
+        bytes.extend(self.flows_max.to_ne_bytes());
+        bytes.extend([sender, off, draining, without_sack, self.lists, 0, 0, 0]);
+        bytes
     }
 }
 

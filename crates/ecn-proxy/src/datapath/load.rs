@@ -1,0 +1,155 @@
+//! From the object in the binary to programs and tables in the kernel.
+
+use super::error::doing;
+use super::settings::Settings;
+use super::{Error, log};
+use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenMapMut, OpenObject};
+use rustix::fs::statfs;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// libbpf reads the ELF structures in place.
+#[repr(C, align(8))]
+struct Aligned<Bytes: ?Sized>(Bytes);
+
+static OBJECT: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o")));
+
+/// BPF_FS_MAGIC of include/uapi/linux/magic.h.
+const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
+/// The tables that outlive the process when pinned.
+const PINNED: [&str; 9] = [
+    "settings",
+    "counters",
+    "flow_count",
+    "handshakes",
+    "flows",
+    "hosts",
+    "allow_networks",
+    "deny_networks",
+    "ports",
+];
+
+/// Loads the object. True if tables were found at the pin and taken over.
+pub(super) fn load(settings: &Settings) -> Result<(Object, bool), Error> {
+    check(settings)?;
+    log::begin();
+    let reused = settings.pin.as_ref().is_some_and(|folder| folder.join("flows").exists());
+    if let Some(folder) = &settings.pin {
+        make_folder(folder)?;
+    }
+    let opened = prepare(settings).map_err(doing("opening the programs"))?;
+    let object = opened.load().map_err(explain)?;
+    Ok((object, reused))
+}
+
+fn check(settings: &Settings) -> Result<(), Error> {
+    let bad = |what: &str| Err(Error::BadSetting(what.to_owned()));
+    if settings.mark.count_ones() != 1 {
+        return bad("the mark must be one bit");
+    }
+    if settings.flows_max == 0 || settings.handshakes_max == 0 || settings.hosts_max == 0 {
+        return bad("a table without room");
+    }
+    match settings.decisions_bytes {
+        Some(bytes) if bytes < 4096 || !bytes.is_power_of_two() => {
+            bad("the ring of decisions must be a power of 2, of at least 4096 bytes")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is pinned elsewhere than in a BPF file system would be no pin.
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    let mut parent = folder;
+    while !parent.exists() {
+        parent = parent.parent().unwrap_or(Path::new("/"));
+    }
+    let found = statfs(parent).map_err(|error| Error::io(parent, error.into()))?;
+    if found.f_type as u32 != BPF_FS_MAGIC {
+        let what = format!(
+            "{} is not in a BPF file system (mount -t bpf bpf /sys/fs/bpf makes one)",
+            folder.display()
+        );
+        return Err(Error::BadSetting(what));
+    }
+    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+}
+
+fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {
+    let mut object = ObjectBuilder::default().name("ecn_proxy")?.open_memory(&OBJECT.0)?;
+    for mut map in object.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        resize(&mut map, &name, settings)?;
+        if let Some(folder) = &settings.pin
+            && PINNED.contains(&name.as_str())
+        {
+            map.set_pin_path(folder.join(&name))?;
+        }
+    }
+    Ok(object)
+}
+
+fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_rs::Result<()> {
+    match name {
+        "flows" => map.set_max_entries(settings.flows_max),
+        "handshakes" => map.set_max_entries(settings.handshakes_max),
+        "hosts" => map.set_max_entries(settings.hosts_max),
+        "decisions" => map.set_max_entries(settings.decisions_bytes.unwrap_or(4096)),
+        ".rodata.log" => {
+            let log = u32::from(settings.decisions_bytes.is_some());
+            map.set_initial_value(&log.to_ne_bytes())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One message that names what the kernel lacks, where that is what it is.
+fn explain(error: libbpf_rs::Error) -> Error {
+    let release = release();
+    if older(&release, (6, 1)) {
+        return Error::Kernel(format!(
+            "Linux {release} does not take the ECN proxy's programs: it takes 6.1 or later"
+        ));
+    }
+    if error.kind() == libbpf_rs::ErrorKind::Unsupported {
+        return Error::Kernel(format!(
+            "this kernel ({release}) has no BPF: it takes CONFIG_BPF_SYSCALL"
+        ));
+    }
+    Error::kernel("loading the programs", error)
+}
+
+pub(super) fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Whether a release as of `uname -r` is before (major, minor).
+pub(super) fn older(release: &str, than: (u32, u32)) -> bool {
+    let mut numbers = release.split(['.', '-', '+']).map_while(|word| word.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(u32::MAX), numbers.next().unwrap_or(0));
+    version < than
+}
+
+/// A table of the object, to keep apart from it.
+pub(super) fn table(object: &Object, name: &str) -> Result<MapHandle, Error> {
+    let map = object.maps().find(|map| map.name() == name);
+    let map = map.ok_or_else(|| Error::Unreadable(format!("the object has no table {name}")))?;
+    MapHandle::try_from(&map).map_err(doing("opening a table"))
+}
+
+/// The folder of the links' pins.
+pub(super) fn links_folder(pin: &Path) -> PathBuf {
+    pin.join("links")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_as_numbers() {
+        assert!(older("5.15.0-91-generic", (6, 1)));
+        assert!(older("6.1.0", (6, 6)) && !older("6.10.3+", (6, 6)) && !older("6.6", (6, 6)));
+    }
+}

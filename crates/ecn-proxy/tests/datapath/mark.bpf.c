@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
+/* Marks or drops as many of the next data packets as the test says, one in so many. */
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+/* Longer than any ACK. */
+#define DATA_LEN_MIN 200
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Written by the test. */
+struct {
+	/* Still to be marked, still to be dropped. */
+	__u32 marks;
+	__u32 drops;
+	/* Data packets that were not marked where a mark was due, as they were not ECT. */
+	__u32 not_ect;
+	/* Data packets seen. */
+	__u32 seen;
+} left;
+
+SEC("tc")
+int mark(struct __sk_buff *skb)
+{
+	if (skb->len < DATA_LEN_MIN)
+		return TC_ACT_UNSPEC;
+	left.seen++;
+	if (left.drops) {
+		left.drops--;
+		return TC_ACT_SHOT;
+	}
+	if (!left.marks)
+		return TC_ACT_UNSPEC;
+	if (bpf_skb_ecn_set_ce(skb))
+		left.marks--;
+	else
+		left.not_ect++;
+	return TC_ACT_UNSPEC;
+}
