@@ -31,6 +31,11 @@ enum Way {
     Clsact { hook: TcHook, keep: bool },
 }
 
+// SAFETY: of its parts only `TcHook` is not `Send`, as it holds the name of a qdisc as a pointer; that
+// is NULL here, and nothing of it belongs to a thread.
+#[expect(unsafe_code, reason = "the daemon's threads share the packet path behind a lock")]
+unsafe impl Send for Way {}
+
 impl Drop for Way {
     fn drop(&mut self) {
         if let Way::Clsact { hook, keep: false } = self {
