@@ -148,7 +148,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ),
             required(
                 Check::Capability(Capability::Perfmon),
-                "the programs count with numbers of any size",
+                "without it the verifier finds the programs too complex",
                 AS_ROOT,
             ),
             optional(

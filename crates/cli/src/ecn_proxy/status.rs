@@ -54,21 +54,27 @@ fn flows(flows: &Value, sizes: &Value) -> String {
 }
 
 fn interfaces(interfaces: &Value) -> String {
+    let all = || interfaces.as_array().into_iter().flatten();
     let header = ["interface", "side", "hook", "header", "index"];
-    print::table(&header, interfaces.as_array().into_iter().flatten().map(interface))
+    let mut lines = vec![print::table(&header, all().map(interface))];
+    lines.extend(all().filter_map(|interface| {
+        let trouble = interface["trouble"].as_str()?;
+        Some(format!("{} NOT SERVED: {trouble}", word(&interface["name"])))
+    }));
+    lines.join("\n")
 }
 
 fn interface(interface: &Value) -> Vec<String> {
-    let side = word(&interface["side"]).trim_end_matches("-side");
     let attached = &interface["attached"];
-    let (hook, header, index) = match attached.is_object() {
+    let [hook, header, index] = match attached.is_object() {
         true => {
             let header = if attached["ethernet"] == true { "ethernet" } else { "ip" };
-            (word(&attached["hook"]).to_owned(), header, attached["index"].to_string())
+            [word(&attached["hook"]), header, &attached["index"].to_string()].map(str::to_owned)
         }
-        false => (format!("NOT SERVED: {}", word(&interface["trouble"])), "", String::new()),
+        false => ["none", "-", "-"].map(str::to_owned),
     };
-    vec![word(&interface["name"]).to_owned(), side.to_owned(), hook, header.to_owned(), index]
+    let side = word(&interface["side"]).trim_end_matches("-side").to_owned();
+    vec![word(&interface["name"]).to_owned(), side, hook, header, index]
 }
 
 #[cfg(test)]
@@ -95,7 +101,7 @@ mod tests {
             "state   on, since 1970-01-01T00:00:00Z, for ",
             "kernel  6.1.0, no TCX: clsact filters, not pinned",
             "flows   3 simulated (room for 10, and 20 handshakes)",
-            "NOT SERVED: no such one",
+            "wg0 NOT SERVED: no such one",
             "warning: flowtable",
         ] {
             assert!(told.contains(part), "{part} in\n{told}");

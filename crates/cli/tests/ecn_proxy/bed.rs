@@ -174,7 +174,7 @@ impl Bed {
         let port = connection.client.local_addr().expect("connected").port();
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.server));
-        command.args(["ss", "-Htni", "dport", "=", &format!(":{port}")]);
+        command.args(["ss", "-Htnie", "dport", "=", &format!(":{port}")]);
         let told = text(&command.output().expect("starts").stdout);
         assert!(told.contains("cwnd"), "ss knows the connection: {told:?}");
         told.split_whitespace().any(|word| word == "ecn")

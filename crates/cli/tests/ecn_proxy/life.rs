@@ -241,7 +241,7 @@ impl Drop for Pins {
     }
 }
 
-/// The capabilities that the page and the unit name are enough, and each is needed.
+/// The capabilities that the page and the unit name are enough, and what is missing is named.
 #[test]
 fn the_capabilities_that_the_page_names_are_enough() {
     if skipped(&["setpriv"]) {
@@ -276,9 +276,14 @@ fn the_capabilities_that_the_page_names_are_enough() {
     proxy.wait_for("running");
     assert!(bed.serves());
     drop(proxy);
-    for lacking in ["-all,+net_admin,+perfmon", "-all,+bpf,+perfmon", "-all,+bpf,+net_admin"] {
-        let mut proxy = run(lacking);
-        proxy.wait_for("not permitted");
+    for (held, lacking) in [
+        ("-all,+net_admin,+perfmon", "CAP_BPF"),
+        ("-all,+bpf,+perfmon", "CAP_NET_ADMIN"),
+        ("-all,+bpf,+net_admin", "CAP_PERFMON"),
+    ] {
+        let mut proxy = run(held);
+        let line = proxy.wait_for("not permitted: run as root, or with ");
+        assert!(line.ends_with(&format!("{lacking} as well")), "{line}");
         assert_eq!(proxy.wait().code(), Some(1), "{lacking}");
     }
 }

@@ -85,7 +85,7 @@ fn status_stats_and_flows_tell_what_is_in_force() {
 
     let after = bed.json("stats");
     let packets = |stats: &Value| stats["counters"]["packets"].as_u64().expect("a counter");
-    assert!(packets(&after) > packets(&before) + 100, "{after}");
+    assert!(packets(&after) > packets(&before) + 10, "{after}");
     let table = text(&bed.ask(&["stats"]).stdout);
     assert!(table.contains("packets") && table.contains("far hosts: capable"), "{table}");
     let told = text(&bed.ask(&["status"]).stdout);

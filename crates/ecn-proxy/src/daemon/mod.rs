@@ -13,6 +13,7 @@ mod interfaces;
 mod log;
 mod metrics;
 mod offload;
+mod privilege;
 pub mod protocol;
 mod proxy;
 mod respond;
@@ -45,6 +46,8 @@ const OFFLOAD: Duration = Duration::from_secs(60);
 pub enum RunError {
     /// The options or the file make no sense.
     Config(String),
+    /// These capabilities are missing.
+    NotPermitted(Vec<&'static str>),
     /// No socket.
     Socket(SocketError),
     /// No metrics.
@@ -61,6 +64,9 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Config(message) => f.write_str(message),
+            RunError::NotPermitted(missing) => {
+                write!(f, "not permitted: run as root, or with {} as well", missing.join(" and "))
+            }
             RunError::Socket(error) => error.fmt(f),
             RunError::Metrics(address, error) => write!(f, "metrics at {address}: {error}"),
             RunError::Interface(name, why) => write!(f, "interface {name}: {why}"),
@@ -85,6 +91,10 @@ impl From<Error> for RunError {
 /// It cannot start. Once it runs, what goes wrong is logged, and it goes on.
 pub fn run(source: Source) -> Result<(), RunError> {
     let config = source.config().map_err(RunError::Config)?;
+    let missing = privilege::missing();
+    if !missing.is_empty() {
+        return Err(RunError::NotPermitted(missing));
+    }
     log::begin(config.log_format);
     let io = |doing| move |error| RunError::Io(doing, error);
     // Before the first thread.
