@@ -1,6 +1,6 @@
 use crate::{
     CoDel, CoDelConfig, Custom, CustomConfig, Discipline, DropTail, DropTailConfig, FqCoDel,
-    FqCoDelConfig, Packet, Pie, PieConfig, QueueFactory, Red, RedConfig,
+    FqCoDelConfig, Packet, Pie, PieConfig, QueueFactory, Red, RedConfig, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use core::fmt;
@@ -37,6 +37,8 @@ pub enum ConfigError {
     Probability(&'static str),
     /// RED's queue weight outside (0, 1].
     Weight,
+    /// A burst for which [`TcRed`] finds no weight: `min` holds more packets than it.
+    Burst,
     /// A size, count or span that must not be zero (or must be finite); its name.
     Zero(&'static str),
     /// A setting that is derived from the link's rate, which is not known; its name.
@@ -49,6 +51,7 @@ impl fmt::Display for ConfigError {
             ConfigError::ZeroLimit => f.write_str("the queue limit is zero"),
             ConfigError::Thresholds => f.write_str("thresholds must satisfy 0 <= min < max"),
             ConfigError::Probability(name) => write!(f, "{name} is not a probability above 0"),
+            ConfigError::Burst => f.write_str("burst must be at least min / avpkt"),
             ConfigError::Weight => f.write_str("the queue weight must lie in (0, 1]"),
             ConfigError::Zero(name) => write!(f, "{name} must be above zero"),
             ConfigError::NeedsLinkRate(name) => write!(f, "{name} needs a known link rate"),
@@ -81,6 +84,8 @@ pub enum Config {
     FqCoDel(FqCoDelConfig),
     /// [`Pie`].
     Pie(PieConfig),
+    /// [`TcRed`].
+    TcRed(TcRedConfig),
     /// One from outside this crate.
     Custom(CustomConfig),
 }
@@ -99,6 +104,7 @@ impl Config {
             Config::CoDel(config) => config.validate(),
             Config::FqCoDel(config) => config.validate(),
             Config::Pie(config) => config.validate(),
+            Config::TcRed(config) => config.validate(),
             Config::Custom(config) => config.0.validate(),
         }
     }
@@ -112,6 +118,7 @@ impl Config {
             Config::CoDel(config) => Discipline::CoDel(CoDel::new(*config)?),
             Config::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config)?),
             Config::Pie(config) => Discipline::Pie(Pie::new(*config)?),
+            Config::TcRed(config) => Discipline::TcRed(TcRed::new(*config)?),
             Config::Custom(config) => Discipline::Custom(Custom::new(config, link)?),
         })
     }

@@ -1,4 +1,4 @@
-use crate::{CoDel, Custom, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats};
+use crate::{CoDel, Custom, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats, TcRed};
 use windlass_base::{Rng, Time};
 
 /// Any of the queue disciplines, dispatched without virtual calls but for those from outside. Built
@@ -15,6 +15,8 @@ pub enum Discipline<P> {
     FqCoDel(FqCoDel<P>),
     /// Proportional Integral controller Enhanced.
     Pie(Pie<P>),
+    /// Random Early Detection as Linux has it.
+    TcRed(TcRed<P>),
     /// One from outside this crate.
     Custom(Custom<P>),
 }
@@ -28,6 +30,7 @@ macro_rules! each {
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
+            Discipline::TcRed($queue) => $call,
             Discipline::Custom($queue) => $call,
         }
     };

@@ -1,5 +1,5 @@
 //! Queue disciplines: [`DropTail`], [`Red`] (Adaptive RED is one of its options), [`CoDel`],
-//! [`FqCoDel`], [`Pie`].
+//! [`FqCoDel`], [`Pie`], and [`TcRed`], which is RED as Linux has it.
 //!
 //! Nothing here does I/O: time and randomness are arguments, so one discipline serves a simulated
 //! link and a real one.
@@ -38,6 +38,7 @@ mod queue;
 mod red;
 mod stamped;
 mod stats;
+mod tc_red;
 
 pub use codel::{CoDel, CoDelConfig, CoDelParams};
 pub use config::{Config, ConfigError, Limit};
@@ -51,3 +52,4 @@ pub use pie::{Pie, PieConfig};
 pub use queue::Queue;
 pub use red::{AboveMax, AdaptiveConfig, EarlyAction, Red, RedConfig, Spacing, Unit};
 pub use stats::{DropReason, Stats};
+pub use tc_red::{TcRed, TcRedConfig};

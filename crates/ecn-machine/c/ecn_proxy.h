@@ -136,7 +136,7 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 
 	if (flow->phase != ECN_PHASE_HOST_OPENS)
 		return;
-	if (!ecn_answers_syn(flow, packet)) {
+	if (!ecn_answers_syn(flow, packet) || ecn_before(flow->snd_max, packet->ack)) {
 		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
 			ecn_clear_triple(packet, edit);
 	} else if (packet->flags & ECN_RST) {
@@ -147,6 +147,12 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 	} else if (packet->flags & ECN_SYN) {
 		ecn_far_answers(flow, packet, edit);
 	}
+}
+
+/* Whether a number can belong to the connection: no window is larger (RFC 7323 section 2.3). */
+ECN_INLINE int ecn_is_near(const struct ecn_flow *flow, __u32 number)
+{
+	return number - flow->rack + ECN_RECENT <= 2 * ECN_RECENT;
 }
 
 /* The served host's data: what is new, what comes again. */
@@ -191,11 +197,13 @@ ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *
 		return;
 	}
 	if (packet->flags & ECN_RST) {
-		if (ecn_at_most(flow->una, packet->seq) &&
-		    ecn_at_most(packet->seq, flow->snd_max + ECN_RECENT))
+		if (ecn_at_most(flow->una, packet->seq) && ecn_is_near(flow, packet->seq))
 			ecn_close(flow, edit);
 		return;
 	}
+	/* Garbage; what it did to snd_max would last. */
+	if (!ecn_is_near(flow, packet->seq) || !ecn_is_near(flow, ecn_end(packet)))
+		return;
 	if (packet->flags & ECN_ACK)
 		flow->host_ack = ecn_later(flow->host_ack, packet->ack);
 	ecn_echo(flow, packet, edit);

@@ -205,7 +205,9 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 		ecn_take_on(flow, syn_ack, flow->isn, syn_ack->seq, edit);
 		flow->una = syn_ack->ack;
 		flow->rack = syn_ack->ack;
-		flow->far_window = syn_ack->window;
+		/* RFC 7323 section 2.2: a SYN's window is not scaled. */
+		flow->far_window = syn_ack->window >> flow->window_scale;
+		flow->shown_window = flow->far_window;
 		flow->far_tsval = syn_ack->tsval;
 	} else if (triple == ECN_TRIPLE_NONE) {
 		edit->events |= ECN_EVENT_NEITHER;

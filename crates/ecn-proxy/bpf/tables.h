@@ -124,7 +124,9 @@ struct decision {
 	__u8 destination_fails;
 	/* What ecn_proxy_opens() returned. */
 	__u8 kept;
-	__u8 reserved[5];
+	__u8 reserved;
+	/* Packets of the connection so far, as the lock has ordered them; 0 in its handshake. */
+	__u32 order;
 };
 
 #define TABLE(kind, name, key_type, value_type, entries, flags)                                    \

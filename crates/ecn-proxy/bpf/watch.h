@@ -65,7 +65,7 @@ static __always_inline void note_events(struct flow *flow, __u32 events)
 
 static __always_inline void log_decision(struct run *run, const struct ecn_flow *before,
 					 const struct ecn_flow *after, __u8 call, __u8 fails,
-					 __u8 kept)
+					 __u8 kept, __u32 order)
 {
 	struct work *work = run->work;
 	struct decision *decision;
@@ -83,7 +83,8 @@ static __always_inline void log_decision(struct run *run, const struct ecn_flow 
 	decision->call = call;
 	decision->destination_fails = fails;
 	decision->kept = kept;
-	__builtin_memset(decision->reserved, 0, sizeof(decision->reserved));
+	decision->reserved = 0;
+	decision->order = order;
 	bpf_ringbuf_submit(decision, 0);
 }
 
@@ -168,7 +169,7 @@ static __always_inline int reopen(struct run *run, struct flow *flow, const int 
 	if (log_decisions)
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
-	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept);
+	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept, 0);
 	return 1;
 }
 
@@ -200,7 +201,7 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	work->flow = work->handshake.machine;
 	kept = ecn_proxy_opens(&work->handshake.machine, &run->settings->policy, &work->packet,
 			       from_host, fails, &work->edit);
-	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept);
+	log_decision(run, &work->flow, &work->handshake.machine, from_host, fails, kept, 0);
 	if (!kept)
 		return 1;
 	work->handshake.seen_ns = work->packet.now_ns;
@@ -275,6 +276,7 @@ static __always_inline int goes_on(__u8 phase)
 static __always_inline int serve(struct run *run, struct flow *flow, const int from_host)
 {
 	struct work *work = run->work;
+	__u32 order;
 	__u8 phase;
 
 	bpf_spin_lock(&flow->lock);
@@ -288,10 +290,11 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		flow->packets_to_host++;
 	note_events(flow, work->edit.events);
 	phase = flow->machine.phase;
+	order = flow->packets_from_host + flow->packets_to_host;
 	if (log_decisions)
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
-	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1);
+	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1, order);
 	if (!goes_on(phase))
 		remove_flow(run, &work->key);
 	return 1;
@@ -305,7 +308,7 @@ static __always_inline int greet(struct run *run, struct handshake *handshake, c
 		work->flow = handshake->machine;
 	ask(run, &handshake->machine, from_host);
 	handshake->seen_ns = work->packet.now_ns;
-	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1);
+	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
 		remember_answer(run);
 	if (!goes_on(handshake->machine.phase))

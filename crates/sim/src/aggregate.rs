@@ -3,7 +3,8 @@
 use crate::summary::Summary;
 use serde_json::{Map, Value, json};
 
-/// Keys whose values belong to the scenario: they stay plain numbers.
+/// Keys whose values belong to the scenario: they stay plain numbers. The duration does not where
+/// each run ends when its flows are done.
 const CONSTANT: [&str; 5] =
     ["schema", "series_schema", "duration_s", "steady_from_s", "rtt_min_ms"];
 
@@ -25,12 +26,16 @@ fn merge(key: &str, values: &[&Value]) -> Value {
     let present: Vec<&Value> = values.iter().copied().filter(|value| !value.is_null()).collect();
     match present.first() {
         None => Value::Null,
-        Some(first @ Value::Number(_)) if CONSTANT.contains(&key) => (*first).clone(),
+        Some(first @ Value::Number(_)) if is_constant(key, &present) => (*first).clone(),
         Some(Value::Number(_)) => mean_and_sd(&present),
         Some(Value::Object(first)) => merge_objects(first, &present),
         Some(Value::Array(_)) => merge_arrays(&present),
         Some(first) => (*first).clone(),
     }
+}
+
+fn is_constant(key: &str, values: &[&Value]) -> bool {
+    CONSTANT.contains(&key) && values.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 fn merge_objects(first: &Map<String, Value>, values: &[&Value]) -> Value {

@@ -80,7 +80,10 @@ impl Hosts {
         cx: &mut Context<'_, R>,
     ) {
         let source = &mut self.sources[flow as usize];
-        let Some(writer) = source.open() else { return };
+        let Some(writer) = source.open() else {
+            cx.records.unfinished -= 1;
+            return;
+        };
         let number = self.connections.len() as u32;
         source.current = Some(number);
         let spec = &self.flows[flow as usize];
@@ -337,8 +340,9 @@ impl Pair {
         } else if source.has_size() && self.writer.wrote_all() {
             transfers.completion_s.push((now - self.opened).as_secs_f64());
         }
-        if let Some(pause) = source.pause() {
-            cx.events.schedule(now + pause, Event::Start { flow: self.flow });
+        match source.pause() {
+            Some(pause) => cx.events.schedule(now + pause, Event::Start { flow: self.flow }),
+            None => cx.records.unfinished -= 1,
         }
     }
 

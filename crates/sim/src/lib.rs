@@ -7,6 +7,7 @@
 mod aggregate;
 mod apps;
 mod decimal;
+mod ecn_proxy;
 mod event;
 mod floor;
 mod host;
@@ -23,6 +24,7 @@ pub mod simple_model;
 pub mod summary;
 
 pub use aggregate::aggregate;
+pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::Middlebox;
 pub use record::Recorder;

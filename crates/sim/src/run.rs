@@ -1,6 +1,7 @@
 //! Running a scenario.
 
 use crate::apps::UdpSource;
+use crate::ecn_proxy::EcnProxy;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
@@ -8,9 +9,11 @@ use crate::network::Network;
 use crate::packet::{InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
-use crate::scenario::model::{NodeId, Scenario};
+use crate::scenario::model::{Middlebox as Device, NodeId, Scenario};
 use crate::summary::{self, Summary};
+use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 use windlass_aqm::ConfigError;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::Segment;
@@ -65,6 +68,8 @@ pub struct Simulation<'a> {
     udp: Vec<UdpSource>,
     events: EventQueue,
     records: Records,
+    /// Those of the scenario, in its order.
+    proxies: Vec<Rc<RefCell<EcnProxy>>>,
 }
 
 impl<'a> Simulation<'a> {
@@ -72,10 +77,13 @@ impl<'a> Simulation<'a> {
     pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Simulation<'a>, BuildError> {
         let source =
             |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
+        let mut network = Network::new(scenario, seed)?;
+        let proxies = place_middleboxes(scenario, &mut network);
         Ok(Simulation {
             scenario,
             seed,
-            network: Network::new(scenario, seed)?,
+            network,
+            proxies,
             hosts: Hosts::new(scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
             events: EventQueue::default(),
@@ -88,23 +96,30 @@ impl<'a> Simulation<'a> {
         self.network.add_middlebox(node, Box::new(middlebox));
     }
 
-    /// Runs to the end of the scenario's duration.
+    /// Runs to the end of the scenario's duration, or until its flows are done.
     pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
-        let end = Time::ZERO + self.scenario.duration;
+        let mut end = Time::ZERO + self.scenario.duration;
         self.schedule_starts(end, recorder);
         let mut handled = 0;
         while let Some((now, event)) = self.events.pop(end) {
             self.handle(now, event, end, recorder);
             handled += 1;
+            if self.records.unfinished == 0 && self.scenario.until_done {
+                end = now;
+                break;
+            }
         }
-        let Simulation { mut network, hosts, mut events, mut records, .. } = self;
+        let Simulation { mut network, hosts, mut events, mut records, proxies, .. } = self;
         let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
         network.finish(end, cx);
         hosts.finish(cx);
         for flow in &mut records.flows {
             flow.finish(end);
         }
-        summary::summarise(self.scenario, self.seed, &network, &records, handled)
+        Summary {
+            middleboxes: summary::middleboxes(self.scenario, &proxies),
+            ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
+        }
     }
 
     fn schedule_starts<R>(&mut self, end: Time, recorder: &mut R) {
@@ -149,6 +164,17 @@ impl<'a> Simulation<'a> {
     }
 }
 
+/// Puts the scenario's middleboxes where they belong, and returns them to be read later.
+fn place_middleboxes(scenario: &Scenario, network: &mut Network) -> Vec<Rc<RefCell<EcnProxy>>> {
+    let place = |device: &Device| {
+        let Device::EcnProxy { node, served, policy } = device;
+        let proxy = Rc::new(RefCell::new(EcnProxy::new(*policy, served)));
+        network.add_middlebox(*node, Box::new(Rc::clone(&proxy)));
+        proxy
+    };
+    scenario.middleboxes.iter().map(place).collect()
+}
+
 /// A packet has reached its destination.
 fn deliver<R: Recorder>(
     now: Time,
@@ -174,6 +200,7 @@ fn records(scenario: &Scenario) -> Records {
         flows: vec![FlowRecord::new(steady_from); tcp],
         traffic: vec![Traffic::default(); tcp + udp],
         udp: vec![UdpRecord::new(steady_from); udp],
+        unfinished: tcp,
         delivered_segments: 0,
     }
 }

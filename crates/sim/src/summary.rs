@@ -1,11 +1,16 @@
 //! The result of a run.
 
+mod middlebox;
+
+pub(crate) use middlebox::middleboxes;
+pub use middlebox::{EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
+
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
 use crate::series;
 use serde::Serialize;
-use windlass_base::Span;
+use windlass_base::{Span, Time};
 
 /// The version of the summary's format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -26,7 +31,7 @@ pub struct Summary {
     /// The version of the time series that a run writes beside its summary
     /// ([`series::SCHEMA_VERSION`]).
     pub series_schema: u32,
-    /// Simulated seconds.
+    /// Simulated seconds until the end.
     pub duration_s: f64,
     /// Where the steady window begins, in seconds.
     pub steady_from_s: f64,
@@ -52,6 +57,9 @@ pub struct Summary {
     pub udp: Vec<UdpSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
+    /// The scenario's middleboxes, in its order; left out where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub middleboxes: Vec<MiddleboxSummary>,
 }
 
 /// A figure of the whole run and of its steady window.
@@ -237,11 +245,13 @@ impl Lengths {
 pub(crate) fn summarise(
     scenario: &Scenario,
     seed: u64,
+    end: Time,
     network: &Network,
     records: &Records,
     events: u64,
 ) -> Summary {
-    let Scenario { duration, steady_from, .. } = *scenario;
+    let Scenario { steady_from, .. } = *scenario;
+    let duration = end - Time::ZERO;
     let steady: Span = duration.saturating_sub(steady_from);
     let lengths = Lengths { whole_s: duration.as_secs_f64(), steady_s: steady.as_secs_f64() };
     let flows: Vec<FlowSummary> = (0..)
@@ -280,6 +290,7 @@ pub(crate) fn summarise(
         udp: udp_summaries(scenario, records, lengths),
         flows,
         queues,
+        middleboxes: vec![],
     }
 }
 

@@ -29,6 +29,12 @@ pub struct Config {
     pub reduction_base: ReductionBase,
     /// Windows after a cut are whole segments.
     pub whole_segment_cuts: bool,
+    /// Fast retransmits and ECN echoes leave at least so many segments. RFC 9438 §4.6 allows one
+    /// after an echo, Linux goes to two.
+    pub least_window: u32,
+    /// After a cut by an ECN echo cwnd does not grow until what was in flight is acknowledged
+    /// (Linux's state CWR).
+    pub hold_after_ecn_cut: bool,
     /// cwnd grows only while it is what limits the sender (RFC 7661's aim, in its simplest form).
     pub cwnd_validation: bool,
     /// After an idle RTO the window restarts at the initial window (RFC 5681 §4.1).

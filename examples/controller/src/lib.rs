@@ -136,6 +136,7 @@ mod tests {
             initial_window: segments * 1000,
             initial_ssthresh: segments * 1000,
             whole_segment_cuts: false,
+            least_window: 1000,
         }
     }
 

@@ -9,3 +9,4 @@ mod properties;
 mod red;
 mod red_adaptive;
 mod responsive;
+mod tc_red;

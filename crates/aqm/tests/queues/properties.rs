@@ -87,8 +87,19 @@ fn config() -> impl Strategy<Value = Config> {
         Config::Pie(pie)
     });
     let drop_tail = limit().prop_map(|limit| Config::DropTail(DropTailConfig { limit }));
+    let tc_red = (any::<bool>(), 0.001..=1.0f64, 2u32..40).prop_map(|(ecn, probability, burst)| {
+        Config::TcRed(TcRedConfig {
+            limit_bytes: LIMIT_BYTES,
+            min_bytes: 2_000,
+            max_bytes: 8_000,
+            burst,
+            probability,
+            ecn,
+            ..TcRedConfig::default()
+        })
+    });
     let custom = red().prop_map(|config| Config::custom(Outside(config)));
-    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie, 2 => custom]
+    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie, 3 => tc_red, 2 => custom]
 }
 
 /// RED by the way that disciplines of other crates go.
@@ -193,6 +204,7 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
         Config::Red(config) => config.limit,
         Config::CoDel(config) => config.limit,
         Config::Pie(config) => config.limit,
+        Config::TcRed(config) => Limit::Bytes(config.limit_bytes),
         Config::FqCoDel(_) => return few && bytes <= LIMIT_BYTES,
         Config::Custom(_) => return few || bytes <= LIMIT_BYTES,
     };

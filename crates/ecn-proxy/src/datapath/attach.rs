@@ -6,11 +6,10 @@ use super::interface::Interface;
 use super::load::links_folder;
 use super::{Attachment, Error, Hook, Side};
 use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, Link, Object, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook,
-    TcHookBuilder,
+    AsRawLibbpf, ErrorKind, Link, Object, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder,
 };
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 
@@ -28,19 +27,33 @@ pub(super) struct Attached {
 #[derive(Debug)]
 enum Way {
     Tcx(Link),
-    Clsact { hook: TcHook, keep: bool },
+    Clsact(Filter),
 }
 
-// SAFETY: of its parts only `TcHook` is not `Send`, as it holds the name of a qdisc as a pointer; that
-// is NULL here, and nothing of it belongs to a thread.
-#[expect(unsafe_code, reason = "the daemon's threads share the packet path behind a lock")]
-unsafe impl Send for Way {}
+/// A filter of clsact, in the network namespace of the thread that attached it.
+#[derive(Debug)]
+struct Filter {
+    program: OwnedFd,
+    index: i32,
+    ingress: bool,
+    keep: bool,
+}
 
-impl Drop for Way {
+impl Filter {
+    fn hook(&self) -> TcHook {
+        TcHookBuilder::new(self.program.as_fd())
+            .ifindex(self.index)
+            .handle(HANDLE)
+            .priority(PRIORITY)
+            .hook(if self.ingress { TC_INGRESS } else { TC_EGRESS })
+    }
+}
+
+impl Drop for Filter {
     fn drop(&mut self) {
-        if let Way::Clsact { hook, keep: false } = self {
+        if !self.keep {
             // Gone with its interface, perhaps.
-            let _ = hook.detach();
+            let _ = self.hook().detach();
         }
     }
 }
@@ -78,8 +91,7 @@ impl Attached {
                 Ok(link) => Way::Tcx(link),
                 Err(error) if lacks_tcx(&error) => {
                     hook = Hook::Clsact;
-                    let hook = clsact(&program, index, ingress)?;
-                    Way::Clsact { hook, keep: pin.is_some() }
+                    Way::Clsact(clsact(&program, index, ingress, pin.is_some())?)
                 }
                 Err(error) => return Err(Error::kernel("attaching the programs", error)),
             };
@@ -93,8 +105,8 @@ impl Attached {
     pub(super) fn detach(self, pin: Option<&Path>) -> Result<(), Error> {
         let Attachment { index, side, .. } = self.attachment;
         for (mut way, ingress) in self.ways.into_iter().zip(DIRECTIONS) {
-            if let Way::Clsact { keep, .. } = &mut way {
-                *keep = false;
+            if let Way::Clsact(filter) = &mut way {
+                filter.keep = false;
             } else if let Some(folder) = pin {
                 let path = pin_path(folder, index, side, ingress);
                 fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
@@ -110,10 +122,7 @@ impl Attached {
                 libbpf_rs::query::LinkTypeInfo::Tcx(tcx) => tcx.ifindex != 0,
                 _ => false,
             }),
-            Way::Clsact { hook, .. } => {
-                let mut copy = *hook;
-                copy.query().is_ok()
-            }
+            Way::Clsact(filter) => filter.hook().query().is_ok(),
         })
     }
 }
@@ -161,14 +170,17 @@ fn attach_tcx(program: &ProgramMut<'_>, index: u32) -> libbpf_rs::Result<Link> {
     }
 }
 
-fn clsact(program: &ProgramMut<'_>, index: u32, ingress: bool) -> Result<TcHook, Error> {
+fn clsact(
+    program: &ProgramMut<'_>,
+    index: u32,
+    ingress: bool,
+    keep: bool,
+) -> Result<Filter, Error> {
     let index = i32::try_from(index).map_err(|error| Error::Unreadable(error.to_string()))?;
-    let point: TcAttachPoint = if ingress { TC_INGRESS } else { TC_EGRESS };
-    let mut hook = TcHookBuilder::new(program.as_fd())
-        .ifindex(index)
-        .handle(HANDLE)
-        .priority(PRIORITY)
-        .hook(point);
+    let program = program.as_fd().try_clone_to_owned();
+    let program = program.map_err(|error| Error::Unreadable(error.to_string()))?;
+    let filter = Filter { program, index, ingress, keep };
+    let mut hook = filter.hook();
     hook.create().map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::Unsupported => Error::Kernel(
             "this kernel has neither TCX (Linux 6.6) nor clsact: it takes CONFIG_NET_SCH_INGRESS \
@@ -178,5 +190,6 @@ fn clsact(program: &ProgramMut<'_>, index: u32, ingress: bool) -> Result<TcHook,
         _ => Error::kernel("making the clsact qdisc", error),
     })?;
     // Number and priority are the proxy's own: what is there was left by one that was killed.
-    hook.replace(true).attach().map_err(doing("attaching the programs to clsact"))
+    hook.replace(true).attach().map_err(doing("attaching the programs to clsact"))?;
+    Ok(filter)
 }

@@ -9,7 +9,9 @@ use super::wire::Fate;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
-use windlass_aqm::{CoDel, Config, ConfigError, Custom, DropTail, FqCoDel, Pie, Queue, Red, Stats};
+use windlass_aqm::{
+    CoDel, Config, ConfigError, Custom, DropTail, FqCoDel, Pie, Queue, Red, Stats, TcRed,
+};
 use windlass_base::{Rng, Time};
 
 /// One direction of a link, by its queue. The only event that it has pending is the arrival of the
@@ -20,6 +22,7 @@ pub(crate) enum Channel {
     DropTail(InOrder<DropTail<Queued>>),
     Red(InOrder<Red<Queued>>),
     Pie(InOrder<Pie<Queued>>),
+    TcRed(InOrder<TcRed<Queued>>),
     CoDel(Scheduled<CoDel<Queued>>),
     FqCoDel(Scheduled<FqCoDel<Queued>>),
     Custom(Scheduled<Custom<Queued>>),
@@ -32,6 +35,7 @@ macro_rules! each {
             Channel::DropTail($channel) => $call,
             Channel::Red($channel) => $call,
             Channel::Pie($channel) => $call,
+            Channel::TcRed($channel) => $call,
             Channel::CoDel($channel) => $call,
             Channel::FqCoDel($channel) => $call,
             Channel::Custom($channel) => $call,
@@ -54,6 +58,7 @@ impl Channel {
             Config::DropTail(c) => Channel::DropTail(InOrder::new(DropTail::new(*c)?, line, rng)),
             Config::Red(c) => Channel::Red(InOrder::new(Red::new(*c, spec.rate)?, line, rng)),
             Config::Pie(c) => Channel::Pie(InOrder::new(Pie::new(*c)?, line, rng)),
+            Config::TcRed(c) => Channel::TcRed(InOrder::new(TcRed::new(*c)?, line, rng)),
             Config::CoDel(c) => Channel::CoDel(Scheduled::new(CoDel::new(*c)?, line, rng)),
             Config::FqCoDel(c) => Channel::FqCoDel(Scheduled::new(FqCoDel::new(*c)?, line, rng)),
             Config::Custom(c) => {
@@ -76,7 +81,7 @@ impl Channel {
     /// certain, as soon as the packet is let in.
     pub(crate) fn can_hand_over(&self) -> bool {
         match self {
-            Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) => {
+            Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) | Channel::TcRed(_) => {
                 each!(self, channel => channel.line.is_perfect())
             }
             Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) => false,
@@ -114,6 +119,7 @@ impl Channel {
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::TcRed(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::CoDel(channel) => {
                 channel.offer(now, packet, shared, cx);
                 None
@@ -142,6 +148,7 @@ impl Channel {
             Channel::DropTail(channel) => channel.line.take_arrival(cx),
             Channel::Red(channel) => channel.line.take_arrival(cx),
             Channel::Pie(channel) => channel.line.take_arrival(cx),
+            Channel::TcRed(channel) => channel.line.take_arrival(cx),
             Channel::CoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
@@ -164,6 +171,7 @@ impl Channel {
             Channel::DropTail(channel) => channel.advance(now, cx),
             Channel::Red(channel) => channel.advance(now, cx),
             Channel::Pie(channel) => channel.advance(now, cx),
+            Channel::TcRed(channel) => channel.advance(now, cx),
             Channel::CoDel(channel) => channel.advance(now, shared, cx),
             Channel::FqCoDel(channel) => channel.advance(now, shared, cx),
             Channel::Custom(channel) => channel.advance(now, shared, cx),

@@ -245,12 +245,14 @@ mod tests {
             name: String::new(),
             description: String::new(),
             duration: Span::ZERO,
+            until_done: false,
             steady_from: Span::ZERO,
             jitter: Span::ZERO,
             nodes: (0..nodes).map(|node| node.to_string()).collect(),
             links: links.iter().map(link).collect(),
             flows: vec![],
             udp: vec![],
+            middleboxes: vec![],
             bottleneck: LinkDirection { link: 0, reverse: false },
         }
     }

@@ -161,6 +161,8 @@ pub(crate) struct Records {
     pub(crate) traffic: Vec<Traffic>,
     /// By UDP source.
     pub(crate) udp: Vec<UdpRecord>,
+    /// TCP flows of which more is to come.
+    pub(crate) unfinished: usize,
     /// Segments with payload that reached their endpoint.
     pub(crate) delivered_segments: u64,
 }

@@ -3,6 +3,7 @@
 
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
+use windlass_ecn_machine as ecn_machine;
 use windlass_tcp as tcp;
 
 /// The version of the scenario format that this crate reads.
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub description: String,
     /// Simulated time from 0 to the end.
     pub duration: Span,
+    /// The run ends as soon as every TCP flow is done, if that is before `duration`.
+    pub until_done: bool,
     /// The steady window begins here and lasts to the end.
     pub steady_from: Span,
     /// Added to every start time: a uniform draw from 0 to this.
@@ -34,6 +37,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// UDP sources.
     pub udp: Vec<UdpFlow>,
+    /// What stands on nodes between the ends.
+    pub middleboxes: Vec<Middlebox>,
     /// The link direction whose queue the summary reports first.
     pub bottleneck: LinkDirection,
 }
@@ -49,6 +54,20 @@ impl Scenario {
         let link = &mut self.links[direction.link];
         if direction.reverse { &mut link.backward } else { &mut link.forward }
     }
+}
+
+/// A device on a node that looks into the packets which pass it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Middlebox {
+    /// ECN for hosts that do not ask for it.
+    EcnProxy {
+        /// Where it stands.
+        node: NodeId,
+        /// The hosts that it serves.
+        served: Vec<NodeId>,
+        /// How it tells their senders of marks.
+        policy: ecn_machine::Policy,
+    },
 }
 
 /// One direction of a link.

@@ -48,12 +48,14 @@ pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         name: "pair".into(),
         description: String::new(),
         duration,
+        until_done: false,
         steady_from: Span::ZERO,
         jitter: Span::ZERO,
         nodes: vec!["a".into(), "b".into()],
         links: vec![link(0, 1, there, back)],
         flows: vec![],
         udp: vec![],
+        middleboxes: vec![],
         bottleneck: LinkDirection { link: 0, reverse: false },
     }
 }

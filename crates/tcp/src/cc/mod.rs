@@ -115,6 +115,8 @@ pub struct Params {
     pub initial_ssthresh: u64,
     /// Cut to whole segments, before and after the multiplication, as ns-2 does.
     pub whole_segment_cuts: bool,
+    /// What fast retransmits and ECN echoes leave at least, in bytes.
+    pub least_window: u64,
 }
 
 impl Params {

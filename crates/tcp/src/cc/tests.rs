@@ -9,7 +9,13 @@ pub(super) const MSS: u32 = 1000;
 
 /// Segments of 1000 bytes, an initial window of four.
 pub(super) fn params() -> Params {
-    Params { mss: MSS, initial_window: 4000, initial_ssthresh: u64::MAX, whole_segment_cuts: false }
+    Params {
+        mss: MSS,
+        initial_window: 4000,
+        initial_ssthresh: u64::MAX,
+        whole_segment_cuts: false,
+        least_window: 1000,
+    }
 }
 
 /// An ACK of `credit` bytes at `ms`, on a path of 100 ms.

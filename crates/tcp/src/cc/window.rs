@@ -83,7 +83,11 @@ impl Window {
         }
         match congestion.cause {
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
-            CongestionCause::FastRetransmit | CongestionCause::Ecn => self.set_cwnd(cut),
+            CongestionCause::FastRetransmit | CongestionCause::Ecn => {
+                // A window below it stays: a cut raises nothing.
+                let least = self.cwnd.min(self.params.least_window as f64);
+                self.set_cwnd(cut.max(least));
+            }
         }
     }
 
@@ -131,6 +135,16 @@ mod tests {
         let mut window = Window::new(&params());
         window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.5);
         assert_eq!((window.cwnd(), window.ssthresh()), (1000.0, 2000));
+    }
+
+    #[test]
+    fn linux_leaves_two_segments_and_raises_nothing_to_them() {
+        let mut window = Window::new(&Params { least_window: 2000, ..params() });
+        window.reduce(&congestion(CongestionCause::Ecn, 2500.0), 0.7);
+        assert_eq!(window.cwnd(), 2000.0);
+        window.reduce(&congestion(CongestionCause::Timeout, 2000.0), 0.7);
+        window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.7);
+        assert_eq!(window.cwnd(), 1000.0);
     }
 
     #[test]

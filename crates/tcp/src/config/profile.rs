@@ -71,6 +71,8 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         growth: Growth::PerByte { limit: 1 },
         reduction_base: ReductionBase::FlightSize,
         whole_segment_cuts: false,
+        least_window: 1,
+        hold_after_ecn_cut: false,
         cwnd_validation: true,
         idle_restart: true,
         limited_transmit: true,
@@ -162,6 +164,8 @@ fn rfc2581(base: Config) -> Config {
 fn linux(base: Config) -> Config {
     Config {
         initial_window: 10,
+        least_window: 2,
+        hold_after_ecn_cut: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         rtt_sampling: RttSampling::EverySegment,

@@ -159,7 +159,11 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
-        if self.continue_repair(acked) && !held && self.may_grow(in_flight) {
+        if self.continue_repair(acked)
+            && !held
+            && !self.is_held_by_ecn(ack)
+            && self.may_grow(in_flight)
+        {
             self.grow(now, acked, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);

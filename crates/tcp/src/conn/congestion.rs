@@ -100,6 +100,13 @@ impl Connection {
             && !self.config.ecn_on_retransmit
     }
 
+    /// The window was cut by an echo, and what was in flight then is not acknowledged yet.
+    pub(super) fn is_held_by_ecn(&self, ack: u64) -> bool {
+        self.rules.hold_after_ecn_cut
+            && ack <= self.recovery.recover
+            && self.recovery.last_cut == Some(CongestionCause::Ecn)
+    }
+
     pub(super) fn handle_duplicate_ack(&mut self, now: Time) {
         self.recovery.dup_acks += 1;
         if self.recovery.phase == Phase::FastRecovery {

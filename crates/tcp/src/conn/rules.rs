@@ -12,6 +12,7 @@ pub(super) struct Rules {
     pub(super) keep_alive: bool,
     pub(super) cwnd_validation: bool,
     pub(super) idle_restart: bool,
+    pub(super) hold_after_ecn_cut: bool,
     pub(super) limited_transmit: bool,
 }
 
@@ -24,6 +25,7 @@ impl Rules {
             keep_alive: config.keep_alive.is_some(),
             cwnd_validation: config.cwnd_validation,
             idle_restart: config.idle_restart,
+            hold_after_ecn_cut: config.hold_after_ecn_cut,
             limited_transmit: config.limited_transmit,
         }
     }

@@ -1,14 +1,16 @@
 //! Every key that a scenario may have.
 
 mod flows;
+mod middleboxes;
 mod queues;
 mod tcp;
 mod topology;
 
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
+pub(super) use middleboxes::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
 pub(super) use queues::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueRef, RedKeys,
+    QueueRef, RedKeys, TcRedKeys,
 };
 pub(super) use tcp::{
     AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
@@ -31,6 +33,8 @@ keys! {
         description: Option<String>,
         /// Simulated time.
         duration: At<Span>,
+        /// End as soon as every TCP flow is done; `duration` is the most. Default: false.
+        until_done: Option<bool>,
         /// The steady window begins here and lasts to the end. Default: the whole run.
         steady_from: Option<At<Span>>,
         /// Seed of the random stream unless the command line gives one. Default: 1.
@@ -60,6 +64,8 @@ keys! {
         flows: Vec<At<FlowKeys>>,
         /// UDP sources.
         udp: Vec<At<UdpKeys>>,
+        /// Devices on nodes, those of one node in the order in which packets meet them.
+        middleboxes: Vec<At<MiddleboxKeys>>,
     }
 }
 

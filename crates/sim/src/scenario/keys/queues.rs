@@ -1,10 +1,10 @@
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::document::{Node, Value};
 use crate::scenario::schema::Definitions;
-use crate::scenario::units::{Positive, Probability, Threshold};
+use crate::scenario::units::{Bytes, Positive, Probability, Threshold};
 use serde_json::json;
 use windlass_aqm::Limit;
-use windlass_base::Span;
+use windlass_base::{BitRate, Span};
 
 choice! {
     /// A queue discipline and its settings.
@@ -21,6 +21,8 @@ choice! {
         FqCoDel(FqCoDelKeys) = "fq-codel",
         /// PIE (RFC 8033).
         Pie(PieKeys) = "pie",
+        /// RED as Linux has it: the parameters of `tc red`, the arithmetic of its kernel.
+        TcRed(TcRedKeys) = "tc-red",
     }
 }
 
@@ -148,6 +150,28 @@ keys! {
         mark_up_to: Option<Probability>,
         /// Keeps drops from coming too close together or too far apart. Default: true.
         derandomize: Option<bool>,
+    }
+}
+
+keys! {
+    /// Settings of tc-red, under the names of `tc red`. Defaults are those of the example in its manual.
+    struct TcRedKeys {
+        /// The most that may wait. Default: 400kB.
+        limit: Option<Bytes>,
+        /// Lower threshold of the average. Default: 30kB.
+        min: Option<At<Bytes>>,
+        /// Upper threshold. Default: 90kB.
+        max: Option<At<Bytes>>,
+        /// The average size of a packet. Default: 1000.
+        avpkt_bytes: Option<Positive>,
+        /// So many packets may come at once before the average is at `min`. Default: 55.
+        burst: Option<Positive>,
+        /// Probability of a mark as the average reaches `max`. Default: 0.02.
+        probability: Option<Probability>,
+        /// What idle time is counted in. Default: 10Mbit/s, whatever the link has.
+        bandwidth: Option<BitRate>,
+        /// Mark ECN-capable packets instead of dropping them, above max too. Default: true.
+        ecn: Option<bool>,
     }
 }
 

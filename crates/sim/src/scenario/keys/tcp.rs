@@ -81,6 +81,8 @@ keys! {
     struct ReceiverKeys {
         /// When it acknowledges.
         ack: Option<AckKeys>,
+        /// Take ECN. Default: as the sender.
+        ecn: Option<bool>,
         /// How it echoes CE.
         echo: Option<EchoKeys>,
         /// Bytes that may wait for the application: the largest window.

@@ -2,6 +2,7 @@
 //! that need more than one value.
 
 mod flows;
+mod middleboxes;
 mod queues;
 mod routes;
 mod tcp;
@@ -26,6 +27,7 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
     let (flows, mut names) = flows::tcp(&keys.flows, &topology, duration, context);
     let (udp, udp_names) = flows::udp(&keys.udp, &topology, duration, context);
     names.extend(udp_names);
+    let middleboxes = middleboxes::middleboxes(&keys.middleboxes, &topology.nodes, context);
     check_unique(&names, "a flow", context);
     if keys.flows.is_empty() && keys.udp.is_empty() {
         let spot = Spot { key: "flows".into(), ..keys.duration.spot.clone() };
@@ -35,6 +37,7 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
         name: keys.name.0,
         description: keys.description.unwrap_or_default(),
         duration,
+        until_done: keys.until_done.unwrap_or(false),
         steady_from,
         jitter: keys.jitter.unwrap_or(Span::ZERO),
         bottleneck: topology.bottleneck,
@@ -42,6 +45,7 @@ pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Docu
         links: topology.links,
         flows,
         udp,
+        middleboxes,
     };
     let source = keys.source.map(source);
     Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source })

@@ -3,9 +3,9 @@ use crate::scenario::decode::{At, Context, Decode, Named, Spot};
 use crate::scenario::document::Node;
 use crate::scenario::keys::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueRef, RedKeys,
+    QueueRef, RedKeys, TcRedKeys,
 };
-use crate::scenario::units::Threshold;
+use crate::scenario::units::{Bytes, Threshold};
 use windlass_aqm as aqm;
 use windlass_aqm::Limit;
 use windlass_base::BitRate;
@@ -60,7 +60,7 @@ impl Queues {
 }
 
 /// Each kind's defaults, in the order of [`QueueKeys::KINDS`].
-fn defaults() -> [aqm::Config; 6] {
+fn defaults() -> [aqm::Config; 7] {
     [
         aqm::Config::DropTail(aqm::DropTailConfig::default()),
         aqm::Config::Red(aqm::RedConfig::default()),
@@ -68,6 +68,7 @@ fn defaults() -> [aqm::Config; 6] {
         aqm::Config::CoDel(aqm::CoDelConfig::default()),
         aqm::Config::FqCoDel(aqm::FqCoDelConfig::default()),
         aqm::Config::Pie(aqm::PieConfig::default()),
+        aqm::Config::TcRed(aqm::TcRedConfig::default()),
     ]
 }
 
@@ -90,6 +91,7 @@ fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {
         QueueKeys::CoDel(keys) => aqm::Config::CoDel(codel(keys)),
         QueueKeys::FqCoDel(keys) => aqm::Config::FqCoDel(fq_codel(keys)),
         QueueKeys::Pie(keys) => aqm::Config::Pie(pie(keys)),
+        QueueKeys::TcRed(keys) => aqm::Config::TcRed(tc_red(keys, context)),
     };
     if let Err(error) = config.validate() {
         context.wrong_at(spot, error.to_string());
@@ -183,6 +185,27 @@ fn red(keys: &RedKeys, default: aqm::RedConfig, context: &mut Context) -> aqm::R
             None => default.above_max,
         },
         adaptive: default.adaptive,
+    }
+}
+
+fn tc_red(keys: &TcRedKeys, context: &mut Context) -> aqm::TcRedConfig {
+    let default = aqm::TcRedConfig::default();
+    let mut threshold = |key: &Option<At<Bytes>>, default: u32| {
+        let Some(At { value: Bytes(bytes), spot }) = key else { return default };
+        u32::try_from(*bytes).unwrap_or_else(|_| {
+            context.wrong_at(spot, "expected less than 4 GiB".into());
+            default
+        })
+    };
+    aqm::TcRedConfig {
+        limit_bytes: keys.limit.map_or(default.limit_bytes, |limit| limit.0),
+        min_bytes: threshold(&keys.min, default.min_bytes),
+        max_bytes: threshold(&keys.max, default.max_bytes),
+        avpkt_bytes: keys.avpkt_bytes.map_or(default.avpkt_bytes, |bytes| bytes.0),
+        burst: keys.burst.map_or(default.burst, |burst| burst.0),
+        probability: keys.probability.map_or(default.probability, |p| p.0),
+        bandwidth: keys.bandwidth.unwrap_or(default.bandwidth),
+        ecn: keys.ecn.unwrap_or(default.ecn),
     }
 }
 

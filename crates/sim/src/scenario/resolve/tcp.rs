@@ -177,6 +177,7 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
         EchoKeys::UntilCwr => EcnEcho::UntilCwr,
         EchoKeys::OncePerCe => EcnEcho::OncePerCe,
     });
+    set(&mut config.ecn, keys.ecn);
     set(&mut config.ecn_echo, echo);
     set(&mut config.receive_buffer, buffer(keys.buffer.as_ref(), config.mss, context));
     config

@@ -1,0 +1,300 @@
+//! A served host, the proxy's router and a far host, each a network namespace of the test's own.
+//! The served host has no ECN, the far host has. Both ways go through links of 20 Mbit/s, and what
+//! goes into them can be marked packet by packet.
+
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint,
+    TcHookBuilder,
+};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketType, socket, sockopt};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+use windlass_ecn_proxy::datapath::{Datapath, Settings, Side};
+
+#[repr(C, align(8))]
+struct Aligned<Bytes: ?Sized>(Bytes);
+
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/mark.bpf.o")));
+
+/// Bounds the flight to some 90 segments: less than the link's queue holds.
+const RECEIVE_BUFFER: usize = 128 << 10;
+
+/// Where a test wants the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On the router, at the interface that faces the served host.
+    Router,
+    /// On the served host itself.
+    Host,
+}
+
+pub(crate) struct Testbed {
+    /// Before the namespaces, so that it leaves their interfaces first.
+    pub datapath: Datapath,
+    /// What the far host is sent; what it sends.
+    pub upward: Marker,
+    pub downward: Marker,
+    hosts: Hosts,
+}
+
+/// The namespaces, for as long as this value lives.
+struct Hosts {
+    host: String,
+    router: String,
+    far: String,
+}
+
+impl Testbed {
+    /// `segments`: a packet is a segment, else packets are as large as the kernel likes.
+    pub(crate) fn new(place: Place, segments: bool, settings: &Settings) -> Testbed {
+        let hosts = Hosts::new(segments);
+        let mut datapath = Datapath::load(settings).unwrap_or_else(|error| panic!("{error}"));
+        let attached = match place {
+            Place::Router => inside(&hosts.router, || datapath.attach("near", Side::ClientSide)),
+            Place::Host => inside(&hosts.host, || datapath.attach("router", Side::NetworkSide)),
+        };
+        attached.unwrap_or_else(|error| panic!("{error}"));
+        let upward = inside(&hosts.router, || Marker::attach("far", TC_EGRESS));
+        let downward = inside(&hosts.router, || Marker::attach("far", TC_INGRESS));
+        Testbed { datapath, upward, downward, hosts }
+    }
+
+    /// A connection from the served host to the far host, or the other way.
+    pub(crate) fn connect(&self, ipv6: bool, by_host: bool, controller: &str) -> Connection {
+        let (from, to) = match by_host {
+            true => (&self.hosts.host, &self.hosts.far),
+            false => (&self.hosts.far, &self.hosts.host),
+        };
+        let subnet = if by_host { 2 } else { 1 };
+        let address: IpAddr = match ipv6 {
+            true => Ipv6Addr::new(0xfd09, subnet, 0, 0, 0, 0, 0, 2).into(),
+            false => Ipv4Addr::new(10, 9, subnet as u8, 2).into(),
+        };
+        let listener = inside(to, || listen(address, controller)).expect("listens");
+        let peer = listener.local_addr().expect("bound");
+        let opened = inside(from, || dial(peer, controller)).expect("connects");
+        let (accepted, _) = listener.accept().expect("comes");
+        let (host, far) = if by_host { (opened, accepted) } else { (accepted, opened) };
+        Connection { host, far }
+    }
+
+    /// What `ss` says of the one connection of the served host, or of the far host.
+    pub(crate) fn ss(&self, of_host: bool) -> String {
+        let namespace = if of_host { &self.hosts.host } else { &self.hosts.far };
+        inside(namespace, || output("ss", "-tinoH state established"))
+    }
+
+    /// A counter of the served host's TCP.
+    pub(crate) fn host_counter(&self, name: &str) -> u64 {
+        let text = inside(&self.hosts.host, || {
+            fs::read_to_string("/proc/thread-self/net/netstat").expect("readable")
+                + &fs::read_to_string("/proc/thread-self/net/snmp").expect("readable")
+        });
+        let lines: Vec<_> = text.lines().collect();
+        let pair = lines.chunks(2).find_map(|pair| {
+            let at = pair[0].split(' ').position(|word| word == name)?;
+            pair[1].split(' ').nth(at)?.parse().ok()
+        });
+        pair.unwrap_or_else(|| panic!("no counter {name}"))
+    }
+}
+
+impl Hosts {
+    fn new(segments: bool) -> Hosts {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("wecn{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let [host, router, far] = ["h", "r", "f"].map(|part| format!("{name}{part}"));
+        let hosts = Hosts { host, router, far };
+        for namespace in [&hosts.host, &hosts.router, &hosts.far] {
+            run("ip", &format!("netns add {namespace}"));
+        }
+        let router = &hosts.router;
+        for (subnet, host, own) in [(1, &hosts.host, "near"), (2, &hosts.far, "far")] {
+            run("ip", &format!("-n {router} link add {own} type veth peer router netns {host}"));
+            bring_up(router, own, subnet, 1, segments);
+            bring_up(host, "router", subnet, 2, segments);
+            run("ip", &format!("-n {host} route add default via 10.9.{subnet}.1"));
+            run("ip", &format!("-n {host} route add default via fd09:{subnet}::1"));
+            let tbf = "root tbf rate 20mbit burst 16k limit 1m";
+            run("tc", &format!("-n {router} qdisc add dev {own} {tbf}"));
+        }
+        for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+            sysctl(router, key, "1");
+        }
+        sysctl(&hosts.host, "ipv4/tcp_ecn", "0");
+        sysctl(&hosts.far, "ipv4/tcp_ecn", "1");
+        hosts
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for namespace in [&self.host, &self.router, &self.far] {
+            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
+        }
+    }
+}
+
+fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8, segments: bool) {
+    run("ip", &format!("-n {namespace} address add 10.9.{subnet}.{host}/24 dev {interface}"));
+    run(
+        "ip",
+        &format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface} nodad"),
+    );
+    let size = if segments { " gso_max_segs 1" } else { "" };
+    run("ip", &format!("-n {namespace} link set {interface}{size} up"));
+}
+
+fn sysctl(namespace: &str, key: &str, value: &str) {
+    let path = format!("/proc/sys/net/{key}");
+    let written = inside(namespace, || fs::write(&path, value));
+    written.unwrap_or_else(|error| panic!("{path}: {error}"));
+}
+
+fn stream_socket(ipv4: bool, controller: &str) -> io::Result<OwnedFd> {
+    let family = if ipv4 { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket(family, SocketType::STREAM, None)?;
+    sockopt::set_tcp_congestion(&socket, controller)?;
+    sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
+    Ok(socket)
+}
+
+fn listen(address: IpAddr, controller: &str) -> io::Result<TcpListener> {
+    let socket = stream_socket(address.is_ipv4(), controller)?;
+    rustix::net::bind(&socket, &SocketAddr::new(address, 0))?;
+    rustix::net::listen(&socket, 1)?;
+    Ok(socket.into())
+}
+
+fn dial(peer: SocketAddr, controller: &str) -> io::Result<TcpStream> {
+    let socket = stream_socket(peer.is_ipv4(), controller)?;
+    rustix::net::connect(&socket, &peer)?;
+    Ok(socket.into())
+}
+
+/// A connection by its ends.
+pub(crate) struct Connection {
+    pub host: TcpStream,
+    pub far: TcpStream,
+}
+
+impl Connection {
+    /// Sends while `during` runs, upwards or downwards, and checks every byte.
+    pub(crate) fn while_sending<T>(&self, up: bool, during: impl FnOnce() -> T) -> T {
+        let (mut from, to) = if up { (&self.host, &self.far) } else { (&self.far, &self.host) };
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let reader = scope.spawn(move || check_all(to));
+            let writer = scope.spawn(move || {
+                let mut sent = 0u64;
+                while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                    from.write_all(&pattern(sent)).expect("sends");
+                    sent += BLOCK as u64;
+                }
+                from.shutdown(Shutdown::Write).expect("closes");
+                sent
+            });
+            let result = during();
+            drop(stop);
+            let sent = writer.join().expect("no panic");
+            assert_eq!(reader.join().expect("no panic"), sent, "bytes received");
+            result
+        })
+    }
+}
+
+const BLOCK: usize = 1 << 14;
+
+/// The bytes of the stream from `at` on; no two blocks are the same.
+fn pattern(at: u64) -> Vec<u8> {
+    let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
+    (at / 8..(at + BLOCK as u64) / 8).flat_map(word).collect()
+}
+
+fn check_all(mut stream: &TcpStream) -> u64 {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+    let mut got = 0;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let mut filled = 0;
+        while filled < BLOCK {
+            match stream.read(&mut block[filled..]).expect("data in time") {
+                0 => return got + filled as u64,
+                bytes => filled += bytes,
+            }
+        }
+        assert!(block == pattern(got), "the stream differs after {got} bytes");
+        got += BLOCK as u64;
+    }
+}
+
+/// The program `mark.bpf.c`; the interface takes it along when it goes.
+pub(crate) struct Marker(MapHandle);
+
+impl Marker {
+    fn attach(interface: &str, point: TcAttachPoint) -> Marker {
+        let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).expect("a socket");
+        let index = name_to_index(&socket, interface).expect("exists");
+        let opened = ObjectBuilder::default().open_memory(&OBJECT.0).expect("an object");
+        let object = opened.load().expect("the verifier agrees");
+        let program = object.progs().next().expect("mark");
+        TcHookBuilder::new(program.as_fd())
+            .ifindex(i32::try_from(index).expect("small"))
+            .hook(point)
+            .create()
+            .and_then(|mut hook| hook.attach())
+            .expect("clsact");
+        let left = object.maps().find(|map| map.name().as_encoded_bytes().ends_with(b".bss"));
+        Marker(MapHandle::try_from(&left.expect("left")).expect("a map"))
+    }
+
+    /// Marks the next `count` data packets that may be marked.
+    pub(crate) fn mark(&self, count: u32) {
+        self.set(count, 0);
+    }
+
+    /// Drops the next `count` data packets.
+    pub(crate) fn drop(&self, count: u32) {
+        self.set(0, count);
+    }
+
+    /// Marks to go, drops to go, data packets that should have been marked and were not ECT, data packets seen.
+    pub(crate) fn left(&self) -> [u32; 4] {
+        let value = self.0.lookup(&[0; 4], MapFlags::ANY).expect("a map").expect("its value");
+        [0, 4, 8, 12].map(|at| u32::from_ne_bytes(value[at..at + 4].try_into().expect("four")))
+    }
+
+    fn set(&self, marks: u32, drops: u32) {
+        let [_, _, not_ect, seen] = self.left();
+        let value = [marks, drops, not_ect, seen].map(u32::to_ne_bytes).concat();
+        self.0.update(&[0; 4], &value, MapFlags::ANY).expect("a map");
+    }
+}
+
+/// Runs `work` in a network namespace, on a thread of its own as the namespace is the thread's.
+fn inside<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
+    let file = File::open(format!("/run/netns/{namespace}")).expect("made by ip");
+    let enter_and_work = || {
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root");
+        work()
+    };
+    thread::scope(|scope| scope.spawn(enter_and_work).join()).expect("no panic")
+}
+
+fn run(program: &str, arguments: &str) {
+    let status = Command::new(program).args(arguments.split(' ')).status().expect("iproute2");
+    assert!(status.success(), "{program} {arguments}: {status}");
+}
+
+fn output(program: &str, arguments: &str) -> String {
+    let output = Command::new(program).args(arguments.split(' ')).output().expect("iproute2");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

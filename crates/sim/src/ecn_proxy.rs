@@ -1,0 +1,128 @@
+//! The ECN proxy as a middlebox: the state machine that the kernel runs, on a node.
+
+mod segments;
+
+use crate::middlebox::Middlebox;
+use crate::packet::{Body, Packet};
+use crate::scenario::model::NodeId;
+use crate::summary::EcnProxyCounters;
+use windlass_base::{Ecn, Time};
+use windlass_ecn_machine::{Actions, Edit, Events, Flags, Flow, Policy, Side};
+use windlass_tcp::Segment;
+
+/// A proxy that serves some hosts.
+#[derive(Debug)]
+pub struct EcnProxy {
+    policy: Policy,
+    /// By node.
+    served: Vec<bool>,
+    /// By node: SYNs that ask for ECN get lost on the way there.
+    failing: Vec<bool>,
+    /// By connection.
+    flows: Vec<Flow>,
+    counters: EcnProxyCounters,
+}
+
+impl EcnProxy {
+    /// A proxy for the hosts `served`, which must not ask for ECN themselves to be of use to them.
+    pub fn new(policy: Policy, served: &[NodeId]) -> EcnProxy {
+        let nodes = served.iter().max().map_or(0, |last| last + 1);
+        let mut proxy = EcnProxy {
+            policy,
+            served: vec![false; nodes],
+            failing: vec![],
+            flows: vec![],
+            counters: EcnProxyCounters::default(),
+        };
+        served.iter().for_each(|&node| proxy.served[node] = true);
+        proxy
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> &EcnProxyCounters {
+        &self.counters
+    }
+
+    fn serves(&self, node: NodeId) -> bool {
+        self.served.get(node).copied().unwrap_or(false)
+    }
+
+    /// Which side a packet comes from; `None` if the proxy stands between no such two.
+    fn side(&self, packet: &Packet) -> Option<Side> {
+        match (self.serves(packet.source.node), self.serves(packet.destination.node)) {
+            (true, false) => Some(Side::Host),
+            (false, true) => Some(Side::Far),
+            _ => None,
+        }
+    }
+
+    fn decide(&mut self, now: Time, packet: &Packet, segment: &Segment, from: Side) -> Edit {
+        let connection = packet.connection as usize;
+        if connection >= self.flows.len() {
+            self.flows.resize(connection + 1, Flow::default());
+        }
+        let flow = &mut self.flows[connection];
+        let summary = segments::summary(now, segment, packet.ecn);
+        let opens = summary.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        let far = match from {
+            Side::Host => packet.destination.node,
+            Side::Far => packet.source.node,
+        };
+        let edit = if opens {
+            let fails = self.failing.get(far).copied().unwrap_or(false);
+            flow.handle_syn(&self.policy, &summary, from, fails).1
+        } else {
+            flow.handle_packet(&self.policy, &summary, from)
+        };
+        if edit.events.contains(Events::DESTINATION_FAILED) {
+            if far >= self.failing.len() {
+                self.failing.resize(far + 1, false);
+            }
+            self.failing[far] = true;
+        }
+        edit
+    }
+
+    fn carry_out(&mut self, packet: Packet, segment: &Segment, edit: &Edit, out: &mut Vec<Packet>) {
+        if edit.actions.contains(Actions::REPLY) {
+            out.push(turned_round(&packet, segments::reply(&edit.reply)));
+        }
+        if edit.actions.contains(Actions::DROP) {
+            let answered = edit.actions.contains(Actions::REPLY);
+            self.counters.dropped += u64::from(!answered);
+            return;
+        }
+        let mut edited = Packet { body: Body::Tcp(segments::edited(segment, edit)), ..packet };
+        if edit.actions.contains(Actions::CODEPOINT) {
+            edited.ecn = Ecn::from_bits(edit.codepoint);
+        }
+        out.push(edited);
+        if edit.actions.contains(Actions::CLONES) {
+            let ack = Body::Tcp(segments::pure_ack(segment, edit));
+            let clone = Packet { ecn: Ecn::NotEct, body: ack, ..packet };
+            out.extend(std::iter::repeat_n(clone, edit.clones.into()));
+        }
+    }
+}
+
+impl Middlebox for EcnProxy {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        let Body::Tcp(segment) = packet.body else { return out.push(packet) };
+        let Some(from) = self.side(&packet) else { return out.push(packet) };
+        let edit = self.decide(now, &packet, &segment, from);
+        self.counters.count(edit.events);
+        self.carry_out(packet, &segment, &edit, out);
+    }
+}
+
+/// A packet of the other direction, with `segment`.
+fn turned_round(packet: &Packet, segment: Segment) -> Packet {
+    Packet {
+        reverse: !packet.reverse,
+        source: packet.destination,
+        destination: packet.source,
+        ecn: Ecn::NotEct,
+        body: Body::Tcp(segment),
+        ..*packet
+    }
+}

@@ -1,0 +1,103 @@
+//! Between the engine's segments and what the proxy's machine is told of them.
+
+use windlass_base::{Ecn, Time};
+use windlass_ecn_machine as machine;
+use windlass_ecn_machine::{Actions, Edit, Reply};
+use windlass_tcp::segment::{Options, SackBlocks, Timestamps};
+use windlass_tcp::{Flags, Segment, SeqNumber};
+
+/// What the machine is told of a segment.
+pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> machine::Packet {
+    let Options { mss, window_scale, sack_permitted, timestamps, sack } = segment.options;
+    let mut options = machine::Options::empty();
+    options.set(machine::Options::MSS, mss.is_some());
+    options.set(machine::Options::WINDOW_SCALE, window_scale.is_some());
+    options.set(machine::Options::SACK_PERMITTED, sack_permitted);
+    options.set(machine::Options::TIMESTAMPS, timestamps.is_some());
+    options.set(machine::Options::SACK, !sack.is_empty());
+    let stamps = timestamps.unwrap_or_default();
+    let mut packet = machine::Packet {
+        now_ns: now.as_nanos(),
+        seq: segment.seq.0,
+        ack: segment.ack.0,
+        payload_bytes: segment.payload_len,
+        segment_bytes: segment.payload_len,
+        tsval: stamps.value,
+        tsecr: stamps.echo_reply,
+        window: segment.window,
+        options,
+        mss: mss.unwrap_or(0),
+        flags: machine::Flags::from_bits_retain(segment.flags.bits()),
+        codepoint: ecn.bits(),
+        window_scale: window_scale.unwrap_or(0),
+        block_count: sack.as_slice().len() as u8,
+        ..machine::Packet::default()
+    };
+    for (to, (start, end)) in packet.blocks.iter_mut().zip(sack.as_slice()) {
+        *to = machine::Block { start: start.0, end: end.0 };
+    }
+    packet
+}
+
+/// The segment after the edit.
+pub(super) fn edited(segment: &Segment, edit: &Edit) -> Segment {
+    let does = |action| edit.actions.contains(action);
+    let mut edited = *segment;
+    if does(Actions::FLAGS) {
+        let kept = edited.flags.bits() & !edit.flags_clear.bits();
+        edited.flags = Flags::from_bits_retain(kept | edit.flags_set.bits());
+    }
+    if does(Actions::ACK) {
+        edited.ack = SeqNumber(edit.ack);
+    }
+    if does(Actions::WINDOW) {
+        edited.window = edit.window;
+    }
+    if does(Actions::TSECR)
+        && let Some(timestamps) = &mut edited.options.timestamps
+    {
+        timestamps.echo_reply = edit.tsecr;
+    }
+    if does(Actions::BLOCKS) {
+        // A full segment has no room for blocks: its clone has them.
+        edited.options.sack =
+            if segment.payload_len == 0 { blocks(edit) } else { SackBlocks::default() };
+    }
+    edited
+}
+
+/// The pure ACK that goes behind the edited segment.
+pub(super) fn pure_ack(segment: &Segment, edit: &Edit) -> Segment {
+    let mut ack = edited(segment, edit);
+    ack.seq = segment.seq.at(segment.sequence_len().into());
+    ack.payload_len = 0;
+    ack.flags = ack.flags.difference(Flags::FIN | Flags::PSH | Flags::URG);
+    if edit.actions.contains(Actions::BLOCKS) {
+        ack.options.sack = blocks(edit);
+    }
+    ack
+}
+
+/// The proxy's own answer.
+pub(super) fn reply(reply: &Reply) -> Segment {
+    let stamps = Timestamps { value: reply.tsval, echo_reply: reply.tsecr };
+    Segment {
+        seq: SeqNumber(reply.seq),
+        ack: SeqNumber(reply.ack),
+        flags: Flags::ACK,
+        window: reply.window,
+        options: Options {
+            timestamps: (reply.timestamps != 0).then_some(stamps),
+            ..Options::default()
+        },
+        payload_len: 0,
+    }
+}
+
+fn blocks(edit: &Edit) -> SackBlocks {
+    let mut blocks = SackBlocks::default();
+    for block in edit.blocks() {
+        blocks.push(SeqNumber(block.start), SeqNumber(block.end));
+    }
+    blocks
+}

@@ -1,0 +1,54 @@
+use super::look_up;
+use crate::scenario::decode::{At, Context};
+use crate::scenario::keys::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
+use crate::scenario::model::Middlebox;
+use windlass_ecn_machine::{Policy, SenderPolicy};
+
+/// The middleboxes, their nodes looked up.
+pub(super) fn middleboxes(
+    keys: &[At<MiddleboxKeys>],
+    nodes: &[String],
+    context: &mut Context,
+) -> Vec<Middlebox> {
+    let resolve = |keys: &At<MiddleboxKeys>| match &keys.value {
+        MiddleboxKeys::EcnProxy(proxy) => ecn_proxy(keys, proxy, nodes, context),
+    };
+    keys.iter().filter_map(resolve).collect()
+}
+
+fn ecn_proxy<T>(
+    middlebox: &At<T>,
+    keys: &EcnProxyKeys,
+    nodes: &[String],
+    context: &mut Context,
+) -> Option<Middlebox> {
+    const NODE: &str = "the name of a node";
+    let node = look_up(&keys.node, NODE, nodes, context);
+    let served = keys.served.iter().map(|name| look_up(name, NODE, nodes, context));
+    let served: Vec<usize> = served.collect::<Option<_>>()?;
+    let node = node?;
+    if served.is_empty() {
+        context.wrong_at(&middlebox.spot, "expected at least one host in `served`".into());
+        return None;
+    }
+    if let Some(at) = served.iter().position(|host| *host == node) {
+        let message = "expected hosts behind the proxy: what a node sends itself passes no \
+                       middlebox on it";
+        context.wrong_at(&keys.served[at].spot, message.into());
+        return None;
+    }
+    let policy = Policy {
+        sender: keys.policy.map_or(SenderPolicy::VirtualLoss, sender_policy),
+        without_sack: keys.without_sack.unwrap_or(false),
+        ..Policy::default()
+    };
+    Some(Middlebox::EcnProxy { node, served, policy })
+}
+
+fn sender_policy(keys: SenderPolicyKeys) -> SenderPolicy {
+    match keys {
+        SenderPolicyKeys::VirtualLoss => SenderPolicy::VirtualLoss,
+        SenderPolicyKeys::Drop => SenderPolicy::Drop,
+        SenderPolicyKeys::NoEct => SenderPolicy::NoEct,
+    }
+}

@@ -1,0 +1,113 @@
+//! What middleboxes did.
+
+use crate::ecn_proxy::EcnProxy;
+use crate::scenario::model::{Middlebox, Scenario};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::rc::Rc;
+use windlass_ecn_machine::Events;
+
+/// A middlebox of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MiddleboxSummary {
+    /// The node that it stands on.
+    pub node: String,
+    /// What it is, and what it did.
+    #[serde(flatten)]
+    pub did: MiddleboxCounters,
+}
+
+/// What a middlebox did, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum MiddleboxCounters {
+    /// An ECN proxy.
+    EcnProxy(EcnProxyCounters),
+}
+
+pub(crate) fn middleboxes(
+    scenario: &Scenario,
+    proxies: &[Rc<RefCell<EcnProxy>>],
+) -> Vec<MiddleboxSummary> {
+    let summary = |(device, proxy): (&Middlebox, &Rc<RefCell<EcnProxy>>)| {
+        let Middlebox::EcnProxy { node, .. } = device;
+        MiddleboxSummary {
+            node: scenario.nodes[*node].clone(),
+            did: MiddleboxCounters::EcnProxy(proxy.borrow().counters().clone()),
+        }
+    };
+    scenario.middleboxes.iter().zip(proxies).map(summary).collect()
+}
+
+/// Declares the counters, and which event each counts.
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident = $event:ident,)*) => {
+        /// What an ECN proxy counted.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+        pub struct EcnProxyCounters {
+            $($(#[doc = $doc])+ pub $name: u64,)*
+            /// Packets dropped; those of policy `drop`, and, without SACK, window updates that would
+            /// have looked like duplicate ACKs.
+            pub dropped: u64,
+        }
+
+        impl EcnProxyCounters {
+            /// Counts what happened to a packet.
+            pub(crate) fn count(&mut self, events: Events) {
+                if events.is_empty() {
+                    return;
+                }
+                $(self.$name += u64::from(events.contains(Events::$event));)*
+            }
+        }
+    };
+}
+
+counters! {
+    /// SYNs of served hosts that the proxy made ask for ECN.
+    upgraded = UPGRADED,
+    /// Handshakes in which both ends had ECN of their own.
+    both_ecn = BOTH,
+    /// Handshakes in which only the end that opened had ECN.
+    client_only = CLIENT_ONLY,
+    /// Handshakes in which only the end that was called had ECN.
+    server_only = SERVER_ONLY,
+    /// Handshakes in which neither had ECN.
+    neither = NEITHER,
+    /// Connections taken on.
+    proxied = PROXIED,
+    /// Connections left alone, or left alone from some packet on.
+    bypassed = BYPASS,
+    /// SYNs that went again without ECN, since the first was not answered.
+    fallbacks = FALLBACK,
+    /// Packets for served hosts that came with CE.
+    ce = CE,
+    /// Packets of served hosts that got ECE.
+    echoes = ECHO,
+    /// Packets of served hosts that got ECT(0).
+    ect = ECT,
+    /// Of these, those sent while an ECE waited for the sender's reduction.
+    ect_waiting = ECT_WAITING,
+    /// Packets of served hosts that got CWR.
+    cwr = CWR,
+    /// Times that a far host began to send ECE for marks of a served sender.
+    episodes = EPISODE,
+    /// Episodes answered by CWR alone: the sender's flight was two segments at most.
+    answered_floor = ANSWERED_FLOOR,
+    /// Episodes answered by a sender that repaired a hole.
+    answered_hole = ANSWERED_HOLE,
+    /// Episodes answered by a sender that repaired a real loss.
+    answered_loss = ANSWERED_LOSS,
+    /// Episodes answered by a sender that repaired a packet which the proxy had dropped.
+    answered_drop = ANSWERED_DROP,
+    /// Episodes that ended without an answer.
+    passed_over = PASSED_OVER,
+    /// Holes opened.
+    holes = HOLE,
+    /// Retransmissions of holes that the proxy answered itself.
+    self_answers = SELF_ANSWER,
+    /// Times that an ECE waited too long and new data went without ECT.
+    ect_withdrawn = ECT_WITHDRAWN,
+    /// Connections seen to end.
+    closed = CLOSED,
+}
