@@ -168,6 +168,8 @@ fn linux(base: Config) -> Config {
         hold_after_ecn_cut: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
+        // Its cwnd and ssthresh are whole numbers of segments.
+        whole_segment_cuts: true,
         rtt_sampling: RttSampling::EverySegment,
         rto: RtoConfig {
             initial: Span::from_secs(1),
