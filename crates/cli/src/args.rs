@@ -3,7 +3,9 @@
 mod ecn_proxy;
 mod link;
 
-pub(crate) use ecn_proxy::{At, EcnProxy, EcnProxyRun};
+pub(crate) use ecn_proxy::EcnProxy;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 
 use crate::doctor;

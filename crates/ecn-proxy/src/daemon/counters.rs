@@ -56,9 +56,9 @@ mod tests {
 
     #[test]
     fn reasons_that_did_not_come_up_are_left_out() {
-        let mut counters = Counters::default();
-        counters.bypassed_by_reason = vec![0; REASONS.len()];
-        counters.bypassed_by_reason[5] = 3;
+        let mut bypassed_by_reason = vec![0; REASONS.len()];
+        bypassed_by_reason[5] = 3;
+        let counters = Counters { bypassed_by_reason, ..Counters::default() };
         let by_reason = by_reason(&counters);
         assert_eq!(by_reason["bypassed"], BTreeMap::from([("md5".to_owned(), 3)]));
         assert_eq!(by_reason["passed_over"], BTreeMap::new());
