@@ -7,10 +7,10 @@ SECONDS_PER_TARGET ?= 60
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench chaos fuzz install clean
+.PHONY: help setup build demo test lint bench chaos fuzz install install-service clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing (Debian packages, Rust, the lab's Python packages)
 	@scripts/setup
@@ -39,6 +39,11 @@ fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60
 
 install: setup ## Install the windlass binary where cargo puts binaries
 	cargo install --locked --path crates/cli
+
+install-service: build ## Install the ECN proxy as a service of systemd (as root)
+	install -D --mode=755 target/release/windlass $(DESTDIR)/usr/local/bin/windlass
+	install -D --mode=644 packaging/windlass-ecn-proxy.service $(DESTDIR)/etc/systemd/system/windlass-ecn-proxy.service
+	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports
 	rm -rf target tests/freestanding/target fuzz/target .venv out

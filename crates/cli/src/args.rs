@@ -1,7 +1,11 @@
 //! The arguments, declared once: parsing, help, completions and man pages derive from them.
 
+mod ecn_proxy;
 mod link;
 
+pub(crate) use ecn_proxy::EcnProxy;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 
 use crate::doctor;
@@ -34,6 +38,9 @@ pub(crate) enum Command {
     /// Put New-ECN into the Linux kernel, look at it, take it away
     #[command(subcommand, after_help = CC_HELP)]
     Cc(Cc),
+    /// Give every TCP connection through a router ECN, with no change on any host
+    #[command(subcommand, after_help = ecn_proxy::ECN_PROXY_HELP)]
+    EcnProxy(EcnProxy),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

@@ -3,7 +3,6 @@
 use crate::args::{Cc, CcLoad};
 use crate::failure::Failure;
 use crate::print;
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::json;
 use windlass_kernel_cc::{Error, Flow, Name, Parameters, Status, flows, load, status, unload};
 
@@ -54,7 +53,7 @@ fn print_status(json: bool) -> Result<(), Failure> {
     }
     let header =
         ["name", "alpha-wnd", "alpha-slp", "beta", "connections", "loaded for", "link", "programs"];
-    print_table(&header, all.iter().map(status_row))
+    print::line(&print::table(&header, all.iter().map(status_row)))
 }
 
 fn status_row(status: &Status) -> Vec<String> {
@@ -94,7 +93,7 @@ fn print_flows(name: &Name, json: bool) -> Result<(), Failure> {
         "loss cuts",
         "timeouts",
     ];
-    print_table(&header, all.iter().map(flow_row))
+    print::line(&print::table(&header, all.iter().map(flow_row)))
 }
 
 fn flow_row(flow: &Flow) -> Vec<String> {
@@ -112,14 +111,4 @@ fn flow_row(flow: &Flow) -> Vec<String> {
         flow.loss_cuts.to_string(),
         flow.timeouts.to_string(),
     ]
-}
-
-fn print_table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), Failure> {
-    let line = LineStyle::none().fill('─').junction('─');
-    let mut table = Table::new();
-    table.load_style(TableStyle::new().header_separator(line)).set_header(header).add_rows(rows);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    print::line(&table.trim_fmt())
 }

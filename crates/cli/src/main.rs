@@ -4,6 +4,8 @@ mod args;
 #[cfg_attr(not(all(feature = "kernel-cc", target_os = "linux")), path = "cc_absent.rs")]
 mod cc;
 mod doctor;
+#[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "ecn_proxy_absent.rs")]
+mod ecn_proxy;
 mod failure;
 mod interrupt;
 mod link;
@@ -37,6 +39,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         // The exit status of a command behind the link is the link's.
         Command::Link(args) => return link::main(*args),
         Command::Cc(command) => cc::main(command),
+        Command::EcnProxy(command) => ecn_proxy::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),

@@ -2,6 +2,8 @@
 
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
+#[cfg(all(any(feature = "kernel-cc", feature = "ecn-proxy"), target_os = "linux"))]
+pub(crate) use table::table;
 
 /// Writes `text` and a line feed to standard output.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
@@ -10,4 +12,21 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
         ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::io("standard output", &error),
     })
+}
+
+#[cfg(all(any(feature = "kernel-cc", feature = "ecn-proxy"), target_os = "linux"))]
+mod table {
+    use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+
+    /// A table with its first column to the left and the others to the right.
+    pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+        let line = LineStyle::none().fill('─').junction('─');
+        let style = TableStyle::new().header_separator(line);
+        let mut table = Table::new();
+        table.load_style(style).set_header(header).add_rows(rows);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table.trim_fmt()
+    }
 }

@@ -19,6 +19,8 @@ pub(super) enum Check {
     Device(&'static str),
     /// A network namespace can be made, by this user or in a user namespace.
     Namespaces,
+    /// A kernel of at least this release.
+    Kernel { major: u32, minor: u32 },
     /// The kernel's own type information (BTF).
     KernelTypes,
     /// A type that the kernel itself knows.
@@ -50,6 +52,7 @@ impl Check {
             Check::Capability(capability) => capability.name().to_owned(),
             Check::Device(path) => (*path).to_owned(),
             Check::Namespaces => "network namespaces".to_owned(),
+            Check::Kernel { major, minor } => format!("Linux {major}.{minor}"),
             Check::KernelTypes => kernel::BTF.to_owned(),
             Check::KernelType(name) if name.starts_with("bpf_struct_ops_") => {
                 format!("struct_ops {}", name.trim_start_matches("bpf_struct_ops_"))
@@ -76,6 +79,7 @@ impl Check {
                 Err(error) => Missing(error.to_string()),
             },
             Check::Namespaces => namespaces::look(),
+            Check::Kernel { major, minor } => kernel::release_from(*major, *minor),
             Check::KernelTypes => kernel::types(),
             Check::KernelType(name) => kernel::has_type(name),
             Check::KernelPart { module, kind } => kernel::part(module, kind),

@@ -48,6 +48,23 @@ fn names_in(btf: &[u8]) -> impl Iterator<Item = &[u8]> {
     names().unwrap_or_default().split(|&byte| byte == 0)
 }
 
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
+
+/// The kernel is of that release or a later one.
+pub(super) fn release_from(major: u32, minor: u32) -> Finding {
+    let release = fs::read_to_string(RELEASE).unwrap_or_default();
+    match number(&release) {
+        Some(found) if found >= (major, minor) => Present(release.trim().to_owned()),
+        _ => Missing(format!("this one is {}", release.trim())),
+    }
+}
+
+/// The first two numbers of a release such as 6.1.0-18-amd64.
+fn number(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
 /// A part of the kernel is built in, loaded, or can be loaded.
 pub(super) fn part(module: &str, kind: &str) -> Finding {
     if matches!(has_type(kind), Present(_)) {
@@ -56,7 +73,7 @@ pub(super) fn part(module: &str, kind: &str) -> Finding {
     if Path::new("/sys/module").join(module).exists() {
         return Present("loaded".to_owned());
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = fs::read_to_string(RELEASE).unwrap_or_default();
     let folder = Path::new("/lib/modules").join(release.trim());
     for (list, how) in [("modules.builtin", "built in"), ("modules.dep", "a module, to be loaded")]
     {
@@ -134,6 +151,14 @@ mod tests {
         }
         let huge = [&blob[..16], &[0xff; 8], &blob[24..]].concat();
         assert!(names_in(&huge).all(<[u8]>::is_empty));
+    }
+
+    #[test]
+    fn a_release_is_compared_by_its_numbers() {
+        assert_eq!(number("6.1.0-18-amd64\n"), Some((6, 1)));
+        assert_eq!(number("6.10-rc1"), Some((6, 10)));
+        assert!(number("6.10").expect("numbers") > number("6.9").expect("numbers"));
+        assert_eq!((number(""), number("6"), number("x.y")), (None, None, None));
     }
 
     #[test]

@@ -122,6 +122,49 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
+        name: "ecn-proxy",
+        about: "windlass ecn-proxy, ECN for the hosts behind a router",
+        needs: &[
+            required(
+                Check::Kernel { major: 6, minor: 1 },
+                "earlier ones were not tried",
+                "a kernel from 6.1 on",
+            ),
+            required(
+                Check::KernelTypes,
+                "the programs are fitted to this kernel by its types (CO-RE)",
+                "a kernel with CONFIG_DEBUG_INFO_BTF=y",
+            ),
+            required(Check::Capability(Capability::Bpf), "loads the programs", AS_ROOT),
+            required(
+                Check::Capability(Capability::NetAdmin),
+                "puts them at the interfaces",
+                AS_ROOT,
+            ),
+            required(
+                Check::Capability(Capability::Perfmon),
+                "without it the verifier finds the programs too complex",
+                AS_ROOT,
+            ),
+            optional(
+                Check::KernelType("tcx_link"),
+                "programs that go at once when the proxy is killed; else filters of clsact stay, \
+                 and pass everything after a minute",
+                "a kernel from 6.6 on with CONFIG_NET_XGRESS=y",
+            ),
+            optional(
+                Check::Mounted { kind: "bpf", at: "/sys/fs/bpf" },
+                "keeps programs and table over a restart (--pin)",
+                "mount -t bpf bpf /sys/fs/bpf",
+            ),
+            optional(
+                Check::Program(&["nft"]),
+                "tells which flowtables go past the proxy, so that it can warn",
+                "apt-get install nftables",
+            ),
+        ],
+    },
+    Tool {
         name: "testbed",
         about: "the lab's experiments on real kernels",
         needs: &[

@@ -1,0 +1,187 @@
+//! The arguments of `windlass ecn-proxy`. Their values are read by the crate of the proxy, which
+//! reads the file's with the same functions.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+pub(crate) const ECN_PROXY_HELP: &str = "\
+Examples:
+  windlass ecn-proxy run --client-side eth1 --client-side wlan0      # on the router
+  windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
+  windlass ecn-proxy status
+  windlass ecn-proxy stats --watch
+  windlass ecn-proxy off                      # everything passes untouched, at once
+  windlass ecn-proxy stop --drain 10m
+
+run stays in the foreground; packaging/windlass-ecn-proxy.service runs it under systemd. The other \
+commands ask it over a UNIX socket, which is for root and its group. docs/ecn-proxy.md says what each \
+counter counts. Needs root or the capabilities that windlass doctor ecn-proxy names.
+
+Exit status: 0 success; 1 not possible now: not permitted, no proxy answers, another one runs, the \
+kernel lacks something; 2 bad arguments or a bad configuration file.";
+
+const RUN_HELP: &str = "\
+Options win over the file. SIGHUP reads the file again and keeps all connections; a change of sizes, \
+mark bit, metrics, pin, socket or log format takes a restart, and the log says so. SIGTERM and Ctrl-C \
+end it: programs and table go with it, and every connection goes on (with --pin they stay for the next \
+one, until windlass ecn-proxy stop).
+
+The file has the same keys, with underscores:
+  schema = 1
+  client_side = [\"eth1\", \"wlan0\"]
+  policy = \"virtual-loss\"
+  deny = [\"192.168.1.9\"]
+  idle_timeout = \"2h 4m\"";
+
+const FLOWS_HELP: &str = "\
+A line a connection: its state, the served host's end, the far end, the time since its last packet. \
+With --json an object a line.
+
+Example: windlass ecn-proxy flows | grep host=192.168.1.7";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EcnProxy {
+    /// Give the connections through these interfaces ECN, until the command ends
+    #[command(after_help = RUN_HELP)]
+    Run(Box<EcnProxyRun>),
+    /// Say what is in force: interfaces, policy, kernel features, connections by state, since when
+    Status {
+        #[command(flatten)]
+        at: At,
+        /// Print a JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the counters
+    Stats {
+        #[command(flatten)]
+        at: At,
+        /// Print a JSON object instead of a table; with --watch one a line
+        #[arg(long)]
+        json: bool,
+        /// Print them every second, until Ctrl-C
+        #[arg(long)]
+        watch: bool,
+    },
+    /// List the connections in the table
+    #[command(after_help = FLOWS_HELP)]
+    Flows {
+        #[command(flatten)]
+        at: At,
+        /// Print a JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let every packet pass untouched, at once; the table stays
+    Off {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Serve again: the end of off, and of a drain
+    On {
+        #[command(flatten)]
+        at: At,
+    },
+    /// End the proxy, and take away what it pinned; returns when it has ended
+    Stop {
+        #[command(flatten)]
+        at: At,
+        /// First serve the connections under way to their end, for at most so long; no new one is
+        /// taken on
+        #[arg(long, value_name = "TIME")]
+        drain: Option<String>,
+    },
+}
+
+/// Which proxy to ask.
+#[derive(Debug, Args)]
+pub(crate) struct At {
+    /// Where the proxy listens
+    #[arg(long, value_name = "PATH", default_value = "/run/windlass/ecn-proxy.sock")]
+    pub socket: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EcnProxyRun {
+    /// Interface that faces served hosts
+    #[arg(long, value_name = "INTERFACE")]
+    pub client_side: Vec<String>,
+    /// Interface that faces the network, on a machine that serves itself
+    #[arg(long, value_name = "INTERFACE")]
+    pub network_side: Vec<String>,
+    /// How a served sender is told to slow down: virtual-loss (ACKs speak of a loss that was none),
+    /// drop (one packet is lost), no-ect (not at all: what it sends is never marked)
+    /// [default: virtual-loss]
+    #[arg(long, value_name = "virtual-loss|drop|no-ect")]
+    pub policy: Option<String>,
+    /// TOML file with what options leave open
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub lists: ListArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
+    #[command(flatten)]
+    pub daemon: DaemonArgs,
+}
+
+/// Which connections.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which connections")]
+pub(crate) struct ListArgs {
+    /// Only connections with one end in such a network [default: all]
+    #[arg(long, value_name = "CIDR")]
+    pub allow: Vec<String>,
+    /// No connection with an end in it, whatever --allow says
+    #[arg(long, value_name = "CIDR")]
+    pub deny: Vec<String>,
+    /// Only connections opened to such a port [default: all]
+    #[arg(long, value_name = "PORT[-PORT]", value_delimiter = ',')]
+    pub ports: Vec<String>,
+    /// No connection opened to such a port
+    #[arg(long, value_name = "PORT[-PORT]", value_delimiter = ',')]
+    pub deny_ports: Vec<String>,
+}
+
+/// The tables.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tables")]
+pub(crate) struct TableArgs {
+    /// Connections that need work, at once [default: 262144]
+    #[arg(long, value_name = "N")]
+    pub flows_max: Option<String>,
+    /// Handshakes at once [default: 65536]
+    #[arg(long, value_name = "N")]
+    pub handshakes_max: Option<String>,
+    /// Far hosts of which is remembered whether ECN works [default: 65536]
+    #[arg(long, value_name = "N")]
+    pub hosts_max: Option<String>,
+    /// A connection without a packet for so long is forgotten [default: 2h 4m]
+    #[arg(long, value_name = "TIME")]
+    pub idle_timeout: Option<String>,
+    /// The same for one that has a FIN [default: 4m]
+    #[arg(long, value_name = "TIME")]
+    pub closing_timeout: Option<String>,
+    /// The bit of the packet mark that guards the proxy's own packets [default: 27]
+    #[arg(long, value_name = "0..31")]
+    pub mark_bit: Option<String>,
+}
+
+/// The daemon.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The daemon")]
+pub(crate) struct DaemonArgs {
+    /// Serve metrics for Prometheus at http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<String>,
+    /// Keep programs and table in the BPF file system when this ends, so that a restart leaves no
+    /// gap [default folder: /sys/fs/bpf/windlass/ecn-proxy]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub pin: Option<Option<PathBuf>>,
+    /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// How the log is written, to standard error [default: text]
+    #[arg(long, value_name = "text|json")]
+    pub log_format: Option<String>,
+}

@@ -1,0 +1,166 @@
+use super::*;
+use proptest::prelude::*;
+
+const FILE: &str = r#"
+schema = 1
+client_side = ["eth1", "wlan0"]
+network_side = ["ppp0"]
+policy = "no-ect"
+allow = ["192.168.1.7/16", "fd00::/8"]
+deny = ["192.168.9.9"]
+ports = [443, "8000-8999"]
+deny_ports = ["25"]
+flows_max = 1_000
+handshakes_max = 2_000
+hosts_max = 0x10
+idle_timeout = "2h 4m"
+closing_timeout = "90s"
+mark_bit = 7
+metrics = "127.0.0.1:9617"
+pin = true
+socket = "/run/x.sock"
+log_format = "json"
+"#;
+
+fn settings() -> Settings {
+    read_text("f", FILE).expect("a file without faults")
+}
+
+#[test]
+fn every_key_arrives() {
+    let config = Config::new(settings()).expect("sound");
+    let prefix = |text: &str| text.parse::<IpNet>().expect("a prefix");
+    let expected = Config {
+        client_side: vec!["eth1".into(), "wlan0".into()],
+        network_side: vec!["ppp0".into()],
+        policy: Policy::NoEct,
+        lists: Lists {
+            allow: Rules {
+                networks: vec![prefix("192.168.0.0/16"), prefix("fd00::/8")],
+                ports: vec![443..=443, 8000..=8999],
+            },
+            deny: Rules { networks: vec![prefix("192.168.9.9/32")], ports: vec![25..=25] },
+        },
+        flows_max: 1000,
+        handshakes_max: 2000,
+        hosts_max: 16,
+        timeouts: Timeouts { idle: Duration::from_secs(7440), closing: Duration::from_secs(90) },
+        mark_bit: 7,
+        metrics: Some("127.0.0.1:9617".parse().expect("an address")),
+        pin: Some(PIN_FOLDER.into()),
+        socket: "/run/x.sock".into(),
+        log_format: LogFormat::Json,
+    };
+    assert_eq!(config, expected);
+}
+
+#[test]
+fn options_win_over_the_file() {
+    let options = Settings {
+        policy: Some(Policy::Drop),
+        client_side: Some(vec!["lan".into()]),
+        pin: Some(Pin(None)),
+        ..Settings::default()
+    };
+    let config = Config::new(options.or(settings())).expect("sound");
+    assert_eq!((config.policy, config.pin), (Policy::Drop, None));
+    assert_eq!(config.client_side, ["lan"], "a list is replaced, not joined");
+    assert_eq!(config.network_side, ["ppp0"]);
+}
+
+#[test]
+fn every_fault_is_told_with_file_line_key_and_what_was_expected() {
+    for (line, from, to, told) in [
+        (5, "policy", "polcy", "polcy: unknown key, expected one of schema, client_side,"),
+        (2, "schema = 1", "schema = 2", "schema: expected 1, the only version, found 2"),
+        (3, "\"wlan0\"", "7.5", "client_side: expected a text in quotes, found a number with"),
+        (3, "wlan0", "a b", "client_side: expected the name of an interface, 1 to 15 characters"),
+        (3, "[\"eth1\", \"wlan0\"]", "\"eth1\"", "client_side: expected a list, found a text"),
+        (5, "no-ect", "none", "policy: expected virtual-loss, drop or no-ect, found \"none\""),
+        (6, "fd00::/8", "fd00::/129", "allow: expected a prefix such as 192.168.0.0/16 or fd00:"),
+        (7, "192.168.9.9", "example.org", "deny: expected a prefix"),
+        (8, "8000-8999", "8999-8000", "ports: expected a port such as 443, or a range"),
+        (8, "443", "70000", "ports: expected a port"),
+        (8, "443", "0", "ports: expected a port"),
+        (10, "1_000", "0", "flows_max: expected a whole number from 1 to 67108864, found \"0\""),
+        (10, "1_000", "\"many\"", "flows_max: expected a whole number, found a text"),
+        (10, "1_000", "-5", "flows_max: expected a whole number from 1 to"),
+        (13, "2h 4m", "2", "idle_timeout: expected a time such as 90s, 10m or 2h, from 1s"),
+        (14, "90s", "10ms", "closing_timeout: expected a time such as 90s"),
+        (15, "7", "32", "mark_bit: expected a bit of the packet mark, 0 to 31, found \"32\""),
+        (16, "127.0.0.1:9617", ":9617", "metrics: expected an address and a port such as"),
+        (17, "true", "\"yes\"", "pin: expected true, false or the path of a folder"),
+        (19, "json", "xml", "log_format: expected text or json, found \"xml\""),
+    ] {
+        let key_at = FILE.lines().take(line - 1).map(|line| line.len() + 1).sum::<usize>();
+        let (before, after) = FILE.split_at(key_at);
+        let text = format!("{before}{}", after.replacen(from, to, 1));
+        let error = read_text("proxy.toml", &text).expect_err(to).to_string();
+        let expected = format!("proxy.toml:{line}: {told}");
+        assert!(error.starts_with(&expected), "{error}\nexpected {expected}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn a_file_without_its_version_and_one_that_is_no_toml_are_refused() {
+    let told = |text: &str| read_text("f", text).expect_err("a fault").to_string();
+    assert_eq!(told("pin = true"), "f:1: schema: expected schema = 1, the version of the format");
+    assert!(told("schema = 1\npin = ").starts_with("f:2: "), "{}", told("schema = 1\npin = "));
+    assert!(told("schema = 1\nschema = 1").starts_with("f:2: "), "a key twice");
+}
+
+#[test]
+fn all_faults_are_told_at_once_in_the_order_of_the_file() {
+    let error = read_text("f", "schema = 1\nzeal = 1\nmark_bit = 99\nalpha = 2\n");
+    let error = error.expect_err("faults").to_string();
+    let begins: Vec<&str> = error.lines().map(|line| &line[..5]).collect();
+    assert_eq!(begins, ["f:2: ", "f:3: ", "f:4: "]);
+}
+
+#[test]
+fn what_makes_no_sense_together_is_refused() {
+    let told = |settings: Settings| Config::new(settings).expect_err("a fault");
+    assert!(told(Settings::default()).starts_with("no interface: expected --client-side"));
+    let both = Settings {
+        client_side: Some(vec!["a".into()]),
+        network_side: Some(vec!["b".into(), "a".into()]),
+        ..Settings::default()
+    };
+    assert_eq!(told(both), "interface a is named twice");
+    let many = Settings {
+        client_side: Some(vec!["a".into()]),
+        ports: Some(vec![1..=2; LIST_MAX + 1]),
+        ..Settings::default()
+    };
+    assert_eq!(told(many), "ports: expected at most 1024 entries, found 1025");
+}
+
+#[test]
+fn a_reload_changes_what_can_change_and_names_the_rest() {
+    let old = Config::new(settings()).expect("sound");
+    let text = FILE.replace("no-ect", "drop").replace("wlan0", "lan0").replace("= 7", "= 8");
+    let new = Config::new(read_text("f", &text).expect("a file without faults")).expect("sound");
+    assert_eq!(old.needs_restart(&new), ["mark_bit"]);
+    let changed = old.with_changes(new);
+    assert_eq!((changed.policy, changed.mark_bit), (Policy::Drop, 7));
+    assert_eq!(changed.client_side, ["eth1", "lan0"]);
+}
+
+proptest! {
+    /// Whatever stands in a file, it is read or each fault is told in a line of its own.
+    #[test]
+    fn no_file_is_too_strange(
+        text in "[ -~\\n]{0,80}",
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut file = FILE.to_owned();
+        file.insert_str(at.index(file.len()), &text);
+        for text in [text, file] {
+            if let Err(error) = read_text("f", &text) {
+                let error = error.to_string();
+                prop_assert!(!error.is_empty() && error.lines().all(|line| line.starts_with("f:")));
+            }
+        }
+    }
+}

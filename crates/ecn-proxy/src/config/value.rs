@@ -1,0 +1,133 @@
+//! The text of one value, the same in options and in files. What is wrong is answered with what was
+//! expected.
+
+use super::{LogFormat, Ports};
+use crate::datapath::Policy;
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// The longest name of an interface (IFNAMSIZ less the zero at its end).
+const NAME_LEN_MAX: usize = 15;
+/// The most entries of a table; above it the memory is hundreds of gigabytes.
+const SIZE_MAX: u32 = 1 << 26;
+const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
+
+/// The policies, by their names.
+pub const POLICIES: [(&str, Policy); 3] =
+    [("virtual-loss", Policy::VirtualLoss), ("drop", Policy::Drop), ("no-ect", Policy::NoEct)];
+
+/// The name of a policy.
+pub fn policy_name(policy: Policy) -> &'static str {
+    POLICIES.into_iter().find(|(_, one)| *one == policy).map_or("", |(name, _)| name)
+}
+
+/// The name of an interface.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_interface(text: &str) -> Result<String, String> {
+    let bad = |byte: u8| byte == b'/' || byte == b':' || byte.is_ascii_whitespace();
+    let valid = (1..=NAME_LEN_MAX).contains(&text.len()) && !text.bytes().any(bad);
+    match valid && text != "." && text != ".." {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "expected the name of an interface, 1 to {NAME_LEN_MAX} characters, found {text:?}"
+        )),
+    }
+}
+
+/// `virtual-loss`, `drop` or `no-ect`.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_policy(text: &str) -> Result<Policy, String> {
+    let found = POLICIES.into_iter().find(|(name, _)| *name == text).map(|(_, policy)| policy);
+    found.ok_or_else(|| format!("expected virtual-loss, drop or no-ect, found {text:?}"))
+}
+
+/// `text` or `json`.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(format!("expected text or json, found {text:?}")),
+    }
+}
+
+/// An address or a prefix, whose host bits are cleared.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_prefix(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    let prefix = text.parse::<IpNet>().ok().or_else(address).map(|prefix| prefix.trunc());
+    prefix.ok_or_else(|| {
+        format!("expected a prefix such as 192.168.0.0/16 or fd00::/8, found {text:?}")
+    })
+}
+
+/// A port or a range of ports.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_ports(text: &str) -> Result<Ports, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.trim().parse::<u16>(), last.trim().parse::<u16>()) {
+        (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(first..=last),
+        _ => Err(format!(
+            "expected a port such as 443, or a range such as 8000-8999, found {text:?}"
+        )),
+    }
+}
+
+/// The number of entries of a table.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_size(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|size| (1..=SIZE_MAX).contains(size));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {SIZE_MAX}, found {text:?}"))
+}
+
+/// A bit of the packet mark.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_mark_bit(text: &str) -> Result<u8, String> {
+    let number = text.parse().ok().filter(|bit| *bit < 32);
+    number.ok_or_else(|| format!("expected a bit of the packet mark, 0 to 31, found {text:?}"))
+}
+
+/// A time such as `90s`, `10m` or `2h 4m`.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let found = humantime::parse_duration(text).ok();
+    let found = found.filter(|time| (Duration::from_secs(1)..=TIMEOUT_MAX).contains(time));
+    found.ok_or_else(|| {
+        format!("expected a time such as 90s, 10m or 2h, from 1s to a year, found {text:?}")
+    })
+}
+
+/// Where to serve metrics.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_metrics(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address and a port such as 127.0.0.1:9617";
+    text.parse().map_err(|_| format!("{expected}, found {text:?}"))
+}

@@ -1,0 +1,72 @@
+//! What wakes the daemon: signals, interfaces that come and go, who asks it to stop. Each has a
+//! thread that only waits.
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nix::sys::signal::{SigSet, Signal};
+use std::io;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+/// Something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// SIGTERM or SIGINT.
+    Terminate,
+    /// SIGHUP.
+    Reload,
+    /// An interface came, went or changed.
+    LinksChanged,
+    /// Somebody asks for the end.
+    Stop,
+}
+
+/// RTMGRP_LINK of linux/rtnetlink.h.
+const LINK_GROUP: u32 = 1;
+
+/// Keeps the signals from ending the process; to be called before there are other threads, which
+/// inherit it.
+pub(super) fn block_signals() -> io::Result<()> {
+    Ok(signals().thread_block()?)
+}
+
+fn signals() -> SigSet {
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect()
+}
+
+/// Sends an event for each signal.
+pub(super) fn watch_signals(events: Sender<Event>) -> io::Result<()> {
+    let watch = move || {
+        while let Ok(signal) = signals().wait() {
+            let event = match signal {
+                Signal::SIGHUP => Event::Reload,
+                _ => Event::Terminate,
+            };
+            if events.send(event).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
+}
+
+/// Sends an event when interfaces of this network namespace change.
+pub(super) fn watch_links(events: Sender<Event>) -> io::Result<()> {
+    let mut socket = Socket::new(NETLINK_ROUTE)?;
+    socket.bind(&SocketAddr::new(0, LINK_GROUP))?;
+    let watch = move || {
+        let mut buffer = Vec::with_capacity(1 << 16);
+        loop {
+            buffer.clear();
+            match socket.recv(&mut buffer, 0) {
+                // Too many at once were lost (ENOBUFS): a change is a change.
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
+                Err(_) => return,
+            }
+            if events.send(Event::LinksChanged).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("links".into()).spawn(watch).map(drop)
+}

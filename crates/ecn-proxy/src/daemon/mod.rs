@@ -1,0 +1,200 @@
+//! The daemon: it loads the programs, looks after them, and answers who asks.
+//!
+//! One thread changes things: it takes the events one by one, and every second looks what is due. The
+//! others wait for a signal, for changes of interfaces, for connections to the control socket
+//! or to the metrics, and hold the lock only for one answer.
+
+pub mod client;
+mod control;
+mod counters;
+mod events;
+mod http;
+mod interfaces;
+mod log;
+mod metrics;
+mod offload;
+mod privilege;
+pub mod protocol;
+mod proxy;
+mod respond;
+
+pub use control::SocketError;
+
+use crate::config::Source;
+use crate::datapath::Error;
+use events::Event;
+use proxy::Proxy;
+use respond::Shared;
+use sd_notify::NotifyState;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+use tracing::{error, info, warn};
+
+/// Between looks at what is due.
+const TICK: Duration = Duration::from_secs(1);
+/// Between sweeps of the table; far less than the lease of the programs.
+const SWEEP: Duration = Duration::from_secs(5);
+/// Between looks for flow offload.
+const OFFLOAD: Duration = Duration::from_secs(60);
+
+/// Why the daemon does not run, or no longer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The options or the file make no sense.
+    Config(String),
+    /// These capabilities are missing.
+    NotPermitted(Vec<&'static str>),
+    /// No socket.
+    Socket(SocketError),
+    /// No metrics.
+    Metrics(SocketAddr, io::Error),
+    /// An interface that is there cannot be served.
+    Interface(String, String),
+    /// The packet path.
+    Datapath(Error),
+    /// Something else of the system.
+    Io(&'static str, io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Config(message) => f.write_str(message),
+            RunError::NotPermitted(missing) => {
+                write!(f, "not permitted: run as root, or with {} as well", missing.join(" and "))
+            }
+            RunError::Socket(error) => error.fmt(f),
+            RunError::Metrics(address, error) => write!(f, "metrics at {address}: {error}"),
+            RunError::Interface(name, why) => write!(f, "interface {name}: {why}"),
+            RunError::Datapath(error) => error.fmt(f),
+            RunError::Io(doing, error) => write!(f, "{doing}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Error> for RunError {
+    fn from(error: Error) -> RunError {
+        RunError::Datapath(error)
+    }
+}
+
+/// Runs the proxy until a signal or somebody at the socket ends it.
+///
+/// # Errors
+///
+/// It cannot start. Once it runs, what goes wrong is logged, and it goes on.
+pub fn run(source: Source) -> Result<(), RunError> {
+    let config = source.config().map_err(RunError::Config)?;
+    let missing = privilege::missing();
+    if !missing.is_empty() {
+        return Err(RunError::NotPermitted(missing));
+    }
+    log::begin(config.log_format);
+    let io = |doing| move |error| RunError::Io(doing, error);
+    // Before the first thread.
+    events::block_signals().map_err(io("blocking signals"))?;
+    let socket = control::Socket::bind(&config.socket).map_err(RunError::Socket)?;
+    let bind =
+        |address| TcpListener::bind(address).map_err(|error| RunError::Metrics(address, error));
+    let metrics = config.metrics.map(bind).transpose()?;
+    let socket_path = config.socket.clone();
+    let (sender, receiver) = mpsc::channel();
+    events::watch_signals(sender.clone()).map_err(io("waiting for signals"))?;
+    // Before the first look at the interfaces, so that none comes in between.
+    events::watch_links(sender.clone()).map_err(io("watching interfaces"))?;
+    let shared = Arc::new(Shared::new(Proxy::start(source, config)?, sender));
+    if let Some(listener) = metrics {
+        let page = Arc::clone(&shared);
+        let bound = http::serve(listener, move || page.metrics()).map_err(io("serving metrics"))?;
+        info!("metrics at http://{bound}/metrics");
+    }
+    socket.serve(Arc::<Shared>::clone(&shared)).map_err(io("answering"))?;
+    info!(socket = %socket_path.display(), version = env!("CARGO_PKG_VERSION"), "running");
+    notify(&[NotifyState::Ready]);
+    let for_good = Loop::new(&shared).run(&receiver);
+    notify(&[NotifyState::Stopping]);
+    // The threads that wait hold `shared` until the process ends, so nothing goes by itself.
+    let ended = shared.lock().end(for_good);
+    drop(socket);
+    info!("ended");
+    ended.map_err(RunError::from)
+}
+
+/// Tells the service manager, if there is one.
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        warn!("service manager: {error}");
+    }
+}
+
+/// What the one thread does that changes things.
+struct Loop<'a> {
+    shared: &'a Shared,
+    swept: Instant,
+    looked: Instant,
+}
+
+impl<'a> Loop<'a> {
+    fn new(shared: &'a Shared) -> Loop<'a> {
+        let now = Instant::now();
+        Loop { shared, swept: now, looked: now }
+    }
+
+    /// Until the end. True if it is for good: nothing pinned is to stay.
+    fn run(&mut self, events: &Receiver<Event>) -> bool {
+        let mut tick = Instant::now();
+        loop {
+            let wait = (tick + TICK).saturating_duration_since(Instant::now());
+            match events.recv_timeout(wait) {
+                Ok(Event::Terminate) => return false,
+                Ok(Event::Stop) => return true,
+                Ok(Event::Reload) => self.reload(),
+                Ok(Event::LinksChanged) => self.shared.lock().sync_interfaces(),
+                Err(RecvTimeoutError::Timeout) => {
+                    tick = Instant::now();
+                    if self.tick(tick) {
+                        return true;
+                    }
+                }
+                // The sender is in `shared`.
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn reload(&self) {
+        let mut states = vec![NotifyState::Reloading];
+        states.extend(NotifyState::monotonic_usec_now());
+        notify(&states);
+        self.shared.lock().reload();
+        notify(&[NotifyState::Ready]);
+    }
+
+    /// What is due. True if a drain is over.
+    fn tick(&mut self, now: Instant) -> bool {
+        if now - self.swept >= SWEEP {
+            self.swept = now;
+            if let Err(error) = self.shared.lock().sweep() {
+                error!("sweep of the table: {error}");
+            }
+            self.shared.lock().sync_interfaces();
+        }
+        if now - self.looked >= OFFLOAD {
+            self.looked = now;
+            self.shared.lock().look_for_offload();
+        }
+        if sd_notify::watchdog_enabled().is_some() {
+            notify(&[NotifyState::Watchdog]);
+        }
+        self.shared.lock().drained().unwrap_or_else(|error| {
+            error!("drain: {error}");
+            false
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! What the daemon must be permitted. The kernel's own answers do not name it: without CAP_PERFMON,
+//! for one, the verifier gives up on the programs as too complex.
+
+use std::fs;
+
+/// capabilities(7), by their numbers.
+const NEEDED: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
+/// It stands for those that were split off from it in Linux 5.8.
+const SYS_ADMIN: u32 = 21;
+const SPLIT_OFF_FROM: u32 = 38;
+
+/// The capabilities that this process lacks.
+pub(super) fn missing() -> Vec<&'static str> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    effective(&status).map(missing_in).unwrap_or_default()
+}
+
+fn effective(status: &str) -> Option<u64> {
+    let hex = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(hex.trim(), 16).ok()
+}
+
+fn missing_in(set: u64) -> Vec<&'static str> {
+    let has = |number: u32| {
+        set >> number & 1 == 1 || number >= SPLIT_OFF_FROM && set >> SYS_ADMIN & 1 == 1
+    };
+    NEEDED.into_iter().filter(|(number, _)| !has(*number)).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_in_the_set_is_missing() {
+        let set = effective("Name:\twindlass\nCapEff:\t000000c000001000\n").expect("a set");
+        assert!(missing_in(set).is_empty());
+        assert_eq!(missing_in(0), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);
+        assert_eq!(missing_in(1 << 39 | 1 << 12), ["CAP_PERFMON"]);
+        assert_eq!(missing_in(1 << 21), ["CAP_NET_ADMIN"]);
+        assert_eq!(effective("CapEff: x"), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The answers to who asks.
+
+use super::control::Respond;
+use super::events::Event;
+use super::metrics;
+use super::protocol::{Answer, Command, State};
+use super::proxy::Proxy;
+use crate::datapath::Error;
+use serde_json::json;
+use std::io::{self, Write};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Between looks whether a drain that somebody waits for is still on.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What the threads share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    proxy: Mutex<Proxy>,
+    events: Sender<Event>,
+}
+
+impl Shared {
+    pub(super) fn new(proxy: Proxy, events: Sender<Event>) -> Shared {
+        Shared { proxy: Mutex::new(proxy), events }
+    }
+
+    /// The proxy, for a moment. A thread that panicked with it leaves it usable: every change of the
+    /// packet path is one call.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Proxy> {
+        self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The page of metrics.
+    pub(super) fn metrics(&self) -> Result<String, String> {
+        let proxy = self.lock();
+        let stats = proxy.stats().map_err(|error| error.to_string())?;
+        Ok(metrics::page(&proxy.overview(), &stats))
+    }
+
+    fn answer(&self, command: Command) -> Result<Answer, Error> {
+        Ok(match command {
+            Command::Status => Answer::result(&self.lock().status()?),
+            Command::Stats => Answer::result(&self.lock().stats()?),
+            Command::Off => {
+                let mut proxy = self.lock();
+                proxy.switch_off()?;
+                Answer::result(&json!({ "state": proxy.state() }))
+            }
+            Command::On => {
+                let mut proxy = self.lock();
+                proxy.resume()?;
+                Answer::result(&json!({ "state": proxy.state() }))
+            }
+            Command::Flows | Command::Stop { .. } => Answer::error("not answered at once"),
+        })
+    }
+
+    fn flows(&self, out: &mut dyn Write) -> io::Result<()> {
+        // Collected first: who reads slowly must not hold up the rest.
+        let flows = self.lock().flows();
+        let last = match flows {
+            Ok(flows) => {
+                for flow in &flows {
+                    out.write_all(Answer::flow(flow).line().as_bytes())?;
+                }
+                Answer::result(&json!({ "flows": flows.len() }))
+            }
+            Err(error) => Answer::error(error.to_string()),
+        };
+        out.write_all(last.line().as_bytes())
+    }
+
+    /// Says what was begun; the end of the connection is the end of the daemon.
+    fn stop(&self, drain_s: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
+        let begun = match drain_s {
+            Some(seconds) => {
+                let mut proxy = self.lock();
+                let begun = proxy.drain(Duration::from_secs(seconds));
+                begun.map(|()| json!({ "state": proxy.state(), "at_most_s": seconds }))
+            }
+            None => Ok(json!({ "state": "stopping" })),
+        };
+        let answer = match &begun {
+            Ok(begun) => Answer::result(begun),
+            Err(error) => Answer::error(error.to_string()),
+        };
+        out.write_all(answer.line().as_bytes())?;
+        out.flush()?;
+        if begun.is_err() {
+            return Ok(());
+        }
+        if drain_s.is_none() {
+            // If nobody listens any more, the daemon is about to end already.
+            let _ = self.events.send(Event::Stop);
+            loop {
+                thread::park();
+            }
+        }
+        while self.lock().state() == State::Draining {
+            thread::sleep(LOOK);
+        }
+        let message = "the drain was ended by windlass ecn-proxy on, or off; it runs on";
+        out.write_all(Answer::error(message).line().as_bytes())
+    }
+}
+
+impl Respond for Shared {
+    fn respond(&self, command: Command, out: &mut dyn Write) -> io::Result<()> {
+        match command {
+            Command::Flows => self.flows(out),
+            Command::Stop { drain_s } => self.stop(drain_s, out),
+            _ => {
+                let answer = self.answer(command);
+                let answer = answer.unwrap_or_else(|error| Answer::error(error.to_string()));
+                out.write_all(answer.line().as_bytes())
+            }
+        }
+    }
+}
