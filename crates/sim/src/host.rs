@@ -268,12 +268,21 @@ impl Pair {
             let from = Sink::tcp(number, side);
             if run.count == 1 {
                 self.send(now, from, &run.first, run.ecn, network, cx);
-                continue;
+            } else {
+                for segment in run.segments() {
+                    self.send(now, from, &segment, run.ecn, network, cx);
+                }
             }
-            for segment in run.segments() {
-                self.send(now, from, &segment, run.ecn, network, cx);
+            if run.is_last {
+                debug_assert!(self.is_silent(now, side), "the last run");
+                return;
             }
         }
+    }
+
+    /// True if an endpoint has nothing to send.
+    fn is_silent(&mut self, now: Time, side: usize) -> bool {
+        self.ends[side].connection.poll_transmit(now, 1, &mut ()).is_none()
     }
 
     /// Sends a segment from one end to the other.
