@@ -1,12 +1,17 @@
 """A world for the tests: a stand-in binary and a folder of scenario files."""
 
+import contextlib
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
+import fake_windlass as fake
+from windlass_lab import cli, kernel
 from windlass_lab.catalogue import all_papers
 from windlass_lab.cli import main
+from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")
 PUBLISHED = {
@@ -49,7 +54,7 @@ def experiments(tmp_path_factory) -> Path:
     """A folder like `experiments/`, with every scenario that the catalogue names."""
     folder = tmp_path_factory.mktemp("experiments")
     for paper in all_papers():
-        (folder / paper.id).mkdir()
+        (folder / paper.id / "kernel").mkdir(parents=True)
         for stem in {case.stem for e in paper.experiments for case in e.cases}:
             text = f"schema = 1\n[published]\n{PUBLISHED.get(stem, '')}"
             (folder / paper.id / f"{stem}.toml").write_text(text)
@@ -67,9 +72,40 @@ def lab(fake_windlass, experiments):
     return run
 
 
+def fake_runs(jobs, at_once, done):
+    """Testbeds that give back the reference figures."""
+    for job in jobs:
+        job.out.parent.mkdir(parents=True, exist_ok=True)
+        fake.write_series(job.file.stem, job.out)
+        file = job.out / "summary.json"
+        summary = json.loads(file.read_text())
+        for flow in summary["flows"]:
+            flow |= {"controller": flow["controller"].replace("-", "_"), "ecn": True}
+        digest = stored.digest(load.load(job.file, job.time_s))
+        about = {"kernel": "6.0-fake", "load_average": 1.5, "experiment_sha256": digest}
+        file.write_text(json.dumps(summary | {"testbed": about}))
+        done(job)
+
+
 @pytest.fixture(scope="session")
-def whole_result(lab, tmp_path_factory) -> Path:
-    """A result with every experiment of the paper. Not to be changed."""
+def on_a_fake_kernel():
+    """A context in which experiments on the kernel neither need one nor take their time."""
+
+    @contextlib.contextmanager
+    def faked():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "run_all", fake_runs)
+            patch.setattr(cli, "lacking", lambda *_: "")
+            patch.setattr(controller, "in_kernel", lambda *_: contextlib.nullcontext())
+            yield patch
+
+    return faked
+
+
+@pytest.fixture(scope="session")
+def whole_result(lab, on_a_fake_kernel, tmp_path_factory) -> Path:
+    """A result with every experiment of the paper, those on a kernel too. Not to be changed."""
     folder = tmp_path_factory.mktemp("whole") / "out"
-    assert lab(out=folder) == 0
+    with on_a_fake_kernel():
+        assert lab("--kernel", out=folder) == 0
     return folder

@@ -1,9 +1,12 @@
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from windlass_lab import aggregate
 from windlass_lab.catalogue import Near, SeriesPlot, all_papers
+from windlass_lab.testbed.load import load
+from windlass_lab.testbed.units import seconds
 from windlass_lab.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
 
 # The last is of the simple model.
@@ -19,7 +22,7 @@ def test_ids_are_unique():
 
 @pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS, ids=lambda value: value.id)
 def test_checks_and_plots_name_cases_of_their_experiment(paper, experiment):
-    known = {case.name for case in (*experiment.cases, *experiment.models)}
+    known = set(experiment.named)
     for check in experiment.checks:
         assert set(getattr(check, "cases", None) or [check.case]) <= known
     for plot in experiment.plots:
@@ -52,6 +55,24 @@ def test_a_case_is_the_same_wherever_it_stands():
         for case in (case for e in paper.experiments for case in e.cases):
             known = by_name.setdefault(case.name, case)
             assert (known.stem, dict(known.overrides)) == (case.stem, dict(case.overrides))
+
+
+@pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS, ids=lambda value: value.id)
+def test_what_runs_on_a_kernel_is_held_against_a_case_of_the_same_path(paper, experiment):
+    root = Path(__file__).resolve().parents[2]
+    for case in experiment.kernels:
+        simulated = experiment.named[case.beside]
+        testbed = load(root / "lab" / "testbeds" / f"{case.testbed}.toml", case.time_s)
+        scenario = root / "experiments" / paper.id / f"{simulated.stem}.toml"
+        if not scenario.is_file():
+            pytest.skip("no folder experiments: not run in the repository")
+        keys = tomllib.loads(scenario.read_text())
+        queue = tomllib.loads(testbed.programs[0].files["link.toml"])["queues"]
+        assert queue == keys["queues"]
+        named = [(flow.name, flow.start_s) for flow in testbed.flows]
+        assert named == [(f["name"], seconds(f.get("start", "0s"))) for f in keys["flows"]]
+        assert testbed.duration_s == seconds(simulated.overrides.get("duration", keys["duration"]))
+    assert bool(experiment.kernels) == experiment.needs_root
 
 
 def test_every_modern_counterpart_is_a_case():

@@ -12,7 +12,7 @@ from windlass_lab.errors import LabError
 from windlass_lab.locate import find_windlass
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = sorted(ROOT.glob("experiments/*/*.toml"))
+SCENARIOS = sorted(ROOT.glob("experiments/**/*.toml"))
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,17 @@ class TestSeries:
             parse_line("1 2 3 reno 4")
 
 
+class TestSlope:
+    def test_the_series_has_it_where_there_is_one(self):
+        rows = results.rows_of_samples([sample(slope_32=3 << 31), sample(time_ns=5, cwnd=6)], 0)
+        lines = results.as_csv(rows).splitlines()
+        assert [line.split(",")[4] for line in lines] == ["slope", "1.5", ""]
+
+    def test_a_sample_brings_it_along(self):
+        written = sample(slope_32=3 << 31)
+        assert parse_line(" ".join(map(str, written))) == written
+
+
 class TestLinkLog:
     LOG = (
         "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,marked,dropped,lost,"

@@ -67,7 +67,7 @@ fn status_row(status: &Status) -> Vec<String> {
         beta.to_string(),
         status.connections.to_string(),
         format!("{:.0} s", status.loaded_for_s),
-        status.link_id.to_string(),
+        status.link_id.map_or("none".to_owned(), |id| id.to_string()),
         programs.join(" "),
     ]
 }

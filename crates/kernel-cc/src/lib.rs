@@ -17,6 +17,7 @@ mod log;
 mod name;
 mod parameters;
 mod pins;
+mod registration;
 mod status;
 
 pub use error::Error;

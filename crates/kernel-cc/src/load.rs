@@ -1,3 +1,4 @@
+use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names, log};
 use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
 use std::io;
@@ -21,26 +22,38 @@ const UNLOAD_MAX: Duration = Duration::from_secs(2);
 /// # Errors
 ///
 /// A name that the kernel knows already, parameters out of range, missing rights, a kernel without
-/// struct_ops links (Linux before 6.4) or without BTF.
+/// struct_ops for TCP or without BTF.
 pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
     parameters.check()?;
     let pins = Pins::of(name);
     if kernel_names::exists(name)? {
-        let by_windlass = bpffs::is_mounted()? && pins.link().exists();
+        let by_windlass = bpffs::is_mounted()? && pins.exist();
         return Err(Error::NameTaken { name: name.clone(), by_windlass });
     }
     let mounted = bpffs::ensure()?;
-    log::begin();
-    let opened = prepare(name, parameters).map_err(doing("opening the program"))?;
-    let mut object = opened.load().map_err(doing("loading the program"))?;
+    let (mut object, by_link) = load_programs(name, parameters)?;
     // Of two who load the same name at once the kernel lets one through, and only that one pins.
-    let link = map(&mut object, "new_ecn")
-        .and_then(|mut ops| ops.attach_struct_ops())
+    let registration = map(&mut object, "new_ecn")
+        .and_then(|mut ops| Registration::new(&mut ops, by_link))
         .map_err(|error| taken_meanwhile(name, error))?;
-    pin(&mut object, link, &pins).inspect_err(|_| {
+    pin(&mut object, registration, &pins).inspect_err(|_| {
         let _ = pins.remove();
     })?;
     Ok(mounted)
+}
+
+/// The programs in the kernel, and whether it has links for what they make up. Linux before 6.4 has
+/// not, and says no more of it than that an argument is invalid.
+fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool), Error> {
+    let open = || prepare(name, parameters).map_err(doing("opening the program"));
+    log::begin();
+    if let Ok(object) = open()?.load() {
+        return Ok((object, true));
+    }
+    log::begin();
+    let mut opened = open()?;
+    registration::without_link(&mut opened).map_err(doing("preparing the program"))?;
+    Ok((opened.load().map_err(doing("loading the program"))?, false))
 }
 
 pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
@@ -80,8 +93,8 @@ fn missing(part: &str) -> libbpf_rs::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the program has no {part}")).into()
 }
 
-/// The link last: who finds it finds the rest.
-fn pin(object: &mut Object, mut link: Link, pins: &Pins) -> Result<(), Error> {
+/// The registration last: who finds it finds the rest.
+fn pin(object: &mut Object, mut registration: Registration, pins: &Pins) -> Result<(), Error> {
     // A process that was killed here once may have left some.
     pins.remove()?;
     pins.create_folder()?;
@@ -90,7 +103,7 @@ fn pin(object: &mut Object, mut link: Link, pins: &Pins) -> Result<(), Error> {
     map(object, ".rodata.params")
         .and_then(|mut map| map.pin(pins.parameters()))
         .map_err(doing("pinning the parameters"))?;
-    link.pin(pins.link()).map_err(doing("pinning the controller"))
+    registration.pin(pins).map_err(doing("pinning the controller"))
 }
 
 fn flows_iterator(object: &mut Object) -> libbpf_rs::Result<Link> {
@@ -107,7 +120,7 @@ fn flows_iterator(object: &mut Object) -> libbpf_rs::Result<Link> {
 /// Not loaded by Windlass; the default of this network namespace; missing rights.
 pub fn unload(name: &Name) -> Result<(), Error> {
     let pins = Pins::of(name);
-    if !bpffs::is_mounted()? || !pins.link().exists() {
+    if !bpffs::is_mounted()? || !pins.exist() {
         return Err(match kernel_names::exists(name)? {
             true => Error::NameTaken { name: name.clone(), by_windlass: false },
             false => Error::NotLoaded(name.clone()),
@@ -116,10 +129,9 @@ pub fn unload(name: &Name) -> Result<(), Error> {
     if kernel_names::is_default(name)? {
         return Err(Error::IsDefault(name.clone()));
     }
-    // The kernel is done at once if what lets go last is a file descriptor, later if it is a pin.
-    let link = Link::open(pins.link()).map_err(doing("opening the controller's link"))?;
+    let registration = Registration::open(&pins)?;
     pins.remove()?;
-    drop(link);
+    registration.end()?;
     wait_until_gone(name)
 }
 

@@ -22,9 +22,19 @@ impl Pins {
         Pins { folder: Pins::root().join(name.as_str()) }
     }
 
-    /// The link: while it is, the controller is registered.
-    pub fn link(&self) -> PathBuf {
+    /// The link that keeps the controller registered.
+    pub(crate) fn link(&self) -> PathBuf {
         self.folder.join("link")
+    }
+
+    /// The map that keeps it registered, before Linux 6.4.
+    pub(crate) fn map(&self) -> PathBuf {
+        self.folder.join("map")
+    }
+
+    /// True while Windlass has the controller registered.
+    pub fn exist(&self) -> bool {
+        self.link().exists() || self.map().exists()
     }
 
     /// The iterator: to read it is to look at all connections, as CSV.
@@ -41,9 +51,9 @@ impl Pins {
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))
     }
 
-    /// Removes what there is, the link last; what is still open stays until it is closed.
+    /// Removes what there is, the registration last; what is still open stays until it is closed.
     pub(crate) fn remove(&self) -> Result<(), Error> {
-        for path in [self.flows(), self.parameters(), self.link()] {
+        for path in [self.flows(), self.parameters(), self.link(), self.map()] {
             ignore_missing(fs::remove_file(&path)).map_err(|error| Error::io(path, error))?;
         }
         ignore_missing(fs::remove_dir(&self.folder)).map_err(|error| Error::io(&self.folder, error))
@@ -64,8 +74,8 @@ impl Pins {
             let entry = entry.map_err(|error| Error::io(ROOT, error))?;
             names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
         }
-        // One being loaded or unloaded right now has no link.
-        names.retain(|name| Pins::of(name).link().exists());
+        // One being loaded or unloaded right now has no registration.
+        names.retain(|name| Pins::of(name).exist());
         names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         Ok(names)
     }

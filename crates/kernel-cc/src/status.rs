@@ -1,7 +1,8 @@
 use crate::load::doing;
+use crate::registration::Registration;
 use crate::{Error, Name, Parameters, Pins, flows};
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapInfo};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo};
 use serde::Serialize;
 use std::fs;
 use std::os::fd::AsFd;
@@ -17,8 +18,9 @@ pub struct Status {
     pub loaded_for_s: f64,
     /// Connections that use it, in all network namespaces.
     pub connections: usize,
-    /// The kernel's number of the link that keeps it registered.
-    pub link_id: u32,
+    /// The kernel's number of the link that keeps it registered; `None` before Linux 6.4, where a
+    /// map does.
+    pub link_id: Option<u32>,
     /// The kernel's numbers of its programs.
     pub program_ids: Vec<u32>,
 }
@@ -31,7 +33,7 @@ pub struct Status {
 pub fn status() -> Result<Vec<Status>, Error> {
     let one = |name: &Name| match status_of(name) {
         // Unloaded while this was looking.
-        Err(_) if !Pins::of(name).link().exists() => None,
+        Err(_) if !Pins::of(name).exist() => None,
         result => Some(result),
     };
     Pins::names()?.iter().filter_map(one).collect()
@@ -39,8 +41,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
 
 fn status_of(name: &Name) -> Result<Status, Error> {
     let pins = Pins::of(name);
-    let link = Link::open(pins.link()).map_err(doing("opening the controller's link"))?;
-    let link_id = link.info().map_err(doing("asking for the link"))?.id;
+    let link_id = Registration::open(&pins)?.link_id()?;
     let map =
         MapHandle::from_pinned_path(pins.parameters()).map_err(doing("opening the parameters"))?;
     let map_id = MapInfo::new(map.as_fd()).map_err(doing("asking for the parameters"))?.info.id;

@@ -40,6 +40,22 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCase:
+    """A testbed, run several times on this machine's kernel: each figure is the median.
+
+    The file is `lab/testbeds/TESTBED.toml`; `time_s` replaces its duration. What it is held against
+    are the figures of the case `beside`, which is of the simulator. `most_runs` bounds the runs.
+    """
+
+    name: str
+    label: str
+    testbed: str
+    beside: str
+    time_s: float | None = None
+    most_runs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SimpleModel:
     """A run of the paper's simple model.
 
@@ -226,6 +242,11 @@ class SweepPlot:
 Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot
 
 
+def columns(of_kernel: bool) -> tuple[str, str]:
+    """What the reference and the measured are called: of a kernel the former is the simulator's."""
+    return ("simulator", "kernel") if of_kernel else ("reference", "measured")
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """One figure, table or section of a paper; the report has them by `chapter`."""
@@ -239,12 +260,23 @@ class Experiment:
     seconds: float
     cases: Sequence[Case] = ()
     models: Sequence[SimpleModel] = ()
+    kernels: Sequence[KernelCase] = ()
     checks: Sequence[Check] = ()
     plots: Sequence[Plot] = ()
     kind: str = "simulated"
     needs_root: bool = False
     tables: Sequence["PowerTable"] = ()
     reading: str = ""
+
+    @property
+    def named(self) -> Mapping[str, Case | SimpleModel | KernelCase]:
+        """All that is run for it, by name."""
+        return {case.name: case for case in (*self.cases, *self.models, *self.kernels)}
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """What the columns of its reference and of its measured figures are called."""
+        return columns(bool(self.kernels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +315,11 @@ def all_papers() -> list[Paper]:
     return [NEW_ECN]
 
 
-def find(target: str, quick: bool) -> tuple[Paper, list[Experiment]]:
+def find(target: str, quick: bool, kernel: bool = False) -> tuple[Paper, list[Experiment]]:
     """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
 
-    `quick` leaves those of a whole paper that end in seconds. Raises `LabError` for a name that
-    is not in the catalogue.
+    Of a whole paper those on a real kernel are left out unless `kernel`; `quick` leaves those that
+    end within a minute. Raises `LabError` for a name that is not in the catalogue.
     """
     paper_id, _, experiment_id = target.partition("/")
     papers = {paper.id: paper for paper in all_papers()}
@@ -295,7 +327,8 @@ def find(target: str, quick: bool) -> tuple[Paper, list[Experiment]]:
         raise LabError(f"no paper {paper_id!r} in the catalogue; there is: {', '.join(papers)}")
     paper = papers[paper_id]
     if not experiment_id:
-        return paper, [e for e in paper.experiments if e.quick or not quick]
+        wanted = [e for e in paper.experiments if kernel or not e.needs_root]
+        return paper, [e for e in wanted if e.quick or not quick]
     chosen = [e for e in paper.experiments if e.id == experiment_id]
     if not chosen:
         known = ", ".join(f"{paper.id}/{e.id}" for e in paper.experiments)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from windlass_lab import __version__, listing, output, report, text
-from windlass_lab.catalogue import find
+from windlass_lab.catalogue import Experiment, find
 from windlass_lab.errors import LabError
-from windlass_lab.locate import find_experiments, find_windlass
+from windlass_lab.kernel import Kernel, cases_of, lacking
+from windlass_lab.locate import find_experiments, find_testbeds, find_windlass
 from windlass_lab.reproduce import reproduce
 from windlass_lab.testbed import command as testbed
 from windlass_lab.windlass import Sampling, Windlass
@@ -20,8 +21,9 @@ EXIT_CODES = """\
 exit status:
   0    done; every judged figure agrees with the reference
   1    done; a figure differs from the reference by more than its tolerance
-  2    wrong arguments, no binary, or an output directory that is not the lab's
-  3    the binary `windlass` failed
+  2    wrong arguments, no binary, an output directory that is not the lab's, or an experiment that
+       was asked for by name and needs what this machine lacks (root)
+  3    the binary `windlass` failed, or a run on the kernel
   130  interrupted (143: terminated); nothing half-written is left
 """
 EXAMPLES = """\
@@ -30,6 +32,7 @@ examples:
   windlass-lab reproduce new-ecn --quick
   windlass-lab reproduce new-ecn --out out/new-ecn --replicates 20 --jobs 4
   windlass-lab reproduce new-ecn/4.3.1 --windlass target/release/windlass
+  windlass-lab reproduce new-ecn/kernel --resume
   windlass-lab report out/new-ecn
   windlass-lab testbed check
 """
@@ -102,11 +105,16 @@ def _add_reproduce(commands) -> None:
         "reproduce",
         "run the experiments of a paper, or one of them, and write a report",
         "  windlass-lab reproduce new-ecn --quick\n"
-        "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n",
+        "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n"
+        "  windlass-lab reproduce new-ecn --quick --kernel\n"
+        "  windlass-lab reproduce new-ecn/kernel --runs 5 --jobs 2 --resume\n",
     )
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
-    add("--quick", action="store_true", help="only the experiments that end in seconds")
+    add("--quick", action="store_true", help="only the experiments that end within a minute")
+    add("--kernel", action="store_true", help="also those on this machine's kernel (needs root)")
+    add("--runs", type=_positive, default=5, metavar="N", help="runs of a case on the kernel (5)")
+    add("--resume", action="store_true", help="leave out the runs on the kernel that DIR has whole")
     add("--replicates", type=_positive, default=20, metavar="N", help="runs a case (20)")
     add("--jobs", type=_positive, default=_cores(), metavar="N", help="runs at a time (the cores)")
     add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
@@ -159,13 +167,16 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    paper, experiments = find(options.target, options.quick)
+    paper, experiments = find(options.target, options.quick, options.kernel)
     windlass = Windlass(find_windlass(options.windlass))
     scenarios = find_experiments(options.experiments, paper.id)
     sampling = Sampling(options.replicates, options.jobs, options.seed)
     folder = options.out or Path("out") / options.target.replace("/", "-")
+    kernel, experiments = _on_kernel(options, experiments, windlass.path, folder)
     with output.OutputDirectory(folder) as directory:
-        results, series = reproduce(paper, experiments, windlass, scenarios, sampling, _progress)
+        results, series = reproduce(
+            paper, experiments, windlass, scenarios, sampling, _progress, kernel
+        )
         # The result first: what follows can be made again from it.
         directory.write(output.RESULTS, _json(results))
         directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
@@ -175,6 +186,27 @@ def _reproduce(options: argparse.Namespace) -> int:
     print(f"\nReport: {folder / output.REPORT}")
     agreeing, judged = text.counts(results)
     return 0 if agreeing == judged else 1
+
+
+def _on_kernel(
+    options: argparse.Namespace, experiments: list[Experiment], windlass: Path, folder: Path
+) -> tuple[Kernel | None, list[Experiment]]:
+    """How to run on the kernel, where an experiment asks for it, and the experiments that can run.
+
+    Raises `LabError` where what was asked for by name cannot.
+    """
+    if not any(e.needs_root for e in experiments):
+        return None, experiments
+    runs = folder / output.RUNS
+    kernel = Kernel(windlass, find_testbeds(), runs, options.runs, options.jobs, options.resume)
+    lacks = lacking(kernel, cases_of(experiments))
+    if not lacks:
+        return kernel, experiments
+    rest = [e for e in experiments if not e.needs_root]
+    if not rest:
+        raise LabError(f"{options.target}: {lacks}")
+    _progress(f"without the experiments on a real kernel: {lacks}")
+    return None, rest
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -32,6 +32,22 @@ def enriched(summary: Mapping) -> dict:
     return dict(summary) | added
 
 
+def of_kernel(summary: Mapping) -> dict:
+    """The summary of a run on a kernel as one of the simulator, with what follows from it.
+
+    Controllers have the simulator's names; `flows_without_ecn`: how many did not agree on it.
+    """
+    flows = [
+        dict(flow) | {"controller": flow["controller"].replace("_", "-")}
+        for flow in summary["flows"]
+    ]
+    added = {"flows_without_ecn": sum(not flow["ecn"] for flow in flows)}
+    known = enriched(dict(summary) | {"flows": flows})
+    # The kernel does not say which flow was marked.
+    del known["flows_without_marks"]
+    return known | added
+
+
 def _share(flows: Sequence[Mapping], span: str) -> float:
     total = sum(flow["packets_per_s"][span] for flow in flows)
     new = [flow for flow in flows if flow.get("controller") == "new-ecn"]

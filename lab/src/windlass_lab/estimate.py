@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from windlass_lab.errors import RunError
@@ -10,7 +10,10 @@ from windlass_lab.errors import RunError
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over `count` replicates and their standard deviation, in the quantity's own unit."""
+    """A mean over `count` replicates and their standard deviation, in the quantity's own unit.
+
+    Of the runs on a kernel, which are few and may have met other work, it is the median.
+    """
 
     mean: float
     sd: float = 0.0
@@ -68,10 +71,14 @@ def _figures(node: Mapping, replicates: int, prefix: str = "") -> Iterator[tuple
         name = f"{prefix}{key}"
         if _is_number(value):
             yield name, Estimate(float(value), 0.0, replicates)
-        elif isinstance(value, Mapping) and _is_number(value.get("mean")):
-            yield name, Estimate(float(value["mean"]), float(value.get("sd") or 0.0), replicates)
+        elif isinstance(value, Mapping) and _is_number(middle := _middle(value)):
+            yield name, Estimate(float(middle), float(value.get("sd") or 0.0), replicates)
         elif isinstance(value, Mapping):
             yield from _figures(value, replicates, f"{name}.")
+
+
+def _middle(value: Mapping) -> object:
+    return value.get("mean", value.get("median"))
 
 
 def _is_number(value: object) -> bool:
@@ -105,24 +112,26 @@ def _order(flows: Sequence[FlowResult]) -> list[int]:
     return sorted(range(len(flows)), key=key.__getitem__)
 
 
-def pool(summaries: Sequence[Mapping]) -> dict:
-    """One summary from those of single runs: each figure becomes `{mean, sd}` over them.
+def pool(summaries: Sequence[Mapping], median: bool = False) -> dict:
+    """One summary from those of single runs: each figure becomes `{mean, sd}` over them, or
+    `{median, sd}`.
 
     The standard deviation is that of a sample. What is no figure is taken from the first run.
     """
-    pooled = _pool(summaries)
+    name, middle = ("median", statistics.median) if median else ("mean", statistics.fmean)
+    pooled = _pool(summaries, lambda values: {name: middle(values), "sd": statistics.stdev(values)})
     return pooled | {"replicates": len(summaries)}
 
 
-def _pool(values: Sequence) -> object:
+def _pool(values: Sequence, spread: Callable[[Sequence], dict]) -> object:
     first = values[0]
     if isinstance(first, Mapping):
         common = [key for key in first if all(key in value for value in values)]
-        return {key: _pool([value[key] for value in values]) for key in common}
+        return {key: _pool([value[key] for value in values], spread) for key in common}
     if isinstance(first, list):
-        return [_pool(items) for items in zip(*values, strict=False)]
+        return [_pool(items, spread) for items in zip(*values, strict=False)]
     if not all(_is_number(value) for value in values):
         return first
     if len(values) == 1 or all(value == first for value in values):
         return first
-    return {"mean": statistics.fmean(values), "sd": statistics.stdev(values)}
+    return spread(values)

@@ -55,12 +55,18 @@ def evidence_in(paper: Paper, results: Mapping) -> Evidence:
         for name, summary in results["summaries"].items()
     }
     published = {name: Published(table) for name, table in results["published"].items()}
-    return Evidence(measured, load_reference(paper.id).cases, published, paper.modern)
+    reference = dict(load_reference(paper.id).cases)
+    for case in (case for e in paper.experiments for case in e.kernels):
+        if case.beside in measured:
+            reference[case.name] = measured[case.beside]
+        if case.beside in published:
+            published[case.name] = published[case.beside]
+    return Evidence(measured, reference, published, paper.modern)
 
 
 def judge(experiment: Experiment, evidence: Evidence) -> list[Comparison]:
     """Every check of an experiment against the evidence, in order."""
-    labels = {case.name: case.label for case in (*experiment.cases, *experiment.models)}
+    labels = {case.name: case.label for case in experiment.named.values()}
     return [
         comparison for check in experiment.checks for comparison in _apply(check, labels, evidence)
     ]

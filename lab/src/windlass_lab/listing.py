@@ -47,7 +47,7 @@ def as_json() -> list[dict]:
             "kind": experiment.kind,
             "needs_root": experiment.needs_root,
             "quick": experiment.quick,
-            "cases": [case.name for case in (*experiment.cases, *experiment.models)],
+            "cases": list(experiment.named),
         }
         for paper, experiment in _pairs()
     ]

@@ -55,6 +55,14 @@ def find_experiments(given: Path | None, paper: str) -> Path:
     )
 
 
+def find_testbeds() -> Path:
+    """The folder `lab/testbeds` above. Raises `LabError` when there is none."""
+    for folder in _folders_above():
+        if any((folder / "lab" / "testbeds").glob("*.toml")):
+            return folder / "lab" / "testbeds"
+    raise LabError("cannot find lab/testbeds: run in the repository")
+
+
 def _folders_above() -> Iterator[Path]:
     for start in (Path.cwd(), Path(__file__).resolve().parent):
         yield start

@@ -49,6 +49,7 @@ from windlass_lab.new_ecn_common import (
     rate_bars,
     rates_and_fairness,
 )
+from windlass_lab.new_ecn_kernel import on_a_kernel
 from windlass_lab.new_ecn_tables import CWND_RATIOS, POWERS, SLOPE_RATIOS, SRTT_RATIOS
 from windlass_lab.verdict import Tolerance
 
@@ -454,6 +455,7 @@ NEW_ECN = Paper(
             ),
             0.542,
         ),
+        *on_a_kernel(),
         *beyond_the_paper(),
     ),
     modern=MODERN,

@@ -116,12 +116,13 @@ def _modern_stack() -> Experiment:
         "column Linux in the tables above is from these runs. Fairness counts as surviving when "
         "the index is no more than 0.05 below that of the paper's stack and above those of ECN "
         "Reno and CUBIC with ECN. Setup 2 at p_max 0.1 was not fair to begin with.",
-        reading="What a modern stack adds to New-ECN hurts it in one place: the handshake. A SYN "
+        reading="What a modern stack adds to New-ECN hurts it above all in the handshake. A SYN "
         "is not ECN-capable (RFC 3168 section 6.1.1); where one is dropped at a full queue, the "
         "next goes out without ECN, and that flow is never marked, only dropped, for as long as "
         "it lives. Without marks New-ECN is Reno, and its share follows its round-trip time "
         "again. The original had no handshake, and the same stack without one shows what "
-        "the rest of it does.",
+        "the rest of it does: whole segments, to which Linux cuts, cost a little where windows "
+        "are small. Linux goes on asking for ECN with net.ipv4.tcp_ecn_fallback = 0.",
         quick=False,
         seconds=45,
         cases=[*cases, beside_cubic],

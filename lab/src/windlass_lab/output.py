@@ -13,6 +13,8 @@ SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
 DATA = "data"
+# What each run on a kernel wrote: RUNS/CASE/run-N.
+RUNS = "runs"
 FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY})
 RESULT_FORMAT = "windlass-lab result"
 SERIES_FORMAT = "windlass-lab series"
@@ -64,6 +66,8 @@ def _make(path: Path) -> list[Path]:
 
 def _refuse_foreign(path: Path) -> None:
     names = sorted(entry.name for entry in _listed(path))
+    if RUNS in names and _is_runs(path / RUNS):
+        names.remove(RUNS)
     if not names:
         return
     foreign = [name for name in names if name not in FILES and not _is_leftover(name)]
@@ -76,6 +80,11 @@ def _refuse_foreign(path: Path) -> None:
         )
     if not is_result(path):
         raise LabError(f"{path} holds no result of the lab: name another directory")
+
+
+def _is_runs(folder: Path) -> bool:
+    inner = [entry for case in _listed(folder) for entry in _listed(case)]
+    return all(entry.name.startswith("run-") and entry.is_dir() for entry in inner)
 
 
 def _is_leftover(name: str) -> bool:

@@ -4,7 +4,7 @@ varied.
 
 from collections.abc import Sequence
 
-from windlass_lab.catalogue import BarPlot, SweepPlot
+from windlass_lab.catalogue import BarPlot, KernelCase, SweepPlot, columns
 from windlass_lab.estimate import Estimate
 from windlass_lab.judge import Evidence, flow_label, flow_pairs
 from windlass_lab.plot_parts import (
@@ -21,6 +21,7 @@ from windlass_lab.plot_parts import (
 from windlass_lab.reference import Published
 from windlass_lab.text import figure
 
+_MEDIANS = "medians of the kernel's runs and "
 _WHISKERS = "means over the replicates, whiskers one standard deviation."
 
 
@@ -34,7 +35,8 @@ def draw_case_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
     ]
     reference = [value_of(evidence.reference.get(name), key) for name in plot.cases]
     measured = [value_of(evidence.measured.get(name), key) for name in plot.cases]
-    return _bars(plot, [("", labels, _numbers(published), reference, measured)])
+    group = ("", labels, _numbers(published), reference, measured)
+    return _bars(plot, cases, [group])
 
 
 def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
@@ -54,17 +56,24 @@ def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
         theirs = [partner.values.get(key) if partner else None for _, partner in pairs]
         ours = [flow.values.get(key) for flow in measured.flows]
         groups.append((cases[name].label, labels, _numbers(printed), theirs, ours))
-    return _bars(plot, groups)
+    return _bars(plot, cases, groups)
 
 
-def _bars(plot: BarPlot, groups: Sequence[tuple]) -> Drawn:
+def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
+    of_kernel = any(isinstance(cases[name], KernelCase) for name in plot.cases)
+    names_of = columns(of_kernel)
     panels, rows = [], []
     highest = 0.0
     for number, (label, names, published, reference, measured) in enumerate(groups):
         data = [
-            _bar("published", names, [Estimate(v) if v is not None else None for v in published]),
-            _bar("reference", names, reference),
-            _bar("measured", names, measured),
+            _bar(
+                "published",
+                "published",
+                names,
+                [Estimate(v) if v is not None else None for v in published],
+            ),
+            _bar("reference", names_of[0], names, reference),
+            _bar("measured", names_of[1], names, measured),
         ]
         data = [trace for trace in data if any(y is not None for y in trace["y"])]
         highest = max([highest, *(y for trace in data for y in trace["y"] if y is not None)])
@@ -79,9 +88,9 @@ def _bars(plot: BarPlot, groups: Sequence[tuple]) -> Drawn:
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
-        note=f"Bars are {_WHISKERS}",
+        note=f"Bars are {_MEDIANS if of_kernel else ''}{_WHISKERS}",
         panels=panels,
-        headings=("", "published", "reference", "measured"),
+        headings=("", "published", *names_of),
         rows=rows,
     )
 
@@ -91,10 +100,10 @@ def _row_name(label: str, name: str) -> str:
     return f"{label}: {plain}" if label else plain
 
 
-def _bar(role: str, names: Sequence[str], values: Sequence[Estimate | None]) -> dict:
+def _bar(role: str, name: str, names: Sequence[str], values: Sequence[Estimate | None]) -> dict:
     trace = {
         "type": "bar",
-        "name": role,
+        "name": name,
         "x": list(names),
         "y": [value.mean if value else None for value in values],
         "meta": {"colour": role},

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from windlass_lab.catalogue import Case, SimpleModel
+from windlass_lab.catalogue import Case, KernelCase, SimpleModel
 from windlass_lab.estimate import CaseResult, Estimate
 from windlass_lab.judge import Evidence
 from windlass_lab.text import figure
@@ -18,7 +18,7 @@ PALETTE_SIZE = 8
 FEW_FLOWS = 6
 CSV_HEADINGS = ("panel", "curve", "x", "y", "sd")
 
-Cases = Mapping[str, Case | SimpleModel]
+Cases = Mapping[str, Case | SimpleModel | KernelCase]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from windlass_lab.catalogue import SeriesPlot, TracePlot
+from windlass_lab.catalogue import KernelCase, SeriesPlot, TracePlot
 from windlass_lab.estimate import FlowResult
 from windlass_lab.judge import flow_label
 from windlass_lab.plot_parts import FEW_FLOWS, Cases, Drawn, Material, Panel, dotted, line
@@ -11,6 +11,7 @@ from windlass_lab.text import figure
 
 _TABLE_TIMES = 6
 _RUN = "One run with the paper's start times."
+_RUN_ON_KERNEL = "One run each; of the kernel's the one whose fairness index is the median."
 _RUN_AND_REFERENCE = f"{_RUN} Dotted: one run of the reference."
 
 
@@ -35,13 +36,19 @@ def draw_series(plot: SeriesPlot, cases: Cases, material: Material) -> Drawn:
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
-        note=_RUN_AND_REFERENCE if plot.with_reference else _RUN,
+        note=_note(plot, cases),
         panels=panels,
         headings=headings,
         rows=rows,
         zoom_s=plot.zoom_s,
         zoom_from_s=plot.zoom_from_s,
     )
+
+
+def _note(plot: SeriesPlot, cases: Cases) -> str:
+    if any(isinstance(cases[name], KernelCase) for name in plot.cases):
+        return _RUN_ON_KERNEL
+    return _RUN_AND_REFERENCE if plot.with_reference else _RUN
 
 
 def _points(flow: Mapping, plot: SeriesPlot) -> bool:

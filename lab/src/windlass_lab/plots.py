@@ -8,8 +8,7 @@ from windlass_lab.plot_series import draw_series, draw_trace
 
 def draw(experiment: Experiment, material: Material) -> list[tuple[Plot, Drawn]]:
     """Every plot of an experiment that its results have values for."""
-    cases = {case.name: case for case in (*experiment.cases, *experiment.models)}
-    drawn = [(plot, _draw(plot, cases, material)) for plot in experiment.plots]
+    drawn = [(plot, _draw(plot, experiment.named, material)) for plot in experiment.plots]
     return [(plot, made) for plot, made in drawn if made.panels]
 
 

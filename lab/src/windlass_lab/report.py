@@ -11,6 +11,7 @@ from plotly.offline import get_plotlyjs
 from windlass_lab import output, text
 from windlass_lab.catalogue import Experiment, Paper, Plot, find
 from windlass_lab.judge import evidence_in
+from windlass_lab.kernel import conditions
 from windlass_lab.plot_parts import Drawn, Material, as_csv
 from windlass_lab.plots import draw
 from windlass_lab.power import power_table
@@ -62,10 +63,11 @@ def _page(paper: Paper, results: Mapping, sections: Sequence[Mapping]) -> str:
         paper=paper,
         results=results,
         chapters=chapters,
-        tiles=[_row(c) for c in _comparisons(results) if c.headline and c.verdict != INFORMATIVE],
+        tiles=[tile for section in sections for tile in section["tiles"]],
         agreeing=agreeing,
         judged=judged,
         verdict_line=text.verdict_line(results),
+        kernel=conditions(results["summaries"]),
         reference_source=load_reference(paper.id).source,
         specs=_embedded(specs),
         plotly=Markup(get_plotlyjs()),
@@ -83,11 +85,6 @@ def rebuild(folder: Path) -> None:
     output.write_all(folder, files(paper, results, series))
 
 
-def _comparisons(results: Mapping) -> list[Comparison]:
-    entries = (entry for document in results["experiments"] for entry in document["comparisons"])
-    return [Comparison.from_json(entry) for entry in entries]
-
-
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     plots = draw(experiment, material)
@@ -96,7 +93,12 @@ def _section(experiment: Experiment, document: Mapping, material: Material) -> d
         "agreeing": sum(c.verdict == PASS for c in comparisons),
         "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
         "verdict": text.section_verdict(comparisons),
-        "tables": _tables(comparisons),
+        "tiles": [
+            _row(c) | {"beside": experiment.columns[0]}
+            for c in comparisons
+            if c.headline and c.verdict != INFORMATIVE
+        ],
+        "tables": _tables(comparisons, experiment.columns),
         "powers": [power_table(table, material.evidence) for table in experiment.tables],
         "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
         "drawn": [drawn for _, drawn in plots],
@@ -116,7 +118,7 @@ def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict
     }
 
 
-def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
+def _tables(comparisons: Sequence[Comparison], columns: Sequence[str]) -> list[dict]:
     """The comparisons as tables: what one reads first, and what can stay folded."""
     shown = [c for c in comparisons if c.verdict == INFORMATIVE]
     judged = [c for c in comparisons if c.verdict != INFORMATIVE]
@@ -126,7 +128,7 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
     first = [c for c in judged if c not in flows]
     agreeing = len(flows) - len(failures(flows))
     groups = [
-        ("Published, reference and measured", first, False),
+        (f"Published, {columns[0]} and {columns[1]}", first, False),
         # A failure is never folded away.
         (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
         ("For information, without a verdict", shown, True),
@@ -136,6 +138,7 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
             "caption": caption,
             "rows": [_row(c) for c in group],
             "folded": folded,
+            "columns": [column.capitalize() for column in columns],
             "modern": any(c.modern for c in group),
         }
         for caption, group, folded in groups

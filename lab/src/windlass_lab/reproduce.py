@@ -7,14 +7,23 @@ from functools import partial
 from pathlib import Path
 
 from windlass_lab import __version__, aggregate
-from windlass_lab.catalogue import Case, Experiment, Paper, SeriesPlot, SimpleModel, TracePlot
+from windlass_lab.catalogue import (
+    Case,
+    Experiment,
+    KernelCase,
+    Paper,
+    SeriesPlot,
+    SimpleModel,
+    TracePlot,
+)
 from windlass_lab.errors import LabError
 from windlass_lab.judge import Evidence, evidence_in, judge
+from windlass_lab.kernel import Kernel, as_commands, cases_of, gather
 from windlass_lab.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
 from windlass_lab.reference import Published, load_published
 from windlass_lab.thin import thin
 from windlass_lab.verdict import failures
-from windlass_lab.windlass import Run, Sampling, Series, Windlass
+from windlass_lab.windlass import Run, Sampling, Series, Windlass, read_series
 
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
 CURVE_POINTS = 1600
@@ -42,8 +51,10 @@ def reproduce(
     scenarios: Path,
     sampling: Sampling,
     progress: Progress,
+    kernel: Kernel | None = None,
 ) -> tuple[dict, dict]:
-    """Runs the experiments; returns the documents for results.json and series.json.
+    """Runs the experiments; returns the documents for results.json and series.json. Those that need
+    a kernel need `kernel`.
 
     Raises `LabError` before the first run when a scenario is missing, `RunError` when one fails.
     """
@@ -61,6 +72,10 @@ def reproduce(
     for number, (what, action) in enumerate(steps, start=1):
         progress(f"[{number}/{len(steps)}] {what}")
         action()
+    commands = _portable(windlass.commands, scenarios)
+    if kernel and (real := cases_of(experiments)):
+        _run_on_kernel(kernel, real, experiments, gathered, progress)
+        commands += as_commands(kernel, real)
     results = {
         "format": RESULT_FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -72,7 +87,7 @@ def reproduce(
         "lab_version": __version__,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
-        "commands": _portable(windlass.commands, scenarios),
+        "commands": commands,
         "published": {name: found.table for name, found in published.items()},
         "summaries": gathered.summaries,
     }
@@ -122,6 +137,20 @@ def _steps(
     for model in {m.name: m for e in experiments for m in e.models}.values():
         steps.append((f"simple model, {model.label}", partial(compute, model)))
     return steps
+
+
+def _run_on_kernel(
+    kernel: Kernel,
+    cases: Sequence[KernelCase],
+    experiments: Sequence[Experiment],
+    gathered: Gathered,
+    progress: Progress,
+) -> None:
+    for name, found in gather(kernel, cases, progress).items():
+        gathered.summaries[name] = found.summary
+        if columns := _plotted_columns(experiments, name):
+            series = read_series(found.middle, columns)
+            gathered.curves[name] = [_curves(each, columns) for each in series]
 
 
 def _plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:

@@ -111,12 +111,16 @@ def _answers(answered: Sequence[Comparison]) -> str:
     return "; ".join(f"{answer}: {', '.join(cases)}" for answer, cases in by_answer.items())
 
 
-HEADINGS = ("", "published", "reference", "measured", "deviation", "allowed", "verdict")
+def headings(columns: Sequence[str]) -> tuple[str, ...]:
+    """Above the cells of a comparison; `columns` are the names of reference and measured."""
+    return ("", "published", *columns, "deviation", "allowed", "verdict")
+
+
 _FIGURES = range(1, 6)
 
 
 def cells(comparison: Comparison) -> tuple[str, ...]:
-    """A comparison as the cells under `HEADINGS`."""
+    """A comparison as the cells under `headings`."""
     verdict = VERDICTS[comparison.verdict]
     return (
         name(comparison),
@@ -149,7 +153,7 @@ def summary(paper: Paper, results: Mapping) -> str:
     for document in results["experiments"]:
         experiment = titles[document["id"]]
         comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-        rows = [HEADINGS, *(cells(comparison) for comparison in comparisons)]
+        rows = [headings(experiment.columns), *(cells(comparison) for comparison in comparisons)]
         parts.append(f"{experiment.section}: {experiment.title}\n{table(rows, _FIGURES)}\n")
     parts.append(verdict_line(results))
     return "\n".join(parts) + "\n"

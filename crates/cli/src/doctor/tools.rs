@@ -114,11 +114,6 @@ pub(super) const TOOLS: &[Tool] = &[
                 "struct_ops programs read kernel memory",
                 AS_ROOT,
             ),
-            required(
-                Check::KernelType("bpf_struct_ops_link"),
-                "keeps the controller until it is unloaded",
-                "a kernel from 6.4 on",
-            ),
             optional(
                 Check::Mounted { kind: "bpf", at: "/sys/fs/bpf" },
                 "keeps the controller after the command has ended",

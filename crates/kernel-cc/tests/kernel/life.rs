@@ -27,7 +27,7 @@ fn it_stays_until_it_is_unloaded() {
     assert!(status.program_ids.len() >= 8 && status.loaded_for_s < 60.0, "{status:?}");
     unload(&name).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(own_status(&name), None);
-    assert!(!Pins::of(&name).link().exists());
+    assert!(!Pins::of(&name).exist());
     assert!(matches!(flows(&name), Err(Error::NotLoaded(_))));
     assert!(matches!(unload(&name), Err(Error::NotLoaded(_))));
 }

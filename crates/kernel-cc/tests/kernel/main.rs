@@ -18,9 +18,9 @@ fn missing() -> Option<&'static str> {
         return Some("iproute2");
     }
     let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
-    let wanted = b"bpf_struct_ops_link\0";
+    let wanted = b"bpf_struct_ops_tcp_congestion_ops\0";
     if !types.windows(wanted.len()).any(|name| name == wanted) {
-        return Some("a kernel with struct_ops links and BTF (Linux 6.4)");
+        return Some("a kernel with BPF struct_ops for TCP and BTF");
     }
     None
 }

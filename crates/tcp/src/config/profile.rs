@@ -164,6 +164,8 @@ fn linux(base: Config) -> Config {
         initial_window: 10,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
+        // Its cwnd and ssthresh are whole numbers of segments.
+        whole_segment_cuts: true,
         rtt_sampling: RttSampling::EverySegment,
         rto: RtoConfig {
             initial: Span::from_secs(1),

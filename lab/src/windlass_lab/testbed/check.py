@@ -49,12 +49,7 @@ def controllers() -> list[str]:
 
 def require(experiment: Experiment) -> None:
     """Raises `LabError`, in one line, for the first thing that this experiment lacks here."""
-    if not _is_root():
-        raise LabError("testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN); nothing was run")
-    needed = {**_NEEDED, **flows.needed(experiment.flows)}
-    for program, package in needed.items():
-        if not shutil.which(program):
-            raise LabError(f"testbed: {program} is missing (apt-get install {package})")
+    require_programs(experiment)
     there = controllers()
     for flow in experiment.flows:
         if flow.controller not in there:
@@ -62,6 +57,16 @@ def require(experiment: Experiment) -> None:
                 f"testbed: flow {flow.name}: this kernel has no congestion controller "
                 f"{flow.controller}; it has {', '.join(there)}"
             )
+
+
+def require_programs(experiment: Experiment) -> None:
+    """The same for all but the controllers, which can be loaded yet."""
+    if not _is_root():
+        raise LabError("testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)")
+    needed = {**_NEEDED, **flows.needed(experiment.flows)}
+    for program, package in needed.items():
+        if not shutil.which(program):
+            raise LabError(f"testbed: {program} is missing (apt-get install {package})")
 
 
 def _is_root() -> bool:

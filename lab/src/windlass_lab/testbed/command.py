@@ -1,19 +1,13 @@
 """The command `windlass-lab testbed`."""
 
 import argparse
-import dataclasses
-import hashlib
-import json
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from windlass_lab import text
-from windlass_lab.errors import LabError, RunError
 from windlass_lab.locate import find_windlass
-from windlass_lab.testbed import check, load, remove, run
+from windlass_lab.testbed import check, load, many, remove, run, stored
 from windlass_lab.testbed.topology import Experiment
 
 EXAMPLES = """\
@@ -30,7 +24,6 @@ exit status:
   3    something in the testbed failed
   130  interrupted (143: terminated); nothing of the testbed is left
 """
-_POLL_S = 0.1
 
 Number = Callable[[str], int]
 
@@ -87,94 +80,31 @@ def _clean(_options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    experiment = _experiment(options)
+    experiment = load.load(options.file, options.time)
     out = options.out or Path("out") / f"testbed-{experiment.name}"
     folders = [out / f"run-{number}" for number in range(1, options.runs + 1)]
     if options.runs == 1:
         folders = [out]
-    digest = _digest(experiment)
-    wanted = [f for f in folders if not (options.resume and _has_run(f, digest))]
+    wanted = [f for f in folders if not (options.resume and stored.is_there(f, experiment))]
     for folder in folders:
         if folder not in wanted:
             _say(f"testbed: {folder} is there already")
     if wanted and options.runs == 1:
-        run.run(experiment, out, _say, _windlass(experiment, options.windlass), digest)
+        windlass = _windlass(experiment, options.windlass)
+        run.run(experiment, out, _say, windlass, stored.digest(experiment))
     elif wanted:
         check.require(experiment)
-        _run_all(options, wanted)
+        jobs = [many.Job(options.file, f, options.time, options.windlass) for f in wanted]
+        many.run_all(jobs, options.jobs, lambda job: _say(f"testbed: {job.out} is done"))
     for folder in folders:
-        print(f"{folder}\n{_table(_summary(folder))}")
+        print(f"{folder}\n{_table(stored.summary(folder))}")
     return 0
-
-
-def _experiment(options: argparse.Namespace) -> Experiment:
-    experiment = load.load(options.file)
-    if options.time is None:
-        return experiment
-    changed = dataclasses.replace(experiment, duration_s=options.time)
-    try:
-        load.validate(changed)
-    except ValueError as error:
-        raise LabError(f"--time {options.time:g}: {error}") from error
-    return changed
-
-
-def _digest(experiment: Experiment) -> str:
-    """Tells whether a run is of this experiment, as it is now."""
-    return hashlib.sha256(json.dumps(dataclasses.asdict(experiment)).encode()).hexdigest()
 
 
 def _windlass(experiment: Experiment, given: Path | None) -> Path | None:
     """The binary, where a program needs it."""
     words = [word for program in experiment.programs for word in program.command]
     return find_windlass(given) if given or any("{windlass}" in word for word in words) else None
-
-
-def _has_run(folder: Path, digest: str) -> bool:
-    try:
-        return _summary(folder)["testbed"]["experiment_sha256"] == digest
-    except (LabError, KeyError, TypeError):
-        return False
-
-
-def _summary(folder: Path) -> dict:
-    try:
-        return json.loads((folder / run.SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LabError(f"cannot read {folder / run.SUMMARY}: {error}") from error
-
-
-def _run_all(options: argparse.Namespace, folders: list[Path]) -> None:
-    """Each run is a process of its own, as namespaces and threads do not go together."""
-    waiting, running = list(folders), {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < options.jobs:
-                folder = waiting.pop(0)
-                running[folder] = subprocess.Popen(
-                    _command(options, folder), start_new_session=True, stdout=subprocess.DEVNULL
-                )
-            time.sleep(_POLL_S)
-            for folder in [f for f, process in running.items() if process.poll() is not None]:
-                status = running.pop(folder).returncode
-                if status != 0:
-                    raise RunError(f"testbed: the run for {folder} failed (status {status})")
-                _say(f"testbed: {folder} is done")
-    finally:
-        for process in running.values():
-            process.terminate()
-        for process in running.values():
-            process.wait()
-
-
-def _command(options: argparse.Namespace, folder: Path) -> list[str]:
-    command = [sys.executable, "-m", "windlass_lab", "testbed", "run", str(options.file)]
-    command += ["--out", str(folder)]
-    if options.time is not None:
-        command += ["--time", str(options.time)]
-    if options.windlass is not None:
-        command += ["--windlass", str(options.windlass)]
-    return command
 
 
 def _table(summary: dict) -> str:

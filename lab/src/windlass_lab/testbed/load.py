@@ -1,5 +1,6 @@
 """Experiments from TOML. What is wrong is said with its place: `flows[2].controller: ...`."""
 
+import dataclasses
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,14 +30,26 @@ class FaultError(ValueError):
     """What is wrong, and where."""
 
 
-def load(path: Path) -> Experiment:
-    """The experiment in a file. Raises `LabError` for one that cannot be."""
+def load(path: Path, time_s: float | None = None) -> Experiment:
+    """The experiment in a file, lasting `time_s` where that is given. Raises `LabError` for one
+    that cannot be.
+    """
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        experiment = parse(path.read_text(encoding="utf-8"))
+        return experiment if time_s is None else _lasting(experiment, time_s)
     except OSError as error:
         raise LabError(f"{path}: cannot read: {error.strerror}") from error
     except ValueError as error:
         raise LabError(f"{path}: {error}") from error
+
+
+def _lasting(experiment: Experiment, time_s: float) -> Experiment:
+    changed = dataclasses.replace(experiment, duration_s=time_s)
+    try:
+        validate(changed)
+    except ValueError as error:
+        raise FaultError(f"lasting {time_s:g} s: {error}") from error
+    return changed
 
 
 def parse(text: str) -> Experiment:

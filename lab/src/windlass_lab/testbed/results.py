@@ -17,6 +17,7 @@ COLUMNS = ("time_s", "cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "ac
 _SSTHRESH_INFINITE = 0x7FFFFFFF
 _OPTION_ECN = 8
 _SEQUENCE_SPACE = 1 << 32
+_SLOPE_ONE = 1 << 32
 
 
 class Row(NamedTuple):
@@ -26,6 +27,7 @@ class Row(NamedTuple):
     cwnd_packets: int
     ssthresh_packets: int | None
     srtt_ms: float | None
+    slope: float | None
     acked_packets: float
 
 
@@ -49,6 +51,7 @@ def rows_of_samples(samples: Sequence[Sample], start_ns: int) -> list[Row]:
             sample.cwnd,
             _ssthresh(sample.ssthresh),
             sample.srtt_us / 1e3 or None,
+            sample.slope_32 / _SLOPE_ONE or None,
             sample.bytes_acked / mss,
         )
         for sample in samples
@@ -70,6 +73,7 @@ def rows_of_probes(probes: Iterable[Probe], mss: int, start_ns: int) -> list[Row
                 probe.cwnd,
                 _ssthresh(probe.ssthresh),
                 probe.srtt_us / 1e3 or None,
+                None,
                 acked_bytes / mss,
             )
         )
@@ -99,8 +103,7 @@ def as_csv(rows: Iterable[Row]) -> str:
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for row in rows:
-        cells = (row.cwnd_packets, row.ssthresh_packets, row.srtt_ms, None, row.acked_packets)
-        table.writerow((f"{row.time_s:.9f}", *("" if cell is None else cell for cell in cells)))
+        table.writerow((f"{row.time_s:.9f}", *("" if cell is None else cell for cell in row[1:])))
     return text.getvalue()
 
 
@@ -133,7 +136,7 @@ def flow_summary(
             "time_mean": _time_mean(rows, "srtt_ms", 0.0, end_s),
             "raw_rtt_mean": None,
         },
-        "slope": None,
+        "slope": _slope(rows, end_s),
         "marks": None,
         "drops": None,
         "marks_elsewhere": None,
@@ -183,6 +186,12 @@ def summary(
         "queues": list(queues),
         "testbed": about,
     }
+
+
+def _slope(rows: Sequence[Row], end_s: float) -> dict | None:
+    mean = _time_mean(rows, "slope", 0.0, end_s)
+    # It is looked at more seldom than it changes, so there is no mean of all its values.
+    return None if mean is None else {"trace_mean": None, "time_mean": mean}
 
 
 def _gaps_ms(times_ns: Sequence[int]) -> dict | None:

@@ -74,6 +74,7 @@ def run(
             "experiment_sha256": digest,
             "sample_s": experiment.sample_s,
             "tcp_probe": bool(traced),
+            "load_average": os.getloadavg()[0],
         }
         return _write_results(bed, experiment, plans, start_ns, out, about)
 

@@ -1,6 +1,6 @@
 """Samples the kernel's state of TCP sockets by INET_DIAG, in the namespace that it is run in.
 
-A process of its own and a parser of its own: it runs beside what is measured, on the same cores.
+A process and a parser of its own: it runs beside what is measured, on the same cores.
 Writes a line for each socket and sample, columns `COLUMNS`, until SIGTERM.
 """
 
@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from windlass_lab.testbed.slope import Slopes
 
 NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20
@@ -53,6 +55,8 @@ class Sample(NamedTuple):
     delivered: int
     delivered_ce: int
     total_rto: int
+    # New-ECN's, in 2^-32 segments per round trip; 0 for none.
+    slope_32: int = 0
 
 
 def parse_line(line: str) -> Sample:
@@ -164,10 +168,12 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     diag = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
     sampler = Sampler(diag, ports)
+    slopes = Slopes()
     due = time.monotonic()
     while not stopped:
         for sample in sampler.sample():
-            sys.stdout.write(f"{' '.join(map(str, sample))}\n")
+            known = sample._replace(slope_32=slopes.at(sample.port))
+            sys.stdout.write(f"{' '.join(map(str, known))}\n")
         sys.stdout.flush()
         # After a delay it goes on from now: samples in a burst would say nothing.
         due = max(due + options.interval, time.monotonic())
