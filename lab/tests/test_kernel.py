@@ -43,7 +43,7 @@ def verdicts(**changed):
         for mix in MIXES:
             summaries[mix + suffix] = summary(0.8, has["rates"], has["share"])
     results = {"replicates": 5, "summaries": summaries, "published": {}}
-    [paper] = all_papers()
+    paper = next(paper for paper in all_papers() if paper.id == "new-ecn")
     _, [experiment] = find("new-ecn/kernel", quick=False)
     return [c for c in judge(experiment, evidence_in(paper, results)) if c.verdict in (PASS, FAIL)]
 
@@ -81,7 +81,7 @@ def test_three_new_ecn_flows_take_about_half(share, agrees):
 
 
 def test_a_new_ecn_that_is_unfair_fails_though_the_simulator_is_too():
-    [paper] = all_papers()
+    paper = next(paper for paper in all_papers() if paper.id == "new-ecn")
     _, [experiment] = find("new-ecn/kernel", quick=False)
     rates = (500, 550, 600, 800)
     names = [*experiment.named]
