@@ -165,7 +165,7 @@ static __always_inline int resize(struct __sk_buff *skb, struct view *view, __u3
 	return set_ip_length(skb, view, end);
 }
 
-/* TCP's length is in its checksum: the last thing to set, as storing the header puts the old one back. */
+/* The checksum has TCP's length in it. After the header is stored, which puts the old sum back. */
 static __always_inline int set_tcp_length(struct __sk_buff *skb, struct view *view, __u32 bytes)
 {
 	return bpf_l4_csum_replace(skb, view->l4 + TCP_CHECK_AT, bpf_htons(view->header_bytes),

@@ -100,7 +100,7 @@ def proxies(test: Test) -> list[str]:
 
 
 def socket(out: Path | str, node: str) -> str:
-    """Where a node's proxy is asked: each has a socket of its own, as testbeds stand side by side."""
+    """Where a node's proxy is asked; its own, as testbeds stand side by side."""
     return f"{out}/{node}.sock"
 
 
