@@ -20,6 +20,9 @@ FLOOR_EVENTS = 5_000_000
 
 WINDLASS = "windlass"
 PEER = "ns-2"
+"""With the packet headers in use alone, which is ns-2 at its fastest."""
+PEER_BY_DEFAULT = "ns-2, all headers"
+"""With all packet headers, as it is unless a script removes them."""
 
 
 @dataclass(frozen=True)
@@ -108,24 +111,37 @@ def windlass_run(
     return Contender(name, command, read_run)
 
 
-def ns2_run(script: str, seconds: int | None = None, traces: bool = False) -> Contender:
+def ns2_run(
+    script: str, seconds: int | None = None, traces: bool = False, all_headers: bool = False
+) -> Contender:
     """A script of ns-2; with `traces` it writes each change of each flow's cwnd_."""
 
     def command(programs: Programs, folder: Path) -> list[str]:
+        headers = ["all-headers"] * all_headers
         duration = [] if seconds is None else [str(seconds)]
-        return [programs.ns, str(NS2 / f"{script}.tcl"), *duration, *([str(folder)] * traces)]
+        options = [*headers, *duration, *([str(folder)] * traces)]
+        return [programs.ns, str(NS2 / f"{script}.tcl"), *options]
 
-    return Contender(PEER, command, read_run, needs_ns2=True)
+    return Contender(PEER_BY_DEFAULT if all_headers else PEER, command, read_run, needs_ns2=True)
 
 
-def times_ns2(factor: float) -> Target:
-    return Target(WINDLASS, "per_s", at_least=factor, over=PEER)
+def ns2_both(script: str, seconds: int | None = None, traces: bool = False) -> list[Contender]:
+    """ns-2 with the headers in use, and with all of them."""
+    return [ns2_run(script, seconds, traces, all_headers) for all_headers in (False, True)]
+
+
+def times_ns2(factor: float, peer: str = PEER) -> Target:
+    return Target(WINDLASS, "per_s", at_least=factor, over=peer)
+
+
+def times_both(factor: float) -> tuple[Target, ...]:
+    return times_ns2(factor), times_ns2(factor, PEER_BY_DEFAULT)
 
 
 def small() -> Case:
     lasts = f"duration={SMALL_S}s"
-    pair = (windlass_run("small", "--set", lasts), ns2_run("small", SMALL_S))
-    return Case("small", "segments", pair, (times_ns2(5),), pending=16)
+    contenders = (windlass_run("small", "--set", lasts), *ns2_both("small", SMALL_S))
+    return Case("small", "segments", contenders, times_both(5), pending=16)
 
 
 def small_cwnd() -> Case:
@@ -135,14 +151,14 @@ def small_cwnd() -> Case:
     contenders = (
         windlass_run("small", *lasts, "--flows-only", out=True),
         windlass_run("small", *lasts, out=True, name="windlass, all series"),
-        ns2_run("small", SMALL_S, traces=True),
+        *ns2_both("small", SMALL_S, traces=True),
     )
-    return Case("small-cwnd", "segments", contenders, (times_ns2(4),))
+    return Case("small-cwnd", "segments", contenders, times_both(4))
 
 
 def big() -> Case:
-    pair = (windlass_run("big"), ns2_run("big"))
-    return Case("big", "segments", pair, (times_ns2(5),), pending=300)
+    contenders = (windlass_run("big"), *ns2_both("big"))
+    return Case("big", "segments", contenders, times_both(5), pending=300)
 
 
 def wide(name: str) -> Case:

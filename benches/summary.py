@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-from cases import PEER, Case, Target, Work
+from cases import PEER, PEER_BY_DEFAULT, Case, Target, Work
 from process import BenchError, Cost
 
 
@@ -62,11 +62,13 @@ def find(rows: list[dict], case: str, contender: str) -> dict | None:
 
 
 def add_ratios(rows: list[dict]) -> None:
-    """`ratio`: work per CPU second over that of ns-2 in the same case."""
+    """Work per CPU second over that of ns-2 in the same case: `ratio`, and over that of ns-2 with
+    all packet headers `ratio_all_headers`."""
     for one in rows:
-        peer = find(rows, one["case"], PEER)
-        if peer is not None:
-            one["ratio"] = one["per_s"] / peer["per_s"]
+        for name, contender in (("ratio", PEER), ("ratio_all_headers", PEER_BY_DEFAULT)):
+            peer = find(rows, one["case"], contender)
+            if peer is not None:
+                one[name] = one["per_s"] / peer["per_s"]
 
 
 def check(case: Case, target: Target, rows: list[dict]) -> dict | None:

@@ -1,8 +1,18 @@
 # What all cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
 # a sender, and the figures printed at the end. Arguments: the duration in seconds, and a folder for
-# traces of cwnd; without them the case's own duration, and no traces.
+# traces of cwnd; without them the case's own duration, and no traces. Before them may stand
+# "all-headers".
 # ns-2.35 changed many defaults since the version that the New-ECN paper used; each that matters
 # is set here, so that the case does not depend on them.
+
+# With "all-headers" each packet has room for the headers of all protocols that ns-2 knows, which is
+# its default; without, for those in use alone: packets are smaller, and ns-2 faster.
+if {[lindex $argv 0] eq "all-headers"} {
+    set argv [lrange $argv 1 end]
+} else {
+    remove-all-packet-headers
+    add-packet-header IP TCP Flags
+}
 
 # How long to simulate, in seconds: the first argument, or the case's own duration.
 proc duration {default_s} {
@@ -22,10 +32,6 @@ proc trace_cwnd {sender} {
 }
 
 set traces {}
-
-# Only the headers in use: packets are smaller, and ns-2 faster, than with all of them.
-remove-all-packet-headers
-add-packet-header IP TCP Flags
 
 # The sender: classic Reno with ECN and a coarse clock.
 Agent/TCP set ecn_ 1

@@ -1,5 +1,6 @@
 //! The queue of pending events.
 
+use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use windlass_base::Time;
 
@@ -22,21 +23,29 @@ pub(crate) enum Event {
     Middlebox { chain: u32 },
 }
 
-/// A pending event as one number, since one number compares and moves faster than three: from the
-/// top 64 bits of time, 29 of order, 3 of kind, 32 of index.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
+/// A pending event.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    time: Time,
+    /// Which of the events of a time comes first, the one with less. From the top 40 bits of how
+    /// late it was set: less for what was set longer before its time, up to 18 minutes before; then
+    /// 24 of order.
+    tie: u64,
+    /// From the top 3 bits of kind, 32 of index.
+    event: u64,
+}
 
 /// As many orders are told apart: insertions between two renumberings.
-const ORDERS: u64 = 1 << 29;
-const ORDER_SHIFT: u32 = 35;
+const ORDERS: u64 = 1 << ORDER_BITS;
+const ORDER_BITS: u32 = 24;
+const LONGEST: u64 = u64::MAX >> ORDER_BITS;
 const KIND_SHIFT: u32 = 32;
 
 impl Entry {
     /// Behind all others.
-    const NONE: Entry = Entry(u128::MAX);
+    const NONE: Entry = Entry { time: Time::MAX, tie: u64::MAX, event: u64::MAX };
 
-    fn new(time: Time, order: u64, event: Event) -> Entry {
+    fn new(time: Time, since: Time, order: u64, event: Event) -> Entry {
         let (kind, index): (u64, u32) = match event {
             Event::Arrival { channel } => (0, channel),
             Event::Late { slot } => (1, slot),
@@ -46,17 +55,28 @@ impl Entry {
             Event::Udp { source } => (5, source),
             Event::Middlebox { chain } => (6, chain),
         };
-        let low = order << ORDER_SHIFT | kind << KIND_SHIFT | u64::from(index);
-        Entry(u128::from(time.as_nanos()) << 64 | u128::from(low))
+        let ahead = time.saturating_since(since).as_nanos().min(LONGEST);
+        let tie = (LONGEST - ahead) << ORDER_BITS | order;
+        Entry { time, tie, event: kind << KIND_SHIFT | u64::from(index) }
     }
 
-    fn time(self) -> Time {
-        Time::from_nanos((self.0 >> 64) as u64)
+    fn with_order(self, order: u64) -> Entry {
+        Entry { tie: self.tie >> ORDER_BITS << ORDER_BITS | order, ..self }
+    }
+
+    /// What the order of events is by: one number, since one compares faster than two.
+    fn place(&self) -> u128 {
+        u128::from(self.time.as_nanos()) << 64 | u128::from(self.tie)
+    }
+
+    #[inline]
+    fn is_before(&self, other: &Entry) -> bool {
+        self.place() < other.place()
     }
 
     fn event(self) -> Event {
-        let index = self.0 as u32;
-        match (self.0 as u64 >> KIND_SHIFT) & 7 {
+        let index = self.event as u32;
+        match (self.event >> KIND_SHIFT) & 7 {
             0 => Event::Arrival { channel: index },
             1 => Event::Late { slot: index },
             2 => Event::Timer { endpoint: index },
@@ -68,7 +88,20 @@ impl Entry {
     }
 }
 
-/// Pending events in order of time, events of the same time in order of insertion.
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Pending events in order of time, events of the same time in the order of the times at which they
+/// were set, then in order of insertion. The latter two differ for what is done ahead of time.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     /// Arrivals, which are most events: a channel has at most one pending.
@@ -76,6 +109,7 @@ pub(crate) struct EventQueue {
     others: Heap,
     /// The order of the next insertion.
     next_order: u64,
+    now: Time,
 }
 
 impl EventQueue {
@@ -84,17 +118,27 @@ impl EventQueue {
         self.arrivals.add_place()
     }
 
+    /// The time of the event that was taken last, or that is gone to.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What is done until the next event is taken is done ahead of time, at `time`.
+    pub(crate) fn go_to(&mut self, time: Time) {
+        self.now = time;
+    }
+
     /// Any event but an arrival.
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
         debug_assert!(!matches!(event, Event::Arrival { .. }), "arrivals have places of their own");
-        let entry = self.entry(time, event);
+        let entry = self.entry(time, self.now, event);
         self.others.push(entry);
     }
 
-    /// When a channel's next arrival is due. It stays in the channel's place until that is set
-    /// again, or cleared.
-    pub(crate) fn set_arrival(&mut self, place: Place, time: Time, channel: u32) {
-        let entry = self.entry(time, Event::Arrival { channel });
+    /// When a channel's next arrival is due, and since when it has been the next. It stays in the
+    /// channel's place until that is set again, or cleared.
+    pub(crate) fn set_arrival(&mut self, place: Place, time: Time, since: Time, channel: u32) {
+        let entry = self.entry(time, since, Event::Arrival { channel });
         self.arrivals.set(place, entry);
     }
 
@@ -103,27 +147,29 @@ impl EventQueue {
         self.arrivals.set(place, Entry::NONE);
     }
 
-    fn entry(&mut self, time: Time, event: Event) -> Entry {
+    fn entry(&mut self, time: Time, since: Time, event: Event) -> Entry {
         if self.next_order == ORDERS {
             self.renumber();
         }
         self.next_order += 1;
-        Entry::new(time, self.next_order - 1, event)
+        Entry::new(time, since, self.next_order - 1, event)
     }
 
     /// The next event, if it is due no later than `end`. An arrival stays, to be set or cleared.
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
         let (arrival, other) = (self.arrivals.first(), self.others.first());
-        if arrival < other {
-            let channel = arrival.0 as u32;
-            return (arrival.time() <= end).then(|| (arrival.time(), Event::Arrival { channel }));
+        if arrival.is_before(&other) {
+            self.now = arrival.time;
+            let channel = arrival.event as u32;
+            return (arrival.time <= end).then_some((arrival.time, Event::Arrival { channel }));
         }
-        if other == Entry::NONE || other.time() > end {
+        if other == Entry::NONE || other.time > end {
             return None;
         }
+        self.now = other.time;
         self.others.remove_first();
-        Some((other.time(), other.event()))
+        Some((other.time, other.event()))
     }
 
     /// Gives the pending events, whose order stays, the first orders.
@@ -134,7 +180,7 @@ impl EventQueue {
         pending.sort_unstable();
         self.next_order = pending.len() as u64;
         let renumbered = |old: Entry| match pending.binary_search(&old) {
-            Ok(order) => Entry::new(old.time(), order as u64, old.event()),
+            Ok(order) => old.with_order(order as u64),
             Err(_) => old,
         };
         self.arrivals.map(renumbered);
@@ -161,7 +207,7 @@ struct Tournament {
     used: u32,
 }
 
-/// Entries of a group: they fill a cache line.
+/// Entries of a group.
 const GROUP: usize = 4;
 
 impl Default for Tournament {
@@ -198,17 +244,18 @@ impl Tournament {
     fn set(&mut self, place: Place, entry: Entry) {
         let mut group = self.last_level + place.0 as usize / GROUP;
         let mut member = place.0 as usize % GROUP;
-        let mut winner = entry;
+        // Number by number: as one block, what was just stored as numbers is slow to be read.
+        let Entry { mut time, mut tie, mut event } = entry;
         loop {
             let members = &mut self.groups[group];
-            members[member] = winner;
-            winner = earliest(members);
+            members[member] = Entry { time, tie, event };
+            Entry { time, tie, event } = earliest(members);
             if group == 0 {
                 break;
             }
             (group, member) = ((group - 1) / GROUP, (group - 1) % GROUP);
         }
-        self.first = winner;
+        self.first = Entry { time, tie, event };
     }
 
     /// What stands in the places, given away or not.
@@ -231,12 +278,20 @@ impl Tournament {
 
 #[inline]
 fn earliest(&[a, b, c, d]: &[Entry; GROUP]) -> Entry {
-    let left = select_unpredictable(b < a, b, a);
-    let right = select_unpredictable(d < c, d, c);
-    select_unpredictable(right < left, right, left)
+    earlier(earlier(a, b), earlier(c, d))
 }
 
-/// Children of a node of the heap: four are half as deep as two, and fill a cache line.
+#[inline]
+fn earlier(a: Entry, b: Entry) -> Entry {
+    let second = b.is_before(&a);
+    Entry {
+        time: select_unpredictable(second, b.time, a.time),
+        tie: select_unpredictable(second, b.tie, a.tie),
+        event: select_unpredictable(second, b.event, a.event),
+    }
+}
+
+/// Children of a node of the heap: four are half as deep as two.
 const ARITY: usize = 4;
 
 /// Events without a place of their own.
@@ -267,7 +322,7 @@ impl Heap {
         self.entries.push(entry);
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
-            if self.entries[parent] < entry {
+            if self.entries[parent].is_before(&entry) {
                 break;
             }
             self.entries[hole] = self.entries[parent];
@@ -283,7 +338,7 @@ impl Heap {
         }
         let mut hole = 0;
         while let Some((place, child)) = self.first_child(hole)
-            && child < last
+            && child.is_before(&last)
         {
             self.entries[hole] = child;
             hole = place;
@@ -303,7 +358,7 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_base::Rng;
+    use windlass_base::{Rng, Span};
 
     /// Channels get their places as they come.
     fn add(queue: &mut EventQueue, time: Time, event: Event) {
@@ -311,7 +366,7 @@ mod tests {
         while queue.arrivals.used <= channel {
             queue.add_place();
         }
-        queue.set_arrival(Place(channel), time, channel);
+        queue.set_arrival(Place(channel), time, queue.now(), channel);
     }
 
     fn take(queue: &mut EventQueue) -> Option<(Time, Event)> {
@@ -330,7 +385,7 @@ mod tests {
         let mut queue = EventQueue::default();
         let mut expected: Vec<(Time, u32, Event)> = Vec::new();
         for n in 0..5_000 {
-            let time = Time::from_nanos(rng.below(50));
+            let time = queue.now() + Span::from_nanos(rng.below(50));
             let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
             let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
             let event = if is_pending { Event::Start { flow: n } } else { arrival };
@@ -376,9 +431,24 @@ mod tests {
         ];
         let time = Time::from_nanos(u64::MAX - 1);
         for event in events {
-            let entry = Entry::new(time, ORDERS - 1, event);
-            assert_eq!((entry.time(), entry.event()), (time, event));
+            let entry = Entry::new(time, Time::ZERO, ORDERS - 1, event);
+            assert_eq!((entry.time, entry.event()), (time, event));
         }
+    }
+
+    #[test]
+    fn what_is_set_ahead_of_time_stands_behind_what_is_set_before_that() {
+        let (early, late, due) = (Time::from_nanos(3), Time::from_nanos(8), Time::from_nanos(9));
+        let mut queue = EventQueue::default();
+        queue.go_to(late);
+        queue.schedule(due, Event::Start { flow: 1 });
+        queue.go_to(early);
+        queue.schedule(due, Event::Start { flow: 0 });
+        add(&mut queue, due, Event::Arrival { channel: 0 });
+        let order: Vec<_> =
+            std::iter::from_fn(|| take(&mut queue)).map(|(_, event)| event).collect();
+        let [first, last] = [0, 1].map(|flow| Event::Start { flow });
+        assert_eq!(order, [first, Event::Arrival { channel: 0 }, last]);
     }
 
     #[test]

@@ -12,13 +12,13 @@ pub fn empty_event_loop(pending: u32, events: u64) -> Time {
     let mut queue = EventQueue::default();
     let places: Vec<Place> = periods.iter().map(|_| queue.add_place()).collect();
     for (source, period) in (0..).zip(&periods) {
-        queue.set_arrival(places[source as usize], Time::ZERO + *period, source);
+        queue.set_arrival(places[source as usize], Time::ZERO + *period, Time::ZERO, source);
     }
     let mut last = Time::ZERO;
     for _ in 0..events {
         let Some((now, Event::Arrival { channel: source })) = queue.pop(Time::MAX) else { break };
         let (place, period) = (places[source as usize], periods[source as usize]);
-        queue.set_arrival(place, now + period, source);
+        queue.set_arrival(place, now + period, now, source);
         last = now;
     }
     last

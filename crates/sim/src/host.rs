@@ -9,7 +9,7 @@ use crate::record::{Context, FlowTap, Recorder};
 use crate::scenario::model::{Flow, Scenario};
 use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_tcp::conn::Established;
-use windlass_tcp::{Config, Connection, Event as TcpEvent, Segment, SeqNumber, State};
+use windlass_tcp::{Config, Connection, Event as TcpEvent, Flags, Segment, SeqNumber, State};
 
 /// The side of a connection that opens it and sends.
 const SENDER: usize = 0;
@@ -26,6 +26,8 @@ pub(crate) struct Hosts {
     sources: Vec<TcpSource>,
     /// By number of the connection; those that are over have left their place empty.
     connections: Vec<Option<Box<Pair>>>,
+    /// Receivers for whose timer an event is pending.
+    receivers_armed: u32,
 }
 
 /// Both ends of a connection.
@@ -58,6 +60,7 @@ impl Hosts {
             flows: scenario.flows.clone(),
             sources: (0..).zip(&scenario.flows).map(source).collect(),
             connections: vec![],
+            receivers_armed: 0,
         }
     }
 
@@ -123,6 +126,22 @@ impl Hosts {
         }
     }
 
+    /// True if a packet that arrives at `at` may be taken by its endpoint now: no timer comes first,
+    /// and nothing begins or ends with it. Receivers may share the link on which they answer, so
+    /// that a timer of any of them is in the way; a sender has its own.
+    pub(crate) fn can_take_ahead(&self, at: Time, packet: &InFlight) -> bool {
+        let Some(pair) = &self.connections[packet.to.connection() as usize] else { return false };
+        let side = packet.to.side();
+        let connection = &pair.ends[side].connection;
+        let quiet = match side {
+            SENDER => connection.poll_timeout().is_none_or(|due| due > at),
+            _ => self.receivers_armed == 0,
+        };
+        quiet
+            && connection.state() == State::Established
+            && !packet.segment.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
+    }
+
     /// A packet reaches its endpoint.
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
@@ -161,10 +180,14 @@ impl Hosts {
             return;
         }
         end.armed = Time::MAX;
+        self.receivers_armed -= u32::from(sink.side() == RECEIVER);
         if end.connection.poll_timeout().is_some_and(|due| due <= now) {
             pair.handle_timeout(now, sink.side(), cx);
+            self.drive(now, sink, network, cx);
+        } else if pair.arm(now, sink, cx) {
+            // The endpoint may be ahead of time, and has nothing to do anyway.
+            self.receivers_armed += u32::from(sink.side() == RECEIVER);
         }
-        self.drive(now, sink, network, cx);
     }
 
     /// Drains an endpoint that was changed.
@@ -186,8 +209,11 @@ impl Hosts {
                 break;
             }
         }
-        pair.arm(now, sink, cx);
+        if pair.arm(now, sink, cx) {
+            self.receivers_armed += u32::from(side == RECEIVER);
+        }
         if pair.is_over() {
+            self.receivers_armed -= u32::from(pair.ends[RECEIVER].armed != Time::MAX);
             let stats = pair.ends[SENDER].connection.stats();
             cx.records.flows[pair.flow as usize].connection_ended(now, stats);
             *slot = None;
@@ -245,12 +271,21 @@ impl Pair {
             let from = Sink::tcp(number, side);
             if run.count == 1 {
                 self.send(now, from, &run.first, run.ecn, network, cx);
-                continue;
+            } else {
+                for segment in run.segments() {
+                    self.send(now, from, &segment, run.ecn, network, cx);
+                }
             }
-            for segment in run.segments() {
-                self.send(now, from, &segment, run.ecn, network, cx);
+            if run.is_last {
+                debug_assert!(self.is_silent(now, side), "the last run");
+                return;
             }
         }
+    }
+
+    /// True if an endpoint has nothing to send.
+    fn is_silent(&mut self, now: Time, side: usize) -> bool {
+        self.ends[side].connection.poll_transmit(now, 1, &mut ()).is_none()
     }
 
     /// Sends a segment from one end to the other.
@@ -346,17 +381,20 @@ impl Pair {
         }
     }
 
-    /// Sees to it that an event is pending for the endpoint's timer. A timer set later leaves the
-    /// earlier event, which then finds nothing to do.
-    fn arm<R>(&mut self, now: Time, sink: Sink, cx: &mut Context<'_, R>) {
+    /// Sees to it that an event is pending for the endpoint's timer; true if none was before. A timer
+    /// set later leaves the earlier event, which then finds nothing to do.
+    fn arm<R>(&mut self, now: Time, sink: Sink, cx: &mut Context<'_, R>) -> bool {
         let end = &mut self.ends[sink.side()];
-        let Some(due) = end.connection.poll_timeout() else { return };
+        let Some(due) = end.connection.poll_timeout() else { return false };
         // A timer that does not move must not stop the clock.
         let due = due.max(now + Span::from_nanos(1));
-        if due < end.armed {
-            end.armed = due;
-            cx.events.schedule(due, Event::Timer { endpoint: sink.endpoint() });
+        if due >= end.armed {
+            return false;
         }
+        let first = end.armed == Time::MAX;
+        end.armed = due;
+        cx.events.schedule(due, Event::Timer { endpoint: sink.endpoint() });
+        first
     }
 
     fn is_over(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::ecn_proxy::EcnProxy;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
-use crate::network::Network;
+use crate::network::{HandedOver, Network};
 use crate::packet::{InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
@@ -158,8 +158,14 @@ impl<'a> Simulation<'a> {
                 send_udp(now, source, flow, &mut udp[source as usize], network, cx);
             }
         }
-        while let Some(packet) = network.inbox.pop_front() {
-            deliver(now, packet, hosts, network, cx);
+        loop {
+            if let Some(packet) = network.inbox.pop_front() {
+                deliver(now, packet, hosts, network, cx);
+            } else if let Some(packet) = network.next_ahead() {
+                deliver_ahead(packet, hosts, network, cx);
+            } else {
+                break;
+            }
         }
     }
 }
@@ -190,6 +196,25 @@ fn deliver<R: Recorder>(
         hosts.handle_packet(now, packet, network, cx);
     }
     network.shared.packets.release(packet);
+}
+
+/// A packet will reach its destination, which takes it now if nothing can come before.
+fn deliver_ahead<R: Recorder>(
+    handed: HandedOver,
+    hosts: &mut Hosts,
+    network: &mut Network,
+    cx: &mut Context<'_, R>,
+) {
+    let packet = network.shared.packets.get(handed.packet);
+    let ahead = network.is_next_to_arrive(packet)
+        && (packet.to.is_udp() || hosts.can_take_ahead(handed.arrival, packet));
+    if ahead {
+        cx.events.go_to(handed.arrival);
+        network.capture_ahead(handed, cx);
+        deliver(handed.arrival, handed.packet, hosts, network, cx);
+    } else {
+        network.await_arrival(handed, cx);
+    }
 }
 
 fn records(scenario: &Scenario) -> Records {

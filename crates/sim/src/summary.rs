@@ -49,7 +49,7 @@ pub struct Summary {
     pub bottleneck_packets: u64,
     /// Segments with payload that reached their receivers, retransmissions included.
     pub delivered_segments: u64,
-    /// Events that the run took.
+    /// Events that the run took: a measure of work alone.
     pub events: u64,
     /// TCP flows, in the scenario's order.
     pub flows: Vec<FlowSummary>,

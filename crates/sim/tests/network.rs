@@ -9,6 +9,7 @@ use windlass_base::{Ecn, Span, Time};
 use windlass_sim::packet::{Body, Packet};
 use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
 use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
+use windlass_tcp::config::AckPolicy;
 
 /// Notes when packets arrive at a node, and which.
 #[derive(Clone, Default)]
@@ -238,8 +239,46 @@ fn captures_are_in_order_of_time_and_change_nothing() {
     assert_eq!(syns.count(), 4, "SYN and SYN-ACK of each connection");
 }
 
-/// A channel that feeds another alone hands its packets on without an event. With a middlebox
-/// anywhere, even on a node without links, all have events of their own: the run must be the same.
+/// Endpoints that have nothing but timers and packets to wait for take packets before their time:
+/// the same run as with an event for each. Ties are many here, since all goes by the same rate.
+#[test]
+fn packets_taken_ahead_do_what_events_would_make_them_do() {
+    for (seed, delays) in [(1, [1.0, 14.0, 34.0, 94.0]), (2, [5.0; 4]), (3, [2.0, 2.0, 9.0, 9.0])] {
+        let bottleneck = channel(mbit(10.0), ms(1.0), red());
+        let mut scenario = dumbbell(bottleneck, &delays.map(ms), Span::from_secs(30));
+        scenario.flows = [2, 4, 6, 8].map(|from| ns2_flow(from, 1, "reno", true)).into();
+        let simple = scenario.clone();
+        let mut various = scenario.clone();
+        various.flows[1].receiver.ack_policy = AckPolicy::Delayed { max: ms(100.0) };
+        various.flows[2].stop = Some(Span::from_secs(10));
+        various.flows[3].handshake = true;
+        let pauses =
+            TcpApp::Repeated { bytes: 100_000, pause: ms(200.0), exponential: true, count: None };
+        various.flows.push(modern_flow(4, 1, pauses));
+        various.udp.push(udp(6, 1, 300, mbit(0.3)));
+        let mut both_ways = simple.clone();
+        both_ways.flows.push(ns2_flow(1, 8, "reno", true));
+        for (scenario, sparing) in [(simple, 2), (various, 1), (both_ways, 1)] {
+            let ahead = run(&scenario, seed, &mut ()).expect("a sound scenario");
+            let in_time = run_with_an_event_for_each_hop(&scenario, seed);
+            assert!(ahead.events * sparing < in_time.events, "{} events", ahead.events);
+            assert_eq!(ahead, windlass_sim::Summary { events: ahead.events, ..in_time });
+        }
+    }
+}
+
+/// With a middlebox anywhere, even on a node without links, nothing is handed over or taken ahead.
+fn run_with_an_event_for_each_hop(scenario: &Scenario, seed: u64) -> windlass_sim::Summary {
+    let mut scenario = scenario.clone();
+    scenario.nodes.push("island".into());
+    let island = scenario.nodes.len() - 1;
+    let mut simulation = Simulation::new(&scenario, seed).expect("a sound scenario");
+    simulation.add_middlebox(island, Witness::default());
+    simulation.run(&mut ())
+}
+
+/// A channel that feeds another alone hands its packets on without an event: the run must be the
+/// same as with events for all.
 #[test]
 fn packets_handed_over_go_the_way_that_events_would_take_them() {
     for (queue, seed) in [(red(), 1), (drop_tail(20), 2), (red(), 3)] {
@@ -251,12 +290,8 @@ fn packets_handed_over_go_the_way_that_events_would_take_them() {
         // Traffic the other way, and some that starts in the middle of the flows' path.
         scenario.udp.push(udp(5, 2, 300, mbit(0.3)));
         scenario.udp.push(udp(0, 3, 200, mbit(0.2)));
-        scenario.nodes.push("island".into());
-        let island = scenario.nodes.len() - 1;
         let merged = run(&scenario, seed, &mut ()).expect("a sound scenario");
-        let mut simulation = Simulation::new(&scenario, seed).expect("a sound scenario");
-        simulation.add_middlebox(island, Witness::default());
-        let parted = simulation.run(&mut ());
+        let parted = run_with_an_event_for_each_hop(&scenario, seed);
         assert!(merged.events < parted.events, "{} and {}", merged.events, parted.events);
         assert_eq!(merged, windlass_sim::Summary { events: merged.events, ..parted });
     }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::in_order::InOrder;
-use super::line::Line;
+use super::line::{HandedOver, Line};
 use super::queued::Queued;
 use super::scheduled::Scheduled;
 use super::wire::Fate;
@@ -153,6 +153,17 @@ impl Channel {
             Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
             Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
         }
+    }
+
+    /// True if no packet in its pipe waits for its arrival.
+    #[inline]
+    pub(crate) fn awaits_nothing(&self) -> bool {
+        each!(self, channel => channel.line.awaits_nothing())
+    }
+
+    /// A packet that was handed over does need an event at its arrival.
+    pub(crate) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
+        each!(self, channel => channel.line.take_back(handed, cx));
     }
 
     /// What becomes of the packet taken last.

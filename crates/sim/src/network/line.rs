@@ -39,9 +39,21 @@ pub(super) struct Line {
 #[derive(Copy, Clone, Debug)]
 struct InPipe {
     arrival: Time,
+    /// When it became known.
+    since: Time,
     packet: Slot,
     /// False if it is lost, or late.
     on_time: bool,
+}
+
+/// A packet that its last channel has handed over to its destination.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct HandedOver {
+    /// When it is there.
+    pub(crate) arrival: Time,
+    /// When that became known.
+    pub(crate) since: Time,
+    pub(crate) packet: Slot,
 }
 
 impl Line {
@@ -109,13 +121,31 @@ impl Line {
     /// A packet whose transmission ends at `end` goes on its way.
     #[inline]
     pub(super) fn launch<R>(&mut self, end: Time, packet: Slot, cx: &mut Context<'_, R>) {
-        let arrival = self.arrival(end);
+        let on_time = self.wire.is_none() || self.is_spared();
+        let (arrival, since) = (self.arrival(end), cx.events.now());
+        self.await_arrival(InPipe { arrival, since, packet, on_time }, cx);
+    }
+
+    /// A packet goes to the end of the pipe.
+    #[inline]
+    fn await_arrival<R>(&mut self, last: InPipe, cx: &mut Context<'_, R>) {
         if self.pipe.is_empty() {
             let place = *self.place.get_or_insert_with(|| cx.events.add_place());
-            cx.events.set_arrival(place, arrival, self.number());
+            cx.events.set_arrival(place, last.arrival, last.since, self.number());
         }
-        let on_time = self.wire.is_none() || self.is_spared();
-        self.pipe.push_back(InPipe { arrival, packet, on_time });
+        self.pipe.push_back(last);
+    }
+
+    /// True if nothing in the pipe waits for its arrival.
+    pub(super) fn awaits_nothing(&self) -> bool {
+        self.pipe.is_empty()
+    }
+
+    /// A packet that was handed over does need an event at its arrival.
+    pub(super) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
+        let HandedOver { arrival, since, packet } = handed;
+        debug_assert!(self.pipe.back().is_none_or(|last| last.arrival <= arrival), "in order");
+        self.await_arrival(InPipe { arrival, since, packet, on_time: true }, cx);
     }
 
     /// Draws the next packet's fate, and keeps it if it is not to arrive on time.
@@ -134,7 +164,10 @@ impl Line {
         let InPipe { packet, on_time, .. } = self.pipe.pop_front()?;
         let place = self.place?;
         match self.pipe.front() {
-            Some(next) => cx.events.set_arrival(place, next.arrival, self.number()),
+            Some(next) => {
+                let since = next.since.max(cx.events.now());
+                cx.events.set_arrival(place, next.arrival, since, self.number());
+            }
             None => cx.events.clear_arrival(place),
         }
         Some((packet, on_time))

@@ -1,5 +1,6 @@
 //! The network: channels, routes, and the middleboxes at its nodes.
 
+mod ahead;
 mod captures;
 mod chain;
 mod channel;
@@ -17,11 +18,13 @@ use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::random_stream;
 use crate::record::{Context, Recorder};
 use crate::run::BuildError;
-use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario, TcpApp};
 use crate::summary::reported_queues;
+use ahead::{Ahead, Destination};
 use captures::Captures;
 use chain::Chain;
 use channel::Channel;
+pub(crate) use line::HandedOver;
 use routes::Routes;
 use std::collections::VecDeque;
 use windlass_base::{Span, Time};
@@ -44,6 +47,8 @@ pub(crate) struct Network {
     /// Packets that have reached their destination otherwise than by a link: one between two ends
     /// on one node, and those that middleboxes sent.
     pub(crate) inbox: VecDeque<Slot>,
+    /// Packets whose arrival at their destination is known, and may be ahead of time.
+    ahead: VecDeque<HandedOver>,
 }
 
 /// The packets on their way, and who watches them.
@@ -104,6 +109,7 @@ impl Network {
             shared: Shared::default(),
             chains: vec![],
             inbox: VecDeque::new(),
+            ahead: VecDeque::new(),
         };
         for (name, from, to) in tcp.chain(udp) {
             let path = network.routes.add_path(from, to);
@@ -114,10 +120,35 @@ impl Network {
             network.paths.push([path, back]);
             network.shared.hosts.push([from, to]);
         }
-        let Network { routes, paths, channels, .. } = &mut network;
-        routes
-            .merge_hops(paths.as_flattened(), |channel| channels[channel as usize].can_hand_over());
+        network.merge_hops(scenario);
         Ok(network)
+    }
+
+    /// Spares events at hops, and at destinations.
+    fn merge_hops(&mut self, scenario: &Scenario) {
+        let Network { routes, paths, channels, .. } = self;
+        let can_hand_over = |channel: u32| channels[channel as usize].can_hand_over();
+        routes.merge_hops(paths.as_flattened(), can_hand_over);
+        let ahead = Ahead::new(routes, paths, channels.len());
+        for (flow, path) in paths.iter().enumerate() {
+            let (forward, back) = match scenario.flows.get(flow) {
+                Some(flow) if sends_undisturbed(flow) => {
+                    (Destination::Receiver, Destination::Sender)
+                }
+                Some(_) => (Destination::Receiver, Destination::Other),
+                None => (Destination::UdpSink, Destination::Other),
+            };
+            for (path, answers, destination) in
+                [(path[0], path[1], forward), (path[1], path[0], back)]
+            {
+                if let Some(last) = routes.last_hop(path)
+                    && routes.channel(last).is_some_and(can_hand_over)
+                    && ahead.is_possible(routes, path, answers, destination)
+                {
+                    routes.hand_over_at(last);
+                }
+            }
+        }
     }
 
     /// Where packets of a flow in one direction start.
@@ -192,9 +223,41 @@ impl Network {
                 return false;
             }
             now = arrival;
+            if self.routes.channel(place + 1).is_none() {
+                let since = cx.events.now();
+                self.ahead.push_back(HandedOver { arrival, since, packet: slot });
+                return false;
+            }
             self.capture_arrival(now, channel, slot, cx);
             place += 1;
             self.shared.packets.get_mut(slot).hop = place;
+        }
+    }
+
+    /// A packet of which it is to be decided whether its destination takes it now.
+    #[inline]
+    pub(crate) fn next_ahead(&mut self) -> Option<HandedOver> {
+        self.ahead.pop_front()
+    }
+
+    /// True if all packets before this one on its last channel have been taken.
+    #[inline]
+    pub(crate) fn is_next_to_arrive(&self, packet: &InFlight) -> bool {
+        let last = self.routes.channel(packet.hop);
+        last.is_some_and(|last| self.channels[last as usize].awaits_nothing())
+    }
+
+    /// Shows a packet that is taken ahead.
+    pub(crate) fn capture_ahead<R: Recorder>(&mut self, handed: HandedOver, cx: &Context<'_, R>) {
+        if let Some(last) = self.routes.channel(self.shared.packets.get(handed.packet).hop) {
+            self.capture_arrival(handed.arrival, last, handed.packet, cx);
+        }
+    }
+
+    /// A packet is not taken ahead: there will be an event at its arrival.
+    pub(crate) fn await_arrival<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
+        if let Some(last) = self.routes.channel(self.shared.packets.get(handed.packet).hop) {
+            self.channels[last as usize].take_back(handed, cx);
         }
     }
 
@@ -346,6 +409,12 @@ impl Network {
         }
         self.show_captures(now, cx);
     }
+}
+
+/// True if nothing but packets and timers will make the sender of a flow do anything once it has
+/// started, and it is the only one that the flow ever has.
+fn sends_undisturbed(flow: &Flow) -> bool {
+    flow.stop.is_none() && !matches!(flow.app, TcpApp::Repeated { .. })
 }
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {

@@ -22,8 +22,8 @@ impl Hop {
         (self != DELIVERED).then_some(self.0 & !Hop::HANDS_OVER)
     }
 
-    /// True if a packet goes from this channel into the next without an event: all that the next
-    /// one gets comes from this one, which knows when.
+    /// True if a packet goes on from this channel without an event: all that the next channel gets
+    /// comes from this one, which knows when; or the packet's destination may take it ahead.
     #[inline]
     pub(crate) fn hands_over(self) -> bool {
         self.0 & Hop::HANDS_OVER != 0
@@ -92,9 +92,30 @@ impl Routes {
                 continue;
             };
             if feeders[next as usize] == Some(channel) && can_hand_over(channel) {
-                self.hops[place].0 |= Hop::HANDS_OVER;
+                self.hand_over_at(place as u32);
             }
         }
+    }
+
+    /// The place of a path's last channel; `None` for a path without any.
+    pub(crate) fn last_hop(&self, begin: u32) -> Option<u32> {
+        (begin..).take_while(|place| self.channel(*place).is_some()).last()
+    }
+
+    /// The channels of a path.
+    pub(crate) fn channels(&self, begin: u32) -> impl Iterator<Item = u32> + '_ {
+        (begin..).map_while(|place| self.channel(place))
+    }
+
+    /// True if packets need an event on the path, before the one at its end.
+    pub(crate) fn has_event(&self, begin: u32) -> bool {
+        self.last_hop(begin)
+            .is_some_and(|last| (begin..last).any(|place| !self.hop(place).hands_over()))
+    }
+
+    /// Lets the channel at a place hand packets over.
+    pub(crate) fn hand_over_at(&mut self, place: u32) {
+        self.hops[place as usize].0 |= Hop::HANDS_OVER;
     }
 
     /// Every channel has events of its own from now on.
@@ -111,7 +132,7 @@ impl Routes {
         let mut several = vec![false; self.graph.channels.len()];
         for &begin in begins {
             let mut feeder = None;
-            for channel in (begin..).map_while(|hop| self.channel(hop)) {
+            for channel in self.channels(begin) {
                 let known = &mut feeders[channel as usize];
                 several[channel as usize] |=
                     feeder.is_none() || known.is_some_and(|known| Some(known) != feeder);
@@ -125,8 +146,7 @@ impl Routes {
 
     /// The sum of the propagation delays of a path.
     pub(crate) fn delay(&self, begin: u32) -> Span {
-        (begin..)
-            .map_while(|hop| self.channel(hop))
+        self.channels(begin)
             .fold(Span::ZERO, |sum, channel| sum + self.graph.channels[channel as usize].delay)
     }
 

@@ -17,7 +17,8 @@ use windlass_tcp::{Connection, TraceEvent};
 /// A listener to a run: time series, captures. Every method does nothing unless implemented.
 ///
 /// Of one flow, or of one link direction, events come in order of time. Between them they need not:
-/// a channel looks back at what left its queue when it is next asked.
+/// a channel looks back at what left its queue when it is next asked, and an endpoint may take a
+/// packet before its time.
 pub trait Recorder {
     /// A connection of the flow starts; `connection` is the sender's end.
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {

@@ -13,7 +13,14 @@ pub(super) fn timestamp(now: Time) -> u32 {
 impl Connection {
     /// A segment alone in its packet, Not-ECT.
     pub(super) fn bare_run(&self, first: Segment) -> Run {
-        Run { first, count: 1, ecn: Ecn::NotEct, stream_offset: 0, retransmission: false }
+        Run {
+            first,
+            count: 1,
+            ecn: Ecn::NotEct,
+            stream_offset: 0,
+            retransmission: false,
+            is_last: false,
+        }
     }
 
     /// SYN, or SYN-ACK once the peer's SYN is here.

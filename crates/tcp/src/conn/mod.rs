@@ -115,6 +115,8 @@ pub struct Run {
     pub stream_offset: u64,
     /// The bytes were sent before.
     pub retransmission: bool,
+    /// Nothing follows: one more poll would yield nothing. False promises nothing.
+    pub is_last: bool,
 }
 
 impl Run {
@@ -421,7 +423,8 @@ impl Connection {
 
 /// What the connection wants.
 impl Connection {
-    /// The next run of at most `max` segments (of one at least). Call until it yields nothing.
+    /// The next run of at most `max` segments (of one at least). Call until it yields nothing, or the
+    /// [last one](Run::is_last).
     pub fn poll_transmit(
         &mut self,
         now: Time,

@@ -21,12 +21,30 @@ impl Connection {
     #[inline(always)]
     pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
         if CHECKED || !self.is_plain() {
-            return self.next_whatever_the_state(now, max);
+            let mut run = self.next_whatever_the_state(now, max)?;
+            run.is_last = self.is_plain() && self.is_done();
+            return Some(run);
         }
-        match self.data_at_nxt(max) {
-            Some(data) => Some(self.data_run(now, data)),
-            None => self.next_ack(now),
-        }
+        let mut run = match self.data_at_nxt(max) {
+            Some(data) => self.data_run(now, data),
+            None => self.next_ack(now)?,
+        };
+        run.is_last = self.is_done();
+        Some(run)
+    }
+
+    /// True if one look tells that a [plain](Self::is_plain) connection has nothing more to send: all
+    /// is sent, or cwnd has no room for one more of many segments.
+    fn is_done(&self) -> bool {
+        !self.rx.acks.is_due()
+            && !self.timers.persist.is_set()
+            && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
+    }
+
+    fn is_held_back_by_cwnd(&self) -> bool {
+        let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
+        let room = self.window_in_force().saturating_sub(self.pipe());
+        room < mss && room < tx.window_left() && tx.nxt + mss <= tx.written && !tx.is_idle()
     }
 
     /// Nothing comes before new data and the ACK, nor between them: what holds nearly always, and
