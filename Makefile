@@ -18,7 +18,7 @@ setup: ## Install what is missing (Debian packages, Rust, the lab's Python packa
 build: setup ## Build the windlass binary: target/release/windlass
 	cargo build --locked --release
 
-demo: build ## Reproduce the heart of the New-ECN paper, as root on this kernel too: out/demo/report.html
+demo: build ## Reproduce the heart of the New-ECN paper, as root on this kernel and with the ECN proxy too: out/demo/report.html
 	@scripts/demo
 
 test: setup ## Run every test

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.ecn_proxy import boxes, ratios, real
+from windlass_lab.ecn_proxy import boxes, ratios, real, report
 from windlass_lab.ecn_proxy.judge import judge
 from windlass_lab.ecn_proxy.plan import (
     CONFIGURATIONS,
@@ -16,6 +16,7 @@ from windlass_lab.ecn_proxy.plan import (
     PROXY,
     Test,
     all_tests,
+    demo_tests,
     overrides,
 )
 from windlass_lab.ecn_proxy.published import published
@@ -191,6 +192,23 @@ def test_every_testbed_is_one_that_can_be_built(test):
     assert len(names) == 1 + expected
     [port] = [p for p in found.programs[0].files["link.toml"].split("[[ports]]") if "10Mbit/s" in p]
     assert ('"left"' in port) == (test.direction == "download")
+
+
+def test_every_proxy_has_a_socket_of_its_own():
+    found = experiment(Test("upload", "2", True, OWN_PROXIES)).programs
+    sockets = {program.command[-1] for program in found if "ecn-proxy" in program.command}
+    assert sockets == {"{out}/proxy.sock", "{out}/gateway.sock"}
+
+
+def test_the_demo_shows_both_directions_and_judges_nothing():
+    measured = {test.name: [Run(9.0)] for test in demo_tests()}
+    measured[Test("upload", "1", True, NATIVE).name] = [Run(1.0)]
+    documents = report.experiments(measured, judged=False)
+    assert [document["id"] for document in documents] == ["C.1", "C.6"]
+    found = [c for document in documents for c in document["comparisons"]]
+    assert found
+    assert {c["verdict"] for c in found} == {"informative"}
+    assert all(document["passed"] for document in documents)
 
 
 def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):

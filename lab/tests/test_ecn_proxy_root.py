@@ -1,10 +1,11 @@
 """The ECN proxy's tests on this machine's kernel. Needs root, iperf3 and the binary."""
 
 import shutil
+import subprocess
 
 import pytest
 
-from windlass_lab.ecn_proxy.plan import NATIVE, NEITHER, Test
+from windlass_lab.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
 from windlass_lab.ecn_proxy.transfer import measure
 from windlass_lab.errors import LabError
 from windlass_lab.locate import find_windlass
@@ -41,3 +42,20 @@ def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
     # 2 MB at 10 Mbit/s would take 1.6 s alone.
     assert run.seconds > 3
     assert run.fairness == 1
+
+
+@pytest.mark.parametrize("direction", ["download", "upload"])
+def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction):
+    doctor = subprocess.run(
+        [windlass, "doctor", "ecn-proxy"], capture_output=True, text=True, check=False
+    )
+    if doctor.returncode != 0:
+        pytest.skip("windlass doctor ecn-proxy: this kernel or binary lacks something")
+    run = measure(Test(direction, "1", True, PROXY), 0.05, windlass)
+    [told] = run.proxies
+    assert told["proxied"] > 0
+    assert told["edited"] > 0
+    assert told["edit_failed"] == 0
+    # Congestion was told of; a stall (an ACK with a wrong checksum, say) lasts for minutes.
+    assert told["marks"] if direction == "download" else told["holes"] + told["answered_floor"]
+    assert run.seconds < 60

@@ -162,8 +162,12 @@ static __always_inline int resize(struct __sk_buff *skb, struct view *view, __u3
 		return -1;
 	if (bpf_skb_change_tail(skb, end, 0) < 0)
 		return -1;
-	if (set_ip_length(skb, view, end) < 0)
-		return -1;
+	return set_ip_length(skb, view, end);
+}
+
+/* The checksum has TCP's length in it. After the header is stored, which puts the old sum back. */
+static __always_inline int set_tcp_length(struct __sk_buff *skb, struct view *view, __u32 bytes)
+{
 	return bpf_l4_csum_replace(skb, view->l4 + TCP_CHECK_AT, bpf_htons(view->header_bytes),
 				   bpf_htons(bytes), BPF_F_PSEUDO_HDR | 2);
 }
@@ -208,9 +212,11 @@ static __always_inline int edit_header(struct __sk_buff *skb, struct work *work,
 			return -1;
 		}
 	}
-	if (bytes != view->header_bytes && resize(skb, view, bytes, ingress) < 0)
+	if (bytes == view->header_bytes)
+		return store_header(skb, view, bytes);
+	if (resize(skb, view, bytes, ingress) < 0 || store_header(skb, view, bytes) < 0)
 		return -1;
-	return store_header(skb, view, bytes);
+	return set_tcp_length(skb, view, bytes);
 }
 
 #endif

@@ -11,6 +11,7 @@ from pathlib import Path
 from windlass_lab import __version__, listing, output, report, text
 from windlass_lab.catalogue import Experiment, Paper, find
 from windlass_lab.ecn_proxy import reproduce as ecn_proxy
+from windlass_lab.ecn_proxy.plan import DEMO
 from windlass_lab.ecn_proxy.plan import PAPER as ECN_PROXY
 from windlass_lab.errors import LabError
 from windlass_lab.kernel import Kernel, cases_of, lacking
@@ -189,6 +190,8 @@ def _reproduce(options: argparse.Namespace) -> int:
     folder = options.out or Path("out") / options.target.replace("/", "-")
     if paper.id == ECN_PROXY:
         drawn = _ecn_proxy_options(options)
+        if options.target == f"{ECN_PROXY}/{DEMO}":
+            drawn = ecn_proxy.for_demo(drawn)
         with output.OutputDirectory(folder) as directory:
             results = ecn_proxy.reproduce(
                 paper, experiments, windlass, scenarios, drawn, folder, _progress

@@ -2,7 +2,17 @@
 
 from windlass_lab.catalogue import Case, Experiment, Paper
 from windlass_lab.ecn_proxy.boxes import title
-from windlass_lab.ecn_proxy.plan import DIRECTIONS, LABELS, LOADS, PAPER, all_tests, overrides
+from windlass_lab.ecn_proxy.plan import (
+    DEMO,
+    DEMO_SCALE,
+    DIRECTIONS,
+    LABELS,
+    LOADS,
+    PAPER,
+    Test,
+    all_tests,
+    overrides,
+)
 
 _CHAPTERS = {"download": "4.3.1 Downloads", "upload": "4.3.2 Uploads"}
 _SHOWS = {
@@ -26,17 +36,32 @@ def _experiment(direction: str, load: str) -> Experiment:
         shows=_SHOWS[direction],
         quick=False,
         seconds=_SECONDS[load],
-        cases=[
-            Case(
-                test.name,
-                f"{LABELS[test.configuration]}, {test.traffic}",
-                scenario=direction,
-                overrides=overrides(test, 1.0),
-            )
-            for test in chosen
-        ],
+        cases=[_case(test) for test in chosen],
         kind="simulated, or a testbed with --real",
     )
+
+
+def _case(test: Test) -> Case:
+    return Case(
+        test.name,
+        f"{LABELS[test.configuration]}, {test.traffic}",
+        scenario=test.direction,
+        overrides=overrides(test, 1.0),
+    )
+
+
+_DEMO = Experiment(
+    id=DEMO,
+    chapter="Demonstration",
+    section="4.2.1, Tables C.1 and C.6 in short",
+    title=f"{20 * DEMO_SCALE:g} MB each way through a marking bottleneck, on this kernel",
+    shows="A real download and upload beside cross traffic: without ECN, with the proxy, with ECN "
+    "at both ends.",
+    quick=True,
+    seconds=60.0,
+    kind="testbed",
+    needs_root=True,
+)
 
 
 ECN_PROXY = Paper(
@@ -46,6 +71,9 @@ ECN_PROXY = Paper(
     title="The ECN proxy",
     question="Does a proxy on the router give hosts without ECN what ECN would give them, in both "
     "directions?",
-    experiments=[_experiment(direction, load) for direction in DIRECTIONS for load in LOADS],
+    experiments=[
+        *(_experiment(direction, load) for direction in DIRECTIONS for load in LOADS),
+        _DEMO,
+    ],
     against="what they must show",
 )

@@ -2,6 +2,8 @@
 without sch_red have not.
 """
 
+from pathlib import Path
+
 from windlass_lab.ecn_proxy.plan import OWN_PROXIES, RTT_MS, Test
 from windlass_lab.testbed.topology import (
     End,
@@ -32,6 +34,8 @@ _WIRES = (
     ("udpr", "right", "10.6.0"),
 )
 _FORWARDING = ("proxy", "left", "right", "gateway")
+# A proxy's node, and the host that it serves.
+_SERVED = {"proxy": "client", "gateway": "server"}
 
 
 def experiment(test: Test) -> Experiment:
@@ -55,7 +59,7 @@ def experiment(test: Test) -> Experiment:
         name=test.name,
         topology=Topology([*hosts, *routers], links, routes=routes),
         flows=[Flow("transfer", "client", "server", CONTROLLER)],
-        programs=[_router(test), *_proxies(test)],
+        programs=[_router(test), *map(_proxy, proxies(test))],
     )
 
 
@@ -89,16 +93,18 @@ down = {{ {down}, queue = {_RED} }}
 """
 
 
-def _proxies(test: Test) -> list[Program]:
-    if not test.has_proxy:
-        return []
-    proxies = [_proxy("proxy", "client")]
-    if test.configuration == OWN_PROXIES:
-        proxies.append(_proxy("gateway", "server"))
-    return proxies
+def proxies(test: Test) -> list[str]:
+    """The nodes with a proxy."""
+    nodes = list(_SERVED) if test.configuration == OWN_PROXIES else ["proxy"]
+    return nodes if test.has_proxy else []
 
 
-def _proxy(node: str, served: str) -> Program:
+def socket(out: Path | str, node: str) -> str:
+    """Where a node's proxy is asked; its own, as testbeds stand side by side."""
+    return f"{out}/{node}.sock"
+
+
+def _proxy(node: str) -> Program:
     # A device has the name of the node that it leads to.
-    command = ["{windlass}", "ecn-proxy", "run", "--client-side", served]
-    return Program(f"ecn-proxy-{node}", command, node=node)
+    command = ["{windlass}", "ecn-proxy", "run", "--client-side", _SERVED[node]]
+    return Program(f"ecn-proxy-{node}", [*command, "--socket", socket("{out}", node)], node=node)

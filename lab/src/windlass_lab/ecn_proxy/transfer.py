@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from windlass_lab.ecn_proxy import topology
@@ -22,6 +22,8 @@ _UDP_PAYLOAD = 1470
 _UDP_RATE = "10M"
 # Longer than any test.
 _UDP_S = 86_400
+# The kernel's verifier takes seconds for the proxy's programs, more beside other work.
+_LOADED_S = 60.0
 # Until the cross traffic has filled the queue.
 _SETTLE_S = 1.0
 _TICK_S = 0.02
@@ -34,10 +36,42 @@ def measure(test: Test, scale: float, windlass: Path) -> Run:
         tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
         Testbed(found.topology, found.programs, Path(out), windlass) as bed,
     ):
+        proxies = [Proxy(windlass, topology.socket(out, node)) for node in topology.proxies(test)]
+        for proxy in proxies:
+            wait_until(lambda p=proxy: _serves(bed, p), f"{test.name}: no ECN proxy", _LOADED_S)
         if test.cross:
             _cross_traffic(bed)
         time.sleep(_SETTLE_S)
-        return _transfer(bed, test, scale)
+        run = _transfer(bed, test, scale)
+        return replace(run, proxies=[proxy.ask("stats")["counters"] for proxy in proxies])
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A daemon that can be asked."""
+
+    windlass: Path
+    socket: str
+
+    def ask(self, what: str) -> dict:
+        """What `ecn-proxy status` or `stats` tells. Raises `RunError` where nothing answers."""
+        command = [str(self.windlass), "ecn-proxy", what, "--json", "--socket", self.socket]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            raise RunError(f"the ECN proxy does not answer: {told.stderr.strip()}")
+        return json.loads(told.stdout)
+
+
+def _serves(bed: Testbed, proxy: Proxy) -> bool:
+    bed.check_alive()
+    # Asking a proxy that is not there yet costs a process.
+    if not Path(proxy.socket).exists():
+        return False
+    try:
+        proxy.ask("status")
+    except RunError:
+        return False
+    return True
 
 
 def _cross_traffic(bed: Testbed) -> None:
