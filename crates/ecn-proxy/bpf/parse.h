@@ -138,9 +138,13 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work)
 	options = bytes - TCP_HEADER_MIN;
 	if (!options)
 		return PARSED_TCP;
+	/* The verifier of Linux 6.1 does not conclude from "not 0" that it is 1 or more. */
+	options--;
 	hide(options);
-	if (options < 1 || options > TCP_HEADER_MAX - TCP_HEADER_MIN)
+	if (options >= TCP_HEADER_MAX - TCP_HEADER_MIN)
 		return PARSED_MALFORMED;
+	hide(options);
+	options++;
 	if (bpf_skb_load_bytes(skb, view->l4 + TCP_HEADER_MIN, header + TCP_HEADER_MIN, options) < 0)
 		return PARSED_MALFORMED;
 	parse_options();

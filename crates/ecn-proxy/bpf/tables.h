@@ -66,6 +66,8 @@ struct handshake {
 
 /* struct host.ecn */
 enum host_ecn {
+	/* Its only connections so far have failed, too few to tell. */
+	HOST_UNKNOWN = 0,
 	HOST_CAPABLE = 1,
 	HOST_WITHOUT = 2,
 	HOST_FAILED = 3,
@@ -73,11 +75,14 @@ enum host_ecn {
 
 struct host {
 	__u64 seen_ns;
-	/* With HOST_FAILED: when. */
+	/* When a SYN that asked for ECN last went unanswered. */
 	__u64 failed_ns;
 	/* enum host_ecn */
 	__u32 ecn;
 	__u32 connections;
+	/* Connections in a row of which such a SYN went unanswered. */
+	__u32 failures;
+	__u32 reserved;
 };
 
 enum counter {

@@ -113,35 +113,48 @@ static __always_inline int is_room(struct run *run)
 	return held && *held < limit - limit / 16;
 }
 
+/* Queues drop SYNs too: fewer failures in a row say nothing of a host. */
+#define FAILURES_MAX 3
+
+static __always_inline void note_failure(struct run *run, struct host *host)
+{
+	host->failed_ns = run->work->packet.now_ns;
+	if (host->failures < FAILURES_MAX)
+		host->failures++;
+	if (host->failures == FAILURES_MAX)
+		host->ecn = HOST_FAILED;
+}
+
 static __always_inline void remember_host(struct run *run, __u32 ecn)
 {
 	struct work *work = run->work;
-	struct host *host = bpf_map_lookup_elem(&hosts, work->key.far);
+	struct host *known = bpf_map_lookup_elem(&hosts, work->key.far);
+	struct host *host = known ? known : &work->host;
 
-	if (host) {
-		host->seen_ns = work->packet.now_ns;
-		if (ecn == HOST_FAILED)
-			host->failed_ns = work->packet.now_ns;
-		else
-			host->connections++;
+	if (!known)
+		__builtin_memset(host, 0, sizeof(*host));
+	host->seen_ns = work->packet.now_ns;
+	if (ecn == HOST_FAILED) {
+		note_failure(run, host);
+	} else {
+		host->failures = 0;
 		host->ecn = ecn;
-		return;
+		host->connections++;
 	}
-	work->host.seen_ns = work->packet.now_ns;
-	work->host.failed_ns = ecn == HOST_FAILED ? work->packet.now_ns : 0;
-	work->host.ecn = ecn;
-	work->host.connections = ecn != HOST_FAILED;
-	bpf_map_update_elem(&hosts, work->key.far, &work->host, BPF_ANY);
+	if (!known)
+		bpf_map_update_elem(&hosts, work->key.far, host, BPF_ANY);
 }
 
 /* Only of hosts that are there: an answer to the served host, not a SYN that anybody can forge. */
-static __always_inline void remember_answer(struct run *run)
+static __always_inline void remember_answer(struct run *run, const struct handshake *handshake)
 {
 	__u32 events = run->work->edit.events;
 
 	if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
 		remember_host(run, HOST_CAPABLE);
-	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER))
+	/* The answer to a SYN without ECN says nothing of what becomes of one with it. */
+	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER) &&
+		 !(handshake->machine.notes & ECN_NOTE_PLAIN_SYN))
 		remember_host(run, HOST_WITHOUT);
 }
 
@@ -312,7 +325,7 @@ static __always_inline int greet(struct run *run, struct handshake *handshake, c
 	handshake->seen_ns = work->packet.now_ns;
 	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
-		remember_answer(run);
+		remember_answer(run, handshake);
 	if (!goes_on(handshake->machine.phase))
 		bpf_map_delete_elem(&handshakes, &work->key);
 	return 1;

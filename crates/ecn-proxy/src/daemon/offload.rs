@@ -114,6 +114,27 @@ pub(super) fn warnings<'a>(
     warnings
 }
 
+/// What to warn of: an interface that is served and has another such below it. A packet comes by the
+/// programs at both, and the second time it looks like a retransmission.
+pub(super) fn served_twice(
+    interfaces: &[&String],
+    devices_below: impl Fn(&str) -> Vec<String>,
+) -> Vec<String> {
+    let warning = |interface: &str, below: &str| {
+        format!(
+            "{interface} is above {below}, and both are served: packets come by the ECN proxy \
+             twice; serve one of them"
+        )
+    };
+    let mut warnings = Vec::new();
+    for interface in interfaces {
+        let below = devices_below(interface);
+        let twice = below.iter().filter(|device| interfaces.contains(device));
+        warnings.extend(twice.map(|device| warning(interface, device)));
+    }
+    warnings
+}
+
 /// The devices below a bridge, a VLAN or a bond, at any depth.
 pub(super) fn devices_below(interface: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -163,6 +184,19 @@ mod tests {
     fn a_flowtable_in_software_at_the_interface_itself_passes_the_programs() {
         assert_eq!(told("wan"), Vec::<String>::new());
         assert_eq!(told("other"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_vlan_and_its_parent_are_one_interface_too_many() {
+        let below = |interface: &str| match interface {
+            "eth1.7" => vec!["eth1".to_owned()],
+            _ => Vec::new(),
+        };
+        let [vlan, parent, other] = ["eth1.7", "eth1", "eth2"].map(str::to_owned);
+        let warnings = served_twice(&[&parent, &other, &vlan], below);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].starts_with("eth1.7 is above eth1, and both are served"));
+        assert_eq!(served_twice(&[&vlan, &other], below), Vec::<String>::new());
     }
 
     #[test]

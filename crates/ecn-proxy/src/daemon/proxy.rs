@@ -6,7 +6,7 @@ use super::interfaces::Interfaces;
 use super::offload;
 use super::protocol::{Sizes, State, Stats, Status};
 use crate::config::{Config, Source};
-use crate::datapath::{Datapath, Error, Flow, FlowState};
+use crate::datapath::{Datapath, Error, Flow, FlowState, Switch};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -97,6 +97,11 @@ impl Proxy {
         Ok(())
     }
 
+    /// What switches it off without waiting for the proxy.
+    pub(super) fn switch(&self) -> Switch {
+        self.datapath.switch()
+    }
+
     /// Serves, old and new connections.
     pub(super) fn resume(&mut self) -> Result<(), Error> {
         self.datapath.set_draining(false)?;
@@ -149,13 +154,15 @@ impl Proxy {
         self.datapath.expire(&self.config.timeouts)
     }
 
-    /// Looks whether flowtables go past the programs, and logs what is new.
+    /// Looks whether packets go past the programs, or come by twice, and logs what is new.
     pub(super) fn look_for_offload(&mut self) {
         let names = self.interfaces.names();
-        let found = match offload::flow_tables() {
+        let mut found = match offload::flow_tables() {
             Ok(tables) => offload::warnings(&tables, names, offload::devices_below),
             Err(message) => vec![format!("flowtables not looked at: {message}")],
         };
+        let names: Vec<_> = self.interfaces.names().collect();
+        found.extend(offload::served_twice(&names, offload::devices_below));
         for message in found.iter().filter(|message| !self.warnings.contains(message)) {
             warn!("{message}");
         }

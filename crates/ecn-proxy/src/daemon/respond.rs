@@ -5,7 +5,7 @@ use super::events::Event;
 use super::metrics;
 use super::protocol::{Answer, Command, State};
 use super::proxy::Proxy;
-use crate::datapath::Error;
+use crate::datapath::{Error, Switch};
 use serde_json::json;
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
@@ -20,12 +20,13 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Shared {
     proxy: Mutex<Proxy>,
+    switch: Switch,
     events: Sender<Event>,
 }
 
 impl Shared {
     pub(super) fn new(proxy: Proxy, events: Sender<Event>) -> Shared {
-        Shared { proxy: Mutex::new(proxy), events }
+        Shared { switch: proxy.switch(), proxy: Mutex::new(proxy), events }
     }
 
     /// The proxy, for a moment. A thread that panicked with it leaves it usable: every change of the
@@ -46,6 +47,8 @@ impl Shared {
             Command::Status => Answer::result(&self.lock().status()?),
             Command::Stats => Answer::result(&self.lock().stats()?),
             Command::Off => {
+                // At once: the proxy may be at a sweep.
+                self.switch.set_enabled(false)?;
                 let mut proxy = self.lock();
                 proxy.switch_off()?;
                 Answer::result(&json!({ "state": proxy.state() }))

@@ -109,7 +109,7 @@ counters! {
     bypassed = EVENTS + 6;
     /// SYNs that passed without ECN as the first was not answered.
     fallbacks = EVENTS + 7;
-    /// Times that a far host was noted down as one that SYNs with ECN do not reach.
+    /// Connections of which the SYN with ECN was not answered, or refused.
     destinations_failed = EVENTS + 8;
     /// Packets for served hosts that came with CE: the network's marks.
     marks = EVENTS + 9;

@@ -25,7 +25,8 @@ pub enum Error {
         doing: &'static str,
         /// Its answer.
         source: libbpf_rs::Error,
-        /// The warnings of libbpf, and of the verifier through it.
+        /// The warnings of libbpf, and of the verifier through it: the last lines. All of them are
+        /// logged at debug level.
         log: String,
     },
     /// The kernel told what this version of Windlass does not understand.
@@ -35,8 +36,14 @@ pub enum Error {
 impl Error {
     /// An answer of the kernel to `doing`, with the log gathered meanwhile.
     pub(super) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
-        let log = super::log::take();
-        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        let whole = super::log::take();
+        let log = super::log::last_lines(&whole);
+        if log.len() < whole.len() {
+            tracing::debug!("{doing}: {whole}");
+        }
+        // The verifier says EACCES too, but has a reason.
+        let by_verifier = whole.contains("PROG LOAD LOG");
+        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !by_verifier {
             return Error::NotPermitted(format!("{doing}: {source}"));
         }
         Error::Refused { doing, source, log }

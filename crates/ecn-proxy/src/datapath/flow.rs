@@ -165,8 +165,11 @@ pub enum HostEcn {
     Capable,
     /// It has answered, without ECN.
     NotCapable,
-    /// It, or the path to it, did not answer a SYN that asks for ECN: it is not asked for a while.
+    /// It, or the path to it, did not answer SYNs that ask for ECN, three connections in a row: it is
+    /// not asked for a while.
     Unreachable,
+    /// The same once or twice, which may be chance: it is asked on.
+    Unknown,
 }
 
 /// What is known of a far host.
@@ -193,7 +196,8 @@ impl Host {
         let ecn = match reader.u32()? {
             1 => HostEcn::Capable,
             2 => HostEcn::NotCapable,
-            _ => HostEcn::Unreachable,
+            3 => HostEcn::Unreachable,
+            _ => HostEcn::Unknown,
         };
         Some(Host { address, ecn, connections: u64::from(reader.u32()?), seen })
     }

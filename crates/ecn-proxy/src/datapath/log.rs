@@ -18,3 +18,25 @@ pub(crate) fn begin() {
 pub(crate) fn take() -> String {
     mem::take(&mut LOG.lock().unwrap_or_else(PoisonError::into_inner))
 }
+
+/// The verifier tells the reason last, after all that it looked at.
+const LINES_MAX: usize = 20;
+
+/// What of a log goes into an error.
+pub(crate) fn last_lines(log: &str) -> String {
+    let lines: Vec<_> = log.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_log_is_kept() {
+        let log: String = (0..1000).map(|line| format!("{line}: r1 = r2\n")).collect();
+        let kept = last_lines(&log);
+        assert!(kept.starts_with("980: ") && kept.ends_with("999: r1 = r2"), "{kept}");
+        assert_eq!(last_lines("one\ntwo\n"), "one\ntwo");
+    }
+}

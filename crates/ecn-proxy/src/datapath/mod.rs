@@ -17,12 +17,14 @@ mod lists;
 mod load;
 mod log;
 mod settings;
+mod switch;
 
 pub use counters::{Counters, REASONS};
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{Lists, Rules};
 pub use settings::{Policy, Settings, Side, Timeouts};
+pub use switch::Switch;
 
 use attach::Attached;
 use bytes::Reader;
@@ -82,7 +84,7 @@ pub struct Datapath {
     object: Object,
     features: Features,
     pin: Option<PathBuf>,
-    in_force: InForce,
+    switch: Switch,
 }
 
 impl Datapath {
@@ -100,15 +102,10 @@ impl Datapath {
             pinned: settings.pin.clone(),
             reused,
         };
-        let datapath = Datapath {
-            attached: Vec::new(),
-            object,
-            features,
-            pin: settings.pin.clone(),
-            in_force: InForce::new(settings),
-        };
-        datapath.write_settings()?;
-        Ok(datapath)
+        let switch = Switch::new(load::table(&object, "settings")?, InForce::new(settings));
+        switch.renew()?;
+        let pin = settings.pin.clone();
+        Ok(Datapath { attached: Vec::new(), object, features, pin, switch })
     }
 
     /// Stands at `interface`, in both directions. Again with the same side: nothing happens.
@@ -157,27 +154,28 @@ impl Datapath {
     ///
     /// The kernel refuses, here and below.
     pub fn set_enabled(&mut self, enabled: bool) -> Result<(), Error> {
-        self.in_force.enabled = enabled;
-        self.write_settings()
+        self.switch.set_enabled(enabled)
+    }
+
+    /// The kill switch by itself, for who cannot wait until the `Datapath` is free.
+    pub fn switch(&self) -> Switch {
+        self.switch.clone()
     }
 
     /// Draining: no new connection is taken on, those under way are served to their end.
     pub fn set_draining(&mut self, draining: bool) -> Result<(), Error> {
-        self.in_force.draining = draining;
-        self.write_settings()
+        self.switch.change(|in_force| in_force.draining = draining)
     }
 
     /// How served senders are told, from now on and for all connections.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
-        self.in_force.policy = policy;
-        self.write_settings()
+        self.switch.change(|in_force| in_force.policy = policy)
     }
 
     /// Which connections are taken on from now on; those under way are not asked again.
     pub fn set_lists(&mut self, lists: &Lists) -> Result<(), Error> {
         lists.write(&self.object)?;
-        self.in_force.lists = lists.bits();
-        self.write_settings()
+        self.switch.change(|in_force| in_force.lists = lists.bits())
     }
 
     /// What has been counted since the tables were made.
@@ -210,9 +208,10 @@ impl Datapath {
     }
 
     /// Removes connections that have been idle for too long, and renews the lease. Returns how many
-    /// went.
+    /// went, handshakes not among them: those go after the time of closing connections.
     pub fn expire(&mut self, timeouts: &Timeouts) -> Result<u64, Error> {
-        self.write_settings()?;
+        self.switch.renew()?;
+        self.expire_handshakes(timeouts.closing)?;
         let now = now_ns();
         let before = |time: Duration| now.saturating_sub(nanoseconds(time));
         let limits = [before(timeouts.idle).to_ne_bytes(), before(timeouts.closing).to_ne_bytes()];
@@ -228,6 +227,20 @@ impl Datapath {
             removed += u64::from(self.run("forget", &request)? == 1);
         }
         Ok(removed)
+    }
+
+    fn expire_handshakes(&self, after: Duration) -> Result<(), Error> {
+        let now = now_ns();
+        let old = self.entries("handshakes", |key, value| {
+            let handshake = Flow::from_handshake(key, value, now)?;
+            Some((handshake.idle >= after).then(|| key.to_vec()))
+        })?;
+        let table = load::table(&self.object, "handshakes")?;
+        for key in old.into_iter().flatten() {
+            // Promoted or pushed out meanwhile, perhaps.
+            let _ = table.delete(&key);
+        }
+        Ok(())
     }
 
     /// What of this kernel is in use.
@@ -272,12 +285,6 @@ impl Datapath {
         let input = Input { data_in: Some(data), ..Input::default() };
         let output = self.program(name)?.test_run(input).map_err(doing("running a program"))?;
         Ok(output.return_value as i32)
-    }
-
-    fn write_settings(&self) -> Result<(), Error> {
-        let table = load::table(&self.object, "settings")?;
-        let value = self.in_force.to_bytes(now_ns());
-        table.update(&[0; 4], &value, MapFlags::ANY).map_err(doing("writing the settings"))
     }
 
     fn entries<T>(

@@ -43,7 +43,8 @@ pub struct Settings {
     pub mark: u32,
     /// The policy at first.
     pub policy: Policy,
-    /// For how long a far host that did not answer a SYN with ECN is not asked for it again.
+    /// For how long a far host that did not answer SYNs with ECN, three connections in a row, is not
+    /// asked for it again.
     pub fallback_memory: Duration,
     /// Virtual loss for senders without SACK too, which so far come out too fast; else what they
     /// send gets no ECT.

@@ -5,28 +5,28 @@ use crate::skip;
 use windlass_ecn_proxy::datapath::{Datapath, Settings};
 
 /// TC_ACT_UNSPEC: the packet goes on.
-const ON: i32 = -1;
-const SYN: u8 = 0x02;
-const SYN_ACK: u8 = 0x12;
-const ACK: u8 = 0x10;
-const ECE: u8 = 0x40;
-const CWR: u8 = 0x80;
+pub(crate) const ON: i32 = -1;
+pub(crate) const SYN: u8 = 0x02;
+pub(crate) const SYN_ACK: u8 = 0x12;
+pub(crate) const ACK: u8 = 0x10;
+pub(crate) const ECE: u8 = 0x40;
+pub(crate) const CWR: u8 = 0x80;
 
 /// What stands between the Ethernet addresses and the TCP header.
 #[derive(Clone, Debug)]
-struct Shape {
+pub(crate) struct Shape {
     /// Ethertypes of the tags.
     tags: Vec<u16>,
     ipv6: bool,
     /// Of both hosts' addresses, so that shapes do not meet in the tables.
-    network: u8,
+    pub network: u8,
     /// Octets of IPv4 options, or IPv6 extension headers with their kinds.
     ip_options: Vec<u8>,
     extensions: Vec<u8>,
 }
 
 impl Shape {
-    fn plain(ipv6: bool) -> Shape {
+    pub(crate) fn plain(ipv6: bool) -> Shape {
         Shape { tags: vec![], ipv6, network: 0, ip_options: vec![], extensions: vec![] }
     }
 
@@ -56,7 +56,7 @@ impl Shape {
     }
 
     /// A frame from the served host or to it, with right checksums.
-    fn frame(&self, from_host: bool, codepoint: u8, tcp: &Tcp) -> Vec<u8> {
+    pub(crate) fn frame(&self, from_host: bool, codepoint: u8, tcp: &Tcp) -> Vec<u8> {
         let mut segment = tcp.bytes(from_host);
         let (host, far) = ([10, 0, self.network, 1], [10, 0, self.network, 2]);
         let (from, to) = if from_host { (host, far) } else { (far, host) };
@@ -133,7 +133,7 @@ impl Shape {
     }
 }
 
-fn program(from_host: bool) -> &'static str {
+pub(crate) fn program(from_host: bool) -> &'static str {
     if from_host { "client_in" } else { "client_out" }
 }
 
@@ -155,12 +155,12 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 }
 
 #[derive(Clone, Debug)]
-struct Tcp {
-    seq: u32,
-    ack: u32,
-    flags: u8,
-    options: Vec<u8>,
-    payload: Vec<u8>,
+pub(crate) struct Tcp {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub options: Vec<u8>,
+    pub payload: Vec<u8>,
 }
 
 impl Tcp {
@@ -181,11 +181,11 @@ fn syn_options() -> Vec<u8> {
     vec![2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7]
 }
 
-fn timestamps() -> Vec<u8> {
+pub(crate) fn timestamps() -> Vec<u8> {
     vec![1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1]
 }
 
-fn syn() -> Tcp {
+pub(crate) fn syn() -> Tcp {
     Tcp { seq: 1000, ack: 0, flags: SYN, options: syn_options(), payload: vec![] }
 }
 

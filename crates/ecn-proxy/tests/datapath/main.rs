@@ -2,11 +2,14 @@
 //! network namespaces of the tests' own. Needs root and iproute2; where one is missing, each test
 //! says so in a line and skips.
 
+mod fallback;
+mod flood;
 mod frames;
 mod life;
 mod marks;
 mod negotiation;
 mod replay;
+mod senders;
 mod testbed;
 
 use std::process::{Command, Stdio};

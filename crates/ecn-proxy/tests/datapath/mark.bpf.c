@@ -6,6 +6,10 @@
 
 /* Longer than any ACK. */
 #define DATA_LEN_MIN 200
+/* In a frame of IPv4 without options: the flags of TCP; SYN, ACK, ECE and CWR among them. */
+#define FLAGS_AT (ETH_HLEN + 20 + 13)
+#define FLAGS 0xd2
+#define ECN_SYN 0xc2
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -18,13 +22,26 @@ struct {
 	__u32 not_ect;
 	/* Data packets seen. */
 	__u32 seen;
+	/* SYNs of IPv4 that ask for ECN, still to be dropped. */
+	__u32 ecn_syns;
 } left;
+
+static int is_ecn_syn(struct __sk_buff *skb)
+{
+	__u8 flags;
+
+	return bpf_skb_load_bytes(skb, FLAGS_AT, &flags, 1) == 0 && (flags & FLAGS) == ECN_SYN;
+}
 
 SEC("tc")
 int mark(struct __sk_buff *skb)
 {
-	if (skb->len < DATA_LEN_MIN)
-		return TC_ACT_UNSPEC;
+	if (skb->len < DATA_LEN_MIN) {
+		if (!left.ecn_syns || !is_ecn_syn(skb))
+			return TC_ACT_UNSPEC;
+		left.ecn_syns--;
+		return TC_ACT_SHOT;
+	}
 	left.seen++;
 	if (left.drops) {
 		left.drops--;

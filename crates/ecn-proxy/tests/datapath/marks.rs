@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use windlass_ecn_proxy::datapath::{Counters, Settings};
 
-fn wait_for(bed: &Testbed, what: &str, mut is: impl FnMut() -> bool) {
+pub(crate) fn wait_for(bed: &Testbed, what: &str, mut is: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is() {
         assert!(
@@ -22,12 +22,12 @@ fn wait_for(bed: &Testbed, what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-fn counters(bed: &Testbed) -> Counters {
+pub(crate) fn counters(bed: &Testbed) -> Counters {
     bed.datapath.counters().expect("readable")
 }
 
 /// Of a line of ss.
-fn number(ss: &str, name: &str) -> f64 {
+pub(crate) fn number(ss: &str, name: &str) -> f64 {
     let word = ss.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix(':'));
     word.and_then(|word| word.parse().ok()).unwrap_or(f64::INFINITY)
 }
@@ -87,19 +87,30 @@ fn cut_by_marks(bed: &Testbed, connection: &Connection) -> Vec<f64> {
 fn assert_one_reduction_a_mark(place: Place, segments: bool, ipv6: bool, controller: &str) {
     let bed = Testbed::new(place, segments, &Settings::default());
     let case = format!("{place:?}, segments {segments}, IPv6 {ipv6}, {controller}");
+    let shares = assert_one_retransmission_a_mark(&bed, ipv6, controller, &case);
+    let beta = if controller == "cubic" { 0.7 } else { 0.5 };
+    for share in &shares {
+        assert!((share - beta).abs() < 0.05, "{case}: left {shares:?} of cwnd");
+    }
+}
+
+/// Marks an upload, and returns the share of cwnd that each mark left.
+pub(crate) fn assert_one_retransmission_a_mark(
+    bed: &Testbed,
+    ipv6: bool,
+    controller: &str,
+    case: &str,
+) -> Vec<f64> {
     let connection = bed.connect(ipv6, true, controller);
-    let shares = cut_by_marks(&bed, &connection);
-    let counters = counters(&bed);
+    let shares = cut_by_marks(bed, &connection);
+    let counters = counters(bed);
     assert_eq!((counters.holes, counters.released), (HOLES, HOLES), "{case}: {counters:?}");
     assert_eq!((counters.edit_failed, counters.dropped), (0, 0), "{case}");
     for name in ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo", "TCPTimeouts"] {
         assert_eq!(bed.host_counter(name), 0, "{case}: {name}");
     }
     assert_eq!(bed.host_counter("TCPFastRetrans"), HOLES, "{case}: one fast retransmit a hole");
-    let beta = if controller == "cubic" { 0.7 } else { 0.5 };
-    for share in &shares {
-        assert!((share - beta).abs() < 0.05, "{case}: left {shares:?} of cwnd");
-    }
+    shares
 }
 
 #[test]

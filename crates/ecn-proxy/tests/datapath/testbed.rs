@@ -94,6 +94,11 @@ impl Testbed {
         Connection { host, far }
     }
 
+    /// Sets a key below net/ipv4 on the served host.
+    pub(crate) fn set_on_host(&self, key: &str, value: &str) {
+        sysctl(&self.hosts.host, &format!("ipv4/{key}"), value);
+    }
+
     /// What `ss` says of the one connection of the served host, or of the far host.
     pub(crate) fn ss(&self, of_host: bool) -> String {
         let namespace = if of_host { &self.hosts.host } else { &self.hosts.far };
@@ -279,12 +284,17 @@ impl Marker {
 
     /// Marks the next `count` data packets that may be marked.
     pub(crate) fn mark(&self, count: u32) {
-        self.set(count, 0);
+        self.set(count, 0, 0);
     }
 
     /// Drops the next `count` data packets.
     pub(crate) fn drop(&self, count: u32) {
-        self.set(0, count);
+        self.set(0, count, 0);
+    }
+
+    /// Drops the next `count` SYNs of IPv4 that ask for ECN.
+    pub(crate) fn drop_ecn_syns(&self, count: u32) {
+        self.set(0, 0, count);
     }
 
     /// Marks to go, drops to go, data packets that should have been marked and were not ECT, data packets seen.
@@ -293,9 +303,9 @@ impl Marker {
         [0, 4, 8, 12].map(|at| u32::from_ne_bytes(value[at..at + 4].try_into().expect("four")))
     }
 
-    fn set(&self, marks: u32, drops: u32) {
+    fn set(&self, marks: u32, drops: u32, ecn_syns: u32) {
         let [_, _, not_ect, seen] = self.left();
-        let value = [marks, drops, not_ect, seen].map(u32::to_ne_bytes).concat();
+        let value = [marks, drops, not_ect, seen, ecn_syns].map(u32::to_ne_bytes).concat();
         self.0.update(&[0; 4], &value, MapFlags::ANY).expect("a map");
     }
 }

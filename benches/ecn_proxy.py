@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""What the packet path of `windlass ecn-proxy` costs: nanoseconds a packet, throughput, a full table.
+
+Needs root, iproute2 and iperf3; makes three network namespaces of its own.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "target/debug/examples"
+STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
+NAMES = {part: f"wbench{os.getpid()}{part}" for part in ("host", "router", "far")}
+FAR = "10.9.2.2"
+
+
+def run(command: str, **options) -> str:
+    """Runs a command and returns what it prints."""
+    done = subprocess.run(command.split(), check=True, text=True, stdout=subprocess.PIPE, **options)
+    return done.stdout
+
+
+def inside(part: str, command: str) -> str:
+    """The same in a namespace."""
+    return run(f"ip netns exec {NAMES[part]} {command}")
+
+
+@contextmanager
+def namespaces():
+    """The served host, the router and the far host, offloads on; the far host has ECN."""
+    try:
+        for name in NAMES.values():
+            run(f"ip netns add {name}")
+        for subnet, part, own in ((1, "host", "near"), (2, "far", "far")):
+            router, host = NAMES["router"], NAMES[part]
+            run(f"ip -n {router} link add {own} type veth peer router netns {host}")
+            for name, device, last in ((router, own, 1), (host, "router", 2)):
+                run(f"ip -n {name} address add 10.9.{subnet}.{last}/24 dev {device}")
+                run(f"ip -n {name} link set {device} up")
+            run(f"ip -n {host} route add default via 10.9.{subnet}.1")
+        inside("router", "sysctl -qw net.ipv4.ip_forward=1")
+        inside("far", "sysctl -qw net.ipv4.tcp_ecn=1")
+        yield
+    finally:
+        for name in NAMES.values():
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+@contextmanager
+def server():
+    """iperf3 on the far host."""
+    command = ["ip", "netns", "exec", NAMES["far"], "taskset", "-c", "0", "iperf3", "-s"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        time.sleep(0.5)
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def proxy():
+    """The programs at the router's interface; yields the process that has them."""
+    command = ["ip", "netns", "exec", NAMES["router"], EXAMPLES / "attach", "near"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdout.readline()
+        try:
+            yield process.pid
+        finally:
+            process.communicate()
+
+
+def iperf(seconds: float, options: str = "") -> float:
+    """Bits a second from the served host to the far one, all on one core."""
+    told = inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}")
+    return json.loads(told)["end"]["sum_received"]["bits_per_second"]
+
+
+def taken(pid: int) -> tuple[int, int]:
+    """Nanoseconds that the programs of a process took, and packets."""
+    sums = {"run_time_ns": 0, "run_cnt": 0}
+    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+        for name, value in re.findall(r"^(run_time_ns|run_cnt):\t(\d+)$", path.read_text(), re.M):
+            sums[name] += int(value)
+    return sums["run_time_ns"], sums["run_cnt"]
+
+
+def ns_per_packet(pid: int, traffic) -> float:
+    """What one packet took during some traffic."""
+    before = taken(pid)
+    traffic()
+    after = taken(pid)
+    return (after[0] - before[0]) / max(after[1] - before[1], 1)
+
+
+def measure_paths(seconds: float) -> dict[str, float]:
+    """Nanoseconds a packet by what the packet is, both programs of the interface together."""
+    costs = {}
+    with server():
+        with proxy() as pid:
+            costs["not TCP"] = ns_per_packet(pid, lambda: iperf(seconds, "-u -b 500M"))
+            costs["simulated and idle"] = ns_per_packet(pid, lambda: iperf(seconds))
+            inside("host", "sysctl -qw net.ipv4.tcp_ecn=1")
+            costs["both ends have ECN"] = ns_per_packet(pid, lambda: iperf(seconds))
+            inside("host", "sysctl -qw net.ipv4.tcp_ecn=0")
+        command = f"ip netns exec {NAMES['host']} taskset -c 0 iperf3 -c {FAR} -t {seconds + 2}"
+        with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL) as older:
+            time.sleep(1)
+            with proxy() as pid:
+                costs["older than the proxy"] = ns_per_packet(pid, lambda: time.sleep(seconds))
+            older.wait()
+    return costs
+
+
+def measure_throughput(rounds: int, seconds: float) -> dict[str, float]:
+    """Medians of bits a second with the proxy and without, in turns."""
+    rates = {"with": [], "without": []}
+    with server():
+        for _ in range(rounds):
+            rates["without"].append(iperf(seconds))
+            with proxy():
+                rates["with"].append(iperf(seconds))
+    return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def measure_table(flows: int) -> dict[str, int]:
+    """Nanoseconds a packet and memory with so many connections."""
+    return json.loads(run(f"{EXAMPLES}/table {flows}"))
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="of throughput (default: 5)")
+    parser.add_argument("--seconds", type=float, default=3, help="of each run (default: 3)")
+    parser.add_argument("--flows", type=int, nargs="*", default=[1000, 1_000_000])
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("ecn_proxy.py: needs root")
+    run("cargo build -q -p windlass-ecn-proxy --examples", cwd=ROOT)
+    before = STATISTICS.read_text()
+    with namespaces():
+        rates = measure_throughput(options.rounds, options.seconds)
+        for name, rate in rates.items():
+            print(f"{name} the proxy: {rate / 1e9:.2f} Gbit/s")
+        print(f"with over without: {rates['with'] / rates['without']:.3f}", flush=True)
+        try:
+            STATISTICS.write_text("1")
+            paths = measure_paths(options.seconds)
+            tables = [measure_table(flows) for flows in options.flows]
+        finally:
+            STATISTICS.write_text(before)
+    for name, cost in paths.items():
+        print(f"{name}: {cost:.0f} ns a packet")
+    for table in tables:
+        size = table["memory_bytes"] / 1e6
+        print(f"{table['flows']} flows: {table['ns_per_packet']} ns a packet, {size:.0f} MB")
+    print(f"load: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+//! Served senders of other kinds, and the other policies.
+
+use crate::marks::{assert_one_retransmission_a_mark, counters, number, wait_for};
+use crate::skip;
+use crate::testbed::{Place, Testbed};
+use std::thread::sleep;
+use std::time::Duration;
+use windlass_ecn_proxy::datapath::{Policy, Settings};
+
+#[test]
+fn a_sender_without_timestamps_reduces_once_a_mark() {
+    if skip("a_sender_without_timestamps_reduces_once_a_mark") {
+        return;
+    }
+    for (controller, beta) in [("cubic", 0.7), ("reno", 0.5)] {
+        let bed = Testbed::new(Place::Router, false, &Settings::default());
+        bed.set_on_host("tcp_timestamps", "0");
+        let shares = assert_one_retransmission_a_mark(&bed, false, controller, controller);
+        let near = |share: &f64| (share - beta).abs() < 0.05;
+        assert!(shares.iter().all(near), "{controller}: left {shares:?} of cwnd");
+    }
+}
+
+/// It does not slow down for a loss, but it must not take a virtual one for worse than it is.
+#[test]
+fn bbr_sends_again_once_a_mark() {
+    if skip("bbr_sends_again_once_a_mark") {
+        return;
+    }
+    let controllers = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    if !std::fs::read_to_string(controllers).is_ok_and(|names| names.contains("bbr")) {
+        eprintln!("skipped: bbr_sends_again_once_a_mark needs tcp_bbr");
+        return;
+    }
+    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    assert_one_retransmission_a_mark(&bed, false, "bbr", "bbr");
+}
+
+#[test]
+fn a_sender_without_sack_gets_no_ect() {
+    if skip("a_sender_without_sack_gets_no_ect") {
+        return;
+    }
+    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    bed.set_on_host("tcp_sack", "0");
+    let connection = bed.connect(false, true, "cubic");
+    bed.upward.mark(1);
+    connection.while_sending(true, || sleep(Duration::from_millis(300)));
+    let counters = counters(&bed);
+    assert_eq!((counters.proxied, counters.ect, counters.holes), (1, 0, 0), "{counters:?}");
+    let [marks, _, not_ect, _] = bed.upward.left();
+    assert!(marks == 1 && not_ect > 0, "nothing could be marked");
+}
+
+#[test]
+fn policy_drop_drops_one_packet_a_mark() {
+    if skip("policy_drop_drops_one_packet_a_mark") {
+        return;
+    }
+    let settings = Settings { policy: Policy::Drop, ..Settings::default() };
+    let bed = Testbed::new(Place::Router, true, &settings);
+    let connection = bed.connect(false, true, "cubic");
+    connection.while_sending(true, || {
+        for marks in 1..=3 {
+            // cwnd grows until the receive window holds it.
+            sleep(Duration::from_millis(1500));
+            let cwnd = number(&bed.ss(true), "cwnd");
+            bed.upward.mark(1);
+            wait_for(&bed, "no answer", || counters(&bed).answered_drop == marks);
+            let share = number(&bed.ss(true), "ssthresh") / cwnd;
+            assert!((share - 0.7).abs() < 0.05, "left {share} of cwnd");
+        }
+    });
+    let counters = counters(&bed);
+    assert_eq!((counters.dropped, counters.holes), (3, 0), "{counters:?}");
+    assert_eq!(bed.host_counter("TCPFastRetrans"), 3);
+    assert_eq!(bed.host_counter("TCPTimeouts"), 0);
+}
+
+#[test]
+fn policy_no_ect_leaves_uploads_alone_and_marks_downloads() {
+    if skip("policy_no_ect_leaves_uploads_alone_and_marks_downloads") {
+        return;
+    }
+    let settings = Settings { policy: Policy::NoEct, ..Settings::default() };
+    let bed = Testbed::new(Place::Router, false, &settings);
+    let connection = bed.connect(false, true, "cubic");
+    bed.upward.mark(1);
+    connection.while_sending(true, || {
+        sleep(Duration::from_millis(300));
+        connection.while_sending(false, || {
+            sleep(Duration::from_millis(300));
+            bed.downward.mark(1);
+            wait_for(&bed, "no echo", || counters(&bed).echoes > 0);
+        });
+    });
+    let counters = counters(&bed);
+    assert_eq!((counters.ect, counters.episodes, counters.marks), (0, 0, 1), "{counters:?}");
+    let [marks, _, not_ect, _] = bed.upward.left();
+    assert!(marks == 1 && not_ect > 0, "nothing could be marked");
+}
