@@ -72,8 +72,7 @@ ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy
 	edit->actions |= ECN_DO_CODEPOINT;
 	edit->codepoint = ECN_ECT0;
 	edit->events |= ECN_EVENT_ECT;
-	/* Once a hole is open the sender has been told. */
-	if (flow->answer == ECN_ANSWER_ARMED)
+	if (flow->answer == ECN_ANSWER_ARMED || flow->answer == ECN_ANSWER_WAIT)
 		edit->events |= ECN_EVENT_ECT_WAITING;
 }
 
