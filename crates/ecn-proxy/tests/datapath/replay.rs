@@ -104,7 +104,7 @@ struct Decision {
 fn decision(bytes: &[u8]) -> Decision {
     let mut reader = Reader(bytes);
     // The connection's state before and after.
-    reader.bytes::<160>();
+    reader.bytes::<{ 2 * size_of::<Flow>() }>();
     let (packet, edit) = (packet(&mut reader), edit(&mut reader));
     assert_eq!(reader.bytes(), [0; 4], "the policy: virtual loss");
     let [call, destination_fails, kept, _] = reader.bytes();
