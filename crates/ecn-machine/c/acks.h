@@ -46,34 +46,10 @@ ECN_INLINE __u16 ecn_recent_flight(const struct ecn_flow *flow)
 							   : flow->flight_max_before;
 }
 
-ECN_INLINE void ecn_next_round(struct ecn_flow *flow)
-{
-	flow->marked = 0;
-	flow->round_end = flow->snd_max;
-	flow->flight_max_before = flow->flight_max;
-	flow->flight_max = 0;
-	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
-		flow->rounds++;
-}
-
-/*
- * New data, before snd_max moves: which ACK had the served host seen? A queue between it and the
- * proxy holds what it has sent since, so `rack` may be far ahead: the host's flight of 100 segments
- * would look like one of two. Its TSecr tells (RFC 7323 section 4.3): no ACK with a later TSval.
- */
-ECN_INLINE void ecn_new_data_shows(struct ecn_flow *flow, const struct ecn_packet *packet)
-{
-	flow->behind = packet->options & ECN_OPT_TIMESTAMPS &&
-		       ecn_before(packet->tsecr, flow->far_tsval);
-	if (flow->marked && (!flow->behind || ecn_before(flow->mark, packet->tsecr)))
-		ecn_next_round(flow);
-}
-
-/* At new data, after snd_max moved. Never more than the served host has in flight. */
+/* At new data, after snd_max moved. */
 ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 {
-	__u32 seen = flow->marked ? flow->round_end : flow->rack;
-	__u32 segments = ecn_segments(flow, flow->snd_max - seen);
+	__u32 segments = ecn_segments(flow, flow->snd_max - flow->rack);
 
 	if (segments > 0xffff)
 		segments = 0xffff;
@@ -81,26 +57,17 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		flow->flight_max = segments;
 }
 
-/* An ACK that goes further. */
-ECN_INLINE void ecn_end_round(struct ecn_flow *flow, const struct ecn_packet *packet)
+ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 {
-	if (flow->marked) {
-		/* A coarse clock: the host's echo does not tell which of them it has seen. */
-		if (packet->tsval == flow->mark)
-			flow->round_end = flow->rack;
-		return;
-	}
 	/* One without new data is none: all is acknowledged, and each of the far host's own data
 	 * packets says so once more. */
 	if (!flow->flight_max || ecn_before(flow->rack, flow->round_end))
 		return;
-	if (!flow->behind) {
-		ecn_next_round(flow);
-		return;
-	}
-	flow->marked = 1;
-	flow->mark = packet->tsval;
-	flow->round_end = flow->rack;
+	flow->round_end = flow->snd_max;
+	flow->flight_max_before = flow->flight_max;
+	flow->flight_max = 0;
+	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
+		flow->rounds++;
 }
 
 ECN_INLINE int ecn_is_block(const struct ecn_block *block)
@@ -184,7 +151,7 @@ ECN_INLINE void ecn_hear(struct ecn_flow *flow, const struct ecn_packet *packet,
 	if (!heard->advances)
 		return;
 	flow->rack = packet->ack;
-	ecn_end_round(flow, packet);
+	ecn_end_round(flow);
 	ecn_age(flow);
 }
 

@@ -177,8 +177,6 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 			ecn_hole_comes_again(flow, packet, edit);
 		return;
 	}
-	if (packet->payload_bytes)
-		ecn_new_data_shows(flow, packet);
 	flow->snd_max = end;
 	if (packet->payload_bytes == 0)
 		return;

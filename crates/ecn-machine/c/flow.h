@@ -178,7 +178,7 @@ enum ecn_note {
 	ECN_NOTE_SERVED = 0x8000,
 };
 
-/* A connection: 84 bytes. Sequence numbers are the served host's unless it says otherwise. */
+/* A connection: 80 bytes. Sequence numbers are the served host's unless it says otherwise. */
 struct ecn_flow {
 	/* Of the SYN that opened the connection, whoever sent it. */
 	__u32 isn;
@@ -188,13 +188,8 @@ struct ecn_flow {
 	__u32 rack;
 	/* The highest sequence end that the served host sent, FIN included. */
 	__u32 snd_max;
-	/*
-	 * A round ends when it is acknowledged, and the served host has seen that. Once `marked`: the
-	 * highest ACK that the served host may have seen with an echo of `mark`.
-	 */
+	/* A round ends when it is acknowledged. */
 	__u32 round_end;
-	/* TSval of the ACK that ends the round. */
-	__u32 mark;
 	/* The hole; its end moves with it. */
 	__u32 hole;
 	__u32 hole_end;
@@ -241,15 +236,12 @@ struct ecn_flow {
 	__u8 rounds;
 	/* ACKs that would have released a hole, were there no gaps. */
 	__u8 held;
-	/* 1: the served host's last new data echo an older TSval than the far host's last. */
-	__u8 behind;
-	/* 1: the round is acknowledged, and the served host has yet to show that it knows. */
-	__u8 marked;
+	__u8 reserved[2];
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");
 _Static_assert(sizeof(struct ecn_edit) == 76, "ecn_edit");
-_Static_assert(sizeof(struct ecn_flow) == 84, "ecn_flow");
+_Static_assert(sizeof(struct ecn_flow) == 80, "ecn_flow");
 
 /* Comparisons modulo 2^32 (RFC 9293 section 3.4; RFC 7323 section 5.2 for timestamps). */
 ECN_INLINE int ecn_before(__u32 a, __u32 b)

@@ -21,7 +21,6 @@ pub(crate) struct RawFlow {
     rack: u32,
     snd_max: u32,
     round_end: u32,
-    mark: u32,
     hole: u32,
     hole_end: u32,
     last_hole: u32,
@@ -47,8 +46,7 @@ pub(crate) struct RawFlow {
     retransmits: u8,
     rounds: u8,
     pub(crate) held: u8,
-    behind: u8,
-    marked: u8,
+    reserved: [u8; 2],
 }
 
 /// What the proxy remembers of a connection; by default nothing.

@@ -29,7 +29,6 @@ fn syn_ack(flags: Flags, seq: u32, ack: u32, options: Options) -> Packet {
 }
 
 /// A served connection that the host opened; data are counted in segments of [`MSS`].
-#[derive(Clone)]
 struct Scene {
     watch: Watch,
     options: Options,
@@ -56,11 +55,6 @@ impl Scene {
 
     /// The host sends segment `n`.
     fn data(&mut self, n: u32) -> (Edit, Outcome) {
-        self.data_echoing(n, self.now)
-    }
-
-    /// The same, by a host whose last ACK had the TSval `tsecr`.
-    fn data_echoing(&mut self, n: u32, tsecr: u32) -> (Edit, Outcome) {
         self.now += 1;
         let packet = Packet {
             seq: Scene::at(n),
@@ -68,7 +62,6 @@ impl Scene {
             payload_bytes: MSS,
             segment_bytes: MSS,
             tsval: self.now,
-            tsecr,
             options: self.options,
             flags: Flags::ACK,
             window: 1_000,
@@ -373,63 +366,6 @@ fn a_flight_of_two_is_answered_by_cwr_alone() {
     assert_eq!((out.forward[0].ack, out.forward[0].flags), (Scene::at(1), Flags::ACK));
     assert!(scene.data(2).1.forward[0].flags.contains(Flags::CWR));
     assert!(!scene.echo(2).0.events.contains(Events::EPISODE), "ack <= R");
-}
-
-/// Packets that wait between host and proxy are in flight too.
-#[derive(Clone)]
-struct Queue {
-    scene: Scene,
-    /// What each packet in the queue echoes, first to last.
-    echoes: std::collections::VecDeque<u32>,
-    next: u32,
-}
-
-impl Queue {
-    /// A host whose window is `flight`, all of it in the queue in front of the proxy.
-    fn new(flight: usize) -> Queue {
-        let scene = Scene::default();
-        Queue { echoes: vec![scene.now; flight].into(), scene, next: 0 }
-    }
-
-    /// One packet leaves the queue, the far host acknowledges it at once, and the host sends anew.
-    fn turn(&mut self, flags: Flags) -> Edit {
-        let tsecr = self.echoes.pop_front().expect("a packet");
-        self.scene.data_echoing(self.next, tsecr);
-        self.next += 1;
-        let ack = self.scene.ack_packet(self.next, flags);
-        self.echoes.push_back(ack.tsval);
-        self.scene.watch.pass(&ack, Side::Far).0
-    }
-}
-
-/// The proxy never sees more than one segment between itself and the far host.
-#[test]
-fn a_queue_in_front_of_the_proxy_is_no_small_flight() {
-    for flight in [4, 20, 100] {
-        let mut queue = Queue::new(flight);
-        for _ in 0..3 * flight {
-            queue.turn(Flags::empty());
-        }
-        // Whenever in a round the mark comes.
-        for _ in 0..2 * flight {
-            let edit = queue.clone().turn(Flags::ECE);
-            assert!(edit.events.contains(Events::EPISODE), "{flight}");
-            assert!(!edit.events.contains(Events::ANSWERED_FLOOR), "{flight}");
-            queue.turn(Flags::empty());
-        }
-    }
-}
-
-#[test]
-fn a_small_flight_in_a_queue_in_front_of_the_proxy_is_one() {
-    for flight in [1, 2] {
-        let mut queue = Queue::new(flight);
-        for _ in 0..3 * flight {
-            queue.turn(Flags::empty());
-        }
-        let edit = queue.turn(Flags::ECE);
-        assert!(edit.events.contains(Events::EPISODE | Events::ANSWERED_FLOOR), "{flight}");
-    }
 }
 
 #[test]
