@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the packet path of `windlass ecn-proxy` costs: nanoseconds a packet, throughput, a full table.
+"""What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
 
 Needs root, iproute2 and iperf3; makes three network namespaces of its own.
 """
