@@ -3,6 +3,7 @@
 use crate::bed::{Bed, LAN, PATIENCE, Proxy, WAN, WINDLASS, eventually, skipped, text};
 use serde_json::Value;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,7 +67,11 @@ fn the_service_manager_is_told_when_it_is_ready_reloads_and_stops() {
     let wait_for = |word: &str| {
         let mut buffer = [0; 4096];
         loop {
-            let count = manager.recv(&mut buffer).unwrap_or_else(|error| panic!("{word}: {error}"));
+            let count = match manager.recv(&mut buffer) {
+                // A receive with a time limit ends with any signal (signal(7)).
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                result => result.unwrap_or_else(|error| panic!("{word}: {error}")),
+            };
             let told = text(&buffer[..count]);
             if told.lines().any(|line| line == word) {
                 return told;
