@@ -96,14 +96,13 @@ fn guard(pipe: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
     mount_proc();
     let mut set: SigSet = PASSED_ON.into_iter().collect();
     set.add(Signal::SIGCHLD);
+    set.thread_block()?;
     let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let (program, args) = command.split_first().ok_or(ErrorKind::InvalidInput)?;
-    // The command inherits what is blocked, and is to find nothing so. What comes just now is
-    // lost: the first process of a namespace does not die of it.
-    set.thread_unblock()?;
-    let child = Command::new(program).args(args).spawn();
-    set.thread_block()?;
-    match child {
+    let mut child = Command::new(program);
+    child.args(args);
+    unblock_in(&mut child, set);
+    match child.spawn() {
         Ok(child) => attend(&signals, &parent, Pid::from_raw(child.id().cast_signed())),
         Err(error) => {
             eprintln!("windlass: link: {}: {error}", program.display());
@@ -111,6 +110,15 @@ fn guard(pipe: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
             Ok(ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }))
         }
     }
+}
+
+/// A command inherits what is blocked, and is to find nothing so. This process keeps it blocked: as the
+/// first of its namespace it would lose what comes meanwhile.
+#[expect(unsafe_code, reason = "no safe way to change the mask of a child alone")]
+fn unblock_in(command: &mut Command, signals: SigSet) {
+    // SAFETY: pthread_sigmask() is all that it calls, which may be called between fork and exec
+    // (signal-safety(7)), and nothing is allocated.
+    unsafe { command.pre_exec(move || Ok(signals.thread_unblock()?)) };
 }
 
 /// The pipe that was handed over by its number, so that the command does not inherit it.
