@@ -10,6 +10,7 @@ mod marks;
 mod negotiation;
 mod replay;
 mod senders;
+mod steady;
 mod testbed;
 
 use std::process::{Command, Stdio};

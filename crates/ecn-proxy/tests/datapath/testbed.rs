@@ -177,6 +177,16 @@ fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8, segments: bo
     );
     let size = if segments { " gso_max_segs 1" } else { "" };
     run("ip", &format!("-n {namespace} link set {interface}{size} up"));
+    keep_in_order(namespace, interface);
+}
+
+/// A veth hands packets to the processor that sent them, and reorders them when a sender moves to
+/// another: a real reason to retransmit, and to find that it was needless. One processor takes all.
+fn keep_in_order(namespace: &str, interface: &str) {
+    let script = format!("echo 1 > /sys/class/net/{interface}/queues/rx-0/rps_cpus");
+    let enter = ["netns", "exec", namespace, "sh", "-c", &script];
+    let status = Command::new("ip").args(enter).status().expect("iproute2");
+    assert!(status.success(), "{script}: {status}");
 }
 
 fn sysctl(namespace: &str, key: &str, value: &str) {
