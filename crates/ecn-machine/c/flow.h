@@ -11,6 +11,27 @@
 
 #define ECN_INLINE static inline __attribute__((always_inline))
 
+/* Parts of a virtual loss that a test leaves out, to see what each is there for. */
+enum ecn_part {
+	/* The hole is held until the sender has repaired it; else for three ACKs. */
+	ECN_PART_HOLD = 0x01,
+	/* Blocks for senders with SACK; else duplicates. */
+	ECN_PART_BLOCKS = 0x02,
+	/* The release waits for the far host to confirm the retransmission. */
+	ECN_PART_CONFIRM = 0x04,
+	/* DSACKs of the retransmission are taken away. */
+	ECN_PART_STRIP = 0x08,
+	/* No echo of a time before the retransmission. */
+	ECN_PART_FLOOR = 0x10,
+	/* Duplicates are made where too few come. */
+	ECN_PART_CLONES = 0x20,
+};
+
+/* Whoever includes this may say otherwise. */
+#ifndef ECN_WITHOUT
+#define ECN_WITHOUT(part) 0
+#endif
+
 /* How far a connection has come. */
 enum ecn_phase {
 	/* Unknown. */

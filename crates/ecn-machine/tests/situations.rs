@@ -422,6 +422,23 @@ fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
     assert!(scene.watch.pass(&update, Side::Far).1.forward.is_empty());
 }
 
+/// The far host held back the ACK of the last new data until the retransmission came, whose time
+/// is not in it (RFC 7323 section 4.3); it will send no other.
+#[test]
+fn without_sack_the_ack_of_all_that_was_sent_releases_the_hole() {
+    let policy = Policy { without_sack: true, ..Policy::default() };
+    let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
+    scene.all(0..8);
+    scene.echo(2);
+    let before = scene.ack_packet(8, Flags::empty());
+    scene.data(0);
+    assert_eq!(scene.ack(7).1.forward[0].ack, Scene::at(0), "not all that was sent");
+    let (edit, out) = scene.watch.pass(&before, Side::Far);
+    assert!(edit.events.contains(Events::RELEASED));
+    assert_eq!(out.forward[0].ack, Scene::at(8));
+    assert!(out.forward[0].tsecr > before.tsecr, "the reduction would be undone");
+}
+
 /// A full segment has no room for blocks, and data are never a duplicate ACK.
 #[test]
 fn a_packet_with_data_keeps_them_and_a_clone_says_the_blocks() {

@@ -12,6 +12,7 @@ mod replay;
 mod senders;
 mod steady;
 mod testbed;
+mod variants;
 
 use std::process::{Command, Stdio};
 

@@ -23,6 +23,24 @@ fn a_sender_without_timestamps_reduces_once_a_mark() {
     }
 }
 
+/// It works; what such senders make of many marks is another matter (see docs/ecn-proxy.md).
+#[test]
+fn a_sender_without_sack_can_be_told_by_duplicates() {
+    if skip("a_sender_without_sack_can_be_told_by_duplicates") {
+        return;
+    }
+    let settings = Settings { without_sack: true, ..Settings::default() };
+    for (controller, beta, timestamps) in [("cubic", 0.7, "1"), ("reno", 0.5, "0")] {
+        steady(|| {
+            let bed = Testbed::new(Place::Router, false, &settings);
+            bed.set_on_host("tcp_sack", "0");
+            bed.set_on_host("tcp_timestamps", timestamps);
+            let cuts = assert_one_retransmission_a_mark(&bed, false, controller, controller);
+            assert_cuts(&cuts, beta, controller);
+        });
+    }
+}
+
 /// It does not slow down for a loss, but it must not take a virtual one for worse than it is.
 #[test]
 fn bbr_sends_again_once_a_mark() {
