@@ -164,6 +164,8 @@ enum ecn_event {
 	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
 	/* Reset, or closed on both sides. */
 	ECN_EVENT_CLOSED = 0x1000000,
+	/* A destination that was to fail refuses a SYN without ECN too: it does not mind ECN. */
+	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
 };
 
 /* ecn_flow.notes */
@@ -241,7 +243,7 @@ struct ecn_flow {
 	__u8 phase;
 	/* enum ecn_reason: why it is bypassed, or why the sender cannot be told. */
 	__u8 reason;
-	/* AE, CWR, ECE of the SYN as it passed. */
+	/* AE, CWR, ECE of the SYN as it passed; none of a served host's only where it failed before. */
 	__u8 asked;
 	/* enum ecn_answer */
 	__u8 answer;

@@ -182,7 +182,22 @@ fn a_destination_that_fails_gets_no_upgraded_syn() {
     let mut flow = Flow::default();
     let first = syn(Flags::empty(), ISN, all_options());
     let (keep, edit) = flow.handle_syn(&Policy::default(), &first, Side::Host, true);
-    assert_eq!((keep, edit.actions, edit.reason()), (false, Actions::empty(), Reason::Fallback));
+    assert_eq!((keep, edit.actions, edit.reason()), (true, Actions::empty(), Reason::Fallback));
+    let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
+    let edit = flow.handle_packet(&Policy::default(), &answer, Side::Far);
+    assert_eq!((edit, flow.phase()), (Edit::default(), Phase::Bypass));
+}
+
+/// A closed port refuses every SYN.
+#[test]
+fn a_destination_that_refuses_a_plain_syn_too_has_nothing_against_ecn() {
+    let mut flow = Flow::default();
+    let first = syn(Flags::empty(), ISN, all_options());
+    flow.handle_syn(&Policy::default(), &first, Side::Host, true);
+    let flags = Flags::RST | Flags::ACK;
+    let reset = Packet { ack: ISN + 1, flags, ..Packet::default() };
+    let edit = flow.handle_packet(&Policy::default(), &reset, Side::Far);
+    assert_eq!(edit.events, Events::PLAIN_REFUSED | Events::CLOSED);
 }
 
 #[test]
