@@ -41,6 +41,8 @@ pub struct Config {
     pub idle_restart: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985 §6).
+    pub rack: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

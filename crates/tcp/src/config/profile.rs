@@ -76,6 +76,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         cwnd_validation: true,
         idle_restart: true,
         limited_transmit: true,
+        rack: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
@@ -167,6 +168,7 @@ fn linux(base: Config) -> Config {
         initial_window: 10,
         least_window: 2,
         hold_after_ecn_cut: true,
+        rack: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         // Its cwnd and ssthresh are whole numbers of segments.

@@ -5,7 +5,7 @@ use crate::cc::Ack;
 use crate::config::Growth;
 use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
-use crate::{Flags, Segment};
+use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
 use windlass_base::{Span, Time};
 
@@ -97,16 +97,24 @@ impl Connection {
     }
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
-        let newly_sacked = if self.agreed.sack { self.take_sack_blocks(segment) } else { 0 };
+        let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
+        let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
+        let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment, ack) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
         if ack > self.tx.una {
+            if rack {
+                self.note_delivered(now, self.tx.una..ack);
+            }
             self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
+        }
+        if rack {
+            self.find_losses(now, segment);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
         if self.timers.persist.is_set() {
@@ -115,8 +123,11 @@ impl Connection {
     }
 
     /// Returns how many bytes were news.
-    fn take_sack_blocks(&mut self, segment: &Segment) -> u64 {
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, ack: u64) -> u64 {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
+        if self.has_rack() && self.is_dsack(segment, ack) {
+            self.recovery.rack.window.note_dsack(una, self.tx.nxt);
+        }
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
             let range = (left.unwrap_near(isn, una), right.unwrap_near(isn, una));
@@ -126,10 +137,24 @@ impl Connection {
                 && left < right
                 && right <= max
             {
+                if self.has_rack() {
+                    self.note_delivered(now, left..right);
+                }
                 news += self.recovery.scoreboard.sack(left..right);
             }
         }
         news
+    }
+
+    /// The first block reports a duplicate: it lies below the ACK or within the second one (RFC 2883
+    /// §4).
+    fn is_dsack(&self, segment: &Segment, ack: u64) -> bool {
+        let blocks = segment.options.sack.as_slice();
+        let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
+        let range = |(left, right): &(_, _)| Some(position(*left)?..position(*right)?);
+        let Some(first) = blocks.first().and_then(range) else { return false };
+        let second = blocks.get(1).and_then(range);
+        first.end <= ack || second.is_some_and(|s| s.start <= first.start && first.end <= s.end)
     }
 
     /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information.
@@ -179,7 +204,14 @@ impl Connection {
     /// timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
         let repairing = self.recovery.phase != Phase::Open;
-        let sent = match self.tx.timing.acknowledge(ack) {
+        let timed = if self.rack_is_busy() {
+            // What was SACKed before arrived long ago.
+            self.tx.timing.drop_below(ack);
+            self.recovery.rack.take_sample().map_or(Timed::Nothing, Timed::Sent)
+        } else {
+            self.tx.timing.acknowledge(ack)
+        };
+        let sent = match timed {
             Timed::Sent(sent) => sent,
             Timed::Nothing if repairing => self.time_echoed(now, segment)?,
             Timed::Nothing | Timed::Pending => return None,
@@ -189,11 +221,16 @@ impl Connection {
         Some(self.rtt.last_sample())
     }
 
-    fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
+    /// How long ago the echoed timestamp was sent.
+    pub(super) fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
-        let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
+        Some(u64::from(super::emit::timestamp(now).wrapping_sub(echoed)))
+    }
+
+    fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
+        let age_ms = self.age_echoed_ms(now, segment)?;
         // Whole milliseconds, rounded up: no sample is shorter than the path.
-        let age = Span::from_millis(u64::from(age_ms) + 1);
+        let age = Span::from_millis(age_ms + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 

@@ -13,6 +13,7 @@ mod emit;
 mod events;
 mod governor;
 mod handshake;
+mod rack;
 mod rules;
 mod sender;
 mod state;
@@ -27,6 +28,7 @@ pub use events::{Error, Event};
 pub use state::State;
 
 use crate::cc::Params;
+use crate::config::RttSampling;
 use crate::observer::Observer;
 use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
 use crate::recovery::{Recovery, RttEstimator};
@@ -197,7 +199,7 @@ impl Connection {
         Connection {
             state,
             rules: Rules::of(&config),
-            tx: Sender::new(isn, config.rtt_sampling),
+            tx: Sender::new(isn, sampling(&config)),
             rx: Receiver {
                 discards: false,
                 isn: SeqNumber(0),
@@ -239,6 +241,11 @@ impl Connection {
         connection.establish_without_handshake(now, &agreed);
         connection
     }
+}
+
+/// RACK goes by the time of every segment.
+fn sampling(config: &Config) -> RttSampling {
+    if config.rack { RttSampling::EverySegment } else { config.rtt_sampling }
 }
 
 fn controller_params(config: &Config, mss: u32) -> Params {

@@ -56,7 +56,7 @@ impl Connection {
             && pending.reset.is_none()
             && !pending.window_probe
             && !pending.keep_alive_probe
-            && recovery.phase != Phase::FastRecovery
+            && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.rules.idle_restart && self.tx.is_idle())
     }
@@ -105,9 +105,15 @@ impl Connection {
     /// Data that may go out now, or a bare FIN (no payload).
     fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
         if core::mem::take(&mut self.recovery.retransmit_una) {
-            return self.retransmit_lost(self.tx.una, self.tx.max);
+            return match self.has_rack() {
+                true => self.retransmit_first_lost(),
+                false => self.retransmit_lost(self.tx.una, self.tx.max),
+            };
         }
         self.restart_after_idle(now);
+        if self.has_rack() && self.recovery.phase != Phase::Open {
+            return self.next_by_rack(max);
+        }
         if self.agreed.sack && self.recovery.phase == Phase::FastRecovery {
             return self.next_by_scoreboard(max);
         }
@@ -126,7 +132,7 @@ impl Connection {
     }
 
     /// A segment believed lost goes out again, and HighRxt with it.
-    fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
+    pub(super) fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
         let data = self.retransmission_at(from, to)?;
         self.recovery.scoreboard.retransmitted_to(from + u64::from(data.segment.max(1)));
         Some(data)
@@ -158,7 +164,7 @@ impl Connection {
     }
 
     /// After a timeout, what the peer reported to have is not sent again.
-    fn skip_sacked(&mut self) {
+    pub(super) fn skip_sacked(&mut self) {
         if self.tx.nxt < self.tx.max
             && let Some(held) = self.recovery.scoreboard.sacked().range_at(self.tx.nxt)
         {
@@ -213,7 +219,7 @@ impl Connection {
 
     /// The same out of line, for who asks seldom.
     #[inline(never)]
-    fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
+    pub(super) fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
         self.data_at_nxt(max)
     }
 

@@ -1,3 +1,4 @@
+use super::Rack;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::cc::CongestionCause;
 
@@ -28,11 +29,12 @@ pub(crate) struct Recovery {
     pub(crate) last_cut: Option<CongestionCause>,
     /// Window inflation in bytes: segments known to have left the network (RFC 5681 §3.2).
     pub(crate) inflation: u64,
-    /// The first unacknowledged segment is to be sent again at once.
+    /// The first unacknowledged segment, with RACK the first lost one, is to be sent again at once.
     pub(crate) retransmit_una: bool,
     /// The retransmission timer was restarted by a partial ACK already (RFC 6582 §3.2 step 3).
     pub(crate) partial_ack_seen: bool,
     pub(crate) scoreboard: Scoreboard,
+    pub(crate) rack: Rack,
 }
 
 impl Recovery {
@@ -47,6 +49,7 @@ impl Recovery {
             retransmit_una: false,
             partial_ack_seen: false,
             scoreboard: Scoreboard::default(),
+            rack: Rack::default(),
         }
     }
 

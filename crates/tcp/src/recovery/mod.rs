@@ -1,11 +1,13 @@
 //! What the sender knows of losses: duplicate ACKs, the SACK scoreboard, the RTO.
 
 mod fast_recovery;
+mod rack;
 mod rtt_estimator;
 mod scoreboard;
 mod timing;
 
 pub(crate) use fast_recovery::{Phase, Recovery};
+pub(crate) use rack::{Judge, Rack};
 pub(crate) use rtt_estimator::RttEstimator;
 pub(crate) use scoreboard::{DUP_THRESH, NextSegment};
-pub(crate) use timing::{Timed, Timing};
+pub(crate) use timing::{Flight, Timed, Timing};

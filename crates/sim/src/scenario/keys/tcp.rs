@@ -36,6 +36,8 @@ keys! {
         idle_restart: Option<bool>,
         /// New segments on the first two duplicate ACKs (RFC 3042).
         limited_transmit: Option<bool>,
+        /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985).
+        rack: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.
