@@ -43,6 +43,9 @@ pub struct Config {
     pub limited_transmit: bool,
     /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985 §6).
     pub rack: bool,
+    /// With `rack`: after two round trips without an ACK the last segment, or a new one, goes out to
+    /// show what is missing before it (TLP, RFC 8985 §7).
+    pub tail_loss_probe: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

@@ -77,6 +77,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         idle_restart: true,
         limited_transmit: true,
         rack: false,
+        tail_loss_probe: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
@@ -169,6 +170,7 @@ fn linux(base: Config) -> Config {
         least_window: 2,
         hold_after_ecn_cut: true,
         rack: true,
+        tail_loss_probe: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         // Its cwnd and ssthresh are whole numbers of segments.

@@ -7,6 +7,7 @@ use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
 use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
+use core::ops::Range;
 use windlass_base::{Span, Time};
 
 impl Connection {
@@ -99,13 +100,15 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
-        let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment, ack) } else { 0 };
+        let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
+        let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
-        if ack > self.tx.una {
+        let advances = ack > self.tx.una;
+        if advances {
             if rack {
                 self.note_delivered(now, self.tx.una..ack);
             }
@@ -114,7 +117,15 @@ impl Connection {
             self.handle_duplicate_ack(now);
         }
         if rack {
+            self.note_dsack(dsack);
             self.find_losses(now, segment);
+        }
+        if self.recovery.tail_probe.is_some() {
+            let silent = !advances && !window_changed && newly_sacked == 0;
+            self.end_tail_probe(now, dsack, silent);
+        }
+        if advances && self.rules.tail_loss_probe {
+            self.arm_tail_probe(now);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
         if self.timers.persist.is_set() {
@@ -123,11 +134,8 @@ impl Connection {
     }
 
     /// Returns how many bytes were news.
-    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, ack: u64) -> u64 {
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> u64 {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
-        if self.has_rack() && self.is_dsack(segment, ack) {
-            self.recovery.rack.window.note_dsack(una, self.tx.nxt);
-        }
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
             let range = (left.unwrap_near(isn, una), right.unwrap_near(isn, una));
@@ -146,15 +154,16 @@ impl Connection {
         news
     }
 
-    /// The first block reports a duplicate: it lies below the ACK or within the second one (RFC 2883
-    /// §4).
-    fn is_dsack(&self, segment: &Segment, ack: u64) -> bool {
+    /// Where the duplicate ends that the first block reports: below the ACK, or within the second
+    /// block (RFC 2883 §4).
+    fn dsack(&self, segment: &Segment, ack: u64) -> Option<u64> {
         let blocks = segment.options.sack.as_slice();
         let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
         let range = |(left, right): &(_, _)| Some(position(*left)?..position(*right)?);
-        let Some(first) = blocks.first().and_then(range) else { return false };
+        let first = blocks.first().and_then(range)?;
+        let within = |other: Range<u64>| other.start <= first.start && first.end <= other.end;
         let second = blocks.get(1).and_then(range);
-        first.end <= ack || second.is_some_and(|s| s.start <= first.start && first.end <= s.end)
+        (first.end <= ack || second.is_some_and(within)).then_some(first.end)
     }
 
     /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information.
@@ -207,7 +216,10 @@ impl Connection {
         let timed = if self.rack_is_busy() {
             // What was SACKed before arrived long ago.
             self.tx.timing.drop_below(ack);
-            self.recovery.rack.take_sample().map_or(Timed::Nothing, Timed::Sent)
+            let sample = self.recovery.rack.take_sample();
+            // Nor is it told which of two copies an ACK of both speaks of.
+            let sample = sample.filter(|_| !self.recovery.rack.has_copy_below(ack));
+            sample.map_or(Timed::Nothing, Timed::Sent)
         } else {
             self.tx.timing.acknowledge(ack)
         };

@@ -187,6 +187,9 @@ impl Connection {
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
         }
+        if self.rules.tail_loss_probe {
+            self.arm_tail_probe(now);
+        }
     }
 
     /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the

@@ -17,6 +17,7 @@ mod rack;
 mod rules;
 mod sender;
 mod state;
+mod tail_probe;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -96,6 +97,8 @@ struct Pending {
     cwr: bool,
     /// A zero-window probe is due.
     window_probe: bool,
+    /// A probe of the tail is due.
+    tail_probe: bool,
     /// A keep-alive probe is due.
     keep_alive_probe: bool,
     /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
@@ -168,6 +171,8 @@ pub struct Stats {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Probes of the tail (RFC 8985 §7).
+    pub tail_probes: u64,
     /// Packets with CE received.
     pub ce_received: u64,
     /// ACKs with ECN echo received.

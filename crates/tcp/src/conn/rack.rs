@@ -59,16 +59,26 @@ impl Connection {
 
     /// RFC 8985 §6.2 step 5, after an ACK and when the reordering timer expires.
     pub(super) fn detect_losses(&mut self, now: Time) {
-        self.timers.reordering = Deadline::NEVER;
+        self.timers.early = Deadline::NEVER;
         let window = self.reordering_window();
         let recovery = &mut self.recovery;
         let sacked = recovery.scoreboard.sacked();
         let next = recovery.rack.detect(now, window, &mut self.tx.timing, sacked);
         if let Some(next) = next {
-            self.timers.reordering = Deadline::at(next);
+            self.timers.early = Deadline::at(next);
         }
         if recovery.phase == Phase::Open && recovery.rack.lost_bytes() > 0 {
             self.repair(now);
+        }
+    }
+
+    pub(super) fn early_timeout(&mut self, now: Time) {
+        self.timers.early = Deadline::NEVER;
+        if self.may_probe_tail() {
+            self.pending.tail_probe = true;
+            self.arm_retransmit_timer(now);
+        } else {
+            self.detect_losses(now);
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) struct Rules {
     pub(super) hold_after_ecn_cut: bool,
     pub(super) limited_transmit: bool,
     pub(super) rack: bool,
+    pub(super) tail_loss_probe: bool,
 }
 
 impl Rules {
@@ -29,6 +30,7 @@ impl Rules {
             hold_after_ecn_cut: config.hold_after_ecn_cut,
             limited_transmit: config.limited_transmit,
             rack: config.rack,
+            tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }
 }

@@ -55,6 +55,7 @@ impl Connection {
             && !self.rx.acks.is_due_alone()
             && pending.reset.is_none()
             && !pending.window_probe
+            && !pending.tail_probe
             && !pending.keep_alive_probe
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
@@ -110,6 +111,11 @@ impl Connection {
                 false => self.retransmit_lost(self.tx.una, self.tx.max),
             };
         }
+        if core::mem::take(&mut self.pending.tail_probe)
+            && let Some(probe) = self.probe_tail()
+        {
+            return Some(probe);
+        }
         self.restart_after_idle(now);
         if self.has_rack() && self.recovery.phase != Phase::Open {
             return self.next_by_rack(max);
@@ -123,7 +129,7 @@ impl Connection {
 
     /// One segment at `from`, not beyond `to` and the peer's window, whatever cwnd: a fast
     /// retransmit.
-    fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
+    pub(super) fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
         let tx = &self.tx;
         let data_end = to.min(tx.written).min(tx.edge);
         let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
@@ -250,7 +256,7 @@ impl Connection {
 
     /// Less than a segment that waited for more window until the timer expired: all that fits
     /// (the override timeout of RFC 9293 §3.8.6.2.1).
-    fn overridden_data(&self) -> Option<Data> {
+    pub(super) fn overridden_data(&self) -> Option<Data> {
         let tx = &self.tx;
         let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
         let segment = left.min(tx.window_left()) as u32;

@@ -35,6 +35,17 @@ pub(crate) struct Recovery {
     pub(crate) partial_ack_seen: bool,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) rack: Rack,
+    /// A probe of the tail that nothing was heard of yet.
+    pub(crate) tail_probe: Option<TailProbe>,
+}
+
+/// TLP.end_seq and TLP.is_retrans (RFC 8985 §7.1).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct TailProbe {
+    /// SND.NXT after it was sent.
+    pub(crate) end: u64,
+    /// It was the last segment again, not new data.
+    pub(crate) again: bool,
 }
 
 impl Recovery {
@@ -50,6 +61,7 @@ impl Recovery {
             partial_ack_seen: false,
             scoreboard: Scoreboard::default(),
             rack: Rack::default(),
+            tail_probe: None,
         }
     }
 
@@ -63,6 +75,7 @@ impl Recovery {
     pub(crate) fn begin(&mut self, phase: Phase, max: u64) {
         self.phase = phase;
         self.recovery_point = max;
+        self.tail_probe = None;
     }
 
     /// Fast recovery begins.

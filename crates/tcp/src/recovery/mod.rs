@@ -6,7 +6,7 @@ mod rtt_estimator;
 mod scoreboard;
 mod timing;
 
-pub(crate) use fast_recovery::{Phase, Recovery};
+pub(crate) use fast_recovery::{Phase, Recovery, TailProbe};
 pub(crate) use rack::{Judge, Rack};
 pub(crate) use rtt_estimator::RttEstimator;
 pub(crate) use scoreboard::{DUP_THRESH, NextSegment};

@@ -109,6 +109,11 @@ impl Rack {
         bytes > 0
     }
 
+    /// What was sent again is among what `ack` acknowledges.
+    pub(crate) fn has_copy_below(&self, ack: u64) -> bool {
+        self.again.iter().any(|copy| copy.range.start < ack)
+    }
+
     /// When the segment was sent that SACK blocks of this ACK gave a sample of the RTT for.
     pub(crate) fn take_sample(&mut self) -> Option<Time> {
         self.sample.take()

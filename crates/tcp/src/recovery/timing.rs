@@ -130,10 +130,30 @@ impl Timing {
         self.note_first();
     }
 
+    /// The last ones neither, from `position` on: they are sent again.
+    pub(crate) fn drop_from(&mut self, position: u64) {
+        while let Some(flight) = self.sent.back_mut() {
+            if flight.from < position {
+                flight.len = flight.len.min((position - flight.from) as u32);
+                break;
+            }
+            self.sent.pop_back();
+        }
+        self.note_first();
+    }
+
     /// When the last part of `range` was sent that was sent once.
     pub(crate) fn last_sent_within(&self, range: Range<u64>) -> Option<Time> {
         let index = self.sent.partition_point(|flight| flight.from < range.end);
         let flight = self.sent.get(index.checked_sub(1)?)?;
         (flight.end() > range.start).then_some(flight.sent)
+    }
+
+    /// Where the last segment of what lies before `data_end` begins; a FIN beyond it goes with it.
+    pub(crate) fn last_start(&self, data_end: u64) -> Option<u64> {
+        let flight = self.sent.back()?;
+        let segment = u64::from(flight.segment.max(1));
+        let before = data_end.saturating_sub(flight.from + 1);
+        Some(flight.from + before / segment * segment)
     }
 }

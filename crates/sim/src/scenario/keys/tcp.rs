@@ -38,6 +38,8 @@ keys! {
         limited_transmit: Option<bool>,
         /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985).
         rack: Option<bool>,
+        /// With `rack`: a probe after two round trips without an ACK (TLP, RFC 8985).
+        tail_loss_probe: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.

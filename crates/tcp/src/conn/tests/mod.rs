@@ -14,6 +14,7 @@ mod sack;
 mod script;
 mod sender_limits;
 mod split;
+mod tail_probe;
 mod timeout;
 mod transfer;
 mod validate;
