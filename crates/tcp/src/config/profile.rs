@@ -78,6 +78,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         limited_transmit: true,
         rack: false,
         tail_loss_probe: false,
+        prr: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
@@ -171,6 +172,7 @@ fn linux(base: Config) -> Config {
         hold_after_ecn_cut: true,
         rack: true,
         tail_loss_probe: true,
+        prr: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         // Its cwnd and ssthresh are whole numbers of segments.

@@ -99,6 +99,7 @@ impl Connection {
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
+        let before = self.rules.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
         let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
@@ -119,6 +120,9 @@ impl Connection {
         if rack {
             self.note_dsack(dsack);
             self.find_losses(now, segment);
+        }
+        if let Some(before) = before.filter(|_| self.recovery.reduction.is_some()) {
+            self.reduce_by_ack(before);
         }
         if self.recovery.tail_probe.is_some() {
             let silent = !advances && !window_changed && newly_sacked == 0;

@@ -62,6 +62,7 @@ impl Connection {
             ReductionBase::FlightSize => (self.in_flight() as f64).min(self.congestion.cwnd()),
             ReductionBase::Window => self.window_before_cut(),
         };
+        let prior = self.congestion.cwnd() as u64;
         self.recovery.note_cut(cause, self.tx.max);
         self.pending.cwr = self.agreed.ecn;
         self.congestion.on_congestion(&Congestion {
@@ -71,6 +72,10 @@ impl Connection {
             hold_ssthresh,
             smoothed_rtt: self.rtt.smoothed(),
         });
+        self.end_reduction();
+        if cause == CongestionCause::FastRetransmit {
+            self.begin_reduction(prior);
+        }
     }
 
     fn window_before_cut(&self) -> f64 {
@@ -185,6 +190,7 @@ impl Connection {
         }
         let reno = !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Reno;
         if complete || reno {
+            self.end_reduction();
             self.recovery.leave();
         } else if !self.agreed.sack {
             self.recovery.deflate(acked, self.agreed.mss);

@@ -14,6 +14,7 @@ mod events;
 mod governor;
 mod handshake;
 mod rack;
+mod reduction;
 mod rules;
 mod sender;
 mod state;

@@ -78,7 +78,12 @@ impl Connection {
             self.pending.tail_probe = true;
             self.arm_retransmit_timer(now);
         } else {
+            let lost = self.recovery.rack.lost_bytes();
             self.detect_losses(now);
+            if self.recovery.rack.lost_bytes() > lost {
+                // No ACK allows anything: it counts as if one segment had left the network.
+                self.reduce(u64::from(self.agreed.mss), false);
+            }
         }
     }
 

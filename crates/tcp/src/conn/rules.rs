@@ -16,6 +16,7 @@ pub(super) struct Rules {
     pub(super) limited_transmit: bool,
     pub(super) rack: bool,
     pub(super) tail_loss_probe: bool,
+    pub(super) prr: bool,
 }
 
 impl Rules {
@@ -30,6 +31,7 @@ impl Rules {
             hold_after_ecn_cut: config.hold_after_ecn_cut,
             limited_transmit: config.limited_transmit,
             rack: config.rack,
+            prr: config.prr,
             tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }

@@ -82,6 +82,7 @@ impl Connection {
         if repaired && self.tx.una > self.recovery.recover {
             self.signals |= Signals::FAST_RETRANSMIT;
             self.cut(now, CongestionCause::FastRetransmit, false);
+            self.end_reduction();
         }
         if !probe.again || repaired || silent || dsack == Some(probe.end) {
             self.recovery.tail_probe = None;

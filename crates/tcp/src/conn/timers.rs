@@ -65,6 +65,7 @@ impl Connection {
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
+            self.end_reduction();
             self.recovery.leave();
             self.go_back_to_una();
             return;

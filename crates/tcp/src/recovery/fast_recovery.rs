@@ -1,5 +1,5 @@
-use super::Rack;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
+use super::{Rack, Reduction};
 use crate::cc::CongestionCause;
 
 /// Where the sender stands in the repair of losses.
@@ -35,6 +35,8 @@ pub(crate) struct Recovery {
     pub(crate) partial_ack_seen: bool,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) rack: Rack,
+    /// The window is on its way down.
+    pub(crate) reduction: Option<Reduction>,
     /// A probe of the tail that nothing was heard of yet.
     pub(crate) tail_probe: Option<TailProbe>,
 }
@@ -61,6 +63,7 @@ impl Recovery {
             partial_ack_seen: false,
             scoreboard: Scoreboard::default(),
             rack: Rack::default(),
+            reduction: None,
             tail_probe: None,
         }
     }

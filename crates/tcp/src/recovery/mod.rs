@@ -2,12 +2,14 @@
 
 mod fast_recovery;
 mod rack;
+mod reduction;
 mod rtt_estimator;
 mod scoreboard;
 mod timing;
 
 pub(crate) use fast_recovery::{Phase, Recovery, TailProbe};
 pub(crate) use rack::{Judge, Rack};
+pub(crate) use reduction::{Progress, Reduction};
 pub(crate) use rtt_estimator::RttEstimator;
 pub(crate) use scoreboard::{DUP_THRESH, NextSegment};
 pub(crate) use timing::{Flight, Timed, Timing};

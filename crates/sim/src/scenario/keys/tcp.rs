@@ -40,6 +40,8 @@ keys! {
         rack: Option<bool>,
         /// With `rack`: a probe after two round trips without an ACK (TLP, RFC 8985).
         tail_loss_probe: Option<bool>,
+        /// With SACK: in fast recovery the window comes down within a round trip (PRR, RFC 9937).
+        prr: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.

@@ -9,6 +9,7 @@ mod handshake;
 mod keepalive;
 mod loss;
 mod paths;
+mod prr;
 mod rack;
 mod sack;
 mod script;
