@@ -49,6 +49,8 @@ pub struct Config {
     /// With SACK: in fast recovery the window comes down within a round trip, as segments arrive, and
     /// not at once (PRR, RFC 9937). Linux does so after an ECN echo as well.
     pub prr: bool,
+    /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

@@ -63,6 +63,7 @@ fn draw_features(rng: &mut Rng, config: &mut Config) {
         &mut config.rack,
         &mut config.tail_loss_probe,
         &mut config.prr,
+        &mut config.hystart,
         &mut config.repeated_fast_retransmit,
         &mut config.hold_ssthresh_on_repeated_timeout,
     ] {

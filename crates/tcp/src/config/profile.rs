@@ -79,6 +79,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         rack: false,
         tail_loss_probe: false,
         prr: false,
+        hystart: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
@@ -173,6 +174,7 @@ fn linux(base: Config) -> Config {
         rack: true,
         tail_loss_probe: true,
         prr: true,
+        hystart: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         // Its cwnd and ssthresh are whole numbers of segments.

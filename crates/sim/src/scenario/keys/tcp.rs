@@ -42,6 +42,8 @@ keys! {
         tail_loss_probe: Option<bool>,
         /// With SACK: in fast recovery the window comes down within a round trip (PRR, RFC 9937).
         prr: Option<bool>,
+        /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
+        hystart: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.
