@@ -17,8 +17,8 @@ pub enum Profile {
     Rfc3465,
     /// RFC 5681, 6298, 6582, 6675, 7323: the standards of today.
     Rfc5681,
-    /// What a current Linux kernel does, as far as RFC 5681 and its companions reach: initial
-    /// window 10, minimum RTO 200 ms, byte counting without a limit.
+    /// What a current Linux kernel does: initial window 10, minimum RTO 200 ms, byte counting without
+    /// a limit, RACK-TLP (RFC 8985), PRR (RFC 9937); HyStart++ (RFC 9406) in the place of its HyStart.
     Linux,
 }
 
