@@ -36,6 +36,8 @@ pub(crate) struct Watch {
     echo: Echo,
     /// Timers expired since the last zero-window probe.
     pub(crate) probe_allowed: bool,
+    /// Probes of the tail so far.
+    tail_probes: u64,
 }
 
 /// The connection before a call.
@@ -84,6 +86,7 @@ impl Watch {
             arrived: RangeSet::new(),
             echo: Echo::new(setup.config.ecn_echo),
             probe_allowed: false,
+            tail_probes: 0,
         }
     }
 
@@ -167,9 +170,14 @@ impl Watch {
             run.retransmission,
             self.max
         );
+        let tail_probes = core::mem::replace(&mut self.tail_probes, now.stats().tail_probes);
+        let tail_probe = now.stats().tail_probes > tail_probes;
+        ensure!(!tail_probe || run.count == 1, "{} segments as a probe of the tail", run.count);
         if now.in_flight() > before.in_flight {
             let pipe = self.least_pipe(now);
-            let window = now.congestion_window_in_force();
+            // RFC 8985 §7.3: whatever cwnd.
+            let cwnd = now.congestion_window_in_force();
+            let window = if tail_probe { cwnd.max(before.in_flight) + len } else { cwnd };
             // The FIN that rides on the last byte is not counted.
             ensure!(pipe <= window + 1, "{pipe} bytes in the network, the window is {window}");
         }

@@ -80,6 +80,7 @@ impl Simulated {
             // As the kernel, which counts windows in segments.
             whole_segment_cuts: true,
             least_window: mss,
+            hystart: false,
         });
         Simulated { controller, now: Time::ZERO }
     }

@@ -41,6 +41,16 @@ pub struct Config {
     pub idle_restart: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985 §6).
+    pub rack: bool,
+    /// With `rack`: after two round trips without an ACK the last segment, or a new one, goes out to
+    /// show what is missing before it (TLP, RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// With SACK: in fast recovery the window comes down within a round trip, as segments arrive, and
+    /// not at once (PRR, RFC 9937). Linux does so after an ECN echo as well.
+    pub prr: bool,
+    /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

@@ -59,6 +59,38 @@ impl RangeSet {
         }
     }
 
+    /// Takes `range` out; returns how many bytes went. From the middle of a range of a full set more
+    /// than that goes, since what is left would be two.
+    pub fn remove(&mut self, range: Range<u64>) -> u64 {
+        let first = self.ranges.partition_point(|r| r.end <= range.start);
+        let last = self.ranges.partition_point(|r| r.start < range.end);
+        if range.is_empty() || first >= last {
+            return 0;
+        }
+        let held: u64 = self.ranges[first..last].iter().map(|r| r.end - r.start).sum();
+        let before = self.ranges[first].start..range.start;
+        let after = range.end..self.ranges[last - 1].end;
+        let room = self.ranges.len() < Self::MAX_RANGES || last - first > 1;
+        let after = if room || before.is_empty() { after } else { 0..0 };
+        let kept = [before, after].into_iter().filter(|r| !r.is_empty());
+        let kept_bytes: u64 = kept.clone().map(|r| r.end - r.start).sum();
+        self.ranges.splice(first..last, kept);
+        held - kept_bytes
+    }
+
+    /// The parts of `window` that are not in the set, ascending.
+    pub fn gaps(&self, window: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let from = self.ranges.partition_point(|r| r.end <= window.start);
+        let inside = self.ranges[from..].iter().take_while(move |r| r.start < window.end);
+        let ends = inside.clone().map(|r| r.end);
+        let starts = inside.map(|r| r.start).chain([window.end]);
+        core::iter::once(window.start)
+            .chain(ends)
+            .zip(starts)
+            .map(|(start, end)| start..end)
+            .filter(|gap| !gap.is_empty())
+    }
+
     /// Empties the set.
     pub fn clear(&mut self) {
         self.ranges.clear();
@@ -116,12 +148,14 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Op {
         Insert(u64, u64),
+        Remove(u64, u64),
         RemoveBelow(u64),
     }
 
     fn op() -> impl Strategy<Value = Op> {
         prop_oneof![
             4 => (0u64..200, 0u64..20).prop_map(|(at, len)| Op::Insert(at, at + len)),
+            1 => (0u64..200, 0u64..40).prop_map(|(at, len)| Op::Remove(at, at + len)),
             1 => (0u64..200).prop_map(Op::RemoveBelow),
         ]
     }
@@ -138,6 +172,11 @@ mod tests {
                         model.extend(start..end);
                         prop_assert_eq!(set.insert(start..end), Some((model.len() - before) as u64));
                     }
+                    Op::Remove(start, end) => {
+                        let before = model.len();
+                        model.retain(|p| !(start..end).contains(p));
+                        prop_assert_eq!(set.remove(start..end), (before - model.len()) as u64);
+                    }
                     Op::RemoveBelow(position) => {
                         set.remove_below(position);
                         model.retain(|p| *p >= position);
@@ -151,6 +190,8 @@ mod tests {
             prop_assert_eq!(set.range_at(probe).is_some(), model.contains(&probe));
             prop_assert_eq!(set.covered(50..probe.max(50)), model.range(50..probe.max(50)).count() as u64);
             prop_assert_eq!(set.end(), model.last().map(|p| p + 1));
+            let missing: BTreeSet<u64> = set.gaps(50..probe.max(50)).flatten().collect();
+            prop_assert_eq!(missing, (50..probe.max(50)).filter(|p| !model.contains(p)).collect());
         }
     }
 
@@ -163,5 +204,10 @@ mod tests {
         assert_eq!(set.as_slice().len(), RangeSet::MAX_RANGES);
         assert_eq!(set.insert(9000..9001), None);
         assert_eq!(set.insert(0..9), Some(6), "what merges is still taken");
+        for i in 0..3 {
+            set.insert(9000 + 2 * i..9001 + 2 * i);
+        }
+        assert_eq!(set.as_slice().len(), RangeSet::MAX_RANGES);
+        assert_eq!(set.remove(3..4), 7, "two ranges would be left of one");
     }
 }

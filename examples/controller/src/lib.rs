@@ -137,6 +137,7 @@ mod tests {
             initial_ssthresh: segments * 1000,
             whole_segment_cuts: false,
             least_window: 1000,
+            hystart: false,
         }
     }
 

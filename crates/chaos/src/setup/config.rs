@@ -60,6 +60,10 @@ fn draw_features(rng: &mut Rng, config: &mut Config) {
         &mut config.ecn_after_timeout,
         &mut config.nagle,
         &mut config.limited_transmit,
+        &mut config.rack,
+        &mut config.tail_loss_probe,
+        &mut config.prr,
+        &mut config.hystart,
         &mut config.repeated_fast_retransmit,
         &mut config.hold_ssthresh_on_repeated_timeout,
     ] {

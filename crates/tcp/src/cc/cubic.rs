@@ -1,3 +1,4 @@
+use super::hystart::{HyStart, Pace};
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Params, Window};
 use alloc::boxed::Box;
 use windlass_base::{Span, Time};
@@ -34,6 +35,7 @@ impl ControllerFactory for Cubic {
             cwnd_prior: None,
             epoch: None,
             last_ack: Time::ZERO,
+            hystart: params.hystart.then(HyStart::default),
         })
     }
 }
@@ -49,6 +51,8 @@ struct CubicController {
     /// `None` until the next ACK in congestion avoidance.
     epoch: Option<Epoch>,
     last_ack: Time,
+    /// Until the first slow start is over, if it is asked for.
+    hystart: Option<HyStart>,
 }
 
 /// A stage of congestion avoidance.
@@ -114,6 +118,19 @@ impl CubicController {
         self.epoch = Some(epoch);
     }
 
+    /// What the ACK counts for, by HyStart++ (RFC 9406 §4.2).
+    fn slow_start_credit(&mut self, ack: &Ack) -> u64 {
+        match self.hystart.as_mut().map(|hystart| hystart.on_ack(ack)) {
+            None | Some(Pace::Full) => ack.credit,
+            Some(Pace::Quarter) => ack.credit / 4,
+            Some(Pace::Over) => {
+                self.hystart = None;
+                self.window.set_ssthresh(self.window.cwnd());
+                ack.credit
+            }
+        }
+    }
+
     /// Segments per round trip of the Reno-like window: such that a flow cut to beta gets what
     /// Reno gets, and Reno's own once it is where it was cut (§4.3).
     fn alpha(&self, epoch: &Epoch) -> f64 {
@@ -151,7 +168,8 @@ impl Controller for CubicController {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        let rest = self.window.slow_start(ack.credit);
+        let credit = self.slow_start_credit(ack);
+        let rest = self.window.slow_start(credit);
         if rest > 0.0 {
             self.congestion_avoidance(ack, rest);
         }
@@ -159,6 +177,7 @@ impl Controller for CubicController {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        self.hystart = None;
         if !congestion.hold_ssthresh {
             self.remember_window();
         }
@@ -318,6 +337,25 @@ mod tests {
         run(&mut *cubic, 0, 50);
         let expected = 140.0 + 0.4 * 125.0;
         assert!((segments(&*cubic) - expected).abs() < 5.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn with_hystart_a_growing_rtt_ends_the_first_slow_start() {
+        let mut cubic = Cubic::default().build(&Params { hystart: true, ..params() });
+        let mut acked = 0;
+        for round in 0..12 {
+            let rtt = Span::from_millis(if round < 4 { 100 } else { 140 });
+            let segments = (cubic.cwnd() / f64::from(MSS)) as u64;
+            for _ in 0..segments {
+                acked += u64::from(MSS);
+                let sent_total = acked + segments * u64::from(MSS);
+                let sample = ack(round * 140, u64::from(MSS));
+                cubic.on_ack(&Ack { rtt: Some(rtt), acked_total: acked, sent_total, ..sample });
+            }
+        }
+        assert!(cubic.ssthresh() < u64::MAX, "congestion avoidance began without a loss");
+        // Doubled four times, then by a quarter in each of five round trips.
+        assert!((150.0..350.0).contains(&segments(&*cubic)), "{}", segments(&*cubic));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! (`examples/controller` does it). [`Window`] is what controllers of Reno's kind share.
 
 mod cubic;
+mod hystart;
 mod new_ecn;
 mod new_reno;
 mod reno;
@@ -117,6 +118,9 @@ pub struct Params {
     pub whole_segment_cuts: bool,
     /// What fast retransmits and ECN echoes leave at least, in bytes.
     pub least_window: u64,
+    /// The first slow start ends when the RTT grows (HyStart++, RFC 9406), where the controller can do
+    /// that: CUBIC can.
+    pub hystart: bool,
 }
 
 impl Params {

@@ -17,8 +17,8 @@ pub enum Profile {
     Rfc3465,
     /// RFC 5681, 6298, 6582, 6675, 7323: the standards of today.
     Rfc5681,
-    /// What a current Linux kernel does, as far as RFC 5681 and its companions reach: initial
-    /// window 10, minimum RTO 200 ms, byte counting without a limit.
+    /// What a current Linux kernel does: initial window 10, minimum RTO 200 ms, byte counting without
+    /// a limit, RACK-TLP (RFC 8985), PRR (RFC 9937); HyStart++ (RFC 9406) in the place of its HyStart.
     Linux,
 }
 
@@ -76,6 +76,10 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         cwnd_validation: true,
         idle_restart: true,
         limited_transmit: true,
+        rack: false,
+        tail_loss_probe: false,
+        prr: false,
+        hystart: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
@@ -167,6 +171,10 @@ fn linux(base: Config) -> Config {
         initial_window: 10,
         least_window: 2,
         hold_after_ecn_cut: true,
+        rack: true,
+        tail_loss_probe: true,
+        prr: true,
+        hystart: true,
         growth: Growth::PerByte { limit: u32::MAX },
         reduction_base: ReductionBase::Window,
         // Its cwnd and ssthresh are whole numbers of segments.

@@ -5,8 +5,9 @@ use crate::cc::Ack;
 use crate::config::Growth;
 use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
-use crate::{Flags, Segment};
+use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
+use core::ops::Range;
 use windlass_base::{Span, Time};
 
 impl Connection {
@@ -97,16 +98,38 @@ impl Connection {
     }
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
-        let newly_sacked = if self.agreed.sack { self.take_sack_blocks(segment) } else { 0 };
+        let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
+        let before = self.rules.prr.then(|| self.before_ack());
+        let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
+        let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
+        let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
             self.handle_ecn_echo(now, ack);
         }
-        if ack > self.tx.una {
+        let advances = ack > self.tx.una;
+        if advances {
+            if rack {
+                self.note_delivered(now, self.tx.una..ack);
+            }
             self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
+        }
+        if rack {
+            self.note_dsack(dsack);
+            self.find_losses(now, segment);
+        }
+        if let Some(before) = before.filter(|_| self.recovery.reduction.is_some()) {
+            self.reduce_by_ack(before);
+        }
+        if self.recovery.tail_probe.is_some() {
+            let silent = !advances && !window_changed && newly_sacked == 0;
+            self.end_tail_probe(now, dsack, silent);
+        }
+        if advances && self.rules.tail_loss_probe {
+            self.arm_tail_probe(now);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
         if self.timers.persist.is_set() {
@@ -115,7 +138,7 @@ impl Connection {
     }
 
     /// Returns how many bytes were news.
-    fn take_sack_blocks(&mut self, segment: &Segment) -> u64 {
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> u64 {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
@@ -126,10 +149,25 @@ impl Connection {
                 && left < right
                 && right <= max
             {
+                if self.has_rack() {
+                    self.note_delivered(now, left..right);
+                }
                 news += self.recovery.scoreboard.sack(left..right);
             }
         }
         news
+    }
+
+    /// Where the duplicate ends that the first block reports: below the ACK, or within the second
+    /// block (RFC 2883 §4).
+    fn dsack(&self, segment: &Segment, ack: u64) -> Option<u64> {
+        let blocks = segment.options.sack.as_slice();
+        let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
+        let range = |(left, right): &(_, _)| Some(position(*left)?..position(*right)?);
+        let first = blocks.first().and_then(range)?;
+        let within = |other: Range<u64>| other.start <= first.start && first.end <= other.end;
+        let second = blocks.get(1).and_then(range);
+        (first.end <= ack || second.is_some_and(within)).then_some(first.end)
     }
 
     /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information.
@@ -179,7 +217,17 @@ impl Connection {
     /// timestamp tells which copy arrived (RFC 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
         let repairing = self.recovery.phase != Phase::Open;
-        let sent = match self.tx.timing.acknowledge(ack) {
+        let timed = if self.rack_is_busy() {
+            // What was SACKed before arrived long ago.
+            self.tx.timing.drop_below(ack);
+            let sample = self.recovery.rack.take_sample();
+            // Nor is it told which of two copies an ACK of both speaks of.
+            let sample = sample.filter(|_| !self.recovery.rack.has_copy_below(ack));
+            sample.map_or(Timed::Nothing, Timed::Sent)
+        } else {
+            self.tx.timing.acknowledge(ack)
+        };
+        let sent = match timed {
             Timed::Sent(sent) => sent,
             Timed::Nothing if repairing => self.time_echoed(now, segment)?,
             Timed::Nothing | Timed::Pending => return None,
@@ -189,11 +237,16 @@ impl Connection {
         Some(self.rtt.last_sample())
     }
 
-    fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
+    /// How long ago the echoed timestamp was sent.
+    pub(super) fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
-        let age_ms = super::emit::timestamp(now).wrapping_sub(echoed);
+        Some(u64::from(super::emit::timestamp(now).wrapping_sub(echoed)))
+    }
+
+    fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
+        let age_ms = self.age_echoed_ms(now, segment)?;
         // Whole milliseconds, rounded up: no sample is shorter than the path.
-        let age = Span::from_millis(u64::from(age_ms) + 1);
+        let age = Span::from_millis(age_ms + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 

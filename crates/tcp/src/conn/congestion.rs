@@ -31,7 +31,7 @@ impl Connection {
     /// Bytes believed to be in the network.
     pub(super) fn pipe(&self) -> u64 {
         let (tx, scoreboard) = (&self.tx, &self.recovery.scoreboard);
-        if scoreboard.sacked().is_empty() && self.recovery.phase != Phase::FastRecovery {
+        if scoreboard.sacked().is_empty() && self.recovery.phase == Phase::Open {
             return tx.nxt - tx.una;
         }
         self.pipe_by_scoreboard()
@@ -43,10 +43,11 @@ impl Connection {
         if !self.agreed.sack {
             return tx.nxt - tx.una;
         }
-        if self.recovery.phase == Phase::FastRecovery {
+        if self.recovery.phase == Phase::FastRecovery && !self.has_rack() {
             return scoreboard.pipe(tx.una, tx.max, self.agreed.mss);
         }
-        tx.nxt - tx.una - scoreboard.sacked().covered(tx.una..tx.nxt)
+        let arrived = scoreboard.sacked().covered(tx.una..tx.nxt);
+        (tx.nxt - tx.una - arrived).saturating_sub(self.recovery.rack.lost_bytes())
     }
 
     /// Cuts the window and remembers for which flight.
@@ -61,6 +62,7 @@ impl Connection {
             ReductionBase::FlightSize => (self.in_flight() as f64).min(self.congestion.cwnd()),
             ReductionBase::Window => self.window_before_cut(),
         };
+        let prior = self.congestion.cwnd() as u64;
         self.recovery.note_cut(cause, self.tx.max);
         self.pending.cwr = self.agreed.ecn;
         self.congestion.on_congestion(&Congestion {
@@ -70,6 +72,10 @@ impl Connection {
             hold_ssthresh,
             smoothed_rtt: self.rtt.smoothed(),
         });
+        self.end_reduction();
+        if cause == CongestionCause::FastRetransmit {
+            self.begin_reduction(prior);
+        }
     }
 
     fn window_before_cut(&self) -> f64 {
@@ -114,7 +120,7 @@ impl Connection {
                 // Each one tells of a segment that left the network (RFC 5681 §3.2 step 4).
                 self.recovery.inflation += u64::from(self.agreed.mss);
             }
-        } else if self.loss_is_evident() {
+        } else if !self.has_rack() && self.loss_is_evident() {
             self.repair(now);
         }
     }
@@ -128,7 +134,7 @@ impl Connection {
             || self.recovery.scoreboard.is_lost(self.tx.una, self.agreed.mss)
     }
 
-    fn repair(&mut self, now: Time) {
+    pub(super) fn repair(&mut self, now: Time) {
         match self.repair_due() {
             Repair::Nothing => return,
             Repair::KeepWindow => {
@@ -140,7 +146,9 @@ impl Connection {
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }
-        self.tx.timing.forget();
+        if !self.has_rack() {
+            self.tx.timing.forget();
+        }
         self.arm_retransmit_timer(now);
         if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
             self.recovery.begin(Phase::Loss, self.tx.max);
@@ -162,6 +170,8 @@ impl Connection {
             Some(CongestionCause::FastRetransmit) if self.config.repeated_fast_retransmit => {
                 Repair::Cut
             }
+            // RACK knows one copy from another.
+            _ if self.has_rack() => Repair::KeepWindow,
             _ => Repair::Nothing,
         }
     }
@@ -169,6 +179,9 @@ impl Connection {
     /// What an ACK of `acked` new bytes means for the repair. True if it may open the window.
     pub(super) fn continue_repair(&mut self, acked: u64) -> bool {
         let complete = self.tx.una >= self.recovery.recovery_point;
+        if complete && self.recovery.phase != Phase::Open {
+            self.recovery.rack.window.note_recovery();
+        }
         if self.recovery.phase != Phase::FastRecovery {
             if complete {
                 self.recovery.leave();
@@ -177,6 +190,7 @@ impl Connection {
         }
         let reno = !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Reno;
         if complete || reno {
+            self.end_reduction();
             self.recovery.leave();
         } else if !self.agreed.sack {
             self.recovery.deflate(acked, self.agreed.mss);

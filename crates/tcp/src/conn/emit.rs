@@ -2,6 +2,7 @@
 
 use super::transmit::Data;
 use super::{Connection, Run, State};
+use crate::recovery::Flight;
 use crate::segment::{Flags, Options, SackBlocks, Segment, Timestamps};
 use windlass_base::{Ecn, Time};
 
@@ -38,7 +39,7 @@ impl Connection {
         let first_time = self.tx.max == 0;
         (self.tx.nxt, self.tx.max) = (1, 1);
         if first_time {
-            self.tx.timing.start(1, now);
+            self.tx.timing.start(Flight::new(0..1, 1, now));
         }
         self.rx.last_ack_sent = u64::from(with_ack);
         self.arm_retransmit_timer(now);
@@ -173,10 +174,10 @@ impl Connection {
             let again = if retransmission { data.count } else { 0 };
             self.stats.retransmitted_segments += u64::from(again);
         }
-        if !retransmission {
-            // A run leaves at once: its first segment stands for all.
-            let first_end = (data.from + u64::from(data.segment.max(1))).min(end);
-            self.tx.timing.start(first_end, now);
+        if retransmission {
+            self.note_sent_again(now, data.from..end);
+        } else {
+            self.tx.timing.start(Flight::new(data.from..end, data.segment.max(1), now));
         }
         if data.from == self.tx.nxt {
             self.tx.nxt = end;
@@ -185,6 +186,9 @@ impl Connection {
         self.tx.last_sent = now;
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
+        }
+        if self.rules.tail_loss_probe {
+            self.arm_tail_probe(now);
         }
     }
 

@@ -8,7 +8,7 @@ use windlass_base::Ecn;
 pub(super) struct Governor {
     controller: Box<dyn Controller>,
     outlook: Outlook,
-    /// The integer part of cwnd, by which the engine sends.
+    /// By which the engine sends: the integer part of cwnd, or what PRR makes of it.
     cwnd_bytes: u64,
 }
 
@@ -35,6 +35,16 @@ impl Governor {
 
     fn ask(&mut self) {
         self.outlook = self.controller.outlook();
+        self.cwnd_bytes = self.outlook.cwnd as u64;
+    }
+
+    /// On its way down the window is `bytes` and not cwnd, until [`Governor::allow_cwnd`] or the next
+    /// word of the controller.
+    pub(super) fn allow(&mut self, bytes: u64) {
+        self.cwnd_bytes = bytes;
+    }
+
+    pub(super) fn allow_cwnd(&mut self) {
         self.cwnd_bytes = self.outlook.cwnd as u64;
     }
 

@@ -13,9 +13,12 @@ mod emit;
 mod events;
 mod governor;
 mod handshake;
+mod rack;
+mod reduction;
 mod rules;
 mod sender;
 mod state;
+mod tail_probe;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -27,6 +30,7 @@ pub use events::{Error, Event};
 pub use state::State;
 
 use crate::cc::Params;
+use crate::config::RttSampling;
 use crate::observer::Observer;
 use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
 use crate::recovery::{Recovery, RttEstimator};
@@ -94,6 +98,8 @@ struct Pending {
     cwr: bool,
     /// A zero-window probe is due.
     window_probe: bool,
+    /// A probe of the tail is due.
+    tail_probe: bool,
     /// A keep-alive probe is due.
     keep_alive_probe: bool,
     /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
@@ -166,6 +172,8 @@ pub struct Stats {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Probes of the tail (RFC 8985 §7).
+    pub tail_probes: u64,
     /// Packets with CE received.
     pub ce_received: u64,
     /// ACKs with ECN echo received.
@@ -197,7 +205,7 @@ impl Connection {
         Connection {
             state,
             rules: Rules::of(&config),
-            tx: Sender::new(isn, config.rtt_sampling),
+            tx: Sender::new(isn, sampling(&config)),
             rx: Receiver {
                 discards: false,
                 isn: SeqNumber(0),
@@ -241,6 +249,11 @@ impl Connection {
     }
 }
 
+/// RACK goes by the time of every segment.
+fn sampling(config: &Config) -> RttSampling {
+    if config.rack { RttSampling::EverySegment } else { config.rtt_sampling }
+}
+
 fn controller_params(config: &Config, mss: u32) -> Params {
     Params {
         mss,
@@ -248,6 +261,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.whole_segment_cuts,
         least_window: u64::from(mss) * u64::from(config.least_window),
+        hystart: config.hystart,
     }
 }
 

@@ -14,6 +14,9 @@ pub(super) struct Rules {
     pub(super) idle_restart: bool,
     pub(super) hold_after_ecn_cut: bool,
     pub(super) limited_transmit: bool,
+    pub(super) rack: bool,
+    pub(super) tail_loss_probe: bool,
+    pub(super) prr: bool,
 }
 
 impl Rules {
@@ -27,6 +30,9 @@ impl Rules {
             idle_restart: config.idle_restart,
             hold_after_ecn_cut: config.hold_after_ecn_cut,
             limited_transmit: config.limited_transmit,
+            rack: config.rack,
+            prr: config.prr,
+            tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }
 }

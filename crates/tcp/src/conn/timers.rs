@@ -10,6 +10,9 @@ use windlass_base::Time;
 pub(crate) struct Timers {
     /// Retransmission (RFC 6298).
     pub(crate) retransmit: Deadline,
+    /// Before the retransmission timer: what was overtaken is lost by then (RFC 8985 §6.2 step 5), or,
+    /// with nothing overtaken, the tail is to be probed (§7.2).
+    pub(crate) early: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
     pub(crate) persist: Deadline,
     /// End of TIME-WAIT.
@@ -24,7 +27,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn earliest(&self) -> Deadline {
-        self.retransmit.min(self.persist).min(self.time_wait).min(self.keep_alive)
+        self.retransmit.min(self.early).min(self.persist).min(self.time_wait).min(self.keep_alive)
     }
 }
 
@@ -33,6 +36,9 @@ impl Connection {
         self.rx.acks.handle_timeout(now);
         if self.timers.time_wait.has_expired(now) {
             return self.finish(None);
+        }
+        if self.timers.early.has_expired(now) {
+            self.early_timeout(now);
         }
         if self.timers.retransmit.has_expired(now) {
             self.timers.retransmit = Deadline::NEVER;
@@ -59,6 +65,7 @@ impl Connection {
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight: that is no congestion. What is
             // missing goes out with the probes (RFC 9293 §3.8.6).
+            self.end_reduction();
             self.recovery.leave();
             self.go_back_to_una();
             return;
@@ -110,6 +117,8 @@ impl Connection {
         let una = self.tx.una;
         self.tx.nxt = una;
         self.tx.timing.forget();
+        self.recovery.rack.forget();
+        self.timers.early = Deadline::NEVER;
         if self.recovery.scoreboard.sacked().range_at(una).is_some() {
             // What is SACKed at SND.UNA would have been acknowledged: the receiver reneged
             // (RFC 2018 §8).
@@ -177,6 +186,7 @@ impl Connection {
             self.events.push(super::Event::Closed);
         }
         self.timers.retransmit = Deadline::NEVER;
+        self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
         self.timers.time_wait = Deadline::at(now + self.config.time_wait);

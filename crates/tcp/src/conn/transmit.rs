@@ -55,8 +55,9 @@ impl Connection {
             && !self.rx.acks.is_due_alone()
             && pending.reset.is_none()
             && !pending.window_probe
+            && !pending.tail_probe
             && !pending.keep_alive_probe
-            && recovery.phase != Phase::FastRecovery
+            && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.rules.idle_restart && self.tx.is_idle())
     }
@@ -105,9 +106,20 @@ impl Connection {
     /// Data that may go out now, or a bare FIN (no payload).
     fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
         if core::mem::take(&mut self.recovery.retransmit_una) {
-            return self.retransmit_lost(self.tx.una, self.tx.max);
+            return match self.has_rack() {
+                true => self.retransmit_first_lost(),
+                false => self.retransmit_lost(self.tx.una, self.tx.max),
+            };
+        }
+        if core::mem::take(&mut self.pending.tail_probe)
+            && let Some(probe) = self.probe_tail()
+        {
+            return Some(probe);
         }
         self.restart_after_idle(now);
+        if self.has_rack() && self.recovery.phase != Phase::Open {
+            return self.next_by_rack(max);
+        }
         if self.agreed.sack && self.recovery.phase == Phase::FastRecovery {
             return self.next_by_scoreboard(max);
         }
@@ -117,7 +129,7 @@ impl Connection {
 
     /// One segment at `from`, not beyond `to` and the peer's window, whatever cwnd: a fast
     /// retransmit.
-    fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
+    pub(super) fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
         let tx = &self.tx;
         let data_end = to.min(tx.written).min(tx.edge);
         let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
@@ -126,7 +138,7 @@ impl Connection {
     }
 
     /// A segment believed lost goes out again, and HighRxt with it.
-    fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
+    pub(super) fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
         let data = self.retransmission_at(from, to)?;
         self.recovery.scoreboard.retransmitted_to(from + u64::from(data.segment.max(1)));
         Some(data)
@@ -158,7 +170,7 @@ impl Connection {
     }
 
     /// After a timeout, what the peer reported to have is not sent again.
-    fn skip_sacked(&mut self) {
+    pub(super) fn skip_sacked(&mut self) {
         if self.tx.nxt < self.tx.max
             && let Some(held) = self.recovery.scoreboard.sacked().range_at(self.tx.nxt)
         {
@@ -213,7 +225,7 @@ impl Connection {
 
     /// The same out of line, for who asks seldom.
     #[inline(never)]
-    fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
+    pub(super) fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
         self.data_at_nxt(max)
     }
 
@@ -244,7 +256,7 @@ impl Connection {
 
     /// Less than a segment that waited for more window until the timer expired: all that fits
     /// (the override timeout of RFC 9293 §3.8.6.2.1).
-    fn overridden_data(&self) -> Option<Data> {
+    pub(super) fn overridden_data(&self) -> Option<Data> {
         let tx = &self.tx;
         let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
         let segment = left.min(tx.window_left()) as u32;

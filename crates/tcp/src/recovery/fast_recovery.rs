@@ -1,4 +1,5 @@
 use super::scoreboard::{DUP_THRESH, Scoreboard};
+use super::{Rack, Reduction};
 use crate::cc::CongestionCause;
 
 /// Where the sender stands in the repair of losses.
@@ -28,11 +29,25 @@ pub(crate) struct Recovery {
     pub(crate) last_cut: Option<CongestionCause>,
     /// Window inflation in bytes: segments known to have left the network (RFC 5681 §3.2).
     pub(crate) inflation: u64,
-    /// The first unacknowledged segment is to be sent again at once.
+    /// The first unacknowledged segment, with RACK the first lost one, is to be sent again at once.
     pub(crate) retransmit_una: bool,
     /// The retransmission timer was restarted by a partial ACK already (RFC 6582 §3.2 step 3).
     pub(crate) partial_ack_seen: bool,
     pub(crate) scoreboard: Scoreboard,
+    pub(crate) rack: Rack,
+    /// The window is on its way down.
+    pub(crate) reduction: Option<Reduction>,
+    /// A probe of the tail that nothing was heard of yet.
+    pub(crate) tail_probe: Option<TailProbe>,
+}
+
+/// TLP.end_seq and TLP.is_retrans (RFC 8985 §7.1).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct TailProbe {
+    /// SND.NXT after it was sent.
+    pub(crate) end: u64,
+    /// It was the last segment again, not new data.
+    pub(crate) again: bool,
 }
 
 impl Recovery {
@@ -47,6 +62,9 @@ impl Recovery {
             retransmit_una: false,
             partial_ack_seen: false,
             scoreboard: Scoreboard::default(),
+            rack: Rack::default(),
+            reduction: None,
+            tail_probe: None,
         }
     }
 
@@ -60,6 +78,7 @@ impl Recovery {
     pub(crate) fn begin(&mut self, phase: Phase, max: u64) {
         self.phase = phase;
         self.recovery_point = max;
+        self.tail_probe = None;
     }
 
     /// Fast recovery begins.

@@ -1,11 +1,15 @@
 //! What the sender knows of losses: duplicate ACKs, the SACK scoreboard, the RTO.
 
 mod fast_recovery;
+mod rack;
+mod reduction;
 mod rtt_estimator;
 mod scoreboard;
 mod timing;
 
-pub(crate) use fast_recovery::{Phase, Recovery};
+pub(crate) use fast_recovery::{Phase, Recovery, TailProbe};
+pub(crate) use rack::{Judge, Rack};
+pub(crate) use reduction::{Progress, Reduction};
 pub(crate) use rtt_estimator::RttEstimator;
 pub(crate) use scoreboard::{DUP_THRESH, NextSegment};
-pub(crate) use timing::{Timed, Timing};
+pub(crate) use timing::{Flight, Timed, Timing};

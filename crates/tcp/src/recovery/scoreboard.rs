@@ -71,6 +71,10 @@ impl Scoreboard {
         &self.sacked
     }
 
+    pub(crate) fn high_rxt(&self) -> u64 {
+        self.high_rxt
+    }
+
     /// Bytes of `range` that the peer does not have.
     fn missing(&self, range: Range<u64>) -> u64 {
         if range.is_empty() { 0 } else { range.end - range.start - self.sacked.covered(range) }

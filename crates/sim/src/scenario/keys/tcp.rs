@@ -36,6 +36,14 @@ keys! {
         idle_restart: Option<bool>,
         /// New segments on the first two duplicate ACKs (RFC 3042).
         limited_transmit: Option<bool>,
+        /// With SACK: time tells of losses and not a count of duplicate ACKs (RACK, RFC 8985).
+        rack: Option<bool>,
+        /// With `rack`: a probe after two round trips without an ACK (TLP, RFC 8985).
+        tail_loss_probe: Option<bool>,
+        /// With SACK: in fast recovery the window comes down within a round trip (PRR, RFC 9937).
+        prr: Option<bool>,
+        /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
+        hystart: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.

@@ -116,6 +116,10 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.cwnd_validation, keys.cwnd_validation);
     set(&mut config.idle_restart, keys.idle_restart);
     set(&mut config.limited_transmit, keys.limited_transmit);
+    set(&mut config.rack, keys.rack);
+    set(&mut config.tail_loss_probe, keys.tail_loss_probe);
+    set(&mut config.prr, keys.prr);
+    set(&mut config.hystart, keys.hystart);
     set(&mut config.repeated_fast_retransmit, keys.repeated_fast_retransmit);
     set(&mut config.hold_ssthresh_on_repeated_timeout, keys.hold_ssthresh_on_repeated_timeout);
     set(&mut config.ecn, keys.ecn);

@@ -1,0 +1,122 @@
+//! Losses told by time: RACK (RFC 8985 §6). The rules are in `recovery::Rack`; here is when they are
+//! asked, and what follows.
+
+use super::Connection;
+use super::transmit::Data;
+use crate::Segment;
+use crate::deadline::Deadline;
+use crate::recovery::{Judge, Phase};
+use core::ops::Range;
+use windlass_base::{Span, Time};
+
+impl Connection {
+    /// RACK needs SACK.
+    pub(super) fn has_rack(&self) -> bool {
+        self.rules.rack && self.agreed.sack
+    }
+
+    /// Something is missing, or sent again: an ACK may tell of a loss.
+    pub(super) fn rack_is_busy(&self) -> bool {
+        let recovery = &self.recovery;
+        self.has_rack()
+            && (recovery.phase != Phase::Open
+                || !recovery.scoreboard.sacked().is_empty()
+                || !recovery.rack.is_quiet())
+    }
+
+    /// The peer tells for the first time that it has what is missing of `range`.
+    pub(super) fn note_delivered(&mut self, now: Time, range: Range<u64>) {
+        let board = &self.recovery.scoreboard;
+        let (sacked, high_rxt) = (board.sacked(), board.high_rxt());
+        let highest = sacked.end().unwrap_or(0);
+        for gap in sacked.gaps(range) {
+            let (start, end) = (gap.start, gap.end);
+            let original = self.tx.timing.last_sent_within(gap.clone()).is_some();
+            let given_up = self.recovery.rack.delivered(now, gap, &self.tx.timing);
+            if end < highest && (original || (given_up && start >= high_rxt)) {
+                self.recovery.rack.window.note_reordering();
+            }
+        }
+    }
+
+    /// All that an ACK told of what arrived is noted: what does it mean for the rest?
+    pub(super) fn find_losses(&mut self, now: Time, segment: &Segment) {
+        if let Some(sent) = self.recovery.rack.take_sample() {
+            self.rtt.sample(sent, now);
+        }
+        let now_ms = now.as_nanos() / 1_000_000;
+        let judge = Judge {
+            now,
+            min_rtt: self.rtt.min_rtt().unwrap_or_default(),
+            echoed_ms: self
+                .age_echoed_ms(now, segment)
+                .and_then(|age_ms| now_ms.checked_sub(age_ms)),
+        };
+        let sacked = self.recovery.scoreboard.sacked();
+        self.recovery.rack.settle(self.tx.una, sacked, &judge);
+        self.detect_losses(now);
+    }
+
+    /// RFC 8985 §6.2 step 5, after an ACK and when the reordering timer expires.
+    pub(super) fn detect_losses(&mut self, now: Time) {
+        self.timers.early = Deadline::NEVER;
+        let window = self.reordering_window();
+        let recovery = &mut self.recovery;
+        let sacked = recovery.scoreboard.sacked();
+        let next = recovery.rack.detect(now, window, &mut self.tx.timing, sacked);
+        if let Some(next) = next {
+            self.timers.early = Deadline::at(next);
+        }
+        if recovery.phase == Phase::Open && recovery.rack.lost_bytes() > 0 {
+            self.repair(now);
+        }
+    }
+
+    pub(super) fn early_timeout(&mut self, now: Time) {
+        self.timers.early = Deadline::NEVER;
+        if self.may_probe_tail() {
+            self.pending.tail_probe = true;
+            self.arm_retransmit_timer(now);
+        } else {
+            let lost = self.recovery.rack.lost_bytes();
+            self.detect_losses(now);
+            if self.recovery.rack.lost_bytes() > lost {
+                // No ACK allows anything: it counts as if one segment had left the network.
+                self.reduce(u64::from(self.agreed.mss), false);
+            }
+        }
+    }
+
+    fn reordering_window(&self) -> Span {
+        let evident = self.recovery.phase != Phase::Open
+            || self.recovery.scoreboard.is_lost(self.tx.una, self.agreed.mss);
+        let min_rtt = self.rtt.min_rtt().unwrap_or_default();
+        self.recovery.rack.window.span(evident, min_rtt, self.rtt.smoothed())
+    }
+
+    /// Data goes out again.
+    pub(super) fn note_sent_again(&mut self, now: Time, range: Range<u64>) {
+        if self.has_rack() {
+            self.recovery.rack.sent_again(range, now);
+        }
+    }
+
+    /// What is lost goes out first, then new data, as far as the window has room.
+    pub(super) fn next_by_rack(&mut self, max: u32) -> Option<Data> {
+        let Some(lost) = self.recovery.rack.first_lost() else {
+            self.skip_sacked();
+            return self.next_data_at_nxt(max);
+        };
+        let segment = (lost.end - lost.start).min(u64::from(self.agreed.mss));
+        if self.window_in_force() < self.pipe() + segment {
+            return None;
+        }
+        self.retransmit_lost(lost.start, lost.end)
+    }
+
+    /// The first lost segment, whatever the window.
+    pub(super) fn retransmit_first_lost(&mut self) -> Option<Data> {
+        let lost = self.recovery.rack.first_lost()?;
+        self.retransmit_lost(lost.start, lost.end)
+    }
+}

@@ -1,0 +1,61 @@
+//! The way of the window down to ssthresh in fast recovery: PRR (RFC 9937).
+
+use super::Connection;
+use crate::recovery::{Progress, Reduction};
+
+/// How things stood before an ACK.
+#[derive(Copy, Clone)]
+pub(super) struct Before {
+    arrived: u64,
+    una: u64,
+    lost: u64,
+}
+
+impl Connection {
+    pub(super) fn before_ack(&self) -> Before {
+        Before { arrived: self.arrived(), una: self.tx.una, lost: self.recovery.rack.lost_bytes() }
+    }
+
+    /// Bytes that the peer is known to have.
+    fn arrived(&self) -> u64 {
+        let sacked = self.recovery.scoreboard.sacked();
+        let (una, max) = (self.tx.una, self.tx.max);
+        if sacked.is_empty() { una } else { una + sacked.covered(una..max) }
+    }
+
+    /// The controller has cut a window of `prior` bytes.
+    pub(super) fn begin_reduction(&mut self, prior: u64) {
+        if self.rules.prr && self.agreed.sack {
+            let target = self.congestion.cwnd_bytes();
+            let sent = self.stats.data_segments_sent;
+            self.recovery.reduction = Some(Reduction::new(prior, target, sent));
+        }
+    }
+
+    /// The window is at the target from now on.
+    pub(super) fn end_reduction(&mut self) {
+        if self.recovery.reduction.take().is_some() {
+            self.congestion.allow_cwnd();
+        }
+    }
+
+    /// After an ACK.
+    pub(super) fn reduce_by_ack(&mut self, before: Before) {
+        let delivered = self.arrived().saturating_sub(before.arrived);
+        let advanced = self.tx.una > before.una;
+        let safe = advanced && self.recovery.rack.lost_bytes() <= before.lost;
+        if delivered > 0 {
+            self.reduce(delivered, safe);
+        }
+    }
+
+    /// `delivered` bytes have left the network, or count as that much.
+    pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
+        let (pipe, sent) = (self.pipe(), self.stats.data_segments_sent);
+        let progress = Progress { delivered, safe, pipe, sent };
+        if let Some(reduction) = &mut self.recovery.reduction {
+            let allowed = reduction.allow(progress, self.agreed.mss);
+            self.congestion.allow(allowed);
+        }
+    }
+}

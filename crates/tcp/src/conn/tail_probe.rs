@@ -1,0 +1,99 @@
+//! Tail loss probes (RFC 8985 §7): where nothing follows that could be SACKed, nothing shows a loss.
+
+use super::Connection;
+use super::trace::Signals;
+use super::transmit::Data;
+use crate::cc::CongestionCause;
+use crate::deadline::Deadline;
+use crate::recovery::{Phase, TailProbe};
+use windlass_base::{Span, Time};
+
+impl Connection {
+    /// RFC 8985 §7.2: while nothing is known to be missing; and one probe at a time.
+    pub(super) fn may_probe_tail(&self) -> bool {
+        let (tx, recovery) = (&self.tx, &self.recovery);
+        self.rules.tail_loss_probe
+            && self.agreed.sack
+            && recovery.phase == Phase::Open
+            && recovery.tail_probe.is_none()
+            && recovery.scoreboard.sacked().is_empty()
+            && tx.una < tx.nxt
+            && tx.nxt == tx.max
+            && tx.una < tx.edge
+    }
+
+    /// Data went out, or more of it was acknowledged (RFC 8985 §7.2).
+    pub(super) fn arm_tail_probe(&mut self, now: Time) {
+        if self.may_probe_tail() {
+            let timeout = Deadline::at(now + self.probe_timeout());
+            // The timer would have nothing better to send.
+            self.timers.early = timeout.min(self.timers.retransmit);
+        } else if self.tx.una == self.tx.max {
+            self.timers.early = Deadline::NEVER;
+        }
+    }
+
+    /// PTO. The least RTO stands for the longest delay of an ACK, as in Linux.
+    fn probe_timeout(&self) -> Span {
+        let srtt = self.rtt.smoothed();
+        if srtt.is_zero() {
+            return self.rtt.rto();
+        }
+        let single = self.tx.nxt - self.tx.una <= u64::from(self.agreed.mss);
+        srtt * 2 + if single { self.config.rto.min } else { Span::ZERO }
+    }
+
+    /// New data if there is any and the peer takes it, whatever cwnd; the last segment else (RFC 8985
+    /// §7.3).
+    pub(super) fn probe_tail(&mut self) -> Option<Data> {
+        if !self.may_probe_tail() {
+            return None;
+        }
+        let limit = self.rules.window_limit.saturating_sub(self.in_flight());
+        let new = self.overridden_data().filter(|data| u64::from(data.segment) <= limit);
+        let again = new.is_none();
+        let data = match new {
+            Some(data) => data,
+            None => self.last_segment()?,
+        };
+        if again {
+            self.tx.timing.drop_from(data.from);
+        }
+        let end = self.tx.max.max(data.from + u64::from(data.segment));
+        self.recovery.tail_probe = Some(TailProbe { end, again });
+        self.stats.tail_probes += 1;
+        Some(data)
+    }
+
+    fn last_segment(&self) -> Option<Data> {
+        let tx = &self.tx;
+        let full = tx.max.saturating_sub(u64::from(self.agreed.mss));
+        let from = tx.timing.last_start(tx.max.min(tx.written)).unwrap_or(full).max(tx.una);
+        self.retransmission_at(from, tx.max)
+    }
+
+    /// RFC 8985 §7.4.2: did the probe repair a loss? `dsack` is where a duplicate ends that the ACK
+    /// reports; a `silent` one tells nothing else.
+    pub(super) fn end_tail_probe(&mut self, now: Time, dsack: Option<u64>, silent: bool) {
+        let Some(probe) = self.recovery.tail_probe.filter(|probe| self.tx.una >= probe.end) else {
+            return;
+        };
+        let repaired = probe.again && self.tx.una > probe.end && dsack != Some(probe.end);
+        if repaired && self.tx.una > self.recovery.recover {
+            self.signals |= Signals::FAST_RETRANSMIT;
+            self.cut(now, CongestionCause::FastRetransmit, false);
+            self.end_reduction();
+        }
+        if !probe.again || repaired || silent || dsack == Some(probe.end) {
+            self.recovery.tail_probe = None;
+        }
+    }
+
+    /// The peer reports that something arrived twice, other than a probe.
+    pub(super) fn note_dsack(&mut self, end: Option<u64>) {
+        let probe = self.recovery.tail_probe.filter(|probe| probe.again).map(|probe| probe.end);
+        if end.is_some() && end != probe {
+            self.recovery.rack.window.note_dsack(self.tx.una, self.tx.nxt);
+        }
+    }
+}

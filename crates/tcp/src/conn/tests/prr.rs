@@ -1,0 +1,66 @@
+//! RFC 9937: the window comes down within a round trip. The round trip of the handshake took 100 ms.
+
+use super::script::{Script, plain};
+use crate::Config;
+use alloc::format;
+
+/// Twenty segments in flight of 90,000 bytes, for 100 ms.
+fn flight(ecn: bool) -> Script {
+    let config = Config { sack: true, rack: true, prr: true, ecn, initial_window: 20, ..plain() };
+    let mut s = Script::established(config);
+    s.write(90_000);
+    assert_eq!(s.skip().len(), 20);
+    s.advance_ms(100);
+    s
+}
+
+#[test]
+fn in_fast_recovery_a_segment_goes_out_for_two_that_arrive() {
+    let mut s = flight(false);
+    // The first is lost; three tell of it.
+    s.recv(". 1 ack 1 sack 1001:4001");
+    assert!(s.skip().iter().any(|run| run.retransmission));
+    s.expect_windows(10_000, 10_000);
+    let mut sent = 0;
+    for end in 5..=20 {
+        s.recv(&format!(". 1 ack 1 sack 1001:{end}001"));
+        let news = s.skip().len();
+        assert!(news <= 1, "no burst");
+        sent += news;
+    }
+    assert!((8..=9).contains(&sent), "{sent} for sixteen that arrived");
+    s.recv(". 1 ack 20001");
+    assert_eq!(s.connection.congestion_window_in_force(), 10_000);
+    assert_eq!(s.connection.in_flight(), 10_000);
+}
+
+#[test]
+fn an_ecn_echo_still_cuts_at_once() {
+    let mut s = flight(true);
+    s.recv("E. 1 ack 1001");
+    s.expect_nothing();
+    assert_eq!(s.connection.congestion_window_in_force(), 10_000);
+}
+
+#[test]
+fn after_heavy_losses_packets_are_conserved() {
+    let mut s = flight(false);
+    // Only the last three of twenty arrive.
+    s.recv(". 1 ack 1 sack 17001:20001");
+    let first = s.skip().len();
+    assert!((1..=3).contains(&first), "{first} segments for three that left");
+    s.advance_ms(100);
+    s.recv(". 1 ack 1001 sack 17001:20001");
+    let then = s.skip();
+    assert_eq!(then.len(), 2, "slow start towards ssthresh: {then:?}");
+}
+
+#[test]
+fn a_timeout_ends_it() {
+    let mut s = flight(false);
+    s.recv(". 1 ack 1 sack 1001:4001");
+    s.skip();
+    s.advance_ms(1500);
+    assert_eq!(s.connection.stats().timeouts, 1);
+    assert_eq!(s.connection.congestion_window_in_force(), s.connection.cwnd() as u64);
+}

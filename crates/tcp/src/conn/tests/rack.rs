@@ -1,0 +1,162 @@
+//! RFC 8985 §6: losses told by time. The round trip of the handshake took 100 ms.
+
+use super::script::{Script, plain};
+use crate::Config;
+
+fn rack() -> Config {
+    Config { sack: true, rack: true, ..plain() }
+}
+
+/// `segments` in flight, of `written` bytes, for 100 ms.
+fn flight(segments: u32, written: u64) -> Script {
+    flight_of(Config { initial_window: segments, ..rack() }, written)
+}
+
+fn flight_of(config: Config, written: u64) -> Script {
+    let segments = config.initial_window;
+    let mut s = Script::established(config);
+    s.write(written);
+    assert_eq!(s.skip().len(), segments as usize);
+    s.advance_ms(100);
+    s
+}
+
+#[test]
+fn the_first_of_two_is_lost_a_quarter_of_the_round_trip_after_the_second_arrived() {
+    let mut s = flight(2, 2000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.expect_nothing();
+    assert_eq!(s.next_timer_ms(), Some(25));
+    s.advance_ms(24);
+    s.expect_nothing();
+    s.advance_ms(1);
+    s.expect(&[". 1:1001 ack 1"]);
+    assert_eq!(s.connection.stats().fast_retransmits, 1);
+    s.recv(". 1 ack 2001");
+    assert_eq!(s.connection.stats().timeouts, 0);
+}
+
+#[test]
+fn what_was_only_reordered_is_not_sent_again() {
+    let mut s = flight(2, 2000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.advance_ms(10);
+    s.recv(". 1 ack 2001");
+    s.advance_ms(2000);
+    s.expect_nothing();
+    assert_eq!(s.connection.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn three_that_overtook_it_need_no_time() {
+    let mut s = flight(5, 5000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.recv(". 1 ack 1 sack 1001:3001");
+    s.expect_nothing();
+    s.recv(". 1 ack 1 sack 1001:4001");
+    s.expect(&[". 1:1001 ack 1"]);
+    s.expect_windows(2500, 2500);
+}
+
+#[test]
+fn once_reordering_was_seen_three_are_not_enough() {
+    let mut s = flight(10, 12_000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.recv(". 1 ack 2001");
+    s.skip();
+    s.recv(". 1 ack 2001 sack 3001:7001");
+    s.expect_nothing();
+    assert_eq!(s.connection.stats().fast_retransmits, 0);
+    s.advance_ms(25);
+    s.expect(&[". 2001:3001 ack 1"]);
+}
+
+#[test]
+fn each_round_trip_with_a_dsack_adds_a_quarter() {
+    let mut s = flight(10, 40_000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.recv(". 1 ack 2001");
+    // The peer has 1:1001 twice.
+    s.recv(". 1 ack 2001 sack 1:1001");
+    s.recv(". 1 ack 2001 sack 1:1001");
+    s.recv(". 1 ack 2001 sack 3001:4001");
+    assert_eq!(s.next_timer_ms(), Some(50));
+}
+
+#[test]
+fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+    let mut s = flight(5, 20_000);
+    s.recv(". 1 ack 1 sack 1001:4001");
+    // What else the window had room for went out before.
+    assert_eq!(s.skip().first().map(|run| run.stream_offset), Some(0));
+    s.advance_ms(10);
+    s.recv(". 1 ack 1 sack 1001:5001");
+    let sent = s.skip();
+    assert!(sent.iter().all(|run| !run.retransmission) && !sent.is_empty());
+    s.advance_ms(100);
+    // Sent 10 ms after the retransmission, and here before it: a round trip is up for that one.
+    s.recv(". 1 ack 1 sack 1001:6001");
+    let again = s.skip();
+    assert!(again.first().is_some_and(|run| run.stream_offset == 0), "{again:?}");
+    assert_eq!(s.connection.stats().timeouts, 0);
+    assert_eq!(s.connection.stats().fast_retransmits, 1, "one cut");
+}
+
+#[test]
+fn an_ack_of_the_original_tells_nothing_of_the_copy() {
+    let mut s = flight_of(Config { timestamps: true, initial_window: 5, ..rack() }, 20_000);
+    s.recv(". 1 ack 1 sack 1001:4001 TS 110:10100");
+    assert!(s.skip().first().is_some_and(|run| run.retransmission));
+    s.advance_ms(10);
+    // 1:1001 was late: the echo is older than the copy. What was sent before that is not lost.
+    s.recv(". 1 ack 4001 TS 120:10100");
+    s.advance_ms(60);
+    assert!(s.skip().iter().all(|run| !run.retransmission));
+}
+
+#[test]
+fn an_ack_of_the_copy_tells_of_what_was_sent_before_it() {
+    let mut s = flight_of(Config { timestamps: true, initial_window: 5, ..rack() }, 4940);
+    s.recv(". 1 ack 1 sack 989:3953 TS 110:10100");
+    s.skip();
+    s.advance_ms(100);
+    // The copy is here, and the last of the five is not.
+    s.recv(". 1 ack 3953 TS 210:10200");
+    s.expect(&["P. 3953:4941 ack 1"]);
+}
+
+#[test]
+fn after_a_timeout_a_lost_retransmission_is_found_as_well() {
+    let mut s = flight(4, 4000);
+    s.advance_ms(900);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1001");
+    s.expect(&[". 1001:2001 ack 1", ". 2001:3001 ack 1"]);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1001 sack 2001:3001");
+    s.advance_ms(50);
+    let sent = s.skip();
+    assert!(sent.iter().any(|run| run.stream_offset == 1000), "{sent:?}");
+    assert_eq!(s.connection.stats().timeouts, 1);
+}
+
+#[test]
+fn a_sack_block_gives_a_sample_of_the_round_trip() {
+    let mut s = flight(2, 2000);
+    s.advance_ms(60);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    // 7/8 of 100 ms and 1/8 of 160 ms.
+    assert_eq!(s.connection.smoothed_rtt(), Some(crate::Span::from_micros(107_500)));
+}
+
+#[test]
+fn a_hole_filled_late_gives_no_sample_for_what_waited_behind_it() {
+    let mut s = flight(3, 3000);
+    s.recv(". 1 ack 1 sack 1001:3001");
+    s.advance_ms(25);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.advance_ms(400);
+    s.recv(". 1 ack 3001");
+    assert_eq!(s.connection.smoothed_rtt(), Some(crate::Span::from_millis(100)));
+}

@@ -1,0 +1,125 @@
+//! RFC 8985 §7: probes of the tail. The round trip of the handshake took 100 ms.
+
+use super::script::{Script, plain};
+use crate::Config;
+
+fn tlp() -> Config {
+    Config { sack: true, rack: true, tail_loss_probe: true, nagle: false, ..plain() }
+}
+
+/// `segments` in flight, of `written` bytes.
+fn flight(segments: u32, written: u64) -> Script {
+    let mut s = Script::established(Config { initial_window: segments, ..tlp() });
+    s.write(written);
+    assert_eq!(s.skip().len(), segments as usize);
+    s
+}
+
+#[test]
+fn the_last_segment_goes_out_again_after_two_round_trips() {
+    let mut s = flight(3, 3000);
+    assert_eq!(s.next_timer_ms(), Some(200));
+    s.advance_ms(200);
+    s.expect(&["P. 2001:3001 ack 1"]);
+    assert_eq!(s.connection.stats().tail_probes, 1);
+    // One probe; then the timer, from the probe on.
+    assert_eq!(s.next_timer_ms(), Some(1000));
+}
+
+#[test]
+fn new_data_goes_out_in_its_place_whatever_cwnd() {
+    let mut s = flight(3, 5000);
+    s.advance_ms(200);
+    s.expect(&[". 3001:4001 ack 1"]);
+}
+
+#[test]
+fn but_not_what_the_peer_has_no_room_for() {
+    let mut s = Script::established(Config { initial_window: 3, ..tlp() });
+    s.recv(". 1 ack 1 win 3000");
+    s.write(5000);
+    s.skip();
+    s.advance_ms(200);
+    s.expect(&[". 2001:3001 ack 1"]);
+}
+
+#[test]
+fn a_single_segment_gets_time_for_a_delayed_ack() {
+    let rto = crate::config::RtoConfig { min: crate::Span::from_millis(200), ..tlp().rto };
+    let mut s = Script::established(Config { rto, ..tlp() });
+    s.write(1000);
+    s.skip();
+    // SRTT + 4 RTTVAR is 300 ms: sooner than 2 SRTT and 200 ms, and then it is a probe as well.
+    s.advance_ms(300);
+    s.expect(&["P. 1:1001 ack 1"]);
+    assert_eq!((s.connection.stats().tail_probes, s.connection.stats().timeouts), (1, 0));
+}
+
+#[test]
+fn what_a_probe_shows_to_be_missing_is_repaired_without_a_timeout() {
+    let mut s = flight(5, 5000);
+    s.recv(". 1 ack 2001");
+    s.skip();
+    // 2001:5001 are lost.
+    s.advance_ms(200);
+    s.expect(&["P. 4001:5001 ack 1"]);
+    s.advance_ms(100);
+    s.recv(". 1 ack 2001 sack 4001:5001");
+    s.advance_ms(25);
+    let sent = s.skip();
+    assert_eq!(sent.first().map(|run| run.stream_offset), Some(2000));
+    s.recv(". 1 ack 3001 sack 4001:5001");
+    assert_eq!(s.skip().first().map(|run| run.stream_offset), Some(3000));
+    assert_eq!((s.connection.stats().timeouts, s.connection.stats().fast_retransmits), (0, 1));
+}
+
+#[test]
+fn a_probe_that_repaired_the_only_loss_cuts_the_window() {
+    let mut s = flight(4, 4000);
+    s.recv(". 1 ack 3001");
+    s.advance_ms(1000);
+    s.expect(&["P. 3001:4001 ack 1"]);
+    s.recv(". 1 ack 4001");
+    let before = s.connection.cwnd();
+    s.write(1000);
+    s.skip();
+    s.recv(". 1 ack 5001");
+    assert!(s.connection.cwnd() < before, "beyond the probe, and no duplicate was reported");
+    assert_eq!(s.connection.stats().timeouts, 0);
+}
+
+#[test]
+fn a_probe_that_was_not_needed_cuts_nothing() {
+    for answer in [". 1 ack 4001 sack 3001:4001", ". 1 ack 4001"] {
+        let mut s = flight(4, 4000);
+        s.advance_ms(200);
+        s.skip();
+        s.recv(". 1 ack 4001");
+        s.recv(answer);
+        let before = s.connection.cwnd();
+        s.write(1000);
+        s.recv(". 1 ack 5001");
+        assert!(s.connection.cwnd() >= before, "{answer}");
+    }
+}
+
+#[test]
+fn there_is_none_where_sack_tells_of_a_hole() {
+    let mut s = flight(4, 4000);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.advance_ms(900);
+    assert_eq!(s.connection.stats().tail_probes, 0);
+}
+
+#[test]
+fn a_lost_fin_is_probed_for() {
+    let mut s = Script::established(Config { initial_window: 3, ..tlp() });
+    s.connection.write(3000).expect("open");
+    s.close();
+    s.skip();
+    s.recv(". 1 ack 2001");
+    s.advance_ms(1000);
+    s.expect(&["FP. 2001:3001 ack 1"]);
+    assert_eq!(s.connection.stats().timeouts, 0);
+}
