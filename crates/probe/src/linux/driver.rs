@@ -72,7 +72,7 @@ impl Driver {
 
     /// The time since the driver was opened.
     pub fn now(&self) -> Time {
-        Time::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        since(self.start)
     }
 
     /// Begins a connection; [`Driver::poll`] tells what came of it under the same token.
@@ -182,10 +182,11 @@ impl Driver {
 
     /// Sends what a probe has to send, sets its timer, and takes it away if it is over.
     fn serve(&mut self, flow: Flow) {
-        let now = self.now();
+        let start = self.start;
         let Some(slot) = self.probes.get_mut(&flow) else { return };
         let mut packet = Vec::new();
-        while slot.probe.poll_transmit(now, &mut packet) {
+        // A clock for each: sending takes time, and pauses count from there.
+        while slot.probe.poll_transmit(since(start), &mut packet) {
             if let Err(error) = self.sender.send(&packet, slot.probe.flow().remote)
                 && is_lasting(&error)
             {
@@ -205,6 +206,10 @@ impl Driver {
             self.probes.remove(&flow);
         }
     }
+}
+
+fn since(start: Instant) -> Time {
+    Time::from_nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Not a queue that is full now: there is no way, or a firewall forbids it.

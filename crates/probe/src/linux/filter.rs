@@ -21,6 +21,8 @@ mod code {
 
 /// Where the kernel lets a filter read the packet's type (linux/filter.h).
 const PACKET_TYPE: u32 = 0xffff_f004;
+/// Where a filter finds the IP header, whatever is before it (linux/filter.h).
+const IP: u32 = 0xfff0_0000;
 /// linux/if_packet.h.
 const PACKET_OUTGOING: u32 = 4;
 const TCP: u32 = 6;
@@ -33,35 +35,35 @@ pub(super) fn nothing() -> [SockFilter; 1] {
     [SockFilter::new(code::RETURN, 0, 0, 0)]
 }
 
-/// Takes what comes in for these TCP ports, by IPv4 and IPv6, and ICMP's unreachable destinations; the
-/// packet begins with the IP header. Extension headers of IPv6 and fragments are not looked behind.
+/// Takes what comes in for these TCP ports, by IPv4 and IPv6, and ICMP's unreachable destinations.
+/// Extension headers of IPv6 and fragments are not looked behind.
 pub(super) fn incoming(ports: &RangeInclusive<u16>) -> Vec<SockFilter> {
     let (low, high) = (u32::from(*ports.start()), u32::from(*ports.end()));
     let lines: [(u16, &str, &str, u32); 25] = [
         (code::LD_WORD, "", "", PACKET_TYPE),
         (code::JUMP_EQUAL, "drop", "", PACKET_OUTGOING),
-        (code::LD_BYTE, "", "", 0),
+        (code::LD_BYTE, "", "", IP),
         (code::AND, "", "", 0xf0),
         (code::JUMP_EQUAL, "v6", "", 0x60),
         (code::JUMP_EQUAL, "", "drop", 0x40),
-        (code::LDX_HEADER_LEN, "", "", 0),
-        (code::LD_BYTE, "", "", 9),
+        (code::LDX_HEADER_LEN, "", "", IP),
+        (code::LD_BYTE, "", "", IP + 9),
         (code::JUMP_EQUAL, "tcp4", "", TCP),
         (code::JUMP_EQUAL, "", "drop", ICMP),
-        (code::LD_BYTE_X, "", "", 0),
+        (code::LD_BYTE_X, "", "", IP),
         (code::JUMP_EQUAL, "take", "drop", 3),
         // tcp4
-        (code::LD_HALF_X, "", "", 2),
+        (code::LD_HALF_X, "", "", IP + 2),
         (code::JUMP_NOT_LESS, "", "drop", low),
         (code::JUMP_GREATER, "drop", "take", high),
         // v6
-        (code::LD_BYTE, "", "", 6),
+        (code::LD_BYTE, "", "", IP + 6),
         (code::JUMP_EQUAL, "tcp6", "", TCP),
         (code::JUMP_EQUAL, "", "drop", ICMPV6),
-        (code::LD_BYTE, "", "", 40),
+        (code::LD_BYTE, "", "", IP + 40),
         (code::JUMP_EQUAL, "take", "drop", 1),
         // tcp6
-        (code::LD_HALF, "", "", 42),
+        (code::LD_HALF, "", "", IP + 42),
         (code::JUMP_NOT_LESS, "", "drop", low),
         (code::JUMP_GREATER, "drop", "take", high),
         // drop

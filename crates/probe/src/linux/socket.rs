@@ -3,17 +3,17 @@
 use super::filter;
 use crate::wire::Meta;
 use nix::libc;
-use nix::sys::socket::SetSockOpt;
+use nix::sys::socket::{LinkAddr, SetSockOpt, recvfrom};
 use nix::{setsockopt_impl, sockopt_impl};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 sockopt_impl!(PacketVnetHdr, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool);
 
-/// struct virtio_net_hdr, which the kernel puts before each packet.
+/// struct virtio_net_hdr, which the kernel puts before each frame.
 const VNET_HEADER_LEN: usize = 10;
 const VNET_NEEDS_CHECKSUM: u8 = 1;
 const VNET_CHECKSUM_VERIFIED: u8 = 2;
@@ -28,7 +28,7 @@ pub(super) struct Receiver(Socket);
 impl Receiver {
     pub(super) fn open(ports: &RangeInclusive<u16>) -> io::Result<Receiver> {
         let all = i32::from((libc::ETH_P_ALL as u16).to_be());
-        let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(Protocol::from(all)))?;
+        let socket = Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(all)))?;
         socket.attach_filter(&filter::incoming(ports))?;
         PacketVnetHdr.set(&socket, &true)?;
         socket.set_nonblocking(true)?;
@@ -39,16 +39,16 @@ impl Receiver {
 
     /// The next packet in `buffer`; `None` if there is none now.
     pub(super) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(&'a [u8], Meta)>> {
-        let len = match (&self.0).read(buffer) {
-            Ok(len) => len,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-            // An interface that went down is told once; others go on.
-            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
-            Err(error) => return Err(error),
+        use nix::errno::Errno;
+        let (len, from) = match recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer) {
+            Ok(received) => received,
+            // An interface that goes down is told once; others go on.
+            Err(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
         let bytes: &'a [u8] = &buffer[..len];
-        let Some((header, packet)) = bytes.split_first_chunk::<VNET_HEADER_LEN>() else {
+        let hardware = from.map_or(libc::ARPHRD_NONE, |from| from.hatype());
+        let Some((header, frame)) = bytes.split_first_chunk::<VNET_HEADER_LEN>() else {
             return Ok(Some((&[], Meta::default())));
         };
         let segment_bytes = u16::from_ne_bytes([header[4], header[5]]);
@@ -56,8 +56,23 @@ impl Receiver {
             segment_bytes: (header[1] != 0).then_some(segment_bytes),
             checksum_known_good: header[0] & (VNET_NEEDS_CHECKSUM | VNET_CHECKSUM_VERIFIED) != 0,
         };
-        Ok(Some((packet, meta)))
+        Ok(Some((without_link_header(frame, hardware), meta)))
     }
+}
+
+/// The IP packet of a frame: behind Ethernet's header, VLAN tags among it, or at the beginning, as on
+/// TUN and PPP devices.
+fn without_link_header(frame: &[u8], hardware: u16) -> &[u8] {
+    const ADDRESSES_LEN: usize = 12;
+    if !matches!(hardware, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK) {
+        return frame;
+    }
+    let mut rest = frame.get(ADDRESSES_LEN..).unwrap_or_default();
+    // IEEE 802.1Q and 802.1ad.
+    while let [0x81, 0x00, _, _, behind @ ..] | [0x88, 0xa8, _, _, behind @ ..] = rest {
+        rest = behind;
+    }
+    rest.get(2..).unwrap_or_default()
 }
 
 impl AsFd for Receiver {

@@ -24,6 +24,11 @@ use windlass_tcp::config::AckPolicy;
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Config, Connection, Error, Event, Flags, Profile, SeqNumber, State};
 
+/// How long the last ACK of a test comes after the others. Within a millisecond of a write Linux may
+/// keep back what an ACK allows for the next one to come (`tcp_tso_should_defer`), and after the last
+/// there is none.
+const LAST_ACK_PAUSE: Span = Span::from_millis(3);
+
 /// What a connection is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -79,6 +84,8 @@ pub struct Probe {
     beyond_window: u32,
     identification: u16,
     peer_reset: bool,
+    /// The last ACK of the test, and when it leaves: known once the others have left.
+    last_ack: Option<(SeqNumber, Option<Time>)>,
     report: Option<Report>,
 }
 
@@ -119,6 +126,7 @@ impl Probe {
             beyond_window: 0,
             identification: isn as u16,
             peer_reset: false,
+            last_ack: None,
             report: None,
             order,
             flow,
@@ -170,7 +178,8 @@ impl Probe {
         if self.is_over() {
             return None;
         }
-        let own = self.quiet_at().into_iter().chain([self.deadline()]);
+        let last_ack = self.last_ack.and_then(|(_, at)| at);
+        let own = self.quiet_at().into_iter().chain(last_ack).chain([self.deadline()]);
         own.chain(self.stream.connection().poll_timeout()).min()
     }
 
@@ -179,6 +188,9 @@ impl Probe {
         if let Some(ack) = self.gate.poll_ack() {
             self.emit(&ack, &[], out);
             return true;
+        }
+        if let Some((_, at)) = &mut self.last_ack {
+            at.get_or_insert(now + LAST_ACK_PAUSE);
         }
         while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
             let Some(segment) = self.gate.pass(run.first) else { continue };
@@ -313,6 +325,9 @@ impl Probe {
         if now >= self.deadline() {
             return self.give_up();
         }
+        if let Some((ack, _)) = self.last_ack.take_if(|(_, at)| at.is_some_and(|at| at <= now)) {
+            self.gate.release([ack]);
+        }
         if let Some(trouble) = self.application.trouble() {
             return self.finish(Ending::TlsFailed { why: trouble.to_owned() });
         }
@@ -402,9 +417,10 @@ impl Probe {
     fn divide(&mut self, now: Time, test: Test) {
         let ends = self.arrivals.segment_ends(self.flight_from, usize::from(self.order.acks));
         let relative: Vec<u64> = ends.iter().map(|end| end - self.flight_from).collect();
-        let acks = test.acks(&relative);
+        let mut acks = test.acks(&relative);
         let first = self.first_byte().at(self.flight_from);
         let sent = acks.len() as u32;
+        self.last_ack = acks.pop().map(|last| (first.at(last), None));
         self.gate.release(acks.into_iter().map(|ack| first.at(ack)));
         let flight = flight(&self.arrivals, self.flight_from);
         self.phase = Phase::Growth(Growth::new(
