@@ -345,6 +345,3 @@ fn bare_host(url: &Url) -> String {
 fn server_name(url: &Url) -> Option<ServerName<'static>> {
     ServerName::try_from(bare_host(url)).ok()
 }
-
-#[cfg(test)]
-mod tests;

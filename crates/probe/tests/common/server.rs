@@ -24,8 +24,14 @@ pub(crate) trait Speaker {
 
 /// Answers the end of a head with these bytes, and closes.
 pub(crate) struct Says {
-    pub(crate) answer: Vec<u8>,
+    answer: Vec<u8>,
     heard: Vec<u8>,
+}
+
+impl Says {
+    pub(crate) fn new(answer: Vec<u8>) -> Says {
+        Says { answer, heard: Vec::new() }
+    }
 }
 
 impl Speaker for Says {
@@ -41,7 +47,7 @@ impl Speaker for Says {
 }
 
 pub(crate) fn says(answer: Vec<u8>) -> impl FnMut() -> Box<dyn Speaker> {
-    move || Box::new(Says { answer: answer.clone(), heard: Vec::new() })
+    move || Box::new(Says::new(answer.clone()))
 }
 
 /// 200, with so many bytes.
