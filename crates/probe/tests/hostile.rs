@@ -280,6 +280,20 @@ fn a_timeout_of_the_servers_before_the_acks_is_told() {
 }
 
 #[test]
+fn a_flight_without_its_first_packet_waits_for_it_and_is_no_slow_start() {
+    let report = probe(after_handshake(|flow, received| {
+        let mut replies = data(flow, received, MSS, 2, b'x');
+        let again = data(flow, received, 0, 1, b'x');
+        replies.extend(again.into_iter().map(|(_, packet)| (Span::from_secs(1), packet)));
+        replies
+    }));
+    let run = report.observation.expect("measured");
+    assert!(run.timeout_before_acks && run.acked.len() == 3, "{run:?}");
+    let never = probe(after_handshake(|flow, received| data(flow, received, MSS, 2, b'x')));
+    assert_eq!(never.ending, Ending::NoAnswer);
+}
+
+#[test]
 fn new_packets_after_a_retransmission_are_no_growth() {
     let mut answered = false;
     let report = probe(|flow, received| match received.payload {

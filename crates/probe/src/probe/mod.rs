@@ -402,16 +402,16 @@ impl Probe {
         self.stream.connection().peer_closed() || self.application.has_ended()
     }
 
-    /// TLS has had a flight that is not the answer: it is acknowledged, and the next one is it.
+    /// TLS has had a flight that is not the answer: it is acknowledged, and the next one is it. Where
+    /// the beginning is missing there is nothing to acknowledge, and all that is left is to wait.
     fn acknowledge_handshake(&mut self, now: Time) {
         let ends = self.arrivals.segment_ends(self.flight_from, usize::MAX);
-        if ends.is_empty() {
-            return;
-        }
-        let first = self.first_byte();
-        self.gate.release(ends.iter().map(|end| first.at(*end)));
-        self.flight_from = self.arrivals.end();
         self.phase = Phase::Flight(now);
+        if let Some(end) = ends.last() {
+            let first = self.first_byte();
+            self.gate.release(ends.iter().map(|end| first.at(*end)));
+            self.flight_from = *end;
+        }
     }
 
     fn divide(&mut self, now: Time, test: Test) {
