@@ -20,6 +20,7 @@ from windlass_lab.ecn_proxy.plan import (
     overrides,
 )
 from windlass_lab.ecn_proxy.published import published
+from windlass_lab.ecn_proxy.reproduce import select
 from windlass_lab.ecn_proxy.runs import Run, Store
 from windlass_lab.ecn_proxy.simulate import request, result
 from windlass_lab.ecn_proxy.topology import experiment
@@ -36,6 +37,15 @@ def test_the_plan_has_the_papers_hundred_tests_and_those_with_two_proxies():
     assert len(names) == len(all_tests()) == 108
     assert sum(test.configuration in CONFIGURATIONS for test in all_tests()) == 100
     assert {test.table for test in all_tests()} == {f"C.{number}" for number in range(1, 11)}
+
+
+def test_tests_are_chosen_by_globs_of_their_names():
+    chosen = {test.name for test in select(all_tests(), ["C.[67]-*Ecn_noProxy_cross"])}
+    names = ("noEcn_noProxy", "bothEcn_noProxy")
+    assert chosen == {f"C.{number}-{name}_cross" for number in (6, 7) for name in names}
+    assert select(all_tests(), []) == all_tests()
+    with pytest.raises(LabError, match=r"C\.11-\*: no test has such a name"):
+        select(all_tests(), ["C.1-*", "C.11-*"])
 
 
 def test_every_published_run_belongs_to_a_test():

@@ -143,6 +143,8 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 		/* Some devices refuse what asks for ECN. */
 		if ((flow->notes & (ECN_NOTE_UPGRADED | ECN_NOTE_PLAIN_SYN)) == upgraded_once)
 			edit->events |= ECN_EVENT_DESTINATION_FAILED;
+		else if (flow->asked == ECN_TRIPLE_NONE)
+			edit->events |= ECN_EVENT_PLAIN_REFUSED;
 		ecn_close(flow, edit);
 	} else if (packet->flags & ECN_SYN) {
 		ecn_far_answers(flow, packet, edit);

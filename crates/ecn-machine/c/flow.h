@@ -11,6 +11,27 @@
 
 #define ECN_INLINE static inline __attribute__((always_inline))
 
+/* Parts of a virtual loss that a test leaves out, to see what each is there for. */
+enum ecn_part {
+	/* The hole is held until the sender has repaired it; else for three ACKs. */
+	ECN_PART_HOLD = 0x01,
+	/* Blocks for senders with SACK; else duplicates. */
+	ECN_PART_BLOCKS = 0x02,
+	/* The release waits for the far host to confirm the retransmission. */
+	ECN_PART_CONFIRM = 0x04,
+	/* DSACKs of the retransmission are taken away. */
+	ECN_PART_STRIP = 0x08,
+	/* No echo of a time before the retransmission. */
+	ECN_PART_FLOOR = 0x10,
+	/* Duplicates are made where too few come. */
+	ECN_PART_CLONES = 0x20,
+};
+
+/* Whoever includes this may say otherwise. */
+#ifndef ECN_WITHOUT
+#define ECN_WITHOUT(part) 0
+#endif
+
 /* How far a connection has come. */
 enum ecn_phase {
 	/* Unknown. */
@@ -143,6 +164,8 @@ enum ecn_event {
 	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
 	/* Reset, or closed on both sides. */
 	ECN_EVENT_CLOSED = 0x1000000,
+	/* A destination that was to fail refuses a SYN without ECN too: it does not mind ECN. */
+	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
 };
 
 /* ecn_flow.notes */
@@ -220,7 +243,7 @@ struct ecn_flow {
 	__u8 phase;
 	/* enum ecn_reason: why it is bypassed, or why the sender cannot be told. */
 	__u8 reason;
-	/* AE, CWR, ECE of the SYN as it passed. */
+	/* AE, CWR, ECE of the SYN as it passed; none of a served host's only where it failed before. */
 	__u8 asked;
 	/* enum ecn_answer */
 	__u8 answer;

@@ -105,7 +105,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	edit->ack = flow->hole;
 	edit->window = flow->shown_window;
 	/* Behind delayed ACKs too few would come of themselves. */
-	if (shown < ECN_DUPLICATES) {
+	if (shown < ECN_DUPLICATES && !ECN_WITHOUT(ECN_PART_CLONES)) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = ECN_DUPLICATES - shown;
 	}
@@ -116,7 +116,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 const struct ecn_heard *heard, struct ecn_edit *edit)
 {
-	if (flow->notes & ECN_NOTE_SACK)
+	if (flow->notes & ECN_NOTE_SACK && !ECN_WITHOUT(ECN_PART_BLOCKS))
 		ecn_hold_with_sack(flow, packet, heard, edit);
 	else
 		ecn_hold_without_sack(flow, packet, heard, edit);
@@ -161,14 +161,16 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 {
 	int sack = flow->notes & ECN_NOTE_SACK;
 
+	if (ECN_WITHOUT(ECN_PART_CONFIRM))
+		return 1;
 	if (heard->covers_hole || ecn_before(flow->recover, packet->ack))
 		return 1;
-	if (!ecn_before(packet->ack, flow->recover)) {
-		if (ecn_echoes_floor(flow, packet))
-			return 1;
-		if (!sack && (!(packet->options & ECN_OPT_TIMESTAMPS) || !heard->advances))
-			return 1;
-	}
+	/*
+	 * Without SACK no other ACK may come: that of the retransmission may be one with that of the
+	 * last new data, and has the latter's time. What is shown has the retransmission's.
+	 */
+	if (!ecn_before(packet->ack, flow->recover) && (!sack || ecn_echoes_floor(flow, packet)))
+		return 1;
 	if (!sack || !(flow->notes & ECN_NOTE_GAPS) || !ecn_echoes_floor(flow, packet))
 		return 0;
 	flow->held++;
@@ -189,6 +191,10 @@ ECN_INLINE void ecn_move_hole(struct ecn_flow *flow, const struct ecn_packet *pa
 ECN_INLINE int ecn_hold_or_release(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   const struct ecn_heard *heard, struct ecn_edit *edit)
 {
+	if (ECN_WITHOUT(ECN_PART_HOLD) && flow->rewritten >= ECN_DUPLICATES) {
+		ecn_release(flow, edit);
+		return 0;
+	}
 	if (flow->answer == ECN_ANSWER_REX && ecn_confirms(flow, packet, heard)) {
 		ecn_release(flow, edit);
 		return 0;
@@ -253,7 +259,7 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 	const struct ecn_block *first = &packet->blocks[0];
 	int i;
 
-	if (!(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
+	if (ECN_WITHOUT(ECN_PART_STRIP) || !(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
 	    !ecn_at_most(first->end, packet->ack))
 		return;
 	if (ecn_before(first->start, flow->last_hole) || ecn_before(flow->recover, first->end))
@@ -270,7 +276,8 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
 			       struct ecn_edit *edit)
 {
-	if (!(flow->notes & ECN_NOTE_FLOOR) || !(packet->options & ECN_OPT_TIMESTAMPS))
+	if (ECN_WITHOUT(ECN_PART_FLOOR) || !(flow->notes & ECN_NOTE_FLOOR) ||
+	    !(packet->options & ECN_OPT_TIMESTAMPS))
 		return;
 	if (ecn_at_most(flow->ts_floor, packet->tsecr)) {
 		flow->notes &= (__u16)~ECN_NOTE_FLOOR;

@@ -118,7 +118,10 @@ ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *sy
 	}
 	if (destination_fails) {
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
-		return 0;
+		/* Whether it answers this SYN tells what was wrong with those before. */
+		flow->phase = ECN_PHASE_HOST_OPENS;
+		flow->notes |= ECN_NOTE_PLAIN_SYN;
+		return 1;
 	}
 	flow->asked = ECN_TRIPLE_CLASSIC;
 	flow->notes |= ECN_NOTE_UPGRADED;
@@ -185,6 +188,10 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	__u8 triple = ecn_triple(syn_ack);
 	__u8 forbidden = ecn_forbidden(syn_ack);
 
+	if (flow->asked == ECN_TRIPLE_NONE) {
+		flow->phase = ECN_PHASE_BYPASS;
+		return;
+	}
 	if (forbidden) {
 		ecn_bypass(flow, forbidden, edit);
 		/* Nothing is edited where a signature covers it or the options are unclear. */

@@ -132,6 +132,8 @@ bitflags::bitflags! {
         const ECT_WITHDRAWN = 0x800000;
         /// The connection is over.
         const CLOSED = 0x1000000;
+        /// A destination that was to fail refuses a SYN without ECN too.
+        const PLAIN_REFUSED = 0x2000000;
     }
 }
 

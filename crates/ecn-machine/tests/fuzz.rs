@@ -66,7 +66,7 @@ fn live(seed: u64, packets: u64) -> Events {
 #[test]
 fn random_lives_keep_the_promises_and_reach_every_event() {
     let events = live(1, 1_000_000);
-    let rare = Events::BOTH | Events::FALLBACK | Events::DESTINATION_FAILED;
+    let rare = Events::BOTH | Events::FALLBACK | Events::DESTINATION_FAILED | Events::PLAIN_REFUSED;
     assert_eq!(events | rare, Events::all(), "never seen: {:?}", Events::all() - events);
 }
 

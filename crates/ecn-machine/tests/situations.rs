@@ -182,7 +182,22 @@ fn a_destination_that_fails_gets_no_upgraded_syn() {
     let mut flow = Flow::default();
     let first = syn(Flags::empty(), ISN, all_options());
     let (keep, edit) = flow.handle_syn(&Policy::default(), &first, Side::Host, true);
-    assert_eq!((keep, edit.actions, edit.reason()), (false, Actions::empty(), Reason::Fallback));
+    assert_eq!((keep, edit.actions, edit.reason()), (true, Actions::empty(), Reason::Fallback));
+    let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
+    let edit = flow.handle_packet(&Policy::default(), &answer, Side::Far);
+    assert_eq!((edit, flow.phase()), (Edit::default(), Phase::Bypass));
+}
+
+/// A closed port refuses every SYN.
+#[test]
+fn a_destination_that_refuses_a_plain_syn_too_has_nothing_against_ecn() {
+    let mut flow = Flow::default();
+    let first = syn(Flags::empty(), ISN, all_options());
+    flow.handle_syn(&Policy::default(), &first, Side::Host, true);
+    let flags = Flags::RST | Flags::ACK;
+    let reset = Packet { ack: ISN + 1, flags, ..Packet::default() };
+    let edit = flow.handle_packet(&Policy::default(), &reset, Side::Far);
+    assert_eq!(edit.events, Events::PLAIN_REFUSED | Events::CLOSED);
 }
 
 #[test]
@@ -420,6 +435,23 @@ fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
     assert!(out.forward.iter().all(|ack| ack.ack == Scene::at(0) && ack.window == 1_000));
     let update = Packet { window: 900, ..scene.ack_packet(2, Flags::empty()) };
     assert!(scene.watch.pass(&update, Side::Far).1.forward.is_empty());
+}
+
+/// The far host held back the ACK of the last new data until the retransmission came, whose time
+/// is not in it (RFC 7323 section 4.3); it will send no other.
+#[test]
+fn without_sack_the_ack_of_all_that_was_sent_releases_the_hole() {
+    let policy = Policy { without_sack: true, ..Policy::default() };
+    let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
+    scene.all(0..8);
+    scene.echo(2);
+    let before = scene.ack_packet(8, Flags::empty());
+    scene.data(0);
+    assert_eq!(scene.ack(7).1.forward[0].ack, Scene::at(0), "not all that was sent");
+    let (edit, out) = scene.watch.pass(&before, Side::Far);
+    assert!(edit.events.contains(Events::RELEASED));
+    assert_eq!(out.forward[0].ack, Scene::at(8));
+    assert!(out.forward[0].tsecr > before.tsecr, "the reduction would be undone");
 }
 
 /// A full segment has no room for blocks, and data are never a duplicate ACK.

@@ -36,7 +36,7 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 		run->counters->values[base + reason]++;
 }
 
-#define EVENTS 25
+#define EVENTS 26
 
 static __always_inline void count_events(struct run *run)
 {
@@ -123,6 +123,17 @@ static __always_inline void note_failure(struct run *run, struct host *host)
 		host->failures++;
 	if (host->failures == FAILURES_MAX)
 		host->ecn = HOST_FAILED;
+}
+
+/* It refuses whoever comes. */
+static __always_inline void forget_failures(struct run *run)
+{
+	struct host *host = bpf_map_lookup_elem(&hosts, run->work->key.far);
+
+	if (!host || host->ecn != HOST_FAILED)
+		return;
+	host->failures = 0;
+	host->ecn = HOST_UNKNOWN;
 }
 
 static __always_inline void remember_host(struct run *run, __u32 ecn)
@@ -403,6 +414,8 @@ static __always_inline int watch(struct run *run, int from_host)
 	asked = dispatch(&work->packet, from_host);
 	if (work->edit.events & ECN_EVENT_DESTINATION_FAILED)
 		remember_host(run, HOST_FAILED);
+	if (work->edit.events & ECN_EVENT_PLAIN_REFUSED)
+		forget_failures(run);
 	count_events(run);
 	return asked;
 }

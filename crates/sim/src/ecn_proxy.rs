@@ -84,7 +84,8 @@ impl EcnProxy {
 
     /// One SYN that was lost tells little: queues drop them too.
     fn remember(&mut self, far: NodeId, events: Events) {
-        if !events.intersects(Events::DESTINATION_FAILED | Events::SERVER_ONLY) {
+        let tells = Events::DESTINATION_FAILED | Events::SERVER_ONLY | Events::PLAIN_REFUSED;
+        if !events.intersects(tells) {
             return;
         }
         if far >= self.failures.len() {

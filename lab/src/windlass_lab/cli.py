@@ -126,6 +126,8 @@ def _add_reproduce(commands) -> None:
     add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
     add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
     add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy: of the sizes (1)")
+    these = {"action": "append", "default": [], "metavar": "GLOB"}
+    add("--tests", **these, help="ecn-proxy: only those, by names as in runs.jsonl; repeatable")
     where = command.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="ecn-proxy: in the simulator (so it is)")
     where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
@@ -197,8 +199,8 @@ def _reproduce(options: argparse.Namespace) -> int:
                 paper, experiments, windlass, scenarios, drawn, folder, _progress
             )
             return _keep(paper, results, no_series(paper), directory)
-    if options.real or options.scale != 1.0:
-        raise LabError(f"--real and --scale are for {ECN_PROXY}")
+    if options.real or options.scale != 1.0 or options.tests:
+        raise LabError(f"--real, --scale and --tests are for {ECN_PROXY}")
     sampling = Sampling(options.replicates or 20, options.jobs, options.seed)
     kernel, experiments = _on_kernel(options, experiments, windlass.path, folder)
     with output.OutputDirectory(folder) as directory:
@@ -228,6 +230,7 @@ def _ecn_proxy_options(options: argparse.Namespace) -> ecn_proxy.Options:
         scale=options.scale,
         real=options.real,
         resume=options.resume,
+        tests=tuple(options.tests),
     )
 
 

@@ -85,7 +85,9 @@ impl Command {
             }
             None => return Err(format!("no request: expected an object with version {VERSION}")),
         }
-        let request = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        // It may quote a key, in which everything can be.
+        let told = |error: serde_json::Error| error.to_string().replace(char::is_control, " ");
+        let request = serde_json::from_value(value).map_err(told)?;
         let Request { command, drain_s, .. } = request;
         if drain_s.is_some() && command != Name::Stop {
             return Err("drain_s: only stop has it".into());
@@ -268,6 +270,7 @@ mod tests {
             (r#"{"version":1}"#, "missing field `command`"),
             (r#"{"version":1,"command":"fly"}"#, "unknown variant `fly`, expected one of"),
             (r#"{"version":1,"command":"on","x":1}"#, "unknown field `x`"),
+            (r#"{"version":1,"com\nmand":"on"}"#, "unknown field `com mand`"),
             (r#"{"version":1,"command":"on","drain_s":1}"#, "drain_s: only stop has it"),
             (r#"{"version":1,"command":"stop","drain_s":-1}"#, "invalid value: integer `-1`"),
             (r#"{"version":1,"command":"stop"} x"#, "no request: trailing characters"),

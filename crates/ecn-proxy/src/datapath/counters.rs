@@ -143,6 +143,8 @@ counters! {
     ect_withdrawn = EVENTS + 23;
     /// Connections reset, or closed on both sides.
     closed = EVENTS + 24;
+    /// SYNs without ECN that a far host refused which had failed before: it is asked for ECN again.
+    plain_refused = EVENTS + 25;
 }
 
 impl Counters {

@@ -100,6 +100,7 @@ fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_r
             let log = u32::from(settings.decisions_bytes.is_some());
             map.set_initial_value(&log.to_ne_bytes())
         }
+        ".rodata.parts" => map.set_initial_value(&settings.parts_left_out.to_ne_bytes()),
         _ => Ok(()),
     }
 }

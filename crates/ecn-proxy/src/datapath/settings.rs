@@ -57,6 +57,9 @@ pub struct Settings {
     /// Bytes (a power of 2, at least 4096) of a ring of what the state machine was told and what it
     /// answered, for tests; `None`: no such ring.
     pub decisions_bytes: Option<u32>,
+    /// Parts of a virtual loss to go without (enum ecn_part of the machine), for tests that show
+    /// what each is there for.
+    pub parts_left_out: u32,
 }
 
 impl Default for Settings {
@@ -73,6 +76,7 @@ impl Default for Settings {
             lease: Some(Duration::from_secs(60)),
             clsact: false,
             decisions_bytes: None,
+            parts_left_out: 0,
         }
     }
 }

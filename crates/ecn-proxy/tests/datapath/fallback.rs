@@ -59,3 +59,21 @@ fn a_destination_that_fails_three_times_is_left_alone_for_a_while() {
     bed.connect(false, true, "cubic");
     assert_eq!((asked(&bed), host(&bed)), ((4, 3), HostEcn::Capable));
 }
+
+#[test]
+fn a_closed_port_is_not_taken_for_a_path_that_fails() {
+    if skip("a_closed_port_is_not_taken_for_a_path_that_fails") {
+        return;
+    }
+    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    for upgraded in 1..=3 {
+        bed.connect_to_closed_port();
+        assert_eq!(asked(&bed), (upgraded, 0));
+    }
+    assert_eq!(host(&bed), HostEcn::Unreachable);
+    bed.connect_to_closed_port();
+    assert_eq!((asked(&bed), host(&bed)), ((3, 0), HostEcn::Unknown));
+    bed.connect(false, true, "cubic");
+    assert_eq!((asked(&bed), host(&bed)), ((4, 0), HostEcn::Capable));
+    assert_eq!(counters(&bed).plain_refused, 1);
+}

@@ -2,6 +2,7 @@
 //! network namespaces of the tests' own. Needs root and iproute2; where one is missing, each test
 //! says so in a line and skips.
 
+mod connection;
 mod fallback;
 mod flood;
 mod frames;
@@ -10,7 +11,10 @@ mod marks;
 mod negotiation;
 mod replay;
 mod senders;
+mod steady;
 mod testbed;
+mod variants;
+mod whole;
 
 use std::process::{Command, Stdio};
 

@@ -1,5 +1,6 @@
 //! What the kernel decided, decided again by the same machine compiled for this program.
 
+use crate::marks::mark_until_a_hole;
 use crate::skip;
 use crate::testbed::{Place, Testbed};
 use libbpf_rs::RingBufferBuilder;
@@ -125,8 +126,8 @@ fn the_kernel_decides_as_the_machine_does_here() {
         let connection = bed.connect(ipv6, true, "cubic");
         connection.while_sending(true, || {
             sleep(Duration::from_millis(1000));
-            bed.upward.mark(1);
-            sleep(Duration::from_millis(1000));
+            mark_until_a_hole(&bed);
+            sleep(Duration::from_millis(300));
         });
         let log = RefCell::new(Vec::new());
         let mut builder = RingBufferBuilder::new();

@@ -2,6 +2,7 @@
 //! The served host has no ECN, the far host has. Both ways go through links of 20 Mbit/s, and what
 //! goes into them can be marked packet by packet.
 
+use crate::connection::Connection;
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint,
     TcHookBuilder,
@@ -10,13 +11,12 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket, sockopt};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
 use windlass_ecn_proxy::datapath::{Datapath, Settings, Side};
 
 #[repr(C, align(8))]
@@ -55,7 +55,17 @@ struct Hosts {
 impl Testbed {
     /// `segments`: a packet is a segment, else packets are as large as the kernel likes.
     pub(crate) fn new(place: Place, segments: bool, settings: &Settings) -> Testbed {
-        let hosts = Hosts::new(segments);
+        Testbed::with_rate(place, segments, settings, "20mbit")
+    }
+
+    /// The rate as tc takes it.
+    pub(crate) fn with_rate(
+        place: Place,
+        segments: bool,
+        settings: &Settings,
+        rate: &str,
+    ) -> Testbed {
+        let hosts = Hosts::new(segments, rate);
         let datapath = hosts.load(place, settings);
         let upward = inside(&hosts.router, || Marker::attach("far", TC_EGRESS));
         let downward = inside(&hosts.router, || Marker::attach("far", TC_INGRESS));
@@ -92,6 +102,26 @@ impl Testbed {
         let (accepted, _) = listener.accept().expect("comes");
         let (host, far) = if by_host { (opened, accepted) } else { (accepted, opened) };
         Connection { host, far }
+    }
+
+    /// No interface computes checksums, or joins and cuts segments, for its host: all are as on the
+    /// wire.
+    pub(crate) fn without_offloads(&self) {
+        let Hosts { host, router, far } = &self.hosts;
+        for (namespace, interface) in
+            [(host, "router"), (router, "near"), (router, "far"), (far, "router")]
+        {
+            let off = "tx off rx off sg off tso off gso off gro off";
+            run("ip", &format!("netns exec {namespace} ethtool -K {interface} {off}"));
+        }
+    }
+
+    /// The served host is refused.
+    pub(crate) fn connect_to_closed_port(&self) {
+        let nobody = SocketAddr::from(([10, 9, 2, 2], 1));
+        let refused =
+            inside(&self.hosts.host, || dial(nobody, "cubic")).expect_err("nobody listens");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     /// Sets a key below net/ipv4 on the served host.
@@ -131,7 +161,7 @@ impl Hosts {
         datapath
     }
 
-    fn new(segments: bool) -> Hosts {
+    fn new(segments: bool, rate: &str) -> Hosts {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("wecn{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let [host, router, far] = ["h", "r", "f"].map(|part| format!("{name}{part}"));
@@ -149,7 +179,7 @@ impl Hosts {
         }
         // Both queues beyond the proxy.
         for (namespace, interface) in [(router, "far"), (&hosts.far, "router")] {
-            let tbf = "root tbf rate 20mbit burst 16k limit 1m";
+            let tbf = format!("root tbf rate {rate} burst 16k limit 1m");
             run("tc", &format!("-n {namespace} qdisc add dev {interface} {tbf}"));
         }
         for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
@@ -177,6 +207,16 @@ fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8, segments: bo
     );
     let size = if segments { " gso_max_segs 1" } else { "" };
     run("ip", &format!("-n {namespace} link set {interface}{size} up"));
+    keep_in_order(namespace, interface);
+}
+
+/// A veth hands packets to the processor that sent them, and reorders them when a sender moves to
+/// another: a real reason to retransmit, and to find that it was needless. One processor takes all.
+fn keep_in_order(namespace: &str, interface: &str) {
+    let script = format!("echo 1 > /sys/class/net/{interface}/queues/rx-0/rps_cpus");
+    let enter = ["netns", "exec", namespace, "sh", "-c", &script];
+    let status = Command::new("ip").args(enter).status().expect("iproute2");
+    assert!(status.success(), "{script}: {status}");
 }
 
 fn sysctl(namespace: &str, key: &str, value: &str) {
@@ -204,67 +244,6 @@ fn dial(peer: SocketAddr, controller: &str) -> io::Result<TcpStream> {
     let socket = stream_socket(peer.is_ipv4(), controller)?;
     rustix::net::connect(&socket, &peer)?;
     Ok(socket.into())
-}
-
-/// A connection by its ends.
-pub(crate) struct Connection {
-    pub host: TcpStream,
-    pub far: TcpStream,
-}
-
-impl Connection {
-    /// Sends while `during` runs, upwards or downwards, and checks every byte.
-    pub(crate) fn while_sending<T>(&self, up: bool, during: impl FnOnce() -> T) -> T {
-        let (mut from, to) = if up { (&self.host, &self.far) } else { (&self.far, &self.host) };
-        let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        thread::scope(|scope| {
-            let reader = scope.spawn(move || check_all(to));
-            let writer = scope.spawn(move || {
-                let mut sent = 0u64;
-                // Who reads may have given up.
-                from.set_write_timeout(Some(Duration::from_secs(60))).expect("a socket");
-                while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-                    from.write_all(&pattern(sent)).expect("sends");
-                    sent += BLOCK as u64;
-                }
-                from.shutdown(Shutdown::Write).expect("closes");
-                sent
-            });
-            let result = during();
-            drop(stop);
-            let sent = writer.join().expect("no panic");
-            assert_eq!(reader.join().expect("no panic"), sent, "bytes received");
-            result
-        })
-    }
-}
-
-const BLOCK: usize = 1 << 14;
-
-/// The bytes of the stream from `at` on; no two blocks are the same.
-fn pattern(at: u64) -> Vec<u8> {
-    let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
-    (at / 8..(at + BLOCK as u64) / 8).flat_map(word).collect()
-}
-
-fn check_all(mut stream: &TcpStream) -> u64 {
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
-    let mut got = 0;
-    let mut block = vec![0; BLOCK];
-    loop {
-        let mut filled = 0;
-        while filled < BLOCK {
-            match stream.read(&mut block[filled..]) {
-                // A read with a time limit ends with any signal (signal(7)).
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => panic!("no data in time: {error}"),
-                Ok(0) => return got + filled as u64,
-                Ok(bytes) => filled += bytes,
-            }
-        }
-        assert!(block == pattern(got), "the stream differs after {got} bytes");
-        got += BLOCK as u64;
-    }
 }
 
 /// The program `mark.bpf.c`; the interface takes it along when it goes.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from windlass_lab import __version__, output
@@ -19,7 +20,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the tests are made; `jobs` runs, or testbeds, at a time."""
+    """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all."""
 
     runs: int
     jobs: int
@@ -27,6 +28,7 @@ class Options:
     scale: float
     real: bool
     resume: bool
+    tests: tuple[str, ...] = ()
 
 
 def reproduce(
@@ -44,10 +46,10 @@ def reproduce(
     are kept, and `resume` goes on from them.
     """
     tables = {experiment.id for experiment in experiments}
-    chosen = [test for test in all_tests() if test.table in tables]
     judged = tables != {DEMO}
-    if not judged:
-        chosen = demo_tests()
+    tests = all_tests() if judged else demo_tests()
+    chosen = [test for test in tests if not judged or test.table in tables]
+    chosen = select(chosen, options.tests)
     begin = time.monotonic()
     store = Store(folder / output.RUN_LINES, _made_by(windlass, scenarios, options), options.resume)
     try:
@@ -74,6 +76,17 @@ def reproduce(
         "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
         "experiments": report.experiments(runs, judged),
     }
+
+
+def select(tests: Sequence[Test], globs: Sequence[str]) -> list[Test]:
+    """Those whose name one of the globs has; all where there is none.
+
+    Raises `LabError` where a glob has no test.
+    """
+    for glob in globs:
+        if not any(fnmatchcase(test.name, glob) for test in tests):
+            raise LabError(f"--tests {glob}: no test has such a name, as {tests[0].name} is one")
+    return [test for test in tests if not globs or any(fnmatchcase(test.name, g) for g in globs)]
 
 
 def for_demo(options: Options) -> Options:
@@ -121,7 +134,8 @@ def _command(paper: Paper, experiments: Sequence[Experiment], options: Options) 
     whole = len(experiments) == len(paper.experiments)
     target = paper.id if whole else f"{paper.id}/{experiments[0].id}"
     kind = "--real" if options.real else "--sim"
+    globs = "".join(f"--tests '{glob}' " for glob in options.tests)
     return (
-        f"windlass-lab reproduce {target} {kind} --scale {options.scale:g} "
+        f"windlass-lab reproduce {target} {kind} --scale {options.scale:g} {globs}"
         f"--replicates {options.runs} --parallel {options.jobs} --seed {options.seed}"
     )

@@ -1,0 +1,97 @@
+//! A connection by its ends, and the bytes that it carries.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::{TryRecvError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long an end waits for the other, which may have given up.
+const PATIENCE: Duration = Duration::from_secs(60);
+const BLOCK: usize = 1 << 14;
+
+/// A connection by its ends.
+pub(crate) struct Connection {
+    pub host: TcpStream,
+    pub far: TcpStream,
+}
+
+impl Connection {
+    /// Sends while `during` runs, upwards or downwards, and checks every byte.
+    pub(crate) fn while_sending<T>(&self, up: bool, during: impl FnOnce() -> T) -> T {
+        let (from, to) = if up { (&self.host, &self.far) } else { (&self.far, &self.host) };
+        // Dropped by a panic too, so that the writer ends.
+        let (stop, stopped) = channel::<()>();
+        let going_on = move |_| match stopped.try_recv() {
+            Err(TryRecvError::Empty) => BLOCK,
+            _ => 0,
+        };
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| check_all(to));
+            let writer = scope.spawn(|| write_all(from, going_on));
+            let result = during();
+            drop(stop);
+            let sent = writer.join().expect("no panic");
+            assert_eq!(reader.join().expect("no panic"), sent, "bytes received");
+            result
+        })
+    }
+
+    /// Sends so many bytes upwards and checks each; calls `meanwhile` every few milliseconds.
+    pub(crate) fn send(&self, bytes: u64, mut meanwhile: impl FnMut()) {
+        let left = move |sent: u64| (bytes - sent).min(BLOCK as u64) as usize;
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| check_all(&self.far));
+            scope.spawn(|| write_all(&self.host, left));
+            while !reader.is_finished() {
+                meanwhile();
+                thread::sleep(Duration::from_millis(5));
+            }
+            assert_eq!(reader.join().expect("no panic"), bytes, "bytes received");
+        });
+    }
+}
+
+/// The bytes of the stream from `at` on; no two blocks are the same.
+fn pattern(at: u64) -> Vec<u8> {
+    let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
+    (at / 8..(at + BLOCK as u64) / 8).flat_map(word).collect()
+}
+
+/// `more` says how many bytes are next after those sent, at most [`BLOCK`]; 0: no more.
+fn write_all(mut stream: &TcpStream, more: impl Fn(u64) -> usize) -> u64 {
+    stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
+    let mut sent = 0;
+    loop {
+        let next = more(sent);
+        if next == 0 {
+            stream.shutdown(Shutdown::Write).expect("closes");
+            return sent;
+        }
+        stream.write_all(&pattern(sent)[..next]).expect("sends");
+        sent += next as u64;
+    }
+}
+
+fn check_all(mut stream: &TcpStream) -> u64 {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let mut got = 0;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let mut filled = 0;
+        while filled < BLOCK {
+            match stream.read(&mut block[filled..]) {
+                // A read with a time limit ends with any signal (signal(7)).
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => panic!("no data in time: {error}"),
+                Ok(0) => break,
+                Ok(bytes) => filled += bytes,
+            }
+        }
+        assert!(block[..filled] == pattern(got)[..filled], "the stream differs after {got} bytes");
+        got += filled as u64;
+        if filled < BLOCK {
+            return got;
+        }
+    }
+}

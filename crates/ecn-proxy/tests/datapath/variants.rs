@@ -1,0 +1,109 @@
+//! What becomes of a virtual loss without one of its parts. (Duplicates that are not made, holes
+//! too early and window updates as duplicates are refused by the machine, see its own tests.)
+
+use crate::marks::counters;
+use crate::skip;
+use crate::steady::steady;
+use crate::testbed::{Place, Testbed};
+use std::thread::sleep;
+use std::time::Duration;
+use windlass_ecn_proxy::datapath::Settings;
+
+/// enum ecn_part of the machine.
+const HOLD: u32 = 0x01;
+const BLOCKS: u32 = 0x02;
+const CONFIRM: u32 = 0x04;
+const STRIP: u32 = 0x08;
+const FLOOR: u32 = 0x10;
+
+/// The options that a sender goes without.
+const TIMESTAMPS: &str = "tcp_timestamps";
+const SACK: &str = "tcp_sack";
+
+const MARKS: u64 = 3;
+
+/// What a sender made of its marks.
+#[derive(Debug)]
+struct Told {
+    holes: u64,
+    retransmits: u64,
+    undone: u64,
+}
+
+/// [`MARKS`] marks for an upload, told without these parts.
+fn told(parts_left_out: u32, options_off: &[&str]) -> Told {
+    let settings = Settings { parts_left_out, without_sack: true, ..Settings::default() };
+    let bed = Testbed::new(Place::Router, false, &settings);
+    for option in options_off {
+        bed.set_on_host(option, "0");
+    }
+    let connection = bed.connect(false, true, "cubic");
+    connection.while_sending(true, || {
+        sleep(Duration::from_millis(1000));
+        for _ in 0..MARKS {
+            bed.upward.mark(1);
+            sleep(Duration::from_millis(700));
+        }
+    });
+    let undos = ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"];
+    Told {
+        holes: counters(&bed).holes,
+        retransmits: bed.host_counter("RetransSegs"),
+        undone: undos.iter().map(|name| bed.host_counter(name)).sum(),
+    }
+}
+
+#[test]
+fn three_rewritten_acks_do_nothing_to_a_sender_with_sack() {
+    if skip("three_rewritten_acks_do_nothing_to_a_sender_with_sack") {
+        return;
+    }
+    steady(|| {
+        let told = told(HOLD | BLOCKS, &[]);
+        assert!(told.holes >= MARKS && told.retransmits == 0, "{told:?}");
+    });
+}
+
+#[test]
+fn three_rewritten_acks_make_a_sender_without_options_repeat_itself_for_nothing() {
+    if skip("three_rewritten_acks_make_a_sender_without_options_repeat_itself_for_nothing") {
+        return;
+    }
+    steady(|| {
+        let told = told(HOLD, &[SACK, TIMESTAMPS]);
+        assert!(told.retransmits > 4 * MARKS, "{told:?}");
+    });
+}
+
+#[test]
+fn a_dsack_that_is_shown_undoes_every_reduction() {
+    if skip("a_dsack_that_is_shown_undoes_every_reduction") {
+        return;
+    }
+    steady(|| {
+        let told = told(STRIP, &[TIMESTAMPS]);
+        assert_eq!((told.holes, told.undone), (MARKS, MARKS), "{told:?}");
+    });
+}
+
+#[test]
+fn an_older_time_that_is_echoed_undoes_every_reduction() {
+    if skip("an_older_time_that_is_echoed_undoes_every_reduction") {
+        return;
+    }
+    steady(|| {
+        let told = told(FLOOR, &[]);
+        assert_eq!((told.holes, told.undone), (MARKS, MARKS), "{told:?}");
+    });
+}
+
+#[test]
+fn a_release_before_the_confirmation_makes_a_sender_repeat_itself_for_nothing() {
+    if skip("a_release_before_the_confirmation_makes_a_sender_repeat_itself_for_nothing") {
+        return;
+    }
+    steady(|| {
+        let told = told(CONFIRM, &[SACK, TIMESTAMPS]);
+        assert!(told.retransmits > 4 * told.holes, "{told:?}");
+    });
+}
