@@ -382,14 +382,14 @@ impl Probe {
     fn advance_flight(&mut self, now: Time, test: Test) {
         if self.answer_has_ended() {
             let from = self.flight_from;
-            self.first_flight.get_or_insert_with(|| flight(&self.arrivals, from));
+            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, from));
             let nothing = self.application.answer_bytes() == 0;
             return self.finish(if nothing { Ending::NoAnswer } else { Ending::TooShort });
         }
         if self.quiet_at().is_none_or(|at| now < at) {
             return;
         }
-        self.first_flight.get_or_insert_with(|| flight(&self.arrivals, 0));
+        self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
         if self.application.answer_bytes() == 0 {
             self.acknowledge_handshake(now);
         } else {
@@ -422,7 +422,7 @@ impl Probe {
         let sent = acks.len() as u32;
         self.last_ack = acks.pop().map(|last| (first.at(last), None));
         self.gate.release(acks.into_iter().map(|ack| first.at(ack)));
-        let flight = flight(&self.arrivals, self.flight_from);
+        let flight = Flight::of(&self.arrivals, self.flight_from);
         self.phase = Phase::Growth(Growth::new(
             now,
             self.rtt_or(Span::ZERO),
@@ -482,20 +482,6 @@ impl Probe {
         };
         self.report = Some(self.make_report(ending, growth));
         self.stream.connection_mut().abort();
-    }
-}
-
-fn flight(arrivals: &Arrivals, from: u64) -> Flight {
-    let tally = arrivals.tally(from, arrivals.end());
-    let longest = arrivals.longest();
-    let inner = arrivals.packets().iter().filter(|packet| {
-        packet.start >= from && packet.end() < arrivals.end() && packet.len < longest
-    });
-    Flight {
-        packets: tally.packets,
-        bytes: tally.bytes,
-        missing: tally.missing,
-        short_packets: inner.count() as u32,
     }
 }
 

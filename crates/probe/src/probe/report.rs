@@ -2,6 +2,7 @@
 
 use super::growth::Growth;
 use super::{Probe, Purpose};
+use crate::arrivals::Arrivals;
 use crate::http::Head;
 use crate::test::Test;
 use serde::Serialize;
@@ -93,6 +94,21 @@ pub struct Flight {
 }
 
 impl Flight {
+    /// What has arrived from that offset on.
+    pub(super) fn of(arrivals: &Arrivals, from: u64) -> Flight {
+        let tally = arrivals.tally(from, arrivals.end());
+        let longest = arrivals.longest();
+        let short = arrivals.packets().iter().filter(|packet| {
+            packet.start >= from && packet.end() < arrivals.end() && packet.len < longest
+        });
+        Flight {
+            packets: tally.packets,
+            bytes: tally.bytes,
+            missing: tally.missing,
+            short_packets: short.count() as u32,
+        }
+    }
+
     /// Packets that were sent, as far as can be told: loss at the end leaves no hole.
     pub fn sent(&self) -> u32 {
         self.packets + self.missing

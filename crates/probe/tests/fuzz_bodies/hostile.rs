@@ -88,7 +88,7 @@ impl World {
     fn step(&mut self, step: &[u8]) {
         let byte = |at: usize| step.get(at).copied().unwrap_or(0);
         self.pass(Span::from_micros(u64::from(byte(7)) * u64::from(byte(7)) * 20));
-        let offset = i32::from(byte(2) as i8) * 1 << (byte(6) % 24);
+        let offset = i32::from(byte(2) as i8) << (byte(6) % 24);
         let seq = self.server_next.wrapping_add(offset as u32);
         let len = usize::from(byte(3)) * usize::from(byte(4) % 16);
         let flags = match byte(1) {
