@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
 
-Needs root, iproute2 and iperf3; makes three network namespaces of its own.
+Needs root, iproute2, iperf3 and nftables (which marks packets); makes three network namespaces of
+its own.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "target/debug/examples"
+EXAMPLES = ROOT / "target/release/examples"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 NAMES = {part: f"wbench{os.getpid()}{part}" for part in ("host", "router", "far")}
 FAR = "10.9.2.2"
@@ -79,6 +80,20 @@ def proxy():
             process.communicate()
 
 
+@contextmanager
+def marks(per_second: int):
+    """So many packets a second from the served host get CE on their way from the router."""
+    rule = f"ip ecn ect0 limit rate {per_second}/second burst 1 packets ip ecn set ce"
+    hook = "{ type filter hook forward priority 0 ; }"
+    for command in ("add table ip marks", f"add chain ip marks all {hook}"):
+        inside("router", f"nft {command}")
+    inside("router", f"nft add rule ip marks all oifname far {rule}")
+    try:
+        yield
+    finally:
+        inside("router", "nft delete table ip marks")
+
+
 def iperf(seconds: float, options: str = "") -> float:
     """Bits a second from the served host to the far one, all on one core."""
     told = inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}")
@@ -112,6 +127,8 @@ def measure_paths(seconds: float) -> dict[str, float]:
             inside("host", "sysctl -qw net.ipv4.tcp_ecn=1")
             costs["both ends have ECN"] = ns_per_packet(pid, lambda: iperf(seconds))
             inside("host", "sysctl -qw net.ipv4.tcp_ecn=0")
+        with proxy() as pid, marks(2000):
+            costs["a hole open nearly always"] = ns_per_packet(pid, lambda: iperf(seconds))
         command = f"ip netns exec {NAMES['host']} taskset -c 0 iperf3 -c {FAR} -t {seconds + 2}"
         with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL) as older:
             time.sleep(1)
@@ -146,7 +163,7 @@ def main() -> None:
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("ecn_proxy.py: needs root")
-    run("cargo build -q -p windlass-ecn-proxy --examples", cwd=ROOT)
+    run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():
         rates = measure_throughput(options.rounds, options.seconds)
