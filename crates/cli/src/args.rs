@@ -2,11 +2,13 @@
 
 mod ecn_proxy;
 mod link;
+mod probe;
 
 pub(crate) use ecn_proxy::EcnProxy;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
+pub(crate) use probe::Probe;
 
 use crate::doctor;
 use crate::failure::EXIT_CODES;
@@ -41,6 +43,9 @@ pub(crate) enum Command {
     /// Give every TCP connection through a router ECN, with no change on any host
     #[command(subcommand, after_help = ecn_proxy::ECN_PROXY_HELP)]
     EcnProxy(EcnProxy),
+    /// Show from outside how a server's slow start reacts to split ACKs, and its initial window
+    #[command(after_help = probe::PROBE_HELP)]
+    Probe(Box<Probe>),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

@@ -12,6 +12,8 @@ mod link;
 mod output_dir;
 mod parallel;
 mod print;
+#[cfg_attr(not(target_os = "linux"), path = "probe_absent.rs")]
+mod probe;
 mod reference;
 mod sim;
 
@@ -40,6 +42,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Link(args) => return link::main(*args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
+        // Its exit status tells what came of it.
+        Command::Probe(args) => return probe::main(*args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
-#[cfg(all(any(feature = "kernel-cc", feature = "ecn-proxy"), target_os = "linux"))]
+#[cfg(target_os = "linux")]
 pub(crate) use table::table;
 
 /// Writes `text` and a line feed to standard output.
@@ -14,7 +14,7 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     })
 }
 
-#[cfg(all(any(feature = "kernel-cc", feature = "ecn-proxy"), target_os = "linux"))]
+#[cfg(target_os = "linux")]
 mod table {
     use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 

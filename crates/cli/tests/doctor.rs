@@ -9,7 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const TOOLS: [&str; 7] = ["simulator", "lab", "bench", "link", "cc", "ecn-proxy", "testbed"];
+const TOOLS: [&str; 8] =
+    ["simulator", "lab", "bench", "link", "cc", "ecn-proxy", "probe", "testbed"];
 
 /// An empty folder of the test's own.
 fn folder(test: &str) -> PathBuf {

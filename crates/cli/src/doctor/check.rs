@@ -93,6 +93,7 @@ impl Check {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Capability {
     NetAdmin = 12,
+    NetRaw = 13,
     SysAdmin = 21,
     Perfmon = 38,
     Bpf = 39,
@@ -102,6 +103,7 @@ impl Capability {
     pub(super) fn name(self) -> &'static str {
         match self {
             Capability::NetAdmin => "CAP_NET_ADMIN",
+            Capability::NetRaw => "CAP_NET_RAW",
             Capability::SysAdmin => "CAP_SYS_ADMIN",
             Capability::Perfmon => "CAP_PERFMON",
             Capability::Bpf => "CAP_BPF",
@@ -125,11 +127,12 @@ mod tests {
     fn capabilities_are_bits_of_the_set() {
         use Capability::*;
         for (set, held, lacking) in [
-            (0, &[][..], &[NetAdmin, SysAdmin, Perfmon, Bpf][..]),
-            (1 << 12, &[NetAdmin], &[SysAdmin, Perfmon, Bpf]),
+            (0, &[][..], &[NetAdmin, NetRaw, SysAdmin, Perfmon, Bpf][..]),
+            (1 << 12, &[NetAdmin], &[NetRaw, SysAdmin, Perfmon, Bpf]),
+            (1 << 13, &[NetRaw], &[NetAdmin, SysAdmin, Perfmon, Bpf]),
             (1 << 39 | 1 << 12, &[Bpf, NetAdmin], &[SysAdmin, Perfmon]),
             (1 << 21, &[SysAdmin, Bpf, Perfmon], &[NetAdmin]),
-            (0x1ff_ffff_ffff, &[NetAdmin, SysAdmin, Perfmon, Bpf], &[]),
+            (0x1ff_ffff_ffff, &[NetAdmin, NetRaw, SysAdmin, Perfmon, Bpf], &[]),
         ] {
             assert!(held.iter().all(|capability| capability.is_in(set)), "{set:x}");
             assert!(!lacking.iter().any(|capability| capability.is_in(set)), "{set:x}");

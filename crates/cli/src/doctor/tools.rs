@@ -165,6 +165,15 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
+        name: "probe",
+        about: "windlass probe, a server's slow start from outside",
+        needs: &[required(
+            Check::Capability(Capability::NetRaw),
+            "sends and receives packets of its own",
+            "run it as root, or sudo setcap cap_net_raw+ep $(command -v windlass)",
+        )],
+    },
+    Tool {
         name: "testbed",
         about: "the lab's experiments on real kernels",
         needs: &[

@@ -1,0 +1,90 @@
+//! `windlass probe`.
+
+mod table;
+
+use crate::args::Probe;
+use crate::failure::Failure;
+use crate::{interrupt, print};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use windlass_probe::linux::{Driver, measure};
+use windlass_probe::session::{Family, Outcome};
+use windlass_probe::{PARTS_POLITE, Session, Settings, Test, tls};
+
+const UNDECIDED: u8 = 3;
+const NOT_MEASURED: u8 = 4;
+
+/// Does what the arguments say.
+pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
+    let settings = settings(&args)?;
+    let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
+    let mut driver = Driver::open().map_err(work)?;
+    interrupt::watch();
+    let mut session = Session::new(args.target, settings);
+    let bar = bar(session.progress().1 as u64);
+    measure(&mut driver, &mut session, |session| bar.set_position(session.progress().0 as u64))
+        .map_err(work)?;
+    bar.finish_and_clear();
+    let outcome = session.outcome();
+    if args.json {
+        let text = serde_json::to_string(&outcome);
+        print::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;
+    } else {
+        print::line(&table::text(&outcome))?;
+    }
+    Ok(exit_code(&outcome))
+}
+
+fn settings(args: &Probe) -> Result<Settings, Failure> {
+    let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
+    let mut tests: Vec<Test> = Vec::new();
+    for test in if split.is_empty() { &args.tests } else { &split } {
+        if !tests.contains(test) {
+            tests.push(*test);
+        }
+    }
+    let most = tests.iter().map(|test| test.parts()).max().unwrap_or(1);
+    if most > PARTS_POLITE && !args.force {
+        return Err(Failure::Input(format!(
+            "--split {most}: more than {PARTS_POLITE} ACKs for a segment burden the server and the \
+             path; --force says that you mean it"
+        )));
+    }
+    let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
+    Ok(Settings {
+        tests,
+        runs: args.runs,
+        acks: args.acks,
+        timeout: args.timeout,
+        patience: args.patience,
+        mss: args.mss,
+        family: match (args.v4, args.v6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        },
+        user_agent: args.user_agent.clone(),
+        tls,
+    })
+}
+
+fn exit_code(outcome: &Outcome) -> ExitCode {
+    match &outcome.verdict {
+        Some(verdict) if verdict.is_decided() => ExitCode::SUCCESS,
+        Some(_) => ExitCode::from(UNDECIDED),
+        None => ExitCode::from(NOT_MEASURED),
+    }
+}
+
+/// On standard error, if somebody sits before it.
+fn bar(runs: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} to go") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,145 @@
+//! `windlass probe` as a user meets it. What needs CAP_NET_RAW is skipped without it.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+use std::thread;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.arg("probe").args(arguments);
+    command
+}
+
+fn probe(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// True if a test cannot run; says why.
+fn skipped() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    let lacking = set >> 13 & 1 == 0;
+    if lacking {
+        println!("skipped: needs CAP_NET_RAW");
+    }
+    lacking
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (arguments, told) in [
+        (&[][..], "HOST|URL"),
+        (&["ftp://a.example/"], "expected http or https"),
+        (&["a.example", "--split", "0"], "--split"),
+        (&["a.example", "--split", "1025"], "--split"),
+        (&["a.example", "--split", "1,65"], "--force"),
+        (&["a.example", "--tests", "A,F"], "expected letters of A to E and S"),
+        (&["a.example", "--tests", "A", "--split", "1"], "cannot be used with"),
+        (&["a.example", "-4", "-6"], "cannot be used with"),
+        (&["a.example", "--timeout", "soon"], "--timeout"),
+        (&["a.example", "--acks", "0"], "--acks"),
+    ] {
+        let output = probe(arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn without_the_capability_one_line_says_which_and_how_to_give_it() {
+    let mut command = command(&["127.0.0.1"]);
+    if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
+        command.uid(65534);
+    }
+    let output = match command.output() {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            println!("skipped: an ordinary user cannot reach {}", env!("CARGO_BIN_EXE_windlass"));
+            return;
+        }
+        output => output.expect("starts"),
+    };
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("CAP_NET_RAW") && stderr.contains("setcap"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_with_status_4() {
+    if skipped() {
+        return;
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("bound").port();
+    drop(taken);
+    let output = probe(&[&format!("http://127.0.0.1:{port}/")]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("not measured: refused"), "{}", text(&output.stdout));
+    let output = probe(&["http://no-such-host.invalid/", "--json"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["failure"]["kind"], "no-such-host");
+    assert_eq!(json["verdict"], Value::Null);
+}
+
+/// Answers every request with a page that is large.
+fn serve(listener: TcpListener) {
+    for client in listener.incoming().flatten() {
+        thread::spawn(move || answer(client));
+    }
+}
+
+fn answer(mut client: TcpStream) {
+    let mut chunk = [0; 1024];
+    if client.read(&mut chunk).is_ok() {
+        let head = "HTTP/1.1 200 OK\r\nServer: test\r\n\r\n";
+        let _ = client.write_all(head.as_bytes());
+        let _ = client.write_all(&[b'x'; 200_000]);
+    }
+}
+
+#[test]
+fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
+    if skipped() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    thread::spawn(move || serve(listener));
+    let target = format!("http://127.0.0.1:{port}/large");
+    let short = ["--tests", "A,C", "--runs", "2", "--timeout", "100ms"];
+    let table = probe(&[&[target.as_str()], &short[..]].concat());
+    let told = text(&table.stdout);
+    for part in ["data packets", "initial window: ", "reaction: ", ": test, MSS "] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let output = probe(&[&[target.as_str(), "--json"], &short[..]].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&json["schema_version"], &json["url"]), (&1.into(), &target.into()));
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(4), "{json}");
+    assert_eq!((&json["tests"][1]["test"], &json["tests"][1]["split"]), (&"C".into(), &4.into()));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{json}");
+}
+
+#[test]
+fn help_and_man_page_show_examples_and_exit_codes() {
+    let man = Command::new(env!("CARGO_BIN_EXE_windlass")).args(["man", "probe"]).output();
+    for told in [text(&probe(&["--help"]).stdout), text(&man.expect("starts").stdout)] {
+        let told = told.replace("\\-", "-");
+        for part in ["windlass probe www.example.org", "Exit status: 0", "CAP_NET_RAW"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+}

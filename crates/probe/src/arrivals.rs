@@ -1,0 +1,173 @@
+//! What arrives on a connection: data packets that bring something new, and those that do not.
+
+use windlass_base::{Span, Time};
+use windlass_tcp::RangeSet;
+
+/// More packets than any test provokes: 3 segments in 1,024 ACKs each give some 3,100.
+const SEGMENTS_MAX: usize = 16_384;
+
+/// A packet that brought new bytes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packet {
+    pub(crate) at: Time,
+    /// Offset of its first byte in the server's stream.
+    pub(crate) start: u64,
+    pub(crate) len: u32,
+}
+
+impl Packet {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+}
+
+/// What a packet was.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    New,
+    /// It fills a gap; sent once and overtaken, or sent again, only the time can tell.
+    Late,
+    Repeated,
+    /// More than is kept.
+    TooMany,
+}
+
+/// The data of a connection as it arrives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrivals {
+    seen: RangeSet,
+    packets: Vec<Packet>,
+    pub(crate) retransmissions: u32,
+    pub(crate) reordered: u32,
+    last_new: Option<Time>,
+    /// When the newest gap came up.
+    gap_since: Option<Time>,
+}
+
+impl Arrivals {
+    /// A data packet arrived. Within `reordering` of a gap what fills it was overtaken; later it
+    /// was sent again.
+    pub(crate) fn take(&mut self, packet: Packet, reordering: Span) -> Arrival {
+        let highest = self.end();
+        if self.packets.len() >= SEGMENTS_MAX {
+            return Arrival::TooMany;
+        }
+        match self.seen.insert(packet.start..packet.end()) {
+            None => return Arrival::TooMany,
+            Some(0) => {
+                self.retransmissions += 1;
+                return Arrival::Repeated;
+            }
+            Some(_) => {}
+        }
+        self.packets.push(packet);
+        self.last_new = Some(packet.at);
+        if packet.start >= highest {
+            if packet.start > highest {
+                self.gap_since = Some(packet.at);
+            }
+            return Arrival::New;
+        }
+        match self.gap_since {
+            Some(since) if packet.at.saturating_since(since) <= reordering => self.reordered += 1,
+            _ => self.retransmissions += 1,
+        }
+        Arrival::Late
+    }
+
+    /// The position after the highest byte.
+    pub(crate) fn end(&self) -> u64 {
+        self.seen.end().unwrap_or(0)
+    }
+
+    pub(crate) fn last_new(&self) -> Option<Time> {
+        self.last_new
+    }
+
+    pub(crate) fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// Payload of the longest packet.
+    pub(crate) fn longest(&self) -> u32 {
+        self.packets.iter().map(|packet| packet.len).max().unwrap_or(0)
+    }
+
+    /// The ends of the first `count` segments from `from` on, as far as nothing is missing.
+    pub(crate) fn segment_ends(&self, from: u64, count: usize) -> Vec<u64> {
+        let limit = self.seen.range_at(from).map_or(from, |range| range.end);
+        let mut ends: Vec<u64> = self.packets.iter().map(Packet::end).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends.into_iter().filter(|end| *end > from && *end <= limit).take(count).collect()
+    }
+
+    /// What of `from..to` was seen.
+    pub(crate) fn tally(&self, from: u64, to: u64) -> Tally {
+        let inside = |packet: &&Packet| packet.start >= from && packet.start < to;
+        let packets = self.packets.iter().filter(inside).count();
+        let seen = self.seen.covered(from..to);
+        let hole_bytes = to.saturating_sub(from).saturating_sub(seen);
+        let longest = u64::from(self.longest().max(1));
+        Tally {
+            packets: packets as u32,
+            bytes: seen,
+            missing: u32::try_from(hole_bytes.div_ceil(longest)).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// Packets of a part of the stream.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    pub(crate) packets: u32,
+    pub(crate) bytes: u64,
+    /// Packets that holes in the stream stand for.
+    pub(crate) missing: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(at_ms: u64, start: u64) -> Packet {
+        Packet { at: Time::ZERO + Span::from_millis(at_ms), start, len: 100 }
+    }
+
+    const REORDERING: Span = Span::from_millis(20);
+
+    #[test]
+    fn what_is_new_what_was_overtaken_and_what_was_sent_again() {
+        let mut arrivals = Arrivals::default();
+        let mut take = |at, start| arrivals.take(packet(at, start), REORDERING);
+        assert_eq!(take(0, 0), Arrival::New);
+        assert_eq!(take(1, 200), Arrival::New);
+        assert_eq!(take(2, 100), Arrival::Late);
+        assert_eq!(take(3, 400), Arrival::New);
+        assert_eq!(take(200, 300), Arrival::Late);
+        assert_eq!(take(400, 0), Arrival::Repeated);
+        assert_eq!((arrivals.reordered, arrivals.retransmissions), (1, 2));
+        assert_eq!(arrivals.end(), 500);
+        assert_eq!(arrivals.tally(100, 500), Tally { packets: 4, bytes: 400, missing: 0 });
+    }
+
+    #[test]
+    fn a_hole_counts_as_the_packets_that_fit_into_it_and_no_ack_goes_beyond_it() {
+        let mut arrivals = Arrivals::default();
+        for start in [0, 100, 400] {
+            arrivals.take(packet(0, start), REORDERING);
+        }
+        assert_eq!(arrivals.tally(0, 500), Tally { packets: 3, bytes: 300, missing: 2 });
+        assert_eq!(arrivals.segment_ends(0, 3), [100, 200]);
+        assert_eq!(arrivals.segment_ends(0, 1), [100]);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_comes() {
+        let mut arrivals = Arrivals::default();
+        for start in 0..40_000 {
+            arrivals.take(Packet { at: Time::ZERO, start: 2 * start, len: 1 }, REORDERING);
+        }
+        assert!(arrivals.packets().len() <= SEGMENTS_MAX);
+    }
+}

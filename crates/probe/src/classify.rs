@@ -1,0 +1,337 @@
+//! What the runs of all tests say of a server. A function of the runs alone.
+
+use crate::model::Model;
+use crate::probe::{Ending, Observation, Report};
+use crate::test::Test;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How a server's slow start reacts to split ACKs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Reaction {
+    /// Its window grows by a segment for each ACK.
+    CountsAcks,
+    /// Its window grows by what is acknowledged: splitting gains nothing.
+    CountsBytes {
+        /// L of RFC 3465 in segments; `None`: not known, for want of test S.
+        limit: Option<Limit>,
+    },
+    /// Splitting makes it send less that is new, or more that is not.
+    Negative,
+    /// Its window does not grow: none, or one in congestion avoidance.
+    NoGrowth,
+    /// It sends whatever the receive window takes.
+    NoCongestionWindow,
+    /// None of these, or not enough to say.
+    Undecided {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What one ACK can bring at most, in segments.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// RFC 5681.
+    One,
+    /// RFC 3465.
+    Two,
+    /// None, up to the ACK that was tried.
+    None,
+}
+
+/// The initial window.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InitialWindow {
+    /// Packets, the median of the runs.
+    pub packets: u32,
+    /// The fewest and the most packets of a run.
+    pub spread: (u32, u32),
+    /// Bytes, the median of the runs.
+    pub bytes: u64,
+    /// The first flight ended for want of ACKs; otherwise the window may be larger.
+    pub exact: bool,
+}
+
+/// What the runs say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The reaction.
+    pub reaction: Reaction,
+    /// The chance that one more run fits the verdict, by the rule of succession: (runs that fit + 1)
+    /// / (runs that could tell + 2). Zero if undecided.
+    pub confidence: f64,
+    /// The runs that could tell, and how many of them fit.
+    pub runs: (u32, u32),
+    /// Data packets at a split over those at the baseline, and which split: 4, or the largest.
+    pub gain: Option<(u16, f64)>,
+    /// The initial window, if a flight came.
+    pub initial_window: Option<InitialWindow>,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+}
+
+impl Verdict {
+    /// False if nothing could be said of the reaction.
+    pub fn is_decided(&self) -> bool {
+        !matches!(self.reaction, Reaction::Undecided { .. })
+    }
+}
+
+/// A verdict stands if so many of the runs that can tell agree.
+const AGREEMENT_MIN: f64 = 0.8;
+
+/// Judges the runs; `https` if they went through TLS.
+pub fn classify(reports: &[Report], https: bool) -> Verdict {
+    let seen: Vec<&Observation> = reports.iter().flat_map(|r| r.observation.as_ref()).collect();
+    let usable: Vec<&Observation> = reports
+        .iter()
+        .filter(|report| report.ending == Ending::Measured)
+        .flat_map(|report| report.observation.as_ref())
+        .filter(|run| is_usable(run))
+        .collect();
+    let ballot = judge(reports, &seen, &usable);
+    let decided = !matches!(ballot.reaction, Reaction::Undecided { .. });
+    let confidence = (f64::from(ballot.fit) + 1.0) / (f64::from(ballot.of) + 2.0);
+    Verdict {
+        reaction: ballot.reaction,
+        confidence: if decided { confidence } else { 0.0 },
+        runs: (ballot.of, ballot.fit),
+        gain: gain(&usable),
+        initial_window: initial_window(&seen, https),
+        notes: notes(reports, &seen),
+    }
+}
+
+/// The run tells something of slow start.
+fn is_usable(run: &Observation) -> bool {
+    let ran_out = run.answer_ended && run.grown < *Model::PerAck.new_packets(run).start();
+    !run.acked.is_empty() && !run.timeout_before_acks && !run.fills_window && !ran_out
+}
+
+/// A reaction, the runs that could tell it and those that did.
+struct Ballot {
+    reaction: Reaction,
+    of: u32,
+    fit: u32,
+}
+
+impl Ballot {
+    fn undecided(why: impl Into<String>) -> Ballot {
+        Ballot { reaction: Reaction::Undecided { why: why.into() }, of: 0, fit: 0 }
+    }
+}
+
+fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> Ballot {
+    if let Some(ballot) = judge_without_window(seen) {
+        return ballot;
+    }
+    if usable.is_empty() {
+        return Ballot::undecided(why_unusable(reports, seen));
+    }
+    let (of_baseline, of_split): (Vec<&Observation>, Vec<&Observation>) = usable
+        .iter()
+        .filter(|run| run.test != Test::Stretch)
+        .partition(|run| run.test.parts() == 1);
+    let count = |runs: &[&Observation], model: Model| {
+        runs.iter().filter(|run| model.fits(run)).count() as u32
+    };
+    let (baseline, in_slow_start) =
+        (of_baseline.len() as u32, count(&of_baseline, Model::PerByteUnlimited));
+    let standing = count(&of_baseline, Model::NoGrowth) + count(&of_split, Model::NoGrowth);
+    if baseline > 0 && agree(standing, baseline + of_split.len() as u32) {
+        let of = baseline + of_split.len() as u32;
+        return Ballot { reaction: Reaction::NoGrowth, of, fit: standing };
+    }
+    if baseline == 0 {
+        return Ballot::undecided("no run of the baseline (test A) came to its end");
+    }
+    if !agree(in_slow_start, baseline) {
+        return Ballot::undecided(format!(
+            "not in slow start: only {in_slow_start} of {baseline} runs of test A brought two new \
+             packets for each segment acknowledged"
+        ));
+    }
+    if of_split.is_empty() {
+        return Ballot::undecided("no run with split ACKs came to its end");
+    }
+    judge_split(&of_baseline, &of_split, usable)
+}
+
+fn agree(fit: u32, of: u32) -> bool {
+    of > 0 && f64::from(fit) >= AGREEMENT_MIN * f64::from(of)
+}
+
+/// Flights that fill the receive window, whatever it is.
+fn judge_without_window(seen: &[&Observation]) -> Option<Ballot> {
+    let fit = seen.iter().filter(|run| run.fills_window).count() as u32;
+    let of = seen.len() as u32;
+    if !agree(fit, of) {
+        return None;
+    }
+    let windows = seen.iter().filter(|run| run.fills_window).map(|run| run.window);
+    let windows: std::collections::BTreeSet<u32> = windows.collect();
+    Some(match windows.len() {
+        1 => Ballot::undecided("the first flight fills the receive window, of one size only"),
+        _ => Ballot { reaction: Reaction::NoCongestionWindow, of, fit },
+    })
+}
+
+fn judge_split(
+    baseline: &[&Observation],
+    split: &[&Observation],
+    usable: &[&Observation],
+) -> Ballot {
+    let of = split.len() as u32;
+    let per_byte = Model::PerByteUnlimited;
+    let count =
+        |fits: &dyn Fn(&Observation) -> bool| split.iter().filter(|run| fits(run)).count() as u32;
+    let acks = count(&|run| Model::PerAck.fits(run));
+    let bytes = count(&|run| per_byte.fits(run) && !Model::PerAck.fits(run));
+    let less = count(&|run| run.grown < *per_byte.new_packets(run).start());
+    let again = more_retransmissions(baseline, split);
+    if agree(acks, of) {
+        return Ballot { reaction: Reaction::CountsAcks, of, fit: acks };
+    }
+    if agree(less.max(again), of) {
+        return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
+    }
+    if agree(bytes, of) {
+        let limit = limit(usable);
+        return Ballot { reaction: Reaction::CountsBytes { limit }, of, fit: bytes };
+    }
+    Ballot::undecided(format!(
+        "of {of} runs with split ACKs {acks} look like counting ACKs, {bytes} like counting bytes, \
+         {less} brought less than without"
+    ))
+}
+
+/// Runs of split ACKs that were answered by more retransmissions than any of the baseline: by half,
+/// and two at least.
+fn more_retransmissions(baseline: &[&Observation], split: &[&Observation]) -> u32 {
+    let most = baseline.iter().map(|run| run.retransmissions).max().unwrap_or(0);
+    let bound = most + (most / 2).max(1);
+    split.iter().filter(|run| run.retransmissions > bound).count() as u32
+}
+
+/// L, by the runs of test S that tell one and no other.
+fn limit(usable: &[&Observation]) -> Option<Limit> {
+    let runs: Vec<&&Observation> = usable.iter().filter(|run| run.test == Test::Stretch).collect();
+    let models = [
+        (Limit::One, Model::PerByte { limit: 1 }),
+        (Limit::Two, Model::PerByte { limit: 2 }),
+        (Limit::None, Model::PerByteUnlimited),
+    ];
+    let told = |run: &&&Observation| {
+        let mut fitting = models.iter().filter(|(_, model)| model.fits(run));
+        fitting.next().filter(|_| fitting.next().is_none()).map(|(limit, _)| *limit)
+    };
+    let told: Vec<Limit> = runs.iter().filter_map(told).collect();
+    let of = runs.len() as u32;
+    let count = |limit: Limit| told.iter().filter(|each| **each == limit).count() as u32;
+    models.map(|(limit, _)| limit).into_iter().find(|limit| agree(count(*limit), of))
+}
+
+fn why_unusable(reports: &[Report], seen: &[&Observation]) -> String {
+    if seen.iter().any(|run| run.timeout_before_acks) {
+        return "the server's retransmission timer runs out before its first flight is in".into();
+    }
+    let mut counts = BTreeMap::<String, u32>::new();
+    for report in reports.iter().filter(|report| report.ending != Ending::Measured) {
+        *counts.entry(report.ending.to_string()).or_default() += 1;
+    }
+    match counts.into_iter().max_by_key(|(_, count)| *count) {
+        Some((ending, _)) => ending,
+        None if seen.is_empty() => "nothing was measured".into(),
+        None => Ending::TooShort.to_string(),
+    }
+}
+
+fn gain(usable: &[&Observation]) -> Option<(u16, f64)> {
+    let packets = |test: Test| {
+        let runs = usable.iter().filter(|run| run.test == test);
+        median(runs.map(|run| u64::from(run.data_packets)).collect())
+    };
+    let largest = usable.iter().map(|run| run.test.parts()).max().filter(|parts| *parts > 1)?;
+    let (parts, at_split) = packets(Test::Split(4))
+        .map(|at| (4, at))
+        .or_else(|| packets(Test::Split(largest)).map(|at| (largest, at)))?;
+    let baseline = packets(Test::BASELINE).filter(|packets| *packets > 0)?;
+    Some((parts, at_split as f64 / baseline as f64))
+}
+
+fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
+    let packets: Vec<u32> = seen.iter().map(|run| run.first_flight.sent()).collect();
+    let spread = (*packets.iter().min()?, *packets.iter().max()?);
+    let exact = seen.iter().filter(|run| is_full(run, https)).count() as u32;
+    Some(InitialWindow {
+        packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
+        spread,
+        bytes: median(seen.iter().map(|run| run.first_flight.bytes).collect())?,
+        exact: agree(exact, seen.len() as u32),
+    })
+}
+
+/// The first flight was all that the server might send: the ACKs alone brought more. With TLS it is
+/// full only if it has no short packets: records that were written one by one may be fewer bytes than
+/// the window allows.
+fn is_full(run: &Observation, https: bool) -> bool {
+    let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
+    let short = https && run.first_flight.short_packets > 0;
+    waited && !short && !run.timeout_before_acks && !run.fills_window
+}
+
+fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut tell = |count: usize, what: &str| {
+        if count > 0 {
+            notes.push(format!("{count} of {} runs: {what}", reports.len()));
+        }
+    };
+    let syns = |report: &&Report| report.syn_ack.is_some_and(|syn_ack| syn_ack.syns > 1);
+    let some = |test: &dyn Fn(&Observation) -> bool| seen.iter().filter(|run| test(run)).count();
+    let not_measured = |report: &&Report| report.ending != Ending::Measured;
+    tell(reports.iter().filter(not_measured).count(), "not measured");
+    tell(reports.iter().filter(syns).count(), "the SYN had to be sent again");
+    tell(some(&|run| run.first_flight.missing > 0), "packets of the first flight were lost");
+    tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
+    tell(some(&|run| run.beyond_window > 0), "packets beyond the receive window");
+    tell(some(&|run| run.damaged > 0), "packets with wrong checksums or options");
+    tell(some(&|run| run.answer_ended), "the answer came to its end");
+    notes
+}
+
+/// The lower one of the two in the middle.
+pub(crate) fn median(mut numbers: Vec<u64>) -> Option<u64> {
+    numbers.sort_unstable();
+    numbers.get(numbers.len().saturating_sub(1) / 2).copied()
+}
+
+impl fmt::Display for Reaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = |limit: &Option<Limit>| match limit {
+            Some(Limit::One) => ", at most one segment an ACK (L = 1)",
+            Some(Limit::Two) => ", at most two segments an ACK (L = 2)",
+            Some(Limit::None) => ", without a limit",
+            None => "",
+        };
+        match self {
+            Reaction::CountsAcks => f.write_str("counts ACKs"),
+            Reaction::CountsBytes { limit: known } => write!(f, "counts bytes{}", limit(known)),
+            Reaction::Negative => f.write_str("negative"),
+            Reaction::NoGrowth => {
+                f.write_str("no growth: no congestion window, or one that stands still")
+            }
+            Reaction::NoCongestionWindow => {
+                f.write_str("no congestion window: it fills the receive window")
+            }
+            Reaction::Undecided { why } => write!(f, "undecided: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+use super::*;
+use crate::model::tests::run;
+use crate::probe::Flight;
+use proptest::prelude::*;
+
+const ALL: [Test; 6] = [
+    Test::Split(1),
+    Test::Split(2),
+    Test::Split(4),
+    Test::Split(8),
+    Test::Split(12),
+    Test::Stretch,
+];
+
+fn report(observation: Observation) -> Report {
+    Report {
+        ending: Ending::Measured,
+        syn_ack: None,
+        rtt_ms: Some(10.0),
+        head: None,
+        not_http: false,
+        observation: Some(observation),
+    }
+}
+
+fn reports(model: Model, initial_window: u32, k: u32, rounds: u32) -> Vec<Report> {
+    let round = || ALL.map(|test| report(run(model, test, initial_window, k)));
+    (0..rounds).flat_map(|_| round()).collect()
+}
+
+fn expected(model: Model) -> Reaction {
+    match model {
+        Model::PerAck => Reaction::CountsAcks,
+        Model::PerByte { limit: 1 } => Reaction::CountsBytes { limit: Some(Limit::One) },
+        Model::PerByte { .. } => Reaction::CountsBytes { limit: Some(Limit::Two) },
+        Model::PerByteUnlimited => Reaction::CountsBytes { limit: Some(Limit::None) },
+        Model::NoGrowth => Reaction::NoGrowth,
+    }
+}
+
+fn any_model() -> impl Strategy<Value = Model> {
+    prop_oneof![
+        Just(Model::PerAck),
+        Just(Model::PerByte { limit: 1 }),
+        Just(Model::PerByte { limit: 2 }),
+        Just(Model::PerByteUnlimited),
+        Just(Model::NoGrowth),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_model_is_told_from_its_own_runs(
+        model in any_model(), initial_window in 3u32..40, k in 3u32..8, rounds in 1u32..6
+    ) {
+        let verdict = classify(&reports(model, initial_window, k, rounds), false);
+        prop_assert_eq!(&verdict.reaction, &expected(model));
+        prop_assert_eq!(verdict.runs.0, verdict.runs.1);
+        prop_assert!(verdict.confidence >= 0.75 && verdict.confidence < 1.0);
+        let window = verdict.initial_window.expect("seen");
+        prop_assert_eq!((window.packets, window.exact), (initial_window, true));
+    }
+
+    #[test]
+    fn a_fifth_of_runs_that_lost_packets_changes_nothing_but_the_confidence(
+        model in any_model(), initial_window in 3u32..20, lost in 1u32..4
+    ) {
+        let mut all = reports(model, initial_window, 3, 5);
+        // Two of the twenty runs with split ACKs.
+        for report in [1, 8] {
+            let run = all[report].observation.as_mut().expect("there");
+            run.grown = run.grown.saturating_sub(lost);
+        }
+        let verdict = classify(&all, false);
+        prop_assert_eq!(&verdict.reaction, &expected(model));
+        prop_assert!(verdict.runs.1 < verdict.runs.0);
+    }
+
+    #[test]
+    fn an_initial_window_of_one_or_two_still_tells(
+        initial_window in 1u32..3, counts_acks: bool
+    ) {
+        let model = if counts_acks { Model::PerAck } else { Model::PerByteUnlimited };
+        let reaction = classify(&reports(model, initial_window, 3, 3), false).reaction;
+        prop_assert_eq!(matches!(reaction, Reaction::CountsAcks), counts_acks);
+        prop_assert_eq!(matches!(reaction, Reaction::CountsBytes { .. }), !counts_acks);
+    }
+
+    #[test]
+    fn any_numbers_give_a_verdict(
+        runs in prop::collection::vec(
+            (0usize..6, prop::collection::vec(0u32..3000, 0..5), any::<u32>(), any::<[bool; 3]>(),
+             0u32..3000, 0u32..100),
+            0..20),
+        https: bool,
+    ) {
+        let reports: Vec<Report> = runs
+            .into_iter()
+            .map(|(test, acked, grown, flags, mss_seen, retransmissions)| {
+                let base = run(Model::PerAck, ALL[test], 3, 3);
+                report(Observation {
+                    acked, mss_seen, retransmissions,
+                    grown: grown % 5000,
+                    timeout_before_acks: flags[0],
+                    fills_window: flags[1],
+                    answer_ended: flags[2],
+                    ..base
+                })
+            })
+            .collect();
+        let verdict = classify(&reports, https);
+        prop_assert!((0.0..1.0).contains(&verdict.confidence));
+        prop_assert_eq!(verdict.is_decided(), verdict.confidence > 0.0);
+        prop_assert!(verdict.runs.1 <= verdict.runs.0);
+    }
+}
+
+fn why(reports: &[Report]) -> String {
+    match classify(reports, false).reaction {
+        Reaction::Undecided { why } => why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_gain_is_that_at_a_split_of_4() {
+    let verdict = classify(&reports(Model::PerAck, 3, 3, 1), false);
+    assert_eq!(verdict.gain, Some((4, 2.0)));
+    let verdict = classify(&reports(Model::PerByteUnlimited, 10, 3, 1), false);
+    assert_eq!(verdict.gain, Some((4, 1.0)));
+}
+
+#[test]
+fn without_the_stretch_ack_the_limit_is_not_known() {
+    let mut some = reports(Model::PerByte { limit: 2 }, 10, 3, 2);
+    some.retain(|report| report.observation.as_ref().is_some_and(|o| o.test != Test::Stretch));
+    assert_eq!(classify(&some, false).reaction, Reaction::CountsBytes { limit: None });
+}
+
+#[test]
+fn runs_that_were_not_measured_are_named_by_how_they_ended() {
+    assert_eq!(why(&[]), "nothing was measured");
+    let mut reset = report(run(Model::PerAck, Test::Split(1), 3, 3));
+    reset.ending = Ending::Reset;
+    assert_eq!(why(&[reset]), "reset by the server");
+}
+
+#[test]
+fn a_timeout_before_the_acks_leaves_nothing_to_say_of_slow_start() {
+    let mut all = reports(Model::PerAck, 3, 3, 1);
+    all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.timeout_before_acks = true);
+    assert!(why(&all).contains("timer"));
+    let window = classify(&all, false).initial_window.expect("seen");
+    assert!(!window.exact);
+}
+
+#[test]
+fn a_flight_that_fills_the_receive_window_decides_only_if_it_follows_it() {
+    let mut all = reports(Model::NoGrowth, 100, 3, 1);
+    all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.fills_window = true);
+    assert!(why(&all).contains("of one size"));
+    all.iter_mut().step_by(2).flat_map(|r| &mut r.observation).for_each(|run| run.window /= 2);
+    assert_eq!(classify(&all, false).reaction, Reaction::NoCongestionWindow);
+}
+
+#[test]
+fn less_new_data_or_more_of_the_old_is_negative() {
+    let splits = |all: &mut Vec<Report>, change: &dyn Fn(&mut Observation)| {
+        all.iter_mut()
+            .flat_map(|report| &mut report.observation)
+            .filter(|run| run.test.parts() > 1)
+            .for_each(change);
+    };
+    let mut less = reports(Model::PerByteUnlimited, 10, 3, 2);
+    splits(&mut less, &|run| run.grown = 1);
+    assert_eq!(classify(&less, false).reaction, Reaction::Negative);
+    let mut again = reports(Model::PerByteUnlimited, 10, 3, 2);
+    splits(&mut again, &|run| run.retransmissions = 3 + u32::from(run.test.parts()));
+    assert_eq!(classify(&again, false).reaction, Reaction::Negative);
+}
+
+#[test]
+fn what_fits_no_formula_is_undecided_and_says_what_was_seen() {
+    let mut all = reports(Model::PerAck, 3, 3, 2);
+    all.iter_mut()
+        .flat_map(|report| &mut report.observation)
+        .filter(|run| run.test.parts() > 1)
+        .for_each(|run| run.grown = 8);
+    assert!(why(&all).contains("0 like counting bytes"), "{}", why(&all));
+}
+
+#[test]
+fn an_answer_that_ended_does_not_count_as_no_growth() {
+    let mut all = reports(Model::PerAck, 3, 3, 1);
+    all.iter_mut()
+        .flat_map(|report| &mut report.observation)
+        .filter(|run| run.test.parts() > 1)
+        .for_each(|run| (run.answer_ended, run.grown) = (true, 6));
+    assert!(why(&all).contains("no run with split ACKs"), "{}", why(&all));
+}
+
+#[test]
+fn with_tls_short_packets_make_the_initial_window_a_lower_bound() {
+    let mut all = reports(Model::PerByteUnlimited, 10, 3, 1);
+    let short = Flight { packets: 10, bytes: 12_000, missing: 0, short_packets: 2 };
+    all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.first_flight = short);
+    let exact = |https| classify(&all, https).initial_window.expect("seen").exact;
+    assert_eq!((exact(false), exact(true)), (true, false));
+}

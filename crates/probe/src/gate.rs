@@ -1,0 +1,163 @@
+//! What of the engine's ACKs leaves: the engine acknowledges what it receives, the gate lets out
+//! what the test is to say.
+
+use std::collections::VecDeque;
+use windlass_tcp::{Flags, Segment, SeqNumber};
+
+/// Between the engine's outgoing segments and the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    /// ACKs pass as the engine makes them.
+    open: bool,
+    first_byte: SeqNumber,
+    /// The highest acknowledgment that may leave, once the server's first number is known.
+    released: Option<SeqNumber>,
+    /// ACKs to send, in order, beside the engine's.
+    due: VecDeque<SeqNumber>,
+    /// Sequence number of what would be sent next.
+    next: SeqNumber,
+    shift_offered: Option<u8>,
+    /// Bytes that every ACK offers. The window does not move with what is withheld: it counts from the
+    /// number that is sent.
+    window: u32,
+    window_field: u16,
+    handshake_acked: bool,
+}
+
+impl Gate {
+    pub(crate) fn new(open: bool, window: u32) -> Gate {
+        Gate {
+            open,
+            first_byte: SeqNumber(0),
+            released: None,
+            due: VecDeque::new(),
+            next: SeqNumber(0),
+            shift_offered: None,
+            window,
+            window_field: u16::try_from(window).unwrap_or(u16::MAX),
+            handshake_acked: false,
+        }
+    }
+
+    /// The SYN-ACK has come: the server's first number, and whether it scales windows.
+    pub(crate) fn connected(&mut self, first_byte: SeqNumber, scales: bool) {
+        self.first_byte = first_byte;
+        self.released = Some(first_byte);
+        let shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
+        self.window_field = u16::try_from(self.window >> shift).unwrap_or(u16::MAX);
+        self.window = u32::from(self.window_field) << shift;
+    }
+
+    /// Bytes beyond the highest acknowledgment that the server may send.
+    pub(crate) fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// The number of the server's first byte, once it is connected.
+    pub(crate) fn first_byte(&self) -> SeqNumber {
+        self.first_byte
+    }
+
+    /// The highest acknowledgment that has left, or is about to.
+    pub(crate) fn released(&self) -> SeqNumber {
+        self.released.unwrap_or(self.first_byte)
+    }
+
+    /// Sends these ACKs, ascending; from now on nothing beyond the last is acknowledged.
+    pub(crate) fn release(&mut self, acks: impl IntoIterator<Item = SeqNumber>) {
+        self.due.extend(acks);
+        if let Some(last) = self.due.back() {
+            self.released = Some(*last);
+        }
+    }
+
+    /// The next ACK that was released.
+    pub(crate) fn poll_ack(&mut self) -> Option<Segment> {
+        let ack = self.due.pop_front()?;
+        self.handshake_acked = true;
+        Some(Segment {
+            seq: self.next,
+            ack,
+            flags: Flags::ACK,
+            window: self.window_field,
+            ..Segment::default()
+        })
+    }
+
+    /// A segment of the engine's as it may leave; `None` if it is an ACK to be withheld.
+    pub(crate) fn pass(&mut self, mut segment: Segment) -> Option<Segment> {
+        if segment.flags.contains(Flags::SYN) {
+            self.next = segment.seq.at(1);
+            self.shift_offered = segment.options.window_scale;
+            return Some(segment);
+        }
+        let bare = segment.sequence_len() == 0 && !segment.flags.contains(Flags::RST);
+        if bare && !self.open && self.handshake_acked {
+            return None;
+        }
+        if let Some(released) = self.released {
+            if self.open {
+                self.released = Some(segment.ack);
+            } else {
+                segment.ack = released;
+            }
+        }
+        self.handshake_acked = true;
+        if !segment.flags.contains(Flags::RST) {
+            segment.window = self.window_field;
+        }
+        let end = segment.seq.at(u64::from(segment.sequence_len()));
+        if self.next.is_before(end) {
+            self.next = end;
+        }
+        Some(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_tcp::Options;
+
+    fn connected() -> Gate {
+        let mut gate = Gate::new(false, 200_000);
+        let options = Options { window_scale: Some(2), ..Options::default() };
+        let syn = Segment { seq: SeqNumber(99), flags: Flags::SYN, options, ..Segment::default() };
+        assert_eq!(gate.pass(syn), Some(syn));
+        gate.connected(SeqNumber(1000), true);
+        gate
+    }
+
+    fn from_engine(ack: u32, payload_len: u32) -> Segment {
+        let (seq, ack) = (SeqNumber(100), SeqNumber(ack));
+        Segment { seq, ack, flags: Flags::ACK, payload_len, ..Segment::default() }
+    }
+
+    #[test]
+    fn the_handshakes_ack_leaves_and_then_none_but_those_released() {
+        let mut gate = connected();
+        assert_eq!(gate.pass(from_engine(1000, 0)).map(|segment| segment.ack.0), Some(1000));
+        assert_eq!(gate.pass(from_engine(2000, 0)), None);
+        gate.release([SeqNumber(1300), SeqNumber(1600)]);
+        let acks: Vec<u32> = std::iter::from_fn(|| gate.poll_ack()).map(|s| s.ack.0).collect();
+        assert_eq!(acks, [1300, 1600]);
+        assert_eq!(gate.pass(from_engine(3000, 0)), None);
+    }
+
+    #[test]
+    fn what_is_sent_meanwhile_acknowledges_no_more_and_offers_the_same_window() {
+        let mut gate = connected();
+        let request = gate.pass(from_engine(5000, 300)).expect("data");
+        assert_eq!((request.ack.0, request.window), (1000, 50_000));
+        gate.release([SeqNumber(1300)]);
+        let ack = gate.poll_ack().expect("released");
+        assert_eq!((ack.seq.0, ack.window), (400, 50_000), "after the request");
+    }
+
+    #[test]
+    fn without_scaling_the_field_is_the_window() {
+        let mut gate = Gate::new(false, 200_000);
+        gate.connected(SeqNumber(1), false);
+        assert_eq!(gate.window(), 65_535);
+    }
+}

@@ -1,0 +1,158 @@
+//! HTTP/1.1, as far as a measurement needs it: a GET, and the head of what comes.
+
+use serde::Serialize;
+use url::Url;
+
+/// A head that is longer is none.
+pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 128;
+
+/// What a program of ours calls itself to a server.
+pub const USER_AGENT: &str = concat!("windlass-probe/", env!("CARGO_PKG_VERSION"));
+
+/// The request for `url`. Connection: close, so that the end of the answer is to be seen.
+pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    // Line feeds would be further headers.
+    let user_agent = user_agent.replace(|c: char| c.is_control(), " ");
+    format!(
+        "GET {}{query} HTTP/1.1\r\nHost: {host}{port}\r\nUser-Agent: {user_agent}\r\n\
+         Accept: */*\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n",
+        url.path()
+    )
+    .into_bytes()
+}
+
+/// The head of an answer, in part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Head {
+    /// The status code.
+    pub status: u16,
+    /// Where a redirect leads.
+    pub location: Option<String>,
+    /// What the server calls itself.
+    pub server: Option<String>,
+    /// Bytes of the body, where the head tells.
+    pub content_length: Option<u64>,
+    /// Bytes of the head itself.
+    pub head_bytes: usize,
+}
+
+impl Head {
+    /// Where a redirect from `url` leads; `None` if it is none, or leads nowhere that is HTTP.
+    pub fn redirect_from(&self, url: &Url) -> Option<Url> {
+        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let target = url.join(self.location.as_deref()?).ok()?;
+        let web = matches!(target.scheme(), "http" | "https") && target.has_host();
+        web.then_some(target)
+    }
+
+    /// True if the answer ends after `bytes` of it, by its own telling.
+    pub(crate) fn ends_after(&self, bytes: u64) -> bool {
+        self.content_length.is_some_and(|len| bytes >= len.saturating_add(self.head_bytes as u64))
+    }
+}
+
+/// What the first bytes of an answer are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    /// The beginning of a head, so far as it goes.
+    Partial,
+    NotHttp,
+    Complete(Head),
+}
+
+pub(crate) fn parse(bytes: &[u8]) -> Parsed {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    match response.parse(bytes) {
+        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MAX => Parsed::NotHttp,
+        Ok(httparse::Status::Partial) => Parsed::Partial,
+        Ok(httparse::Status::Complete(head_bytes)) => {
+            Parsed::Complete(head_of(&response, head_bytes))
+        }
+        Err(_) => Parsed::NotHttp,
+    }
+}
+
+fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
+    let value = |name: &str| {
+        let header = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+        header.map(|header| String::from_utf8_lossy(header.value).trim().to_owned())
+    };
+    let chunked = value("transfer-encoding").is_some();
+    let content_length = value("content-length").and_then(|text| text.parse().ok());
+    Head {
+        status: response.code.unwrap_or(0),
+        location: value("location"),
+        server: value("server"),
+        content_length: content_length.filter(|_| !chunked),
+        head_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL")
+    }
+
+    fn head(text: &str) -> Head {
+        match parse(text.as_bytes()) {
+            Parsed::Complete(head) => head,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_request_names_host_port_path_and_query() {
+        let text = request(&url("http://[2001:db8::1]:8080/a%20b?c=d#e"), "x\r\nEvil: 1");
+        let text = String::from_utf8(text).expect("text");
+        assert!(text.starts_with("GET /a%20b?c=d HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\n"));
+        assert!(text.contains("User-Agent: x  Evil: 1\r\n") && text.ends_with("\r\n\r\n"));
+        assert!(request(&url("https://example.org/"), "x").starts_with(b"GET / HTTP/1.1\r\n"));
+    }
+
+    #[test]
+    fn redirects_are_relative_to_the_page_and_lead_only_to_the_web() {
+        let page = url("http://a.example/b/c");
+        for (status, location, expected) in [
+            (301, "https://b.example/", Some("https://b.example/")),
+            (302, "/x", Some("http://a.example/x")),
+            (308, "y", Some("http://a.example/b/y")),
+            (307, "ftp://b.example/", None),
+            (301, "http://", None),
+            (200, "/x", None),
+        ] {
+            let head = head(&format!("HTTP/1.1 {status} X\r\nLocation: {location}\r\n\r\n"));
+            assert_eq!(head.redirect_from(&page).map(String::from).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_answer_is_told_by_its_length_unless_it_is_chunked() {
+        let plain = head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello");
+        assert!(plain.ends_after(plain.head_bytes as u64 + 5));
+        assert!(!plain.ends_after(plain.head_bytes as u64 + 4));
+        assert_eq!(plain.server.as_deref(), Some("x"));
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(head(text).content_length, None);
+    }
+
+    #[test]
+    fn endless_headers_and_other_protocols_are_no_http() {
+        assert_eq!(parse(b"HTTP/1.1 200 OK\r\nA: b"), Parsed::Partial);
+        assert_eq!(parse(b"\x15\x03\x01\x00\x02\x02\x46"), Parsed::NotHttp);
+        assert_eq!(parse(b"SSH-2.0-x\r\n"), Parsed::NotHttp);
+        let endless = format!("HTTP/1.1 200 OK\r\nA: {}", "b".repeat(HEAD_BYTES_MAX));
+        assert_eq!(parse(endless.as_bytes()), Parsed::NotHttp);
+        let many = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(HEADERS_MAX + 1));
+        assert_eq!(parse(many.as_bytes()), Parsed::NotHttp);
+    }
+}

@@ -1,0 +1,9 @@
+//! The carrier on Linux: raw sockets, and a loop that serves any number of probes with three of them.
+//!
+//! Nothing is left behind, whatever ends the process: there are sockets, and no firewall rule.
+
+mod driver;
+mod filter;
+mod socket;
+
+pub use driver::{Driver, measure};

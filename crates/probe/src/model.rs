@@ -1,0 +1,157 @@
+//! Models of slow start: how many new packets the ACKs of a test bring.
+//!
+//! An ACK frees what it acknowledges, and lets the window grow. With k segments of full size, each
+//! acknowledged in n parts: k are freed; growth is k*n segments where ACKs are counted (RFC 2581),
+//! and k where bytes are (RFC 3465).
+
+use crate::probe::Observation;
+use serde::Serialize;
+use std::ops::RangeInclusive;
+
+/// What the congestion window of a server grows by in slow start.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// A segment for each ACK, however little it acknowledges (RFC 2581).
+    PerAck,
+    /// What an ACK acknowledges, but at most so many segments (L of RFC 3465; 1 is RFC 5681).
+    PerByte {
+        /// L, in segments.
+        limit: u32,
+    },
+    /// What an ACK acknowledges, without a limit (Linux, in whole packets).
+    PerByteUnlimited,
+    /// Nothing: no congestion window, or one that stands still.
+    NoGrowth,
+}
+
+impl Model {
+    /// New packets that the ACKs of a run bring, at least and at most: with segments of full size one
+    /// number; with shorter ones among them it depends on whether packets or bytes are counted.
+    pub fn new_packets(self, run: &Observation) -> RangeInclusive<u32> {
+        let segments = run.acked.len() as u64;
+        let in_packets = segments + self.grown_packets(run);
+        let freed: u64 = run.acked.iter().map(|len| u64::from(*len)).sum();
+        let mss = u64::from(run.mss_seen.max(1));
+        let bytes = freed + self.grown_bytes(run);
+        let (low, high) = (bytes / mss, bytes.div_ceil(mss));
+        to_u32(low.min(in_packets))..=to_u32(high.max(in_packets))
+    }
+
+    /// All data packets of a run: what came before the ACKs, and the middle of what they bring.
+    pub fn data_packets(self, run: &Observation) -> u32 {
+        let range = self.new_packets(run);
+        run.packets_before + range.start().midpoint(*range.end())
+    }
+
+    fn grown_packets(self, run: &Observation) -> u64 {
+        let (segments, acks) = (run.acked.len() as u64, u64::from(run.acks_sent));
+        let in_one_ack = if acks < segments { segments } else { 1 };
+        match self {
+            Model::PerAck => acks,
+            Model::PerByte { limit } if acks < segments => in_one_ack.min(u64::from(limit)),
+            Model::PerByte { .. } | Model::PerByteUnlimited => segments,
+            Model::NoGrowth => 0,
+        }
+    }
+
+    fn grown_bytes(self, run: &Observation) -> u64 {
+        let mss = u64::from(run.mss_seen);
+        let freed: u64 = run.acked.iter().map(|len| u64::from(*len)).sum();
+        let stretch = (run.acks_sent as usize) < run.acked.len();
+        match self {
+            Model::PerAck => u64::from(run.acks_sent) * mss,
+            // No part of a segment is above the limit, only an ACK for several.
+            Model::PerByte { limit } if stretch => freed.min(u64::from(limit) * mss),
+            Model::PerByte { .. } | Model::PerByteUnlimited => freed,
+            Model::NoGrowth => 0,
+        }
+    }
+
+    /// True if the run is what this model predicts.
+    pub fn fits(self, run: &Observation) -> bool {
+        self.new_packets(run).contains(&run.grown)
+    }
+}
+
+fn to_u32(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::probe::Flight;
+    use crate::test::Test;
+
+    /// A run against a server of this model, with full segments.
+    pub(crate) fn run(model: Model, test: Test, initial_window: u32, k: u32) -> Observation {
+        let mss = 1460;
+        let acked = vec![mss; k.min(initial_window) as usize];
+        let ends: Vec<u64> = (1..=acked.len() as u64).map(|n| n * u64::from(mss)).collect();
+        let flight = Flight {
+            packets: initial_window,
+            bytes: u64::from(initial_window * mss),
+            ..Flight::default()
+        };
+        let mut run = Observation {
+            test,
+            window: 1 << 20,
+            mss_seen: mss,
+            first_flight: flight,
+            flight,
+            acked,
+            acks_sent: test.acks(&ends).len() as u32,
+            packets_before: initial_window,
+            grown: 0,
+            data_packets: 0,
+            data_bytes: 0,
+            retransmissions: 1,
+            reordered: 0,
+            beyond_window: 0,
+            damaged: 0,
+            timeout_before_acks: false,
+            fills_window: false,
+            answer_ended: false,
+        };
+        run.grown = *model.new_packets(&run).start();
+        run.data_packets = initial_window + run.grown;
+        run.data_bytes = u64::from(run.data_packets) * u64::from(mss);
+        run
+    }
+
+    #[test]
+    fn an_ack_counter_with_an_initial_window_of_3_sends_9_12_18_30_42_packets() {
+        let totals = Test::OF_THE_PAPER.map(|test| run(Model::PerAck, test, 3, 3).data_packets);
+        assert_eq!(totals, [9, 12, 18, 30, 42]);
+        assert_eq!(run(Model::PerAck, Test::Stretch, 3, 3).grown, 4);
+    }
+
+    #[test]
+    fn a_byte_counter_sends_the_same_whatever_the_split_and_the_stretch_ack_tells_its_limit() {
+        for test in Test::OF_THE_PAPER {
+            for model in [Model::PerByteUnlimited, Model::PerByte { limit: 1 }] {
+                assert_eq!(run(model, test, 10, 3).grown, 6);
+            }
+        }
+        let stretch = |model| run(model, Test::Stretch, 10, 3).grown;
+        assert_eq!(stretch(Model::PerByte { limit: 1 }), 4);
+        assert_eq!(stretch(Model::PerByte { limit: 2 }), 5);
+        assert_eq!(stretch(Model::PerByteUnlimited), 6);
+        assert_eq!(stretch(Model::NoGrowth), 3);
+    }
+
+    #[test]
+    fn an_initial_window_of_one_still_tells() {
+        assert_eq!(run(Model::PerAck, Test::Split(4), 1, 3).grown, 5);
+        assert_eq!(run(Model::PerByteUnlimited, Test::Split(4), 1, 3).grown, 2);
+    }
+
+    #[test]
+    fn a_short_segment_leaves_open_whether_packets_or_bytes_are_counted() {
+        let mut short = run(Model::PerByteUnlimited, Test::Split(4), 10, 3);
+        short.acked[0] = 200;
+        assert_eq!(Model::PerByteUnlimited.new_packets(&short), 4..=6);
+        assert_eq!(Model::PerAck.new_packets(&short), 14..=15);
+    }
+}

@@ -1,0 +1,84 @@
+//! What the ACKs of a test brought.
+
+use super::Flight;
+use crate::arrivals::{Arrival, Arrivals, Tally};
+use windlass_base::{Span, Time};
+
+/// The time after the ACKs.
+#[derive(Clone, Debug)]
+pub(super) struct Growth {
+    since: Time,
+    /// New data after a pause as long as this is an answer to something else: a tail loss probe, a
+    /// timeout.
+    pause_max: Span,
+    pub(super) flight: Flight,
+    /// The ends of the segments that were acknowledged, from the flight's beginning on.
+    pub(super) acked: Vec<u64>,
+    pub(super) acks_sent: u32,
+    /// Where new data begins, and what came before it.
+    from: u64,
+    before: Tally,
+    pub(super) retransmissions_before: u32,
+    closed: Option<Tally>,
+}
+
+impl Growth {
+    pub(super) fn new(
+        now: Time,
+        rtt: Span,
+        flight: Flight,
+        acked: Vec<u64>,
+        acks_sent: u32,
+        arrivals: &Arrivals,
+    ) -> Growth {
+        Growth {
+            since: now,
+            pause_max: rtt + rtt / 2 + Span::from_millis(100),
+            flight,
+            acked,
+            acks_sent,
+            from: arrivals.end(),
+            before: arrivals.tally(0, arrivals.end()),
+            retransmissions_before: arrivals.retransmissions,
+            closed: None,
+        }
+    }
+
+    pub(super) fn since(&self) -> Time {
+        self.since
+    }
+
+    /// Packets sent before the ACKs.
+    pub(super) fn packets_before(&self) -> u32 {
+        self.before.packets + self.before.missing
+    }
+
+    /// The server has begun something else: what it had to say to the ACKs is said.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    pub(super) fn before_packet(&mut self, now: Time, arrivals: &Arrivals) {
+        let last = arrivals.last_new().map_or(self.since, |at| at.max(self.since));
+        if now.saturating_since(last) > self.pause_max {
+            self.close(arrivals);
+        }
+    }
+
+    pub(super) fn after_packet(&mut self, arrival: Arrival, arrivals: &Arrivals) {
+        // New packets after a timeout are no growth.
+        let sent_again = arrivals.retransmissions > self.retransmissions_before;
+        if arrival != Arrival::New && sent_again {
+            self.close(arrivals);
+        }
+    }
+
+    fn close(&mut self, arrivals: &Arrivals) {
+        self.closed.get_or_insert_with(|| arrivals.tally(self.from, arrivals.end()));
+    }
+
+    /// The new data that the ACKs brought.
+    pub(super) fn grown(&self, arrivals: &Arrivals) -> Tally {
+        self.closed.unwrap_or_else(|| arrivals.tally(self.from, arrivals.end()))
+    }
+}

@@ -1,0 +1,501 @@
+//! One connection of a measurement, without I/O: packets and the time go in, packets and deadlines
+//! come out, and in the end there is a [`Report`].
+//!
+//! Its life: the handshake; the request; the first flight, of which nothing is acknowledged until it
+//! is quiet; then the ACKs of the test, in one burst; then it looks on until the time is over, and
+//! resets. A scout acknowledges as usual instead, and is over with the head of the answer.
+
+mod growth;
+mod report;
+
+pub use report::{Ending, Flight, Observation, Report, SynAck};
+
+use crate::application::Application;
+use crate::arrivals::{Arrival, Arrivals, Packet};
+use crate::gate::Gate;
+use crate::test::Test;
+use crate::tls::Tls;
+use crate::wire::{self, Flow, Kind, Received};
+use growth::Growth;
+use std::sync::Arc;
+use windlass_base::{Ecn, Span, Time};
+use windlass_tcp::cc::Reno;
+use windlass_tcp::config::AckPolicy;
+use windlass_tcp::stream::Stream;
+use windlass_tcp::{Config, Connection, Error, Event, Flags, Profile, SeqNumber, State};
+
+/// How long the last ACK of a test comes after the others. Within a millisecond of a write Linux may
+/// keep back what an ACK allows for the next one to come (`tcp_tso_should_defer`), and after the last
+/// there is none.
+const LAST_ACK_PAUSE: Span = Span::from_millis(3);
+
+/// What a connection is for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To see who answers, and with what head.
+    Scout,
+    /// To see what these ACKs bring.
+    Measure(Test),
+}
+
+/// What a connection is to do.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What for.
+    pub purpose: Purpose,
+    /// The request, as bytes.
+    pub request: Vec<u8>,
+    /// With TLS.
+    pub tls: Option<Tls>,
+    /// How many of the first segments are acknowledged.
+    pub acks: u16,
+    /// How long to look on after the ACKs.
+    pub timeout: Span,
+    /// How long to wait for the handshake, and again for an answer.
+    pub patience: Span,
+    /// The MSS to announce, in bytes.
+    pub mss: u16,
+    /// The receive window, in bytes.
+    pub window: u32,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Probe {
+    order: Order,
+    flow: Flow,
+    stream: Stream,
+    application: Application,
+    /// Written to the engine as it takes it.
+    backlog: Vec<u8>,
+    gate: Gate,
+    arrivals: Arrivals,
+    phase: Phase,
+    begun: Time,
+    connected: Time,
+    syn_sent: Option<Time>,
+    syns: u32,
+    syn_ack: Option<SynAck>,
+    rtt: Option<Span>,
+    first_flight: Option<Flight>,
+    /// Where the flight begins that the test's ACKs are for.
+    flight_from: u64,
+    damaged: u32,
+    beyond_window: u32,
+    identification: u16,
+    peer_reset: bool,
+    /// The last ACK of the test, and when it leaves: known once the others have left.
+    last_ack: Option<(SeqNumber, Option<Time>)>,
+    report: Option<Report>,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Connecting,
+    /// Since when.
+    Flight(Time),
+    Growth(Growth),
+    Over,
+}
+
+/// The settle time's bounds: the scheduling of a busy machine, and the shortest RTO that was seen,
+/// of 45 ms; and what a far host's is.
+const SETTLE_MIN: Span = Span::from_millis(20);
+const SETTLE_MAX: Span = Span::from_millis(250);
+
+impl Probe {
+    /// A connection that begins with a SYN, sent from `isn`.
+    pub fn new(order: Order, flow: Flow, isn: u32, now: Time) -> Probe {
+        let connection = Connection::connect(config(&order), now, SeqNumber(isn));
+        Probe {
+            application: Application::new(order.request.clone(), order.tls.as_ref()),
+            backlog: Vec::new(),
+            gate: Gate::new(order.purpose == Purpose::Scout, order.window),
+            stream: Stream::new(connection),
+            arrivals: Arrivals::default(),
+            phase: Phase::Connecting,
+            begun: now,
+            connected: now,
+            syn_sent: None,
+            syns: 0,
+            syn_ack: None,
+            rtt: None,
+            first_flight: None,
+            flight_from: 0,
+            damaged: 0,
+            beyond_window: 0,
+            identification: isn as u16,
+            peer_reset: false,
+            last_ack: None,
+            report: None,
+            order,
+            flow,
+        }
+    }
+
+    /// Whose packets it takes.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// What came of it, once it is over. There may be a reset to transmit still.
+    pub fn report(&self) -> Option<&Report> {
+        self.report.as_ref()
+    }
+
+    /// A packet for its flow arrived.
+    pub fn handle_packet(&mut self, now: Time, kind: &Kind<'_>) {
+        if self.is_over() {
+            return;
+        }
+        match kind {
+            Kind::Damaged => self.damaged = self.damaged.saturating_add(1),
+            Kind::Unreachable { code } if matches!(self.phase, Phase::Connecting) => {
+                self.finish(Ending::Unreachable { icmp_code: Some(*code) });
+            }
+            // RFC 1122 §4.2.3.9: later it may be of passing nature.
+            Kind::Unreachable { .. } => {}
+            Kind::Segment(received) => self.handle_segment(now, received),
+        }
+        self.advance(now);
+    }
+
+    /// The kernel knows no way there.
+    pub fn handle_no_route(&mut self) {
+        self.finish(Ending::Unreachable { icmp_code: None });
+    }
+
+    /// The time that [`Probe::poll_timeout`] told has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if !self.is_over() {
+            self.stream.connection_mut().handle_timeout(now, &mut ());
+            self.advance(now);
+        }
+    }
+
+    /// When [`Probe::handle_timeout`] wants to be called; `None` once it is over.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        if self.is_over() {
+            return None;
+        }
+        let last_ack = self.last_ack.and_then(|(_, at)| at);
+        let own = self.quiet_at().into_iter().chain(last_ack).chain([self.deadline()]);
+        own.chain(self.stream.connection().poll_timeout()).min()
+    }
+
+    /// Appends the next packet to send to `out`; false if there is none.
+    pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        if let Some(ack) = self.gate.poll_ack() {
+            self.emit(&ack, &[], out);
+            return true;
+        }
+        if let Some((_, at)) = &mut self.last_ack {
+            at.get_or_insert(now + LAST_ACK_PAUSE);
+        }
+        while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
+            let Some(segment) = self.gate.pass(run.first) else { continue };
+            if segment.flags.contains(Flags::SYN) {
+                self.syns += 1;
+                self.syn_sent = Some(now);
+            }
+            let reply_to_reset = segment.flags.contains(Flags::RST) && self.peer_reset;
+            if reply_to_reset {
+                continue;
+            }
+            self.identification = self.identification.wrapping_add(1);
+            wire::emit(&self.flow, &segment, &payload, self.identification, out);
+            return true;
+        }
+        false
+    }
+
+    fn emit(&mut self, segment: &windlass_tcp::Segment, payload: &[&[u8]], out: &mut Vec<u8>) {
+        self.identification = self.identification.wrapping_add(1);
+        wire::emit(&self.flow, segment, payload, self.identification, out);
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    fn handle_segment(&mut self, now: Time, received: &Received<'_>) {
+        if matches!(self.phase, Phase::Connecting) {
+            return self.handle_handshake(now, received);
+        }
+        let segment = &received.segment;
+        let Some(offset) = self.offset(segment.seq) else { return };
+        let released = self.released();
+        let edge = released + u64::from(self.gate.window());
+        if segment.flags.contains(Flags::RST) {
+            // In what was acknowledged on the wire; the engine's own view is ahead of that.
+            if (released..=edge).contains(&offset) {
+                self.peer_reset = true;
+                self.finish_after_reset();
+            }
+            return;
+        }
+        if offset + u64::from(segment.payload_len) > edge {
+            self.beyond_window = self.beyond_window.saturating_add(1);
+        } else {
+            self.count(now, offset, received);
+        }
+        self.feed(now, received);
+    }
+
+    fn handle_handshake(&mut self, now: Time, received: &Received<'_>) {
+        self.feed(now, received);
+        let state = self.stream.connection().state();
+        if matches!(state, State::SynSent | State::SynReceived | State::Closed) {
+            return;
+        }
+        let segment = &received.segment;
+        let options = &segment.options;
+        self.gate.connected(segment.seq.at(1), options.window_scale.is_some());
+        self.syn_ack = Some(SynAck {
+            mss: options.mss,
+            window: segment.window,
+            window_scale: options.window_scale,
+            hop_limit: received.hop_limit,
+            syns: self.syns,
+        });
+        if self.syns == 1 {
+            self.rtt = self.syn_sent.map(|sent| now.saturating_since(sent));
+        }
+        self.connected = now;
+        self.phase = Phase::Flight(now);
+    }
+
+    fn feed(&mut self, now: Time, received: &Received<'_>) {
+        let (segment, payload) = (&received.segment, received.payload);
+        self.stream.handle_segment(now, segment, payload, Ecn::NotEct, &mut ());
+    }
+
+    /// The position of a sequence number in the server's stream, the first byte being 0.
+    fn offset(&self, seq: SeqNumber) -> Option<u64> {
+        seq.unwrap_near(self.first_byte(), self.arrivals.end())
+    }
+
+    fn first_byte(&self) -> SeqNumber {
+        self.gate.first_byte()
+    }
+
+    fn released(&self) -> u64 {
+        self.gate.released().unwrap_near(self.first_byte(), self.arrivals.end()).unwrap_or(0)
+    }
+
+    /// Counts the data packets of what arrived.
+    fn count(&mut self, now: Time, offset: u64, received: &Received<'_>) {
+        let mut start = offset;
+        for len in received.segment_lens() {
+            let packet = Packet { at: now, start, len };
+            if let Phase::Growth(growth) = &mut self.phase {
+                growth.before_packet(now, &self.arrivals);
+            }
+            let arrival = self.arrivals.take(packet, self.reordering());
+            if let Phase::Growth(growth) = &mut self.phase {
+                growth.after_packet(arrival, &self.arrivals);
+            }
+            if arrival == Arrival::TooMany {
+                return self.finish(Ending::TooMuch);
+            }
+            start += u64::from(len);
+        }
+    }
+
+    /// A packet that fills a gap within this time was overtaken, one that fills it later sent again.
+    fn reordering(&self) -> Span {
+        self.rtt_or(SETTLE_MIN).max(SETTLE_MIN)
+    }
+
+    fn rtt_or(&self, default: Span) -> Span {
+        self.rtt.unwrap_or(default)
+    }
+
+    /// What follows from what has happened: bytes to the application and back, the next phase.
+    fn advance(&mut self, now: Time) {
+        self.exchange();
+        while let Some(event) = self.stream.connection_mut().poll_event() {
+            if let Event::Failed(error) = event {
+                self.fail(error);
+            }
+        }
+        if self.is_over() {
+            return;
+        }
+        if now >= self.deadline() {
+            return self.give_up();
+        }
+        if let Some((ack, _)) = self.last_ack.take_if(|(_, at)| at.is_some_and(|at| at <= now)) {
+            self.gate.release([ack]);
+        }
+        if let Some(trouble) = self.application.trouble() {
+            return self.finish(Ending::TlsFailed { why: trouble.to_owned() });
+        }
+        match self.order.purpose {
+            Purpose::Scout => self.advance_scout(),
+            Purpose::Measure(test) => {
+                if matches!(self.phase, Phase::Flight(_)) {
+                    self.advance_flight(now, test);
+                }
+            }
+        }
+    }
+
+    fn exchange(&mut self) {
+        let mut chunk = [0; 4096];
+        while let Ok(len @ 1..) = self.stream.read(&mut chunk) {
+            self.application.receive(&chunk[..len]);
+        }
+        if !matches!(self.phase, Phase::Connecting | Phase::Over) {
+            self.backlog.extend(self.application.outgoing());
+            if let Ok(taken) = self.stream.write(&self.backlog) {
+                self.backlog.drain(..taken);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        match error {
+            Error::Refused => self.finish(Ending::Refused),
+            Error::Reset => {
+                self.peer_reset = true;
+                self.finish_after_reset();
+            }
+            _ => self.give_up(),
+        }
+    }
+
+    fn finish_after_reset(&mut self) {
+        let told = matches!(&self.phase, Phase::Growth(growth) if growth.is_closed());
+        self.finish(if told { Ending::Measured } else { Ending::Reset });
+    }
+
+    fn advance_scout(&mut self) {
+        let done = self.application.head().is_some() || self.application.is_not_http();
+        if done {
+            self.finish(Ending::HeadRead);
+        } else if self.stream.connection().peer_closed() {
+            self.finish(Ending::NoAnswer);
+        }
+    }
+
+    fn advance_flight(&mut self, now: Time, test: Test) {
+        if self.answer_has_ended() {
+            let from = self.flight_from;
+            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, from));
+            let nothing = self.application.answer_bytes() == 0;
+            return self.finish(if nothing { Ending::NoAnswer } else { Ending::TooShort });
+        }
+        if self.quiet_at().is_none_or(|at| now < at) {
+            return;
+        }
+        self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
+        if self.application.answer_bytes() == 0 {
+            self.acknowledge_handshake(now);
+        } else {
+            self.divide(now, test);
+        }
+    }
+
+    /// The server's stream is at its end: by FIN, or by the length that the head told.
+    fn answer_has_ended(&self) -> bool {
+        self.stream.connection().peer_closed() || self.application.has_ended()
+    }
+
+    /// TLS has had a flight that is not the answer: it is acknowledged, and the next one is it. Where
+    /// the beginning is missing there is nothing to acknowledge, and all that is left is to wait.
+    fn acknowledge_handshake(&mut self, now: Time) {
+        let ends = self.arrivals.segment_ends(self.flight_from, usize::MAX);
+        self.phase = Phase::Flight(now);
+        if let Some(end) = ends.last() {
+            let first = self.first_byte();
+            self.gate.release(ends.iter().map(|end| first.at(*end)));
+            self.flight_from = *end;
+        }
+    }
+
+    fn divide(&mut self, now: Time, test: Test) {
+        let ends = self.arrivals.segment_ends(self.flight_from, usize::from(self.order.acks));
+        let relative: Vec<u64> = ends.iter().map(|end| end - self.flight_from).collect();
+        let mut acks = test.acks(&relative);
+        let first = self.first_byte().at(self.flight_from);
+        let sent = acks.len() as u32;
+        self.last_ack = acks.pop().map(|last| (first.at(last), None));
+        self.gate.release(acks.into_iter().map(|ack| first.at(ack)));
+        let flight = Flight::of(&self.arrivals, self.flight_from);
+        self.phase = Phase::Growth(Growth::new(
+            now,
+            self.rtt_or(Span::ZERO),
+            flight,
+            relative,
+            sent,
+            &self.arrivals,
+        ));
+    }
+
+    /// When the flight is judged to be in: what was under way together has come. Not before the first
+    /// packet; later for a flight of fewer packets than are to be acknowledged; never later than the
+    /// server's retransmission timer, which is three times the RTT after a handshake (RFC 6298 §2.2),
+    /// one of which the flight and its ACK take.
+    fn quiet_at(&self) -> Option<Time> {
+        let Phase::Flight(since) = self.phase else { return None };
+        if self.order.purpose == Purpose::Scout || self.arrivals.end() == self.flight_from {
+            return None;
+        }
+        let last = self.arrivals.last_new()?.max(since);
+        let rtt = self.rtt_or(SETTLE_MAX);
+        let from = self.flight_from;
+        let few = self.arrivals.tally(from, u64::MAX).packets < u32::from(self.order.acks);
+        let settle = if few { rtt + rtt / 2 } else { rtt / 2 };
+        Some(last + settle.clamp(SETTLE_MIN, SETTLE_MAX))
+    }
+
+    /// When this phase is over at the latest.
+    fn deadline(&self) -> Time {
+        match &self.phase {
+            Phase::Connecting => self.begun + self.order.patience,
+            Phase::Flight(_) => self.connected + self.order.patience,
+            Phase::Growth(growth) => growth.since() + self.order.timeout,
+            Phase::Over => self.begun,
+        }
+    }
+
+    fn give_up(&mut self) {
+        let connection = self.stream.connection();
+        let ending = match self.phase {
+            Phase::Connecting => Ending::Silent,
+            Phase::Growth(_) => Ending::Measured,
+            _ if connection.peer_window_edge() == 0 => Ending::ZeroWindow,
+            _ => Ending::NoAnswer,
+        };
+        self.finish(ending);
+    }
+
+    fn finish(&mut self, ending: Ending) {
+        if self.is_over() {
+            return;
+        }
+        let phase = std::mem::replace(&mut self.phase, Phase::Over);
+        let growth = match phase {
+            Phase::Growth(growth) => Some(growth),
+            _ => None,
+        };
+        self.report = Some(self.make_report(ending, growth));
+        self.stream.connection_mut().abort();
+    }
+}
+
+/// No SACK, so that there is no tail loss probe; no timestamps, so that servers that remember peers
+/// remember less.
+fn config(order: &Order) -> Config {
+    Config {
+        sack: false,
+        timestamps: false,
+        window_scaling: true,
+        nagle: false,
+        ack_policy: AckPolicy::Immediate,
+        send_buffer: 64 * 1024,
+        receive_buffer: u64::from(order.window),
+        ..Profile::Rfc5681.config(order.mss, Arc::new(Reno))
+    }
+}

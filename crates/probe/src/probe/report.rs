@@ -1,0 +1,229 @@
+//! What a connection tells.
+
+use super::growth::Growth;
+use super::{Probe, Purpose};
+use crate::arrivals::Arrivals;
+use crate::http::Head;
+use crate::test::Test;
+use serde::Serialize;
+use std::fmt;
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Ending {
+    /// The ACKs were sent, and what came was counted.
+    Measured,
+    /// A scout has read the head of the answer, or seen that it is no HTTP.
+    HeadRead,
+    /// Nothing answered the SYN.
+    Silent,
+    /// A reset answered the SYN.
+    Refused,
+    /// A router or the host said so by ICMP, or (no code) this machine has no route.
+    Unreachable {
+        /// RFC 792, RFC 4443 §3.1.
+        icmp_code: Option<u8>,
+    },
+    /// Connected, but no answer came.
+    NoAnswer,
+    /// Connected, but the server's window stayed closed: it took no request.
+    ZeroWindow,
+    /// The server reset the connection before it was measured.
+    Reset,
+    /// The answer ended before a window did: there was nothing left to send for more ACKs.
+    TooShort,
+    /// TLS did not come about.
+    TlsFailed {
+        /// In the TLS library's words.
+        why: String,
+    },
+    /// More packets than any stack sends.
+    TooMuch,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ending::Measured => "measured",
+            Ending::HeadRead => "answered",
+            Ending::Silent => "silent: nothing answers the SYN",
+            Ending::Refused => "refused: a reset answers the SYN",
+            Ending::Unreachable { icmp_code: None } => "unreachable: no route from here",
+            Ending::Unreachable { icmp_code: Some(code) } => {
+                return write!(f, "unreachable: ICMP says so (code {code})");
+            }
+            Ending::NoAnswer => "no answer: connected, but no data comes",
+            Ending::ZeroWindow => "zero window: connected, but the server takes no request",
+            Ending::Reset => "reset by the server",
+            Ending::TooShort => "answer too short: it ends before the server has to wait for ACKs",
+            Ending::TlsFailed { why } => return write!(f, "TLS failed: {why}"),
+            Ending::TooMuch => "flooded: more packets than any stack sends",
+        })
+    }
+}
+
+/// What the SYN-ACK said.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SynAck {
+    /// The MSS announced, in bytes.
+    pub mss: Option<u16>,
+    /// The window field.
+    pub window: u16,
+    /// The shift offered.
+    pub window_scale: Option<u8>,
+    /// Its TTL or hop limit on arrival.
+    pub hop_limit: u8,
+    /// SYNs that it took. After more than one the RTT is not known, and the server may begin with a
+    /// window of one segment (RFC 5681 §3.1).
+    pub syns: u32,
+}
+
+/// Packets sent without an ACK in between.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub struct Flight {
+    /// Packets that arrived.
+    pub packets: u32,
+    /// Bytes that arrived.
+    pub bytes: u64,
+    /// Packets that holes among them stand for.
+    pub missing: u32,
+    /// Packets shorter than the longest, the last of the flight not counted.
+    pub short_packets: u32,
+}
+
+impl Flight {
+    /// What has arrived from that offset on.
+    pub(super) fn of(arrivals: &Arrivals, from: u64) -> Flight {
+        let tally = arrivals.tally(from, arrivals.end());
+        let longest = arrivals.longest();
+        let short = arrivals.packets().iter().filter(|packet| {
+            packet.start >= from && packet.end() < arrivals.end() && packet.len < longest
+        });
+        Flight {
+            packets: tally.packets,
+            bytes: tally.bytes,
+            missing: tally.missing,
+            short_packets: short.count() as u32,
+        }
+    }
+
+    /// Packets that were sent, as far as can be told: loss at the end leaves no hole.
+    pub fn sent(&self) -> u32 {
+        self.packets + self.missing
+    }
+}
+
+/// One run of one test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Observation {
+    /// Which test.
+    pub test: Test,
+    /// The receive window that every ACK offered, in bytes.
+    pub window: u32,
+    /// Payload of the longest packet: the MSS as seen.
+    pub mss_seen: u32,
+    /// The first flight of the connection: the initial window, unless the application had no more.
+    pub first_flight: Flight,
+    /// The flight that the ACKs were for: the same one, but with TLS possibly a later one.
+    pub flight: Flight,
+    /// The bytes of each segment that was acknowledged.
+    pub acked: Vec<u32>,
+    /// By how many ACKs.
+    pub acks_sent: u32,
+    /// Packets sent before these ACKs, holes among them included.
+    pub packets_before: u32,
+    /// New packets that these ACKs brought, holes among them included.
+    pub grown: u32,
+    /// All packets with new data, from the beginning to the end.
+    pub data_packets: u32,
+    /// All new data, in bytes.
+    pub data_bytes: u64,
+    /// Packets with nothing new, or sent again into a hole.
+    pub retransmissions: u32,
+    /// Packets overtaken by later ones.
+    pub reordered: u32,
+    /// Packets beyond the receive window; they count nowhere else.
+    pub beyond_window: u32,
+    /// Packets with a wrong checksum or impossible options; they count nowhere else.
+    pub damaged: u32,
+    /// The server's retransmission timer ran out before the ACKs: what follows is no slow start.
+    pub timeout_before_acks: bool,
+    /// The flight filled the receive window.
+    pub fills_window: bool,
+    /// The answer ended before the time was over: there may have been too little of it.
+    pub answer_ended: bool,
+}
+
+/// What came of a connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub ending: Ending,
+    /// What the SYN-ACK said, if one came.
+    pub syn_ack: Option<SynAck>,
+    /// From the SYN to the SYN-ACK, in milliseconds, if no SYN was sent twice.
+    pub rtt_ms: Option<f64>,
+    /// The head of the answer, if it is complete.
+    pub head: Option<Head>,
+    /// The answer began like no HTTP.
+    pub not_http: bool,
+    /// What was counted, if a flight came.
+    pub observation: Option<Observation>,
+}
+
+impl Probe {
+    pub(super) fn make_report(&self, ending: Ending, growth: Option<Growth>) -> Report {
+        let observation = match self.order.purpose {
+            Purpose::Measure(test) => self.observation(test, growth),
+            Purpose::Scout => None,
+        };
+        Report {
+            ending,
+            syn_ack: self.syn_ack,
+            rtt_ms: self.rtt.map(|rtt| rtt.as_millis_f64()),
+            head: self.application.head().cloned(),
+            not_http: self.application.is_not_http(),
+            observation,
+        }
+    }
+
+    fn observation(&self, test: Test, growth: Option<Growth>) -> Option<Observation> {
+        let first_flight = self.first_flight?;
+        let arrivals = &self.arrivals;
+        let all = arrivals.tally(0, arrivals.end());
+        let grown = growth.as_ref().map(|growth| growth.grown(arrivals)).unwrap_or_default();
+        let flight = growth.as_ref().map_or(first_flight, |growth| growth.flight);
+        let mss_seen = arrivals.longest();
+        let window = self.gate.window();
+        Some(Observation {
+            test,
+            window,
+            mss_seen,
+            first_flight,
+            flight,
+            acked: growth.as_ref().map(|growth| lens(&growth.acked)).unwrap_or_default(),
+            acks_sent: growth.as_ref().map_or(0, |growth| growth.acks_sent),
+            packets_before: growth.as_ref().map_or(first_flight.sent(), Growth::packets_before),
+            grown: grown.packets + grown.missing,
+            data_packets: all.packets,
+            data_bytes: all.bytes,
+            retransmissions: arrivals.retransmissions,
+            reordered: arrivals.reordered,
+            beyond_window: self.beyond_window,
+            damaged: self.damaged,
+            timeout_before_acks: growth
+                .as_ref()
+                .is_some_and(|growth| growth.retransmissions_before > 0),
+            fills_window: flight.bytes + u64::from(mss_seen) > u64::from(window),
+            answer_ended: self.answer_has_ended(),
+        })
+    }
+}
+
+/// The lengths of segments that end there.
+fn lens(ends: &[u64]) -> Vec<u32> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends).map(|(start, end)| (end - start) as u32).collect()
+}

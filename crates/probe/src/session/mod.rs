@@ -1,0 +1,347 @@
+//! All connections to one server, one after the other, without I/O: scouts that find the port and
+//! follow redirects, then every test as often as asked, in turn.
+
+mod outcome;
+
+pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
+
+use crate::http::{self, Head};
+use crate::probe::{Ending, Order, Purpose, Report};
+use crate::target::Target;
+use crate::test::Test;
+use crate::tls::Tls;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use url::Url;
+use windlass_base::Span;
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The tests of a round.
+    pub tests: Vec<Test>,
+    /// Rounds.
+    pub runs: u32,
+    /// How many of the first segments are acknowledged.
+    pub acks: u16,
+    /// How long to look on after the ACKs, for retransmissions.
+    pub timeout: Span,
+    /// How long to wait for a handshake, and again for an answer.
+    pub patience: Span,
+    /// The MSS to announce in bytes; `None`: what Ethernet carries.
+    pub mss: Option<u16>,
+    /// Only addresses of this family.
+    pub family: Option<Family>,
+    /// What to call ourselves.
+    pub user_agent: String,
+    /// What TLS offers.
+    pub tls: Arc<ClientConfig>,
+}
+
+/// A family of addresses.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// What a session wants next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// The addresses of a host, by [`Session::handle_addresses`].
+    Resolve {
+        /// A name or an address.
+        host: String,
+        /// The port that they are to have.
+        port: u16,
+    },
+    /// A connection, and its report by [`Session::handle_report`].
+    Connect {
+        /// To where.
+        remote: SocketAddr,
+        /// What it is to do.
+        order: Box<Order>,
+    },
+    /// Nothing more: see [`Session::outcome`].
+    Done,
+}
+
+const REDIRECTS_MAX: u32 = 5;
+/// So many runs in a row that could not be measured end the session.
+const FAILURES_MAX: usize = 3;
+/// The receive window: enough for initial windows of up to so many packets besides what a test
+/// provokes, and a quarter more.
+const FIRST_FLIGHT_PACKETS_MAX: u32 = 64;
+const WINDOW_MIN_BYTES: u32 = 256 * 1024;
+/// What a window field holds without scaling.
+const WINDOW_UNSCALED_BYTES: u32 = 65_535;
+/// A first flight that is to fit into such a window.
+const FIRST_FLIGHT_PACKETS: u32 = 16;
+/// The least MSS that every host takes (RFC 9293 §3.7.1).
+const MSS_MIN: u16 = 536;
+
+/// All connections to one server.
+#[derive(Clone, Debug)]
+pub struct Session {
+    settings: Settings,
+    target: Target,
+    stage: Stage,
+    /// What is left to try.
+    candidates: Vec<Url>,
+    redirects: u32,
+    /// An answer to be content with if there is no better one.
+    fallback: Option<Found>,
+    /// Why the first candidate came to nothing, which is likely what was meant.
+    failure: Option<Failure>,
+    found: Option<Found>,
+    reports: Vec<Report>,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    Resolving(Url),
+    Scouting { url: Url, addresses: Vec<SocketAddr> },
+    Measuring,
+    Done,
+}
+
+/// The server that answers.
+#[derive(Clone, Debug)]
+struct Found {
+    url: Url,
+    remote: SocketAddr,
+    scout: Report,
+}
+
+impl Session {
+    /// A session that has done nothing yet.
+    pub fn new(target: Target, settings: Settings) -> Session {
+        let mut candidates = target.candidates.clone();
+        candidates.reverse();
+        let mut session = Session {
+            settings,
+            target,
+            stage: Stage::Done,
+            candidates,
+            redirects: 0,
+            fallback: None,
+            failure: None,
+            found: None,
+            reports: Vec::new(),
+        };
+        session.try_next();
+        session
+    }
+
+    /// What is to be done now; the same until it is done.
+    pub fn step(&self) -> Step {
+        match &self.stage {
+            Stage::Resolving(url) => Step::Resolve {
+                host: bare_host(url),
+                port: url.port_or_known_default().unwrap_or(80),
+            },
+            Stage::Scouting { url, addresses } => match addresses.last() {
+                Some(remote) => self.connect(*remote, url, Purpose::Scout),
+                None => Step::Done,
+            },
+            Stage::Measuring => match (&self.found, self.next_test()) {
+                (Some(found), Some(test)) => {
+                    self.connect(found.remote, &found.url, Purpose::Measure(test))
+                }
+                _ => Step::Done,
+            },
+            Stage::Done => Step::Done,
+        }
+    }
+
+    /// Runs made and to be made, for a progress bar.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.reports.len(), self.settings.tests.len() * self.settings.runs as usize)
+    }
+
+    /// The answer to [`Step::Resolve`].
+    pub fn handle_addresses(&mut self, addresses: Result<Vec<SocketAddr>, String>) {
+        let Stage::Resolving(url) = &self.stage else { return };
+        let url = url.clone();
+        let family = self.settings.family;
+        let wanted = |address: &SocketAddr| match family {
+            None => true,
+            Some(Family::V4) => address.is_ipv4(),
+            Some(Family::V6) => address.is_ipv6(),
+        };
+        let mut addresses = match addresses {
+            Ok(addresses) => addresses,
+            Err(why) => return self.fail(Failure::NoSuchHost { host: bare_host(&url), why }),
+        };
+        addresses.retain(wanted);
+        addresses.reverse();
+        if addresses.is_empty() {
+            let why = "no address of this family".to_owned();
+            return self.fail(Failure::NoSuchHost { host: bare_host(&url), why });
+        }
+        self.stage = Stage::Scouting { url, addresses };
+    }
+
+    /// The answer to [`Step::Connect`].
+    pub fn handle_report(&mut self, report: Report) {
+        match &mut self.stage {
+            Stage::Scouting { url, addresses } => {
+                let (url, remote) = (url.clone(), addresses.pop());
+                if let Some(remote) = remote {
+                    self.handle_scout(Found { url, remote, scout: report });
+                }
+            }
+            Stage::Measuring => {
+                self.reports.push(report);
+                let measured = |report: &Report| report.ending == Ending::Measured;
+                let tail = self.reports.iter().rev().take(FAILURES_MAX);
+                let hopeless = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
+                if hopeless || self.next_test().is_none() {
+                    self.stage = Stage::Done;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What was found out so far; all of it after [`Step::Done`].
+    pub fn outcome(&self) -> Outcome {
+        outcome::make(self)
+    }
+
+    fn handle_scout(&mut self, found: Found) {
+        match (&found.scout.ending, &found.scout.head) {
+            (Ending::HeadRead, Some(head)) => match head.redirect_from(&found.url) {
+                Some(url) => self.redirect(url),
+                None if self.looks_like_tls(&found.url, head) => {
+                    self.fallback = Some(found);
+                    self.try_next();
+                }
+                None => self.settle_on(found),
+            },
+            (Ending::HeadRead, None) => self.fail(Failure::NotHttp),
+            (ending, _) => {
+                let ending = ending.clone();
+                // A name may have addresses that do not answer.
+                let more = matches!(&self.stage, Stage::Scouting { addresses, .. } if !addresses.is_empty());
+                if !more {
+                    self.fail(Failure::Ended { ending });
+                }
+            }
+        }
+    }
+
+    /// Servers tell who speaks HTTP at a port for HTTPS so by this status.
+    fn looks_like_tls(&self, url: &Url, head: &Head) -> bool {
+        let guessed = self.target.guessed && !self.candidates.is_empty();
+        guessed && url.scheme() == "http" && url.port().is_some() && head.status == 400
+    }
+
+    fn redirect(&mut self, url: Url) {
+        self.redirects += 1;
+        if self.redirects > REDIRECTS_MAX {
+            self.candidates.clear();
+            self.fallback = None;
+            return self.fail(Failure::Redirects { count: self.redirects });
+        }
+        self.candidates = vec![url];
+        // What went before has answered: its failures are not the reason any more.
+        self.failure = None;
+        self.try_next();
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        let nameless = matches!(failure, Failure::NoSuchHost { .. });
+        self.failure.get_or_insert(failure);
+        if nameless {
+            // The other ports have the same name.
+            self.candidates.clear();
+        }
+        self.try_next();
+    }
+
+    fn try_next(&mut self) {
+        match self.candidates.pop() {
+            Some(url) => self.stage = Stage::Resolving(url),
+            None => match self.fallback.take() {
+                Some(found) => self.settle_on(found),
+                None => self.stage = Stage::Done,
+            },
+        }
+    }
+
+    fn settle_on(&mut self, found: Found) {
+        self.failure = None;
+        self.found = Some(found);
+        self.stage = Stage::Measuring;
+    }
+
+    /// The tests come in turn, so that a server that remembers what happened shows it in all alike.
+    fn next_test(&self) -> Option<Test> {
+        let (done, all) = self.progress();
+        let index = done.checked_rem(self.settings.tests.len())?;
+        self.settings.tests.get(index).copied().filter(|_| done < all)
+    }
+
+    fn connect(&self, remote: SocketAddr, url: &Url, purpose: Purpose) -> Step {
+        let tls = (url.scheme() == "https").then(|| server_name(url)).flatten();
+        let order = Order {
+            purpose,
+            request: http::request(url, &self.settings.user_agent),
+            tls: tls.map(|name| Tls { config: Arc::clone(&self.settings.tls), name }),
+            acks: self.settings.acks,
+            timeout: self.settings.timeout,
+            patience: self.settings.patience,
+            mss: self.mss(remote),
+            window: self.window(remote),
+        };
+        Step::Connect { remote, order: Box::new(order) }
+    }
+
+    /// Packets that the ACKs of the largest test may bring.
+    fn packets_provoked(&self) -> u32 {
+        let parts = self.settings.tests.iter().map(|test| test.parts()).max().unwrap_or(1);
+        u32::from(self.settings.acks) * (1 + u32::from(parts))
+    }
+
+    /// The MSS to announce: a smaller one where the window is too small for the tests.
+    fn mss(&self, remote: SocketAddr) -> u16 {
+        let ethernet = if remote.is_ipv4() { 1460 } else { 1440 };
+        let mss = self.settings.mss.unwrap_or(ethernet);
+        let scout = self.found.as_ref().and_then(|found| found.scout.syn_ack);
+        let scaled = scout.is_none_or(|syn_ack| syn_ack.window_scale.is_some());
+        if scaled || self.settings.mss.is_some() {
+            return mss;
+        }
+        let fitting = WINDOW_UNSCALED_BYTES / (FIRST_FLIGHT_PACKETS + self.packets_provoked());
+        u16::try_from(fitting).unwrap_or(mss).clamp(MSS_MIN.min(mss), mss)
+    }
+
+    /// The receive window: half of it every second time if a first flight has filled it, to see
+    /// whether it follows.
+    fn window(&self, remote: SocketAddr) -> u32 {
+        let packets = FIRST_FLIGHT_PACKETS_MAX + self.packets_provoked();
+        let bytes = packets * u32::from(self.mss(remote)) * 5 / 4;
+        let last = self.reports.iter().rev().find_map(|report| report.observation.as_ref());
+        let filled = self.reports.iter().flat_map(|r| &r.observation).any(|run| run.fills_window);
+        let window = bytes.max(WINDOW_MIN_BYTES);
+        let last_window = last.map_or(window, |run| run.window);
+        match filled && self.reports.len() % 2 == 1 {
+            true => window.min(last_window) / 2,
+            false => window,
+        }
+    }
+}
+
+/// A host as resolvers take it: without the brackets of IPv6.
+fn bare_host(url: &Url) -> String {
+    url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned()
+}
+
+fn server_name(url: &Url) -> Option<ServerName<'static>> {
+    ServerName::try_from(bare_host(url)).ok()
+}

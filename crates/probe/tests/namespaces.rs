@@ -1,0 +1,256 @@
+//! The carrier in namespaces of the test's own: against the engine behind a TUN device, and against
+//! this machine's kernel. Without root it is skipped.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::server::{EngineServer, Server, config, page, says};
+use common::{A_TO_E_AND_S, settings};
+use nix::sched::{CloneFlags, unshare};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tun_rs::{DeviceBuilder, SyncDevice};
+use windlass_base::{Span, Time};
+use windlass_probe::classify::{Limit, Reaction};
+use windlass_probe::linux::{Driver, measure};
+use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::{Ending, Session, Settings, Target, Test};
+use windlass_tcp::Profile;
+
+/// True if a test cannot run; says why.
+fn skipped() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    // CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN.
+    let root = [12, 13, 21].iter().all(|bit| set >> bit & 1 == 1);
+    let reason = match (root, Command::new("ip").arg("-V").output()) {
+        (false, _) => "needs root",
+        (_, Err(_)) => "needs ip (iproute2)",
+        _ => return false,
+    };
+    println!("skipped: {reason}");
+    true
+}
+
+/// Does `body` in a thread with a network namespace of its own, which ends with it.
+fn in_namespace<T: Send>(body: impl FnOnce() -> T + Send) -> T {
+    let inside = || {
+        unshare(CloneFlags::CLONE_NEWNET).expect("root");
+        ip("link set lo up");
+        body()
+    };
+    thread::scope(|scope| scope.spawn(inside).join().expect("no panic"))
+}
+
+fn ip(arguments: &str) {
+    let output = Command::new("ip").args(arguments.split(' ')).output().expect("starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {arguments}: {told}");
+}
+
+fn probe(target: &str, settings: Settings) -> Outcome {
+    let mut driver = Driver::open().expect("root");
+    let mut session = Session::new(Target::parse(target).expect("a target"), settings);
+    measure(&mut driver, &mut session, |_| ()).expect("sockets");
+    session.outcome()
+}
+
+/// The RTT of the path to the server behind the TUN device: so long that a machine under load does not
+/// tear flights apart.
+const DELAY: Duration = Duration::from_millis(40);
+
+/// Lets the server answer at the other end of a TUN device until `stop`.
+fn serve(tun: &SyncDevice, server: &mut dyn Server, stop: &AtomicBool) {
+    let start = Instant::now();
+    let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
+    let mut way: std::collections::VecDeque<(Instant, Vec<u8>)> = Default::default();
+    let mut buffer = vec![0; 65536];
+    while !stop.load(Ordering::Relaxed) {
+        while let Ok(len) = tun.recv(&mut buffer) {
+            server.handle_packet(now(), &buffer[..len]);
+        }
+        if server.poll_timeout().is_some_and(|at| at <= now()) {
+            server.handle_timeout(now());
+        }
+        while let Some(packet) = server.poll_packet(now()) {
+            way.push_back((Instant::now() + DELAY, packet));
+        }
+        while way.front().is_some_and(|(due, _)| *due <= Instant::now()) {
+            let packet = way.pop_front().expect("there").1;
+            tun.send(&packet).expect("the device is up");
+        }
+        thread::sleep(Duration::from_micros(300));
+    }
+}
+
+/// A namespace with 10.98.0.1 and fd98::1, and behind a TUN device the engine as a server of every other
+/// address there.
+fn with_engine<T: Send>(
+    profile: Profile,
+    initial_window: u32,
+    body: impl FnOnce() -> T + Send,
+) -> T {
+    in_namespace(|| {
+        let tun = DeviceBuilder::new().name("engine").build_sync().expect("/dev/net/tun");
+        tun.set_nonblocking(true).expect("a device");
+        ip("link set engine up");
+        ip("address add 10.98.0.1/24 dev engine");
+        ip("address add fd98::1/64 dev engine nodad");
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let config = config(profile, initial_window);
+                let mut server = EngineServer::new(config, says(page(200_000)));
+                serve(&tun, &mut server, &stop);
+            });
+            let result = body();
+            stop.store(true, Ordering::Relaxed);
+            result
+        })
+    })
+}
+
+fn short(tests: &[Test], runs: u32) -> Settings {
+    Settings { timeout: Span::from_millis(200), ..settings(tests, runs) }
+}
+
+fn resets_sent() -> u64 {
+    let snmp = std::fs::read_to_string("/proc/thread-self/net/snmp").expect("there");
+    let mut lines = snmp.lines().filter(|line| line.starts_with("Tcp:"));
+    let (names, values) = (lines.next().expect("names"), lines.next().expect("values"));
+    let index = names.split(' ').position(|name| name == "OutRsts").expect("a counter");
+    values.split(' ').nth(index).and_then(|value| value.parse().ok()).expect("a number")
+}
+
+#[test]
+fn the_engine_behind_a_real_device_sends_9_12_18_30_42_packets_by_ipv4_and_ipv6() {
+    if skipped() {
+        return;
+    }
+    with_engine(Profile::Rfc2581, 3, || {
+        for host in ["http://10.98.0.2/", "http://[fd98::2]/"] {
+            let outcome = probe(host, short(&A_TO_E_AND_S, 3));
+            let packets: Vec<u64> =
+                outcome.tests.iter().map(|row| row.data_packets.median).collect();
+            assert_eq!(packets, [9, 12, 18, 30, 42, 7], "{host}");
+            let verdict = outcome.verdict.expect("measured");
+            assert_eq!(verdict.reaction, Reaction::CountsAcks, "{host}");
+            let window = verdict.initial_window.expect("seen");
+            assert_eq!((window.packets, window.exact), (3, true));
+        }
+        assert_eq!(resets_sent(), 0, "the kernel keeps out of it");
+    });
+}
+
+/// A second namespace, in which the kernel serves port 80 at 10.97.0.2 and fd97::2, joined to the one of
+/// the caller.
+fn kernel_server() {
+    let (tell_thread, thread_told) = mpsc::channel();
+    let (tell_joined, joined) = mpsc::channel::<()>();
+    let (tell_ready, ready) = mpsc::channel();
+    // It ends with the test process, and its namespace with it.
+    thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).expect("root");
+        let own = std::fs::read_link("/proc/thread-self").expect("there");
+        tell_thread.send(own.file_name().map(|id| id.to_owned())).expect("heard");
+        joined.recv().expect("told");
+        ip("link set peer up");
+        ip("address add 10.97.0.2/24 dev peer");
+        ip("address add fd97::2/64 dev peer nodad");
+        let listener = TcpListener::bind("[::]:80").expect("a port");
+        tell_ready.send(listener.try_clone().expect("a socket")).expect("heard");
+        for initial_window in [10, 3, 4, 16] {
+            // Each setting serves until its control connection comes, /next.
+            for client in ["10.97.0.1/32", "fd97::1/128"] {
+                let family = if client.contains(':') { "-6 " } else { "" };
+                ip(&format!("{family}route replace {client} dev peer initcwnd {initial_window}"));
+            }
+            while listener.accept().is_ok_and(|(client, _)| answer(client)) {}
+        }
+    });
+    let id = thread_told.recv().expect("told").expect("a number");
+    let id = id.to_string_lossy().into_owned();
+    ip(&format!("link add v type veth peer name peer netns {id}"));
+    ip("link set v up");
+    ip("address add 10.97.0.1/24 dev v");
+    ip("address add fd97::1/64 dev v nodad");
+    tell_joined.send(()).expect("heard");
+    ready.recv().expect("ready");
+}
+
+/// False for the request for /next.
+fn answer(mut client: TcpStream) -> bool {
+    let mut request = Vec::new();
+    let mut chunk = [0; 1024];
+    while !request.ends_with(b"\r\n\r\n") {
+        match client.read(&mut chunk) {
+            Ok(len @ 1..) => request.extend_from_slice(&chunk[..len]),
+            _ => return true,
+        }
+    }
+    // In the background, since the probe does not take it all.
+    let next = request.starts_with(b"GET /next ");
+    thread::spawn(move || client.write_all(&page(200_000)));
+    !next
+}
+
+fn next_setting() {
+    let mut control = TcpStream::connect("10.97.0.2:80").expect("listens");
+    control.write_all(b"GET /next HTTP/1.1\r\n\r\n").expect("open");
+    let _ = control.read(&mut [0; 1]);
+}
+
+#[test]
+fn this_kernel_gains_nothing_and_its_initial_window_is_told_exactly() {
+    if skipped() {
+        return;
+    }
+    in_namespace(|| {
+        kernel_server();
+        for initial_window in [10, 3, 4, 16] {
+            for host in ["http://10.97.0.2/", "http://[fd97::2]/"] {
+                let outcome = probe(host, short(&A_TO_E_AND_S, 3));
+                let verdict = outcome.verdict.clone().expect("measured");
+                let window = verdict.initial_window.expect("seen");
+                let told = (window.packets, window.exact);
+                assert_eq!(told, (initial_window, true), "{host}: {outcome:?}");
+                let unlimited = Reaction::CountsBytes { limit: Some(Limit::None) };
+                assert_eq!(verdict.reaction, unlimited, "{host}: {outcome:?}");
+                assert_eq!(verdict.gain, Some((4, 1.0)), "{host}");
+            }
+            next_setting();
+        }
+    });
+}
+
+#[test]
+fn hosts_that_do_not_answer_are_told_apart() {
+    if skipped() {
+        return;
+    }
+    in_namespace(|| {
+        // Nobody reads what is routed there.
+        let _hole = DeviceBuilder::new().name("hole").build_sync().expect("/dev/net/tun");
+        ip("link set hole up");
+        ip("address add 10.96.0.1/24 dev hole");
+        let ending = |target: &str| {
+            let patience = Span::from_millis(1500);
+            let settings = Settings { patience, ..short(&[Test::BASELINE], 1) };
+            match probe(target, settings).failure {
+                Some(Failure::Ended { ending }) => ending,
+                other => panic!("{target}: {other:?}"),
+            }
+        };
+        assert_eq!(ending("http://127.0.0.1/"), Ending::Refused);
+        assert_eq!(ending("http://[::1]/"), Ending::Refused);
+        assert_eq!(ending("http://10.96.0.2/"), Ending::Silent);
+        assert_eq!(ending("http://192.0.2.1/"), Ending::Unreachable { icmp_code: None });
+        assert_eq!(resets_sent(), 2, "those of the closed ports");
+    });
+}

@@ -1,0 +1,114 @@
+//! HTTPS: rustls over the engine at both ends, in virtual time.
+
+mod common;
+
+use common::server::{EngineServer, Says, Speaker, config, page, says};
+use common::{A_TO_E_AND_S, PATH, World, settings};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::{ServerConfig, ServerConnection};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use windlass_probe::classify::Reaction;
+use windlass_probe::session::Outcome;
+use windlass_probe::{Session, Target, Test};
+use windlass_tcp::{Config, Profile};
+
+/// A page behind TLS.
+struct TlsSpeaker {
+    tls: ServerConnection,
+    inner: Says,
+}
+
+impl Speaker for TlsSpeaker {
+    fn hear(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> bool {
+        let mut done = false;
+        while !bytes.is_empty() && self.tls.read_tls(&mut bytes).is_ok() {
+            if self.tls.process_new_packets().is_err() {
+                return true;
+            }
+            let mut chunk = [0; 4096];
+            while let Ok(len @ 1..) = self.tls.reader().read(&mut chunk) {
+                let mut answer = Vec::new();
+                done |= self.inner.hear(&chunk[..len], &mut answer);
+                let mut rest = &answer[..];
+                // Its buffer is limited; records leave in between.
+                while !rest.is_empty() {
+                    let taken = self.tls.writer().write(rest).expect("open");
+                    rest = &rest[taken..];
+                    self.tls.write_tls(out).expect("a Vec");
+                }
+            }
+        }
+        while self.tls.wants_write() {
+            self.tls.write_tls(out).expect("a Vec");
+        }
+        done
+    }
+}
+
+/// A certificate with so many bytes of names.
+fn server_config(names: usize) -> Arc<ServerConfig> {
+    let names: Vec<String> = (0..names / 50).map(|i| format!("{i:0>40}.example")).collect();
+    let names = std::iter::once("host.example".to_owned()).chain(names).collect::<Vec<_>>();
+    let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("its own")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into());
+    Arc::new(config.expect("a certificate and its key"))
+}
+
+fn measure(tcp: Config, names: usize, target: &str, tests: &[Test]) -> Outcome {
+    let tls = server_config(names);
+    let speaker = move || {
+        let tls = ServerConnection::new(Arc::clone(&tls)).expect("sound");
+        Box::new(TlsSpeaker { tls, inner: Says::new(page(300_000)) }) as Box<dyn Speaker>
+    };
+    let mut world = World::new(PATH, 2).with("192.0.2.1:443", EngineServer::new(tcp, speaker));
+    let mut session = Session::new(Target::parse(target).expect("a target"), settings(tests, 2));
+    world.run(&mut session, &[("host.example", "192.0.2.1")]);
+    session.outcome()
+}
+
+#[test]
+fn an_ack_counter_behind_tls_is_told_and_the_port_is_found() {
+    let outcome = measure(config(Profile::Rfc2581, 10), 0, "host.example", &A_TO_E_AND_S);
+    assert_eq!(outcome.url.as_deref(), Some("https://host.example/"));
+    let verdict = outcome.verdict.expect("measured");
+    assert_eq!(verdict.reaction, Reaction::CountsAcks, "{:?}", outcome.tests);
+    let window = verdict.initial_window.expect("seen");
+    assert!(window.packets >= 10 && !window.exact, "records end in short packets: {window:?}");
+}
+
+#[test]
+fn a_byte_counter_behind_tls_gains_nothing() {
+    let tests = [Test::Split(1), Test::Split(4), Test::Split(12)];
+    let outcome = measure(config(Profile::Linux, 10), 0, "https://host.example/", &tests);
+    let reaction = outcome.verdict.expect("measured").reaction;
+    assert!(matches!(reaction, Reaction::CountsBytes { .. }), "{reaction}");
+}
+
+#[test]
+fn certificates_that_fill_the_first_flight_tell_the_initial_window_exactly() {
+    let config = config(Profile::Rfc2581, 3);
+    let tests = [Test::Split(1), Test::Split(4)];
+    let outcome = measure(config, 8000, "https://host.example/", &tests);
+    let verdict = outcome.verdict.expect("measured");
+    let window = verdict.initial_window.expect("seen");
+    assert_eq!((window.packets, window.bytes, window.exact), (3, 3 * 1460, true));
+    assert_eq!(verdict.reaction, Reaction::CountsAcks, "{:?}", outcome.tests);
+}
+
+#[test]
+fn what_speaks_no_tls_is_told_so() {
+    let server = EngineServer::new(config(Profile::Linux, 10), says(page(10)));
+    let mut world = World::new(PATH, 2).with("192.0.2.1:443", server);
+    let target = Target::parse("https://192.0.2.1/").expect("a target");
+    let mut session = Session::new(target, settings(&[Test::BASELINE], 1));
+    world.run(&mut session, &[]);
+    let failure = session.outcome().failure.expect("none");
+    assert!(failure.to_string().contains("no answer") || failure.to_string().contains("TLS"));
+}
