@@ -170,7 +170,8 @@ impl Connection {
         (first.end <= ack || second.is_some_and(within)).then_some(first.end)
     }
 
-    /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information.
+    /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information. Where
+    /// nothing but the FIN is outstanding, nothing can have arrived behind it.
     fn is_duplicate_ack(
         &self,
         segment: &Segment,
@@ -178,7 +179,8 @@ impl Connection {
         window_changed: bool,
         newly_sacked: u64,
     ) -> bool {
-        if ack != self.tx.una || self.tx.nxt == self.tx.una {
+        let data_outstanding = self.tx.nxt > self.tx.una && self.tx.una < self.tx.written;
+        if ack != self.tx.una || !data_outstanding {
             return false;
         }
         if self.agreed.sack {
