@@ -163,7 +163,11 @@ impl Connection {
     fn repair_due(&self) -> Repair {
         let handled = self.recovery.recover.max(self.recovery.recovery_point);
         let covers_more = self.tx.una > handled || (self.agreed.sack && self.tx.una == handled);
+        // RFC 6675 §5.1: after a timeout, not before RecoveryPoint. All that is missing is sent again
+        // already, and none of it is in flight, as a repair by the scoreboard would believe.
+        let sends_all_again = self.agreed.sack && self.recovery.phase == Phase::Loss;
         match self.recovery.last_cut {
+            _ if sends_all_again => Repair::Nothing,
             _ if covers_more => Repair::Cut,
             None => Repair::Cut,
             Some(CongestionCause::Ecn) => Repair::KeepWindow,

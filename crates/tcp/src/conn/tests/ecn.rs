@@ -249,6 +249,25 @@ fn an_echo_after_a_timeout_of_the_same_window_cuts_again_only_under_ns2() {
     }
 }
 
+/// RFC 6675 §5.1. A repair by the scoreboard took all that the timeout had given up for in flight,
+/// and sent one segment a timeout.
+#[test]
+fn duplicates_after_a_timeout_and_a_cut_begin_no_fast_recovery() {
+    let mut s = flight(Config { sack: true, ecn_after_timeout: true, ..plain() });
+    s.advance_ms(1000);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.recv("E. 1 ack 1001");
+    assert_eq!(s.connection.stats().ecn_cuts, 1);
+    s.skip();
+    s.recv(". 1 ack 1001 sack 2001:3001");
+    s.recv(". 1 ack 1001 sack 2001:4001");
+    s.recv(". 1 ack 1001 sack 2001:5001");
+    s.skip();
+    s.recv(". 1 ack 5001");
+    assert!(!s.skip().is_empty(), "waits for the timer");
+    assert_eq!(s.connection.stats().timeouts, 1);
+}
+
 #[test]
 fn an_echo_in_fast_recovery_does_not_cut_again() {
     let mut s = flight(with_controller("newreno"));
