@@ -64,7 +64,7 @@ def _has_proxy(windlass: Path) -> bool:
 
 def _start(test: Test, scale: float, windlass: Path) -> subprocess.Popen:
     process = subprocess.Popen(
-        [sys.executable, "-m", "windlass_lab.ecn_proxy.transfer"],
+        [sys.executable, "-P", "-m", "windlass_lab.ecn_proxy.transfer"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -130,7 +130,7 @@ class Testbed:
     def _build(self, routes: bool) -> None:
         # A session of its own, lest Ctrl-C stop it in the middle with a trace of its stack.
         order = pickle.dumps(Order(self.run, self.topology, routes))
-        command = [sys.executable, "-m", "windlass_lab.testbed.build"]
+        command = [sys.executable, "-P", "-m", "windlass_lab.testbed.build"]
         built = subprocess.run(
             command, input=order, capture_output=True, start_new_session=True, check=False
         )

@@ -92,6 +92,6 @@ def _no_samples() -> str:
 def _no_trace() -> str:
     if not shutil.which("unshare"):
         return "unshare is missing"
-    command = ["unshare", "--mount", sys.executable, "-m", "windlass_lab.testbed.trace"]
+    command = ["unshare", "--mount", sys.executable, "-P", "-m", "windlass_lab.testbed.trace"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     return told.stderr.strip().split("\n")[-1] if told.returncode else ""

@@ -23,7 +23,7 @@ class Job:
 
     def command(self) -> list[str]:
         """What does it."""
-        command = [sys.executable, "-m", "windlass_lab", "testbed", "run", str(self.file)]
+        command = [sys.executable, "-P", "-m", "windlass_lab", "testbed", "run", str(self.file)]
         command += ["--out", str(self.out)]
         if self.time_s is not None:
             command += ["--time", f"{self.time_s:g}"]

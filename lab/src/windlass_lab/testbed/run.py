@@ -139,7 +139,7 @@ def _start_samplers(
     started = []
     for node, ports in by_node.items():
         command = [
-            *(sys.executable, "-m", "windlass_lab.testbed.sample"),
+            *(sys.executable, "-P", "-m", "windlass_lab.testbed.sample"),
             *("--interval", f"{interval_s:g}", "--ports", ",".join(ports)),
         ]
         name = _sampler(node)
@@ -167,7 +167,7 @@ def _start_trace(
     # It is asked to end when this process is killed, and takes its trace instance away then.
     command = [
         *("unshare", "--mount", "setpriv", "--pdeathsig", "TERM"),
-        *(sys.executable, "-m", "windlass_lab.testbed.trace"),
+        *(sys.executable, "-P", "-m", "windlass_lab.testbed.trace"),
         *("--run", bed.run, "--ports", ports, "--out", str(bed.scratch / "trace")),
     ]
     with bed.log("trace").open("w") as log, (bed.scratch / "trace-ready").open("w") as ready:
