@@ -85,9 +85,9 @@ def marks(per_second: int):
     """So many packets a second from the served host get CE on their way from the router."""
     rule = f"ip ecn ect0 limit rate {per_second}/second burst 1 packets ip ecn set ce"
     hook = "{ type filter hook forward priority 0 ; }"
-    for command in ("add table ip marks", f"add chain ip marks all {hook}"):
+    for command in ("add table ip marks", f"add chain ip marks onward {hook}"):
         inside("router", f"nft {command}")
-    inside("router", f"nft add rule ip marks all oifname far {rule}")
+    inside("router", f"nft add rule ip marks onward oifname far {rule}")
     try:
         yield
     finally:
