@@ -88,11 +88,12 @@ ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 	       ecn_at_most(first->end, second->end);
 }
 
-/* A block that tells of data behind a gap. */
+/* A block that tells of data behind a gap; of garbage the numbers may go half way round. */
 ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *packet,
 			  const struct ecn_block *block)
 {
 	return ecn_is_block(block) && ecn_before(packet->ack, block->start) &&
+	       ecn_before(flow->una, block->start) &&
 	       ecn_at_most(block->end, flow->snd_max);
 }
 

@@ -23,8 +23,6 @@ enum ecn_part {
 	ECN_PART_STRIP = 0x08,
 	/* No echo of a time before the retransmission. */
 	ECN_PART_FLOOR = 0x10,
-	/* Duplicates are made where too few come. */
-	ECN_PART_CLONES = 0x20,
 };
 
 /* Whoever includes this may say otherwise. */

@@ -105,7 +105,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	edit->ack = flow->hole;
 	edit->window = flow->shown_window;
 	/* Behind delayed ACKs too few would come of themselves. */
-	if (shown < ECN_DUPLICATES && !ECN_WITHOUT(ECN_PART_CLONES)) {
+	if (shown < ECN_DUPLICATES) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = ECN_DUPLICATES - shown;
 	}
@@ -259,7 +259,9 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 	const struct ecn_block *first = &packet->blocks[0];
 	int i;
 
-	if (ECN_WITHOUT(ECN_PART_STRIP) || !(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
+	if (ECN_WITHOUT(ECN_PART_STRIP))
+		return;
+	if (!(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
 	    !ecn_at_most(first->end, packet->ack))
 		return;
 	if (ecn_before(first->start, flow->last_hole) || ecn_before(flow->recover, first->end))

@@ -53,13 +53,15 @@ impl Life {
             _ => SenderPolicy::VirtualLoss,
         };
         let policy = Policy { sender, without_sack: choice & 8 != 0, ..Policy::default() };
+        let mut watch = Watch::new(policy);
+        watch.destination_fails = choice & 15 == 15;
         let mut options = Options::empty();
         options.set(Options::SACK_PERMITTED, choice & 0x30 != 0);
         options.set(Options::TIMESTAMPS, choice & 0xc0 != 0);
         // Numbers wrap soon.
         let host_isn = (u32::from(bytes.byte()) << 8).wrapping_sub(20_000);
         let mut life = Life {
-            watch: Watch::new(policy),
+            watch,
             packets: 0,
             segment: 1 + u32::from(bytes.byte()) * 8,
             options,

@@ -31,6 +31,8 @@ pub(crate) struct Watch {
     sent: u32,
     /// CE came, and no CWR since.
     ce: bool,
+    /// The far host has failed, as a caller remembers it who believes the first time.
+    pub(crate) destination_fails: bool,
     episode_open: bool,
     episodes: u64,
     cwrs: u64,
@@ -49,11 +51,13 @@ impl Watch {
         let before = self.flow;
         let syn = packet.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
         let edit = if syn {
-            self.flow.handle_syn(&self.policy, packet, from, false).1
+            self.flow.handle_syn(&self.policy, packet, from, self.destination_fails).1
         } else {
             self.flow.handle_packet(&self.policy, packet, from)
         };
         self.check(&before, packet, &edit, from);
+        self.destination_fails |= edit.events.contains(Events::DESTINATION_FAILED);
+        self.destination_fails &= !edit.events.contains(Events::PLAIN_REFUSED);
         self.events |= edit.events;
         (edit, Outcome::new(packet, &edit))
     }
@@ -68,6 +72,7 @@ impl Watch {
         if self.policy.off {
             assert!(edit.actions.is_empty(), "{context:?}");
         }
+        assert!(!(self.destination_fails && edit.events.contains(Events::UPGRADED)), "{context:?}");
         self.account(edit);
         match was.phase() {
             Phase::None | Phase::Bypass if !packet.flags.contains(Flags::SYN) => {
