@@ -43,11 +43,13 @@ pub enum Error {
 impl Error {
     /// An answer of the kernel to `doing`, with the log gathered meanwhile.
     pub(crate) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
-        let log = crate::log::take();
-        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-            return Error::NotPermitted(format!("{doing}: {source}"));
+        match windlass_bpf::Error::kernel(doing, source) {
+            windlass_bpf::Error::Refused { doing, source, log } => {
+                Error::Kernel { doing, source, log }
+            }
+            windlass_bpf::Error::NotPermitted(what) => Error::NotPermitted(what),
+            lacking => Error::Unreadable(lacking.to_string()),
         }
-        Error::Kernel { doing, source, log }
     }
 
     /// An I/O error at `path`.

@@ -13,7 +13,6 @@ mod error;
 mod flows;
 mod kernel_names;
 mod load;
-mod log;
 mod name;
 mod parameters;
 mod pins;

@@ -1,14 +1,11 @@
 use crate::registration::{self, Registration};
-use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names, log};
+use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
 use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
 use std::io;
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// libbpf reads the ELF structures in place.
-#[repr(C, align(8))]
-struct Aligned<Bytes: ?Sized>(Bytes);
+use windlass_bpf::{Aligned, log};
 
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o")));

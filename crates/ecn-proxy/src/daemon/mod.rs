@@ -13,7 +13,6 @@ mod interfaces;
 mod log;
 mod metrics;
 mod offload;
-mod privilege;
 pub mod protocol;
 mod proxy;
 mod respond;
@@ -32,6 +31,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 use tracing::{error, info, warn};
+use windlass_bpf::capabilities::{self, BPF, NET_ADMIN, PERFMON};
 
 /// Between looks at what is due.
 const TICK: Duration = Duration::from_secs(1);
@@ -91,7 +91,7 @@ impl From<Error> for RunError {
 /// It cannot start. Once it runs, what goes wrong is logged, and it goes on.
 pub fn run(source: Source) -> Result<(), RunError> {
     let config = source.config().map_err(RunError::Config)?;
-    let missing = privilege::missing();
+    let missing = capabilities::missing(&[NET_ADMIN, PERFMON, BPF]);
     if !missing.is_empty() {
         return Err(RunError::NotPermitted(missing));
     }

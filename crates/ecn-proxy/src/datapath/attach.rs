@@ -1,17 +1,13 @@
-//! Programs at an interface: TCX, or filters of clsact where the kernel has no TCX. What others
-//! attached stays, the clsact qdisc too, which costs nothing when it is empty.
+//! Both programs at an interface, pinned or not.
 
 use super::error::doing;
-use super::interface::Interface;
 use super::load::links_folder;
 use super::{Attachment, Error, Hook, Side};
-use libbpf_rs::{
-    AsRawLibbpf, ErrorKind, Link, Object, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder,
-};
+use libbpf_rs::{Link, Object, ProgramMut};
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::ptr::{self, NonNull};
+use windlass_bpf::Interface;
+use windlass_bpf::tc::{self, Filter, Place};
 
 /// Of the filters, so that those of a process that was killed are known again.
 const PRIORITY: u32 = 0xecc0;
@@ -28,34 +24,6 @@ pub(super) struct Attached {
 enum Way {
     Tcx(Link),
     Clsact(Filter),
-}
-
-/// A filter of clsact, in the network namespace of the thread that attached it.
-#[derive(Debug)]
-struct Filter {
-    program: OwnedFd,
-    index: i32,
-    ingress: bool,
-    keep: bool,
-}
-
-impl Filter {
-    fn hook(&self) -> TcHook {
-        TcHookBuilder::new(self.program.as_fd())
-            .ifindex(self.index)
-            .handle(HANDLE)
-            .priority(PRIORITY)
-            .hook(if self.ingress { TC_INGRESS } else { TC_EGRESS })
-    }
-}
-
-impl Drop for Filter {
-    fn drop(&mut self) {
-        if !self.keep {
-            // Gone with its interface, perhaps.
-            let _ = self.hook().detach();
-        }
-    }
 }
 
 /// True for the programs of ingress.
@@ -78,7 +46,8 @@ impl Attached {
         name: &str,
         side: Side,
     ) -> Result<Attached, Error> {
-        let Interface { index, ethernet } = Interface::find(name)?;
+        let found = Interface::find(name).ok_or_else(|| Error::NoInterface(name.to_owned()))?;
+        let Interface { index, ethernet, .. } = found;
         let mut ways = Vec::new();
         let hook = if has_tcx { Hook::Tcx } else { Hook::Clsact };
         for ingress in DIRECTIONS {
@@ -92,7 +61,8 @@ impl Attached {
                 let link = tcx(&mut program, index, path.as_deref());
                 Way::Tcx(link.map_err(doing("attaching the programs"))?)
             } else {
-                Way::Clsact(clsact(&program, index, ingress, pin.is_some())?)
+                let place = Place { index, ingress, priority: PRIORITY, handle: HANDLE };
+                Way::Clsact(Filter::attach(&program, place, pin.is_some())?)
             };
             ways.push(way);
         }
@@ -103,9 +73,9 @@ impl Attached {
     /// Takes the programs away, pinned or not.
     pub(super) fn detach(self, pin: Option<&Path>) -> Result<(), Error> {
         let Attachment { index, side, .. } = self.attachment;
-        for (mut way, ingress) in self.ways.into_iter().zip(DIRECTIONS) {
-            if let Way::Clsact(filter) = &mut way {
-                filter.keep = false;
+        for (way, ingress) in self.ways.into_iter().zip(DIRECTIONS) {
+            if let Way::Clsact(filter) = way {
+                filter.remove();
             } else if let Some(folder) = pin {
                 let path = pin_path(folder, index, side, ingress);
                 fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
@@ -117,11 +87,8 @@ impl Attached {
     /// Whether the programs still stand there: an interface takes them along when it goes.
     pub(super) fn is_there(&self) -> bool {
         self.ways.iter().all(|way| match way {
-            Way::Tcx(link) => link.info().is_ok_and(|info| match info.info {
-                libbpf_rs::query::LinkTypeInfo::Tcx(tcx) => tcx.ifindex != 0,
-                _ => false,
-            }),
-            Way::Clsact(filter) => filter.hook().query().is_ok(),
+            Way::Tcx(link) => tc::is_there(link),
+            Way::Clsact(filter) => filter.is_there(),
         })
     }
 }
@@ -142,48 +109,10 @@ fn tcx(program: &mut ProgramMut<'_>, index: u32, pin: Option<&Path>) -> libbpf_r
         // Of an interface that is no more.
         fs::remove_file(path)?;
     }
-    let mut link = attach_tcx(program, index)?;
+    let mut link = tc::attach_tcx(program, index)?;
     if let Some(path) = pin {
         fs::create_dir_all(path.parent().unwrap_or(path))?;
         link.pin(path)?;
     }
     Ok(link)
-}
-
-#[expect(unsafe_code, reason = "libbpf-rs has no call for TCX")]
-fn attach_tcx(program: &ProgramMut<'_>, index: u32) -> libbpf_rs::Result<Link> {
-    let index = i32::try_from(index).map_err(std::io::Error::other)?;
-    // SAFETY: `program` is loaded and outlives the call; NULL means no options.
-    let link = unsafe {
-        libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), index, ptr::null())
-    };
-    match NonNull::new(link) {
-        // SAFETY: libbpf made it, and nobody else has it.
-        Some(link) => Ok(unsafe { Link::from_ptr(link) }),
-        None => Err(std::io::Error::last_os_error().into()),
-    }
-}
-
-fn clsact(
-    program: &ProgramMut<'_>,
-    index: u32,
-    ingress: bool,
-    keep: bool,
-) -> Result<Filter, Error> {
-    let index = i32::try_from(index).map_err(|error| Error::Unreadable(error.to_string()))?;
-    let program = program.as_fd().try_clone_to_owned();
-    let program = program.map_err(|error| Error::Unreadable(error.to_string()))?;
-    let filter = Filter { program, index, ingress, keep };
-    let mut hook = filter.hook();
-    hook.create().map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::Unsupported => Error::Kernel(
-            "this kernel has neither TCX (Linux 6.6) nor clsact: it takes CONFIG_NET_SCH_INGRESS \
-             and CONFIG_NET_CLS_BPF"
-                .to_owned(),
-        ),
-        _ => Error::kernel("making the clsact qdisc", error),
-    })?;
-    // Number and priority are the proxy's own: what is there was left by one that was killed.
-    hook.replace(true).attach().map_err(doing("attaching the programs to clsact"))?;
-    Ok(filter)
 }

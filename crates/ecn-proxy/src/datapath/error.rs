@@ -36,17 +36,7 @@ pub enum Error {
 impl Error {
     /// An answer of the kernel to `doing`, with the log gathered meanwhile.
     pub(super) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
-        let whole = super::log::take();
-        let log = super::log::last_lines(&whole);
-        if log.len() < whole.len() {
-            tracing::debug!("{doing}: {whole}");
-        }
-        // The verifier says EACCES too, but has a reason.
-        let by_verifier = whole.contains("PROG LOAD LOG");
-        if source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !by_verifier {
-            return Error::NotPermitted(format!("{doing}: {source}"));
-        }
-        Error::Refused { doing, source, log }
+        windlass_bpf::Error::kernel(doing, source).into()
     }
 
     pub(super) fn io(path: impl Into<PathBuf>, error: io::Error) -> Error {
@@ -56,6 +46,22 @@ impl Error {
                 Error::NotPermitted(format!("{}: {error}", path.display()))
             }
             _ => Error::Io(path, error),
+        }
+    }
+}
+
+impl From<windlass_bpf::Error> for Error {
+    fn from(error: windlass_bpf::Error) -> Error {
+        match error {
+            windlass_bpf::Error::NotPermitted(what) => Error::NotPermitted(what),
+            windlass_bpf::Error::Refused { doing, source, log: whole } => {
+                let log = windlass_bpf::log::last_lines(&whole);
+                if log.len() < whole.len() {
+                    tracing::debug!("{doing}: {whole}");
+                }
+                Error::Refused { doing, source, log }
+            }
+            lacking => Error::Kernel(lacking.to_string()),
         }
     }
 }

@@ -1,16 +1,13 @@
 //! From the object in the binary to programs and tables in the kernel.
 
+use super::Error;
 use super::error::doing;
 use super::settings::Settings;
-use super::{Error, log};
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenMapMut, OpenObject};
 use rustix::fs::statfs;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// libbpf reads the ELF structures in place.
-#[repr(C, align(8))]
-struct Aligned<Bytes: ?Sized>(Bytes);
+use windlass_bpf::{Aligned, log, older, release};
 
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o")));
@@ -121,17 +118,6 @@ fn explain(error: libbpf_rs::Error) -> Error {
     Error::kernel("loading the programs", error)
 }
 
-pub(super) fn release() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
-}
-
-/// Whether a release as of `uname -r` is before (major, minor).
-pub(super) fn older(release: &str, than: (u32, u32)) -> bool {
-    let mut numbers = release.split(['.', '-', '+']).map_while(|word| word.parse::<u32>().ok());
-    let version = (numbers.next().unwrap_or(u32::MAX), numbers.next().unwrap_or(0));
-    version < than
-}
-
 /// A table of the object, to keep apart from it.
 pub(super) fn table(object: &Object, name: &str) -> Result<MapHandle, Error> {
     let map = object.maps().find(|map| map.name() == name);
@@ -142,15 +128,4 @@ pub(super) fn table(object: &Object, name: &str) -> Result<MapHandle, Error> {
 /// The folder of the links' pins.
 pub(super) fn links_folder(pin: &Path) -> PathBuf {
     pin.join("links")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn releases_are_compared_as_numbers() {
-        assert!(older("5.15.0-91-generic", (6, 1)));
-        assert!(older("6.1.0", (6, 6)) && !older("6.10.3+", (6, 6)) && !older("6.6", (6, 6)));
-    }
 }

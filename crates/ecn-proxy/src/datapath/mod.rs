@@ -12,10 +12,8 @@ mod bytes;
 mod counters;
 mod error;
 mod flow;
-mod interface;
 mod lists;
 mod load;
-mod log;
 mod settings;
 mod switch;
 
@@ -95,9 +93,9 @@ impl Datapath {
     /// Missing rights, a kernel without what is needed (named), settings out of range.
     pub fn load(settings: &Settings) -> Result<Datapath, Error> {
         let (object, reused) = load::load(settings)?;
-        let kernel = load::release();
+        let kernel = windlass_bpf::release();
         let features = Features {
-            tcx: !settings.clsact && !load::older(&kernel, (6, 6)),
+            tcx: !settings.clsact && !windlass_bpf::older(&kernel, (6, 6)),
             kernel,
             pinned: settings.pin.clone(),
             reused,

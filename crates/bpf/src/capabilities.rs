@@ -1,18 +1,26 @@
-//! What the daemon must be permitted. The kernel's own answers do not name it: without CAP_PERFMON,
-//! for one, the verifier gives up on the programs as too complex.
+//! What a process is permitted. The kernel's own answers do not name it: without CAP_PERFMON, for
+//! one, the verifier gives up on programs as too complex.
 
 use std::fs;
 
-/// capabilities(7), by their numbers.
-const NEEDED: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
+/// capabilities(7): number and name.
+pub type Capability = (u32, &'static str);
+
+/// For interfaces, and for attaching to a cgroup.
+pub const NET_ADMIN: Capability = (12, "CAP_NET_ADMIN");
+/// For what the verifier takes only from those who may look into the kernel.
+pub const PERFMON: Capability = (38, "CAP_PERFMON");
+/// For programs and tables.
+pub const BPF: Capability = (39, "CAP_BPF");
+
 /// It stands for those that were split off from it in Linux 5.8.
 const SYS_ADMIN: u32 = 21;
 const SPLIT_OFF_FROM: u32 = 38;
 
-/// The capabilities that this process lacks.
-pub(super) fn missing() -> Vec<&'static str> {
+/// Those of `needed` that this process lacks.
+pub fn missing(needed: &[Capability]) -> Vec<&'static str> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    effective(&status).map(missing_in).unwrap_or_default()
+    effective(&status).map(|set| missing_in(set, needed)).unwrap_or_default()
 }
 
 fn effective(status: &str) -> Option<u64> {
@@ -20,11 +28,11 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(hex.trim(), 16).ok()
 }
 
-fn missing_in(set: u64) -> Vec<&'static str> {
+fn missing_in(set: u64, needed: &[Capability]) -> Vec<&'static str> {
     let has = |number: u32| {
         set >> number & 1 == 1 || number >= SPLIT_OFF_FROM && set >> SYS_ADMIN & 1 == 1
     };
-    NEEDED.into_iter().filter(|(number, _)| !has(*number)).map(|(_, name)| name).collect()
+    needed.iter().filter(|(number, _)| !has(*number)).map(|(_, name)| *name).collect()
 }
 
 #[cfg(test)]
@@ -33,6 +41,7 @@ mod tests {
 
     #[test]
     fn what_is_not_in_the_set_is_missing() {
+        let missing_in = |set| missing_in(set, &[NET_ADMIN, PERFMON, BPF]);
         let set = effective("Name:\twindlass\nCapEff:\t000000c000001000\n").expect("a set");
         assert!(missing_in(set).is_empty());
         assert_eq!(missing_in(0), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 static LOG: Mutex<String> = Mutex::new(String::new());
 
 /// Gathers warnings from now on.
-pub(crate) fn begin() {
+pub fn begin() {
     take();
     set_print(Some((PrintLevel::Warn, |_, message| {
         LOG.lock().unwrap_or_else(PoisonError::into_inner).push_str(&message);
@@ -15,7 +15,7 @@ pub(crate) fn begin() {
 }
 
 /// The warnings so far.
-pub(crate) fn take() -> String {
+pub fn take() -> String {
     mem::take(&mut LOG.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn take() -> String {
 const LINES_MAX: usize = 20;
 
 /// What of a log goes into an error.
-pub(crate) fn last_lines(log: &str) -> String {
+pub fn last_lines(log: &str) -> String {
     let lines: Vec<_> = log.trim_end().lines().collect();
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }
