@@ -3,12 +3,14 @@
 mod ecn_proxy;
 mod link;
 mod probe;
+mod split_ack;
 
 pub(crate) use ecn_proxy::EcnProxy;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 pub(crate) use probe::Probe;
+pub(crate) use split_ack::SplitAck;
 
 use crate::doctor;
 use crate::failure::EXIT_CODES;
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// Show from outside how a server's slow start reacts to split ACKs, and its initial window
     #[command(after_help = probe::PROBE_HELP)]
     Probe(Box<Probe>),
+    /// Run a program with its own connections' ACKs split, and count what comes in for it
+    #[command(after_help = split_ack::SPLIT_ACK_HELP)]
+    SplitAck(SplitAck),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

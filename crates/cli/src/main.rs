@@ -16,6 +16,8 @@ mod print;
 mod probe;
 mod reference;
 mod sim;
+#[cfg_attr(not(all(feature = "split-ack", target_os = "linux")), path = "split_ack_absent.rs")]
+mod split_ack;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -44,6 +46,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::EcnProxy(command) => ecn_proxy::main(command),
         // Its exit status tells what came of it.
         Command::Probe(args) => return probe::main(*args),
+        // The exit status is that of the program that it runs.
+        Command::SplitAck(args) => return split_ack::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),

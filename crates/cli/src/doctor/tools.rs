@@ -34,6 +34,8 @@ const AS_ROOT: &str = "run it as root (sudo windlass ...)";
 const PYTHON: &str = "apt-get install python3 python3-venv (Debian 12 or later)";
 const NAMESPACES: &str = "run it as root, or allow user namespaces: sysctl -w \
     user.max_user_namespaces=10000 (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)";
+const SPLIT_ACK_RIGHTS: &str =
+    "run it as root, or sudo setcap cap_bpf,cap_net_admin+ep $(command -v windlass)";
 const TUN: &str = "run it as root; if there is no such device, modprobe tun (kernel option \
     CONFIG_TUN), and in a container hand it in (docker run --device /dev/net/tun)";
 
@@ -172,6 +174,44 @@ pub(super) const TOOLS: &[Tool] = &[
             "sends and receives packets of its own",
             "run it as root, or sudo setcap cap_net_raw+ep $(command -v windlass)",
         )],
+    },
+    Tool {
+        name: "split-ack",
+        about: "windlass split-ack, any program with its ACKs split",
+        needs: &[
+            required(
+                Check::Kernel { major: 6, minor: 1 },
+                "earlier ones were not tried",
+                "a kernel from 6.1 on",
+            ),
+            required(
+                Check::KernelTypes,
+                "the kernel checks the types of the programs",
+                "a kernel with CONFIG_DEBUG_INFO_BTF=y",
+            ),
+            required(
+                Check::KernelPart { module: "cgroup", kind: "cgroup_root" },
+                "the program runs in a cgroup (version 2) of its own",
+                "a kernel with CONFIG_CGROUPS=y and CONFIG_CGROUP_BPF=y",
+            ),
+            required(Check::Capability(Capability::Bpf), "loads the programs", SPLIT_ACK_RIGHTS),
+            required(
+                Check::Capability(Capability::NetAdmin),
+                "puts them at the interfaces and the cgroup",
+                SPLIT_ACK_RIGHTS,
+            ),
+            optional(
+                Check::Capability(Capability::SysAdmin),
+                "where no cgroup2 is mounted, as behind ip netns exec, it mounts its own",
+                AS_ROOT,
+            ),
+            optional(
+                Check::KernelType("tcx_link"),
+                "programs that go at once when windlass is killed; else filters of clsact stay that \
+                 do nothing",
+                "a kernel from 6.6 on with CONFIG_NET_XGRESS=y",
+            ),
+        ],
     },
     Tool {
         name: "testbed",

@@ -1,0 +1,59 @@
+//! The arguments of `windlass split-ack`.
+
+use clap::{Args, value_parser};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use windlass_probe::PARTS_MAX;
+
+pub(crate) const SPLIT_ACK_HELP: &str = "\
+Examples:
+  windlass split-ack -- curl -O http://host/file                # 4 ACKs for each of the first 3
+  windlass split-ack --split 8 --acks 10 --json -- wget -q http://host/file
+  windlass split-ack --split 1 -- curl -O http://host/file      # counts alone: the baseline
+  windlass split-ack --interface eth0 --report acks.txt -- python3 client.py
+  ip netns exec LAB windlass split-ack -- curl http://10.0.0.1/
+
+COMMAND runs as it is, in a cgroup of its own; the connections that it and its children open or accept \
+are the ones concerned, and no others. The kernel's ACK of new data becomes N ACKs with ascending \
+numbers, the last of them the kernel's own. ACKs that come with data or with a SACK option are left alone \
+(docs/split-ack.md says why), and so are those that leave by another network namespace than this one. \
+What came in is counted; the table comes on standard error when COMMAND has ended.
+
+Split ACKs make some servers send faster than the path bears: use them on paths that are yours.
+
+Needs CAP_BPF and CAP_NET_ADMIN, a cgroup in which it may make another (root's, or a delegated one), and \
+CAP_SYS_ADMIN where no cgroup2 is mounted, as behind ip netns exec: root has all of it. COMMAND gets the \
+rights of whoever started windlass, no more. Linux 6.1 or later. Nothing is left when windlass ends, even \
+if it is killed, and COMMAND gets SIGTERM then (before Linux 6.6 a filter that does nothing stays).
+
+Exit status: that of COMMAND, 128 and the signal's number if one ended it; 125 split-ack itself failed; \
+126 COMMAND cannot be run; 127 no such command; 2 bad arguments.";
+
+#[derive(Debug, Args)]
+pub(crate) struct SplitAck {
+    /// How many ACKs to send for one; 1 only counts
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(value_parser = value_parser!(u32).range(1..=i64::from(PARTS_MAX)))]
+    pub split: u32,
+    /// How many ACKs of new data to split, the first ones of each connection
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..))]
+    pub acks: u32,
+    /// Allow more than 64 ACKs for one, up to 1024
+    #[arg(long)]
+    pub force: bool,
+    /// Split only what leaves by this interface; may be repeated [default: all that are up]
+    #[arg(long, value_name = "NAME")]
+    pub interface: Vec<String>,
+    /// Use filters of clsact even where the kernel has TCX
+    #[arg(long, hide = true)]
+    pub clsact: bool,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Write the table or the JSON to this file instead of standard error
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// What to run
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command_line: Vec<OsString>,
+}

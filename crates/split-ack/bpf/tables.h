@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
+/* The connections of the command. The layouts are read in src/connection.rs too. */
+#ifndef WINDLASS_TABLES_H
+#define WINDLASS_TABLES_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+/* Connections in one run of a command; those beyond are left alone, and counted. */
+#define FLOWS_MAX 16384
+
+/* Addresses of IPv4 as ::ffff:a.b.c.d; all in network order. */
+struct flow_key {
+	__be32 local[4];
+	__be32 peer[4];
+	__be16 local_port;
+	__be16 peer_port;
+};
+
+enum flow_flag {
+	/* `acked` holds the last ACK number that was sent. */
+	FLOW_ACKED = 1,
+	/* `highest` holds the end of the data that came. */
+	FLOW_HIGHEST = 2,
+	/* `fin_ack` holds the ACK number that acknowledges the peer's FIN. */
+	FLOW_FIN = 4,
+	/* `syn` holds the sequence number of our SYN. */
+	FLOW_SYN = 8,
+};
+
+struct flow {
+	struct bpf_spin_lock lock;
+	__u32 flags;
+	__u32 acked;
+	__u32 highest;
+	__u32 fin_ack;
+	__u32 syn;
+	/* ACKs split since that SYN. */
+	__u32 splits;
+	/* From here on the report: the largest segment's payload in bytes, and how many connections had
+	 * these ends one after the other. */
+	__u32 mss;
+	__u32 connections;
+	__u32 reserved;
+	__u64 acks_split;
+	__u64 acks_sent;
+	__u64 acks_lost;
+	__u64 acks_with_sack;
+	__u64 acks_with_data;
+	/* Segments, and packets as GRO made them. */
+	__u64 segments;
+	__u64 packets;
+	__u64 data_segments;
+	__u64 late_segments;
+	__u64 bytes;
+	__u64 acked_bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FLOWS_MAX);
+	__type(key, struct flow_key);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+/* The command's, put here before it starts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} cgroups SEC(".maps");
+
+struct settings {
+	/* ACKs for one, and for how many ACKs of a connection. */
+	__u32 split;
+	__u32 acks;
+};
+const volatile struct settings settings SEC(".rodata.settings");
+
+/* Packets of connections that found no room. */
+__u64 missed;
+
+#endif

@@ -1,0 +1,234 @@
+//! The programs in the kernel, at the cgroup and at the interfaces.
+
+use crate::{Connection, Error};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, ProgramMut};
+use serde::Serialize;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use windlass_bpf::capabilities::{self, BPF, NET_ADMIN};
+use windlass_bpf::tc::{self, Filter, Place};
+use windlass_bpf::{Aligned, Interface, log, older, release};
+
+static OBJECT: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o")));
+
+/// The paper's limit.
+pub const SPLIT_MAX: u32 = 1024;
+/// Of the filters of clsact; their numbers are those of the processes.
+const PRIORITY: u32 = 0xacc0;
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// ACKs for one: at most [`SPLIT_MAX`], and at most one for each byte acknowledged.
+    pub split: u32,
+    /// How many ACKs of new data to split, the first ones of each connection.
+    pub acks: u32,
+    /// Where ACKs leave; empty: all interfaces of this network namespace that are up.
+    pub interfaces: Vec<String>,
+    /// Filters of clsact even where the kernel has TCX.
+    pub clsact: bool,
+}
+
+/// Where the kernel runs the program of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hook {
+    /// A TCX link (Linux 6.6): it goes with the process.
+    Tcx,
+    /// A filter of clsact: it stays when the process is killed, and finds nothing to do.
+    Clsact,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "held for what dropping them does")]
+enum Way {
+    Tcx(Link),
+    Clsact(Filter),
+}
+
+/// The programs, as long as the value lives.
+#[derive(Debug)]
+pub struct Splitter {
+    interfaces: Vec<String>,
+    hook: Hook,
+    // Before the object: they go first.
+    _ways: Vec<Way>,
+    _counter: Link,
+    object: Object,
+}
+
+impl Splitter {
+    /// Splits the ACKs of the sockets of a cgroup, those of its descendants too, and counts what they
+    /// get. Sockets belong to the cgroup in which they were made.
+    ///
+    /// # Errors
+    ///
+    /// Missing rights, no such interface, a kernel without what is needed.
+    pub fn new(settings: &Settings, cgroup: impl AsFd) -> Result<Splitter, Error> {
+        check_capabilities()?;
+        let interfaces = choose(&settings.interfaces)?;
+        let cgroup = cgroup.as_fd().as_raw_fd();
+        log::begin();
+        let mut object = load(settings).map_err(doing("loading the programs"))?;
+        put(&mut object, cgroup).map_err(doing("naming the cgroup"))?;
+        let counter = program(&mut object, "count_in")?
+            .attach_cgroup(cgroup)
+            .map_err(doing("attaching to the cgroup"))?;
+        let hook = match settings.clsact || older(&release(), (6, 6)) {
+            true => Hook::Clsact,
+            false => Hook::Tcx,
+        };
+        let attached: Result<Vec<Way>, Error> =
+            interfaces.iter().map(|interface| attach(&mut object, interface, hook)).collect();
+        Ok(Splitter {
+            interfaces: interfaces.into_iter().map(|interface| interface.name).collect(),
+            hook,
+            _ways: attached?,
+            _counter: counter,
+            object,
+        })
+    }
+
+    /// The interfaces at which ACKs are split.
+    pub fn interfaces(&self) -> &[String] {
+        &self.interfaces
+    }
+
+    /// How the program stands there.
+    pub fn hook(&self) -> Hook {
+        self.hook
+    }
+
+    /// The connections so far, by their ends.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, and a table that this version of Windlass does not understand.
+    pub fn connections(&self) -> Result<Vec<Connection>, Error> {
+        let read = doing("reading the table");
+        let flows = self.map("flows")?;
+        let mut all = Vec::new();
+        for key in flows.keys() {
+            let Some(value) = flows.lookup(&key, MapFlags::ANY).map_err(&read)? else { continue };
+            all.push(Connection::read(&key, &value).ok_or_else(|| unreadable("flows"))?);
+        }
+        all.sort_by_key(|connection| (connection.peer, connection.local));
+        Ok(all)
+    }
+
+    /// Packets of connections that found no room in the table: they were left alone.
+    ///
+    /// # Errors
+    ///
+    /// As with [`Splitter::connections`].
+    pub fn missed(&self) -> Result<u64, Error> {
+        let value = self.map(".bss")?.lookup(&[0; 4], MapFlags::ANY);
+        let value = value.map_err(doing("reading a counter"))?;
+        let first = value.as_deref().and_then(<[u8]>::first_chunk);
+        first.map(|bytes| u64::from_ne_bytes(*bytes)).ok_or_else(|| unreadable("missed"))
+    }
+
+    /// Runs the program of an interface on a frame: what tests of single frames are made of. Returns
+    /// the action and the frame as the program left it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not take such a frame.
+    pub fn run_frame(&mut self, ethernet: bool, frame: &[u8]) -> Result<(i32, Vec<u8>), Error> {
+        let mut out = vec![0; frame.len() + 256];
+        let mut context = [0; 192];
+        let input = ProgramInput {
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            context_in: Some(&mut context),
+            ..ProgramInput::default()
+        };
+        let program = program(&mut self.object, program_name(ethernet))?;
+        let result = program.test_run(input).map_err(doing("running a program"))?;
+        let length = result.data.map_or(0, |data| data.len());
+        let action = result.return_value as i32;
+        out.truncate(length);
+        Ok((action, out))
+    }
+
+    fn map(&self, name: &str) -> Result<libbpf_rs::Map<'_>, Error> {
+        let found =
+            self.object.maps().find(|map| map.name().as_encoded_bytes().ends_with(name.as_bytes()));
+        found.ok_or_else(|| unreadable(name))
+    }
+}
+
+/// Says whether this process lacks a capability that the programs take: so that one hears of that
+/// before anything else.
+///
+/// # Errors
+///
+/// [`Error::Capabilities`].
+pub fn check_capabilities() -> Result<(), Error> {
+    let missing = capabilities::missing(&[BPF, NET_ADMIN]);
+    if missing.is_empty() { Ok(()) } else { Err(Error::Capabilities(missing)) }
+}
+
+fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+    move |error| windlass_bpf::Error::kernel(what, error).into()
+}
+
+fn unreadable(name: &str) -> Error {
+    let error = io::Error::new(io::ErrorKind::InvalidData, format!("no {name} as expected"));
+    Error::Io("reading what the programs say", error)
+}
+
+fn choose(names: &[String]) -> Result<Vec<Interface>, Error> {
+    let named =
+        |name: &String| Interface::find(name).ok_or_else(|| Error::NoInterface(name.to_owned()));
+    if !names.is_empty() {
+        return names.iter().map(named).collect();
+    }
+    let mut all = Interface::all().map_err(|error| Error::Io("listing the interfaces", error))?;
+    all.retain(|interface| interface.up);
+    if all.is_empty() { Err(Error::NoneUp) } else { Ok(all) }
+}
+
+fn load(settings: &Settings) -> libbpf_rs::Result<Object> {
+    let mut object = ObjectBuilder::default().name("split_ack")?.open_memory(&OBJECT.0)?;
+    for mut map in object.maps_mut() {
+        if map.name() == ".rodata.settings" {
+            let numbers = [settings.split.clamp(1, SPLIT_MAX), settings.acks];
+            map.set_initial_value(&numbers.map(u32::to_ne_bytes).concat())?;
+        }
+    }
+    object.load()
+}
+
+/// The program asks by this whether a socket is the command's.
+fn put(object: &mut Object, cgroup: i32) -> libbpf_rs::Result<()> {
+    let cgroups = object.maps_mut().find(|map| map.name() == "cgroups");
+    let cgroups = cgroups.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    cgroups.update(&[0; 4], &cgroup.to_ne_bytes(), MapFlags::ANY)
+}
+
+fn program<'a>(object: &'a mut Object, name: &str) -> Result<ProgramMut<'a>, Error> {
+    let found = object.progs_mut().find(|program| program.name() == name);
+    found.ok_or_else(|| unreadable(name))
+}
+
+fn program_name(ethernet: bool) -> &'static str {
+    if ethernet { "split_ethernet" } else { "split_l3" }
+}
+
+fn attach(object: &mut Object, interface: &Interface, hook: Hook) -> Result<Way, Error> {
+    let program = program(object, program_name(interface.ethernet))?;
+    let index = interface.index;
+    match hook {
+        Hook::Tcx => {
+            let link = tc::attach_tcx(&program, index);
+            Ok(Way::Tcx(link.map_err(doing("attaching to an interface"))?))
+        }
+        Hook::Clsact => {
+            let handle = std::process::id();
+            let place = Place { index, ingress: false, priority: PRIORITY, handle };
+            Ok(Way::Clsact(Filter::attach(&program, place, false)?))
+        }
+    }
+}
