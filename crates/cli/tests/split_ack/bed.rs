@@ -81,6 +81,7 @@ impl Bed {
             ip(&format!("-n {namespace} address add 10.9.0.{host}/24 dev veth0"));
             ip(&format!("-n {namespace} address add fd09::{host}/64 dev veth0 nodad"));
             ip(&format!("-n {namespace} link set veth0 up"));
+            keep_in_order(namespace);
         }
         bed.port = inside(&bed.server, serve);
         bed
@@ -203,6 +204,15 @@ pub(crate) fn inside<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) 
 fn ip(arguments: &str) {
     let output = Command::new("ip").args(arguments.split(' ')).output().expect("iproute2");
     assert!(output.status.success(), "ip {arguments}: {}", text(&output.stderr));
+}
+
+/// A veth hands packets to the processor that sent them, and reorders them when a sender moves to
+/// another. One processor takes all.
+fn keep_in_order(namespace: &str) {
+    let script = "echo 1 > /sys/class/net/veth0/queues/rx-0/rps_cpus";
+    let enter = ["netns", "exec", namespace, "sh", "-c", script];
+    let status = Command::new("ip").args(enter).status().expect("iproute2");
+    assert!(status.success(), "{script}: {status}");
 }
 
 /// A packet socket.
