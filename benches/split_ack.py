@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+BINARY = ROOT / "target/release/windlass"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 NAMES = {part: f"wsplit{os.getpid()}{part}" for part in ("client", "server")}
 SERVER = "10.9.0.2"
@@ -46,8 +47,9 @@ def namespaces():
 @contextmanager
 def server():
     """iperf3 on two ports: one for the command, one for somebody else."""
-    enter = ["ip", "netns", "exec", NAMES["server"], "iperf3", "-s", "-p"]
-    both = [subprocess.Popen([*enter, port], stdout=subprocess.DEVNULL) for port in ("1", "2")]
+    enter = ["ip", "netns", "exec", NAMES["server"], "taskset", "-c", "0", "iperf3", "-s", "-p"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    both = [subprocess.Popen([*enter, port], **quiet) for port in ("1", "2")]
     time.sleep(1)
     try:
         yield
@@ -58,8 +60,8 @@ def server():
 
 
 def iperf(port: int, seconds: float) -> list[str]:
-    """The server sends, the client acknowledges."""
-    return f"iperf3 -J -R -c {SERVER} -p {port} -t {seconds}".split()
+    """The server sends, the client acknowledges, both on one core."""
+    return f"taskset -c 0 iperf3 -J -R -c {SERVER} -p {port} -t {seconds}".split()
 
 
 def taken(pid: int) -> dict[str, tuple[int, int]]:
@@ -77,7 +79,7 @@ def taken(pid: int) -> dict[str, tuple[int, int]]:
 def measure(name: str, options: list[str], seconds: float, foreign: bool) -> None:
     """Prints what a packet took: of the command's transfer, or of one by somebody else."""
     inside = ["nsenter", f"--net=/run/netns/{NAMES['client']}"]
-    windlass = [*inside, ROOT / "target/release/windlass", "split-ack", "--json", *options, "--"]
+    windlass = [*inside, BINARY, "split-ack", "--json", *options, "--"]
     own = ["sleep", str(seconds + 1)] if foreign else iperf(1, seconds)
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*windlass, *own], **pipes) as process:

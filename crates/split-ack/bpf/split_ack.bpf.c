@@ -135,14 +135,14 @@ static __always_inline int handle_out(struct __sk_buff *skb, __u32 ip_at)
 	bytes = segment.flags & TCP_ACK ? note_ack(flow, &segment) : 0;
 	fin = flow->flags & FLOW_FIN && segment.ack == flow->fin_ack;
 	bpf_spin_unlock(&flow->lock);
-	if (!bytes)
+	if (!bytes || flow->splits >= settings.acks)
 		return TC_ACT_UNSPEC;
 	/* The socket's lock is held: nobody else changes what only segments of ours change. */
 	if (segment.payload_bytes || segment.flags & (TCP_SYN | TCP_FIN | TCP_URG))
 		flow->acks_with_data++;
 	else if (has_sack(skb, &segment))
 		flow->acks_with_sack++;
-	else if (flow->splits < settings.acks)
+	else
 		divide(skb, flow, &segment, bytes, fin);
 	return TC_ACT_UNSPEC;
 }

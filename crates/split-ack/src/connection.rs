@@ -16,9 +16,9 @@ pub struct Connection {
     pub acks_sent: u64,
     /// Parts that no interface took.
     pub acks_lost: u64,
-    /// ACKs of new data that were left alone, for they have a SACK option.
+    /// ACKs of new data that would have been split, but have a SACK option.
     pub acks_with_sack: u64,
-    /// ACKs of new data that were left alone, for they came with data or a FIN.
+    /// ACKs of new data that would have been split, but came with data or a FIN.
     pub acks_with_data: u64,
     /// Segments that came, pure ACKs among them.
     pub segments: u64,
