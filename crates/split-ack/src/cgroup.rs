@@ -36,9 +36,11 @@ impl Cgroup {
     /// Version 2 cannot be used here, or this user may not make one.
     pub fn new() -> Result<Cgroup, Error> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        // First: the kernel names no cgroup of version 2 before somebody has mounted the hierarchy.
+        let root = mounted().map_or_else(mount_privately, Ok);
+        let root = root.map_err(|error| Error::Cgroup("/".into(), error.into()))?;
         let own = own_path()?;
         let told = |error: Errno| Error::Cgroup(own.clone(), error.into());
-        let root = mounted().map_or_else(mount_privately, Ok).map_err(told)?;
         let relative = own.strip_prefix("/").ok().filter(|path| path.iter().next().is_some());
         let parent = open_folder(&root, relative.unwrap_or(Path::new("."))).map_err(told)?;
         remove_left_behind(&parent);
