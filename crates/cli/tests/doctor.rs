@@ -9,8 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const TOOLS: [&str; 8] =
-    ["simulator", "lab", "bench", "link", "cc", "ecn-proxy", "probe", "testbed"];
+const TOOLS: [&str; 9] =
+    ["simulator", "lab", "bench", "link", "cc", "ecn-proxy", "probe", "split-ack", "testbed"];
 
 /// An empty folder of the test's own.
 fn folder(test: &str) -> PathBuf {

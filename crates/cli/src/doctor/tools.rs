@@ -190,7 +190,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 "a kernel with CONFIG_DEBUG_INFO_BTF=y",
             ),
             required(
-                Check::KernelPart { module: "cgroup", kind: "cgroup_root" },
+                Check::KernelType("bpf_cgroup_link"),
                 "the program runs in a cgroup (version 2) of its own",
                 "a kernel with CONFIG_CGROUPS=y and CONFIG_CGROUP_BPF=y",
             ),
