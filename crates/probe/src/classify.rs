@@ -298,6 +298,10 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(reports.iter().filter(syns).count(), "the SYN had to be sent again");
     tell(some(&|run| run.first_flight.missing > 0), "packets of the first flight were lost");
     tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
+    tell(
+        some(&|run| run.grew_in_short_packets()),
+        "new packets shorter than they could be: their bytes count, not their number",
+    );
     tell(some(&|run| run.beyond_window > 0), "packets beyond the receive window");
     tell(some(&|run| run.damaged > 0), "packets with wrong checksums or options");
     tell(some(&|run| run.answer_ended), "the answer came to its end");

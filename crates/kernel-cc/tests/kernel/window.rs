@@ -113,8 +113,11 @@ fn a_mark_takes_a_tenth_off_the_window_and_ends_slow_start() {
         wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == 1);
         let after = after_the_cut(&connection, &loaded.0);
         let cut = tenth_off(before.cwnd);
-        assert_eq!((after.cwnd, after.ssthresh), (cut, Some(cut)), "{before:?} {after:?}");
-        assert_eq!((after.slope, after.loss_cuts), (1.0, 0), "the first mark spares the slope");
+        assert_eq!(after.ssthresh, Some(cut), "{before:?} {after:?}");
+        // Both grow while nobody looks.
+        assert!(after.cwnd >= cut && after.cwnd < before.cwnd, "{before:?} {after:?}");
+        assert!(after.slope >= 1.0, "the first mark spares the slope: {after:?}");
+        assert_eq!(after.loss_cuts, 0, "{after:?}");
         assert!(after.echoes >= 1, "{after:?}");
     });
 }
@@ -130,15 +133,19 @@ fn later_marks_cut_ssthresh_from_ssthresh_and_the_slope() {
         at_rest(&connection, &loaded.0);
         bed.link.mark(1);
         wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == 1);
+        let mut ratios = Vec::new();
         for cuts in 2..5 {
             let before = at_rest(&connection, &loaded.0);
             bed.link.mark(1);
             let cut = wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == cuts);
-            assert!((cut.slope / before.slope - 0.9).abs() < 1e-6, "{before:?} {cut:?}");
+            ratios.push(cut.slope / before.slope);
             let after = after_the_cut(&connection, &loaded.0);
             assert_eq!(after.ssthresh, before.ssthresh.map(tenth_off), "{before:?} {after:?}");
             assert!(after.cwnd < before.cwnd && after.cwnd >= tenth_off(before.cwnd), "{after:?}");
         }
+        // A reading that comes late sees a slope that rises again.
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!((least - 0.9).abs() < 1e-6, "{ratios:?}");
     });
 }
 

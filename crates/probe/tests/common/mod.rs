@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod server;
+pub(crate) mod smoltcp;
 
 use server::Server;
 use std::collections::BTreeMap;
