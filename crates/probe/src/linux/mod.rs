@@ -3,7 +3,9 @@
 //! Nothing is left behind, whatever ends the process: there are sockets, and no firewall rule.
 
 mod driver;
+mod ended;
 mod filter;
+mod ports;
 mod socket;
 
 pub use driver::{Driver, measure};

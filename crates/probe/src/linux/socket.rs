@@ -107,29 +107,6 @@ impl Sender {
     }
 }
 
-/// A port of this machine that is ours as long as the value lives: a listening socket, which takes
-/// nothing. The paper's way, a low TTL on what the kernel sends, needs a firewall rule; a minimum TTL
-/// on this socket would let through what a neighbour sends with a TTL of 255.
-pub(super) struct Port {
-    _socket: Socket,
-    pub(super) address: SocketAddr,
-}
-
-impl Port {
-    /// Takes the port at that address.
-    pub(super) fn take(address: SocketAddr) -> io::Result<Port> {
-        let domain = Domain::for_address(address);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        if address.is_ipv6() {
-            socket.set_only_v6(true)?;
-        }
-        socket.attach_filter(&filter::nothing())?;
-        socket.bind(&address.into())?;
-        socket.listen(1)?;
-        Ok(Port { _socket: socket, address })
-    }
-}
-
 /// The address that the kernel sends from to `remote`.
 pub(super) fn source_for(remote: SocketAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match remote {
