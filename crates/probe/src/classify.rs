@@ -31,6 +31,20 @@ pub enum Reaction {
     },
 }
 
+impl Reaction {
+    /// Its name in tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Reaction::CountsAcks => "counts-acks",
+            Reaction::CountsBytes { .. } => "counts-bytes",
+            Reaction::Negative => "negative",
+            Reaction::NoGrowth => "no-growth",
+            Reaction::NoCongestionWindow => "no-congestion-window",
+            Reaction::Undecided { .. } => "undecided",
+        }
+    }
+}
+
 /// What one ACK can bring at most, in segments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

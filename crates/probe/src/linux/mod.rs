@@ -6,6 +6,9 @@ mod driver;
 mod ended;
 mod filter;
 mod ports;
+mod resolver;
 mod socket;
+mod survey;
 
 pub use driver::{Driver, measure};
+pub use survey::{Watcher, survey};
