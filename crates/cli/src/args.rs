@@ -3,12 +3,17 @@
 mod ecn_proxy;
 mod link;
 mod probe;
+mod survey;
 
 pub(crate) use ecn_proxy::EcnProxy;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 pub(crate) use probe::Probe;
+#[cfg(target_os = "linux")]
+pub(crate) use probe::{How, ProbeCommand};
+#[cfg(target_os = "linux")]
+pub(crate) use survey::Survey;
 
 use crate::doctor;
 use crate::failure::EXIT_CODES;
