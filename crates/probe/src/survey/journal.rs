@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn rows_come_back_as_they_were() {
         let row = host_row("http://a.example/x,y", "\"quoted\", and more");
-        let csv = [header::<HostRow>(), rows(&[row.clone()])].concat();
+        let csv = [header::<HostRow>(), rows(std::slice::from_ref(&row))].concat();
         let runs = [header::<RunRow>(), rows(&run_rows("http://a.example/x,y", 2))].concat();
         let back = recover(&csv, &runs).expect("whole");
         assert_eq!((back.hosts, back.hosts_len, back.runs_len), (vec![row], csv.len(), runs.len()));

@@ -37,9 +37,11 @@ fn silent() -> Report {
     }
 }
 
+type Begun = (Time, SocketAddr);
+
 /// Lets every connection be silent for a second, and every name be 192.0.2.1; gives when and where to
 /// connections were begun, and what came of the hosts.
-fn run(mut survey: Survey) -> (Vec<(Time, SocketAddr)>, Vec<(usize, Outcome)>) {
+fn run(mut survey: Survey) -> (Vec<Begun>, Vec<(usize, Outcome)>) {
     let (mut now, mut begun, mut finished) = (Time::ZERO, Vec::new(), Vec::new());
     let mut open: VecDeque<(Time, usize)> = VecDeque::new();
     while !survey.is_done() {
