@@ -105,17 +105,18 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let wrong = folder.file("wrong.txt", "a.example\nftp://b.example/\n");
     let list = folder.file("list.txt", "10.0.0.0/8\nb.example\n");
     let (new, old) = (folder.path("new"), folder.path("."));
-    for (arguments, told) in [
-        (&[][..], "FILE"),
-        (&[&hosts], "--out"),
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "FILE"),
+        (&[hosts.as_str()], "--out"),
         (&["/no/such/file", "--out", &new], "No such file"),
         (&[&wrong, "--out", &new], "wrong.txt: line 2"),
         (&[&hosts, "--out", &new, "--exclude", &list], "list.txt: line 2"),
         (&[&hosts, "--out", &new, "--rate", "0"], "--rate"),
         (&[&hosts, "--out", &new, "--split", "1,65"], "--force"),
         (&[&hosts, "--out", &new, "--resume"], "nothing to resume"),
-        (&[&hosts, "--resume"], "--out"),
-    ] {
+        (&[hosts.as_str(), "--resume"], "--out"),
+    ];
+    for (arguments, told) in cases {
         let output = survey(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
