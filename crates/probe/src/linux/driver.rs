@@ -123,6 +123,11 @@ impl Driver {
         self.probes.len()
     }
 
+    /// Packets lost on this machine since the last call, as they came faster than they were read.
+    pub fn dropped(&self) -> u64 {
+        self.receiver.dropped()
+    }
+
     /// Ends all connections with a reset; no report comes of them.
     pub fn reset_all(&mut self) {
         for flow in self.probes.keys().copied().collect::<Vec<Flow>>() {

@@ -3,8 +3,8 @@
 use super::filter;
 use crate::wire::Meta;
 use nix::libc;
-use nix::sys::socket::{LinkAddr, SetSockOpt, recvfrom};
-use nix::{setsockopt_impl, sockopt_impl};
+use nix::sys::socket::{GetSockOpt, LinkAddr, SetSockOpt, recvfrom, sockopt};
+use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,13 +12,21 @@ use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 sockopt_impl!(PacketVnetHdr, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool);
+sockopt_impl!(
+    PacketStatistics,
+    GetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    libc::tpacket_stats
+);
 
 /// struct virtio_net_hdr, which the kernel puts before each frame.
 const VNET_HEADER_LEN: usize = 10;
 const VNET_NEEDS_CHECKSUM: u8 = 1;
 const VNET_CHECKSUM_VERIFIED: u8 = 2;
-/// Room for bursts of many servers.
-const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
+/// Room for what many servers send while this process has to wait for a core. It is memory only while
+/// packets are in it.
+const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
 /// Where packets come in: a packet socket, as only there the kernel tells of how many segments a packet
 /// was made and whether its checksum is to be looked at. Raw sockets of IP see one large packet of a
@@ -32,9 +40,17 @@ impl Receiver {
         socket.attach_filter(&filter::incoming(ports))?;
         PacketVnetHdr.set(&socket, &true)?;
         socket.set_nonblocking(true)?;
-        // Less is enough for a few servers.
-        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+        // Without CAP_NET_ADMIN the machine sets a limit (net.core.rmem_max), which is enough for a few
+        // servers.
+        if sockopt::RcvBufForce.set(&socket, &RECEIVE_BUFFER_BYTES).is_err() {
+            let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+        }
         Ok(Receiver(socket))
+    }
+
+    /// Packets that were lost here since the last call, for want of room.
+    pub(super) fn dropped(&self) -> u64 {
+        PacketStatistics.get(&self.0).map_or(0, |counts| u64::from(counts.tp_drops))
     }
 
     /// The next packet in `buffer`; `None` if there is none now.

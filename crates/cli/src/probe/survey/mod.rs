@@ -88,7 +88,7 @@ fn run(
     let complete = survey(&mut driver, &mut todo, &mut keeper).map_err(work)?;
     keeper.finish(complete).map_err(work)?;
     let rows = keeper.results.done();
-    let summary = Summary::of(rows, count, todo.connections(), begun.elapsed());
+    let summary = Summary::of(rows, count, todo.connections(), driver.dropped(), begun.elapsed());
     if args.json {
         let text = serde_json::to_string(&summary);
         print::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;

@@ -28,12 +28,20 @@ pub(super) struct Summary {
     initial_windows_at_least: usize,
     /// Begun by this command, not by those before it.
     connections: u64,
+    /// Lost on this machine.
+    packets_dropped: u64,
     /// Of this command.
     duration_s: f64,
 }
 
 impl Summary {
-    pub(super) fn of(rows: &[HostRow], hosts: usize, connections: u64, took: Duration) -> Summary {
+    pub(super) fn of(
+        rows: &[HostRow],
+        hosts: usize,
+        connections: u64,
+        packets_dropped: u64,
+        took: Duration,
+    ) -> Summary {
         let mut summary = Summary {
             schema_version: SCHEMA_VERSION,
             hosts,
@@ -43,6 +51,7 @@ impl Summary {
             initial_windows: BTreeMap::new(),
             initial_windows_at_least: 0,
             connections,
+            packets_dropped,
             duration_s: took.as_secs_f64(),
         };
         for row in rows {
@@ -90,6 +99,13 @@ impl Summary {
             "{} of {} hosts done, {} connections, {took}",
             self.done, self.hosts, self.connections
         ));
+        if self.packets_dropped > 0 {
+            text.push(format!(
+                "note: {} packets were lost on this machine, which did not keep up: a lower --rate, or \
+                 root, whose buffers are larger",
+                self.packets_dropped
+            ));
+        }
         text.join("\n\n")
     }
 }
