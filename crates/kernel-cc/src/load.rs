@@ -14,7 +14,7 @@ static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o")));
 
 /// How long the kernel may take to let go of a name.
-const UNLOAD_MAX: Duration = Duration::from_secs(2);
+pub(crate) const UNLOAD_MAX: Duration = Duration::from_secs(10);
 
 /// Registers New-ECN in the kernel as `name`, and pins it. True if the BPF file system had to be
 /// mounted for that.

@@ -1,11 +1,12 @@
-use crate::load::doing;
+use crate::load::{UNLOAD_MAX, doing};
 use crate::registration::Registration;
 use crate::{Error, Name, Parameters, Pins, flows};
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo};
 use serde::Serialize;
-use std::fs;
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// A controller that Windlass has loaded, as the kernel tells of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,12 +32,20 @@ pub struct Status {
 ///
 /// Missing rights.
 pub fn status() -> Result<Vec<Status>, Error> {
-    let one = |name: &Name| match status_of(name) {
-        // Unloaded while this was looking.
-        Err(_) if !Pins::of(name).exist() => None,
-        result => Some(result),
-    };
-    Pins::names()?.iter().filter_map(one).collect()
+    Pins::names()?.iter().filter_map(|name| status_while_it_stays(name).transpose()).collect()
+}
+
+/// `None` if it is unloaded meanwhile, which takes it away part by part.
+fn status_while_it_stays(name: &Name) -> Result<Option<Status>, Error> {
+    let deadline = Instant::now() + UNLOAD_MAX;
+    loop {
+        match status_of(name) {
+            Ok(status) => return Ok(Some(status)),
+            Err(_) if !Pins::of(name).exist() => return Ok(None),
+            Err(error) if Instant::now() > deadline => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 fn status_of(name: &Name) -> Result<Status, Error> {

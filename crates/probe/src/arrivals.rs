@@ -113,6 +113,7 @@ impl Arrivals {
             packets: packets as u32,
             bytes: seen,
             missing: u32::try_from(hole_bytes.div_ceil(longest)).unwrap_or(u32::MAX),
+            missing_bytes: hole_bytes,
         }
     }
 }
@@ -124,6 +125,7 @@ pub(crate) struct Tally {
     pub(crate) bytes: u64,
     /// Packets that holes in the stream stand for.
     pub(crate) missing: u32,
+    pub(crate) missing_bytes: u64,
 }
 
 #[cfg(test)]
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(take(400, 0), Arrival::Repeated);
         assert_eq!((arrivals.reordered, arrivals.retransmissions), (1, 2));
         assert_eq!(arrivals.end(), 500);
-        assert_eq!(arrivals.tally(100, 500), Tally { packets: 4, bytes: 400, missing: 0 });
+        assert_eq!(arrivals.tally(100, 500), Tally { packets: 4, bytes: 400, ..Tally::default() });
     }
 
     #[test]
@@ -157,7 +159,8 @@ mod tests {
         for start in [0, 100, 400] {
             arrivals.take(packet(0, start), REORDERING);
         }
-        assert_eq!(arrivals.tally(0, 500), Tally { packets: 3, bytes: 300, missing: 2 });
+        let tally = Tally { packets: 3, bytes: 300, missing: 2, missing_bytes: 200 };
+        assert_eq!(arrivals.tally(0, 500), tally);
         assert_eq!(arrivals.segment_ends(0, 3), [100, 200]);
         assert_eq!(arrivals.segment_ends(0, 1), [100]);
     }

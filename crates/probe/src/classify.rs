@@ -212,7 +212,8 @@ fn is_near(model: Model, run: &Observation) -> bool {
     let others = others.into_iter().map(|other| *other.new_packets(run).end());
     let next = others.filter(|other| *other < least).max();
     let slack = next.map_or(0, |next| ((least - next - 1) / 2).min(LOST_MAX));
-    (least - slack.min(least)..least).contains(&run.grown)
+    // Short packets are counted by their bytes.
+    !run.grew_in_short_packets() && (least - slack.min(least)..least).contains(&run.grown)
 }
 
 /// Flights that fill the receive window, whatever it is.
@@ -351,6 +352,10 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(reports.iter().filter(syns).count(), "the SYN had to be sent again");
     tell(some(&|run| run.first_flight.missing > 0), "packets of the first flight were lost");
     tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
+    tell(
+        some(&|run| run.grew_in_short_packets()),
+        "new packets shorter than they could be: their bytes count, not their number",
+    );
     tell(some(&|run| run.beyond_window > 0), "packets beyond the receive window");
     tell(some(&|run| run.damaged > 0), "packets with wrong checksums or options");
     tell(some(&|run| run.answer_ended), "the answer came to its end");

@@ -68,9 +68,14 @@ impl Model {
         }
     }
 
-    /// True if the run is what this model predicts.
+    /// True if the run is what this model predicts: in packets; in bytes where the server fills its
+    /// window with packets shorter than it could (no Nagle, RFC 9293 section 3.8.6.2.1 not obeyed).
     pub fn fits(self, run: &Observation) -> bool {
-        self.new_packets(run).contains(&run.grown)
+        if !run.grew_in_short_packets() {
+            return self.new_packets(run).contains(&run.grown);
+        }
+        let freed: u64 = run.acked.iter().map(|len| u64::from(*len)).sum();
+        run.grown_bytes.abs_diff(freed + self.grown_bytes(run)) <= u64::from(run.mss_seen) / 8
     }
 }
 
@@ -104,6 +109,7 @@ pub(crate) mod tests {
             acks_sent: test.acks(&ends).len() as u32,
             packets_before: initial_window,
             grown: 0,
+            grown_bytes: 0,
             data_packets: 0,
             data_bytes: 0,
             retransmissions: 1,
@@ -115,6 +121,7 @@ pub(crate) mod tests {
             answer_ended: false,
         };
         run.grown = *model.new_packets(&run).start();
+        run.grown_bytes = u64::from(run.grown * mss);
         run.data_packets = initial_window + run.grown;
         run.data_bytes = u64::from(run.data_packets) * u64::from(mss);
         run
@@ -145,6 +152,18 @@ pub(crate) mod tests {
     fn an_initial_window_of_one_still_tells() {
         assert_eq!(run(Model::PerAck, Test::Split(4), 1, 3).grown, 5);
         assert_eq!(run(Model::PerByteUnlimited, Test::Split(4), 1, 3).grown, 2);
+    }
+
+    #[test]
+    fn bytes_tell_where_a_window_is_filled_with_short_packets() {
+        let model = Model::PerByte { limit: 1 };
+        let mut short = run(model, Test::Split(12), 3, 3);
+        assert!(model.fits(&short) && !Model::PerAck.fits(&short));
+        // For each part of a segment a packet of twice its bytes.
+        short.grown = 36;
+        assert!(model.fits(&short) && !Model::PerAck.fits(&short));
+        short.grown_bytes += 1460;
+        assert!(!model.fits(&short));
     }
 
     #[test]

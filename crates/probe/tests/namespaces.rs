@@ -7,9 +7,9 @@ mod common;
 use common::server::{EngineServer, Server, config, page, says};
 use common::{A_TO_E_AND_S, settings};
 use nix::sched::{CloneFlags, unshare};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -252,5 +252,67 @@ fn hosts_that_do_not_answer_are_told_apart() {
         assert_eq!(ending("http://10.96.0.2/"), Ending::Silent);
         assert_eq!(ending("http://192.0.2.1/"), Ending::Unreachable { icmp_code: None });
         assert_eq!(resets_sent(), 2, "those of the closed ports");
+    });
+}
+
+/// lwIP behind a TAP device: `lwip/server.c`, with Debian's liblwip.
+struct Lwip(Child);
+
+impl Lwip {
+    /// `None` where it cannot be built.
+    fn start() -> Option<Lwip> {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lwip/server.c");
+        let program = format!("{}/lwip-server-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+        let mut compiler = Command::new("cc");
+        compiler.args(["-I/usr/include/lwip", source, "-llwip", "-o", &program]);
+        if !compiler.output().is_ok_and(|output| output.status.success()) {
+            return None;
+        }
+        let delay_ms = DELAY.as_millis().to_string();
+        let mut command = Command::new(&program);
+        command.args(["lwip", "10.96.0.2", "fd96::2", &delay_ms, "200000"]).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("built");
+        let mut line = String::new();
+        let told = BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line);
+        std::fs::remove_file(&program).expect("built");
+        assert!(told.is_ok() && line == "listening\n", "{line}");
+        Some(Lwip(child))
+    }
+}
+
+impl Drop for Lwip {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What lwIP 2.1 does in `tcp_receive` (src/core/tcp_in.c): cwnd grows by what an ACK acknowledges,
+/// by two segments at the most; it begins with 4,380 bytes (`LWIP_TCP_CALC_INITIAL_CWND`).
+#[test]
+fn lwip_counts_bytes_up_to_two_segments_an_ack() {
+    if skipped() {
+        return;
+    }
+    in_namespace(|| {
+        let Some(_lwip) = Lwip::start() else {
+            println!("skipped: needs cc and liblwip-dev");
+            return;
+        };
+        ip("link set lwip up");
+        ip("address add 10.96.0.1/24 dev lwip");
+        ip("address add fd96::1/64 dev lwip nodad");
+        for host in ["http://10.96.0.2/", "http://[fd96::2]/"] {
+            let outcome = probe(host, short(&A_TO_E_AND_S, 3));
+            let verdict = outcome.verdict.expect("measured");
+            let limit = Some(Limit::Two);
+            assert_eq!(verdict.reaction, Reaction::CountsBytes { limit }, "{host}");
+            let packets: Vec<u64> =
+                outcome.tests.iter().map(|row| row.data_packets.median).collect();
+            assert_eq!(packets, [9, 9, 9, 9, 9, 8], "{host}");
+            let window = verdict.initial_window.expect("seen");
+            assert_eq!((window.packets, window.exact), (3, true), "{host}");
+            assert_eq!(outcome.server.as_deref(), Some("lwIP"));
+        }
     });
 }

@@ -145,10 +145,13 @@ pub(crate) fn assert_one_retransmission_a_mark(
     case: &str,
 ) -> Vec<Cut> {
     let connection = bed.connect(ipv6, true, controller);
+    let with_sack = bed.ss(true).split_whitespace().any(|word| word == "sack");
     let cuts = cut_by_marks(bed, &connection);
     let counters = counters(bed);
     assert_eq!((counters.holes, counters.released), (HOLES, HOLES), "{case}: {counters:?}");
-    assert_eq!((counters.edit_failed, counters.dropped), (0, 0), "{case}");
+    assert_eq!(counters.edit_failed, 0, "{case}");
+    // Without SACK window updates are kept back: they would count as duplicates.
+    assert!(counters.dropped == 0 || !with_sack, "{case}: {counters:?}");
     for name in ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo", "TCPTimeouts"] {
         assert_eq!(bed.host_counter(name), 0, "{case}: {name}");
     }

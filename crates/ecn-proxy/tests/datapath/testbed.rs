@@ -27,6 +27,11 @@ static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR")
 /// Bounds the flight to some 90 segments: less than the link's queue holds.
 const RECEIVE_BUFFER: usize = 128 << 10;
 
+/// No timer of TCP goes off because a machine stands still: no retransmission timeout after
+/// Linux's 200 ms, and no tail loss probe (`tcp_early_retrans`). What a test sees is what the
+/// proxy did.
+const PATIENT: &str = "rto_min 15s";
+
 /// Where a test wants the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -174,8 +179,10 @@ impl Hosts {
             run("ip", &format!("-n {router} link add {own} type veth peer router netns {host}"));
             bring_up(router, own, subnet, 1, segments);
             bring_up(host, "router", subnet, 2, segments);
-            run("ip", &format!("-n {host} route add default via 10.9.{subnet}.1"));
-            run("ip", &format!("-n {host} route add default via fd09:{subnet}::1"));
+            for gateway in [format!("10.9.{subnet}.1"), format!("fd09:{subnet}::1")] {
+                run("ip", &format!("-n {host} route add default via {gateway} {PATIENT}"));
+            }
+            sysctl(host, "ipv4/tcp_early_retrans", "0");
         }
         // Both queues beyond the proxy.
         for (namespace, interface) in [(router, "far"), (&hosts.far, "router")] {

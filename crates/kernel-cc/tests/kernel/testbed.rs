@@ -18,6 +18,9 @@ use windlass_kernel_cc::{Flow, Name, Parameters, flows, load, unload};
 const BOTTLENECK: &str = "far";
 /// Of the receiver: at most about 60 segments in flight, fewer than the link's queue holds.
 const RECEIVE_BUFFER: usize = 96 << 10;
+/// No timer of TCP goes off because a machine stands still: no retransmission timeout after
+/// Linux's 200 ms, and no tail loss probe (`tcp_early_retrans`).
+const PATIENT: &str = "rto_min 4s";
 
 /// A name that no other test uses, nor another run of this one.
 pub(crate) fn unique(prefix: &str) -> String {
@@ -111,8 +114,10 @@ impl Hosts {
             ip(&format!("-n {router} link add {own} type veth peer router netns {host}"));
             bring_up(router, own, subnet, 1);
             bring_up(host, "router", subnet, 2);
-            ip(&format!("-n {host} route add default via 10.9.{subnet}.1"));
-            ip(&format!("-n {host} route add default via fd09:{subnet}::1"));
+            for gateway in [format!("10.9.{subnet}.1"), format!("fd09:{subnet}::1")] {
+                ip(&format!("-n {host} route add default via {gateway} {PATIENT}"));
+            }
+            sysctl(host, "ipv4/tcp_early_retrans", "0");
         }
         for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
             sysctl(router, key, "1");

@@ -155,6 +155,8 @@ pub struct Observation {
     pub packets_before: u32,
     /// New packets that these ACKs brought, holes among them included.
     pub grown: u32,
+    /// Their bytes.
+    pub grown_bytes: u64,
     /// All packets with new data, from the beginning to the end.
     pub data_packets: u32,
     /// All new data, in bytes.
@@ -173,6 +175,13 @@ pub struct Observation {
     pub fills_window: bool,
     /// The answer ended before the time was over: there may have been too little of it.
     pub answer_ended: bool,
+}
+
+impl Observation {
+    /// The new packets are more than their bytes need.
+    pub fn grew_in_short_packets(&self) -> bool {
+        u64::from(self.grown) > self.grown_bytes.div_ceil(u64::from(self.mss_seen.max(1)))
+    }
 }
 
 /// What came of a connection.
@@ -226,6 +235,7 @@ impl Probe {
             acks_sent: growth.as_ref().map_or(0, |growth| growth.acks_sent),
             packets_before: growth.as_ref().map_or(first_flight.sent(), Growth::packets_before),
             grown: grown.packets + grown.missing,
+            grown_bytes: grown.bytes + grown.missing_bytes,
             data_packets: all.packets,
             data_bytes: all.bytes,
             retransmissions: arrivals.retransmissions,

@@ -3,6 +3,7 @@
 
 pub(crate) mod population;
 pub(crate) mod server;
+pub(crate) mod smoltcp;
 
 use server::Server;
 use std::collections::BTreeMap;

@@ -114,6 +114,8 @@ def emulated_dumbbell(
 def _hosts(names: Sequence[str], ecn: bool) -> list[Node]:
     # Without timestamps the MSS is the payload, as in the simulator's profiles of the paper.
     sysctls = {"net.ipv4.tcp_ecn": int(ecn), "net.ipv4.tcp_timestamps": 0}
+    # A flow whose SYN is lost goes on asking, or it would be another experiment.
+    sysctls["net.ipv4.tcp_ecn_fallback"] = 0
     # What one flow has learnt is not for the next.
     sysctls["net.ipv4.tcp_no_metrics_save"] = 1
     return [Node(name, sysctls) for name in names]
