@@ -94,3 +94,32 @@ fn listen(address: SocketAddr) -> io::Result<Socket> {
     socket.listen(1)?;
     Ok(socket)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_host_gets_a_port_once_and_hosts_share_them() {
+        let mut ports = Ports::default();
+        let mut rng = Rng::new(1);
+        let mut all = BTreeSet::new();
+        for _ in 0..3 {
+            let used = RefCell::new(BTreeSet::new());
+            let mut next = || {
+                ports.pick(&mut rng, false, |port| !used.borrow().contains(&port)).map(|port| {
+                    assert!(used.borrow_mut().insert(port) && PORTS.contains(&port));
+                    port
+                })
+            };
+            for _ in 0..TAKEN_MAX {
+                all.insert(next().expect("free"));
+            }
+            assert_eq!(next().expect_err("all used").kind(), ErrorKind::AddrInUse);
+        }
+        assert_eq!(all.len(), TAKEN_MAX);
+        assert!(all.iter().all(|port| ports.is_ours(false, *port) && !ports.is_ours(true, *port)));
+    }
+}
