@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
 
-Needs root, iproute2, iperf3 and nftables (which marks packets); makes three network namespaces of
-its own.
+Needs root, iproute2, iperf3, nftables (which marks packets), clang and bpftool (for a program that
+does nothing); makes three network namespaces of its own.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,10 +95,14 @@ def marks(per_second: int):
         inside("router", "nft delete table ip marks")
 
 
-def iperf(seconds: float, options: str = "") -> float:
-    """Bits a second from the served host to the far one, all on one core."""
-    told = inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}")
-    return json.loads(told)["end"]["sum_received"]["bits_per_second"]
+def iperf(seconds: float, options: str = "") -> tuple[float, float]:
+    """Bits from the served host to the far one, all on one core: a second, and a second of the two
+    processes' CPU time, in which the kernel forwards too. The latter is the same on a busy machine.
+    """
+    told = json.loads(inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}"))
+    rate = told["end"]["sum_received"]["bits_per_second"]
+    cpu = told["end"]["cpu_utilization_percent"]
+    return rate, rate / (cpu["host_total"] + cpu["remote_total"]) * 100
 
 
 def taken(pid: int) -> tuple[int, int]:
@@ -117,9 +122,35 @@ def ns_per_packet(pid: int, traffic) -> float:
     return (after[0] - before[0]) / max(after[1] - before[1], 1)
 
 
+@contextmanager
+def nothing():
+    """A program that does nothing, at the router's interface."""
+    with tempfile.TemporaryDirectory() as folder:
+        built = f"{folder}/nothing.o"
+        text = 'int nothing(void *skb) __attribute__((section("tc")));\n'
+        text += "int nothing(void *skb) { return -1; }\n"
+        run(f"clang -target bpf -O2 -xc -c -o {built} -", input=text)
+        inside("router", "tc qdisc add dev near clsact")
+        program = f"bpf direct-action object-file {built} section tc"
+        inside("router", f"tc filter add dev near ingress {program}")
+        try:
+            yield
+        finally:
+            inside("router", "tc qdisc delete dev near clsact")
+
+
+def measure_nothing(seconds: float) -> float:
+    """Nanoseconds that the kernel's statistics say of a program that does nothing."""
+    with server(), nothing():
+        iperf(seconds)
+        told = json.loads(run("bpftool -j prog show name nothing"))
+    program = max(told if isinstance(told, list) else [told], key=lambda one: one["id"])
+    return program["run_time_ns"] / max(program["run_cnt"], 1)
+
+
 def measure_paths(seconds: float) -> dict[str, float]:
     """Nanoseconds a packet by what the packet is, both programs of the interface together."""
-    costs = {}
+    costs = {"a program that does nothing": measure_nothing(seconds)}
     with server():
         with proxy() as pid:
             costs["not TCP"] = ns_per_packet(pid, lambda: iperf(seconds, "-u -b 500M"))
@@ -138,15 +169,19 @@ def measure_paths(seconds: float) -> dict[str, float]:
     return costs
 
 
-def measure_throughput(rounds: int, seconds: float) -> dict[str, float]:
-    """Medians of bits a second with the proxy and without, in turns."""
+def measure_throughput(rounds: int, seconds: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Medians of bits a second with the proxy and without, in turns; the same of a second of CPU
+    time."""
     rates = {"with": [], "without": []}
     with server():
         for _ in range(rounds):
             rates["without"].append(iperf(seconds))
             with proxy():
                 rates["with"].append(iperf(seconds))
-    return {name: statistics.median(values) for name, values in rates.items()}
+    columns = {name: zip(*values, strict=True) for name, values in rates.items()}
+    medians = {name: [statistics.median(one) for one in both] for name, both in columns.items()}
+    wall, cpu = ({name: values[at] for name, values in medians.items()} for at in (0, 1))
+    return wall, cpu
 
 
 def measure_table(flows: int) -> dict[str, int]:
@@ -166,10 +201,11 @@ def main() -> None:
     run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():
-        rates = measure_throughput(options.rounds, options.seconds)
-        for name, rate in rates.items():
-            print(f"{name} the proxy: {rate / 1e9:.2f} Gbit/s")
-        print(f"with over without: {rates['with'] / rates['without']:.3f}", flush=True)
+        measured = measure_throughput(options.rounds, options.seconds)
+        for rates, unit in zip(measured, ("second", "second of CPU time"), strict=True):
+            for name, rate in rates.items():
+                print(f"{name} the proxy: {rate / 1e9:.2f} Gbit a {unit}")
+            print(f"with over without: {rates['with'] / rates['without']:.3f}", flush=True)
         try:
             STATISTICS.write_text("1")
             paths = measure_paths(options.seconds)

@@ -29,15 +29,16 @@ static __always_inline int cut(struct __sk_buff *skb, struct view *view, __u32 b
 	return set_ip_length(skb, view, end);
 }
 
-/* Writes `edited` with a checksum made anew; the addresses may have been exchanged. */
-static __always_inline int store_ack(struct __sk_buff *skb, struct view *view, __u32 bytes,
+/* Writes `edited` with a checksum made anew, for which it does not matter who sends to whom. */
+static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, __u32 bytes,
 				     int partial)
 {
+	struct view *view = &work->view;
 	__s64 sum;
 	__u16 check;
 
-	__builtin_memcpy(view->pseudo, view->from, 16);
-	__builtin_memcpy(view->pseudo + 4, view->to, 16);
+	__builtin_memcpy(view->pseudo, work->key.host, 16);
+	__builtin_memcpy(view->pseudo + 4, work->key.far, 16);
 	if (!view->ipv6)
 		/* Those of ::ffff:0:0 are not in it. */
 		view->pseudo[2] = view->pseudo[6] = 0;
@@ -91,7 +92,7 @@ static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, _
 	put16(view->edited + 18, 0);
 	if (cut(skb, view, bytes, &partial) < 0)
 		return -1;
-	return store_ack(skb, view, bytes, partial);
+	return store_ack(skb, work, bytes, partial);
 }
 
 /* 0, or -1 if the packet at hand is no good any more. */
@@ -117,7 +118,9 @@ static __always_inline int send_clones(struct __sk_buff *skb, struct work *work,
 
 static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, int ethernet)
 {
-	__u32 addresses[8];
+	__u32 address_bytes = view->ipv6 ? 16 : 4;
+	__u32 at = view->l3 + (view->ipv6 ? 8 : 12);
+	__u32 from[4], to[4];
 
 	if (ethernet) {
 		__u16 macs[6], swapped[6];
@@ -131,14 +134,11 @@ static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, i
 		if (bpf_skb_store_bytes(skb, 0, swapped, 12, 0) < 0)
 			return -1;
 	}
-	if (!view->ipv6) {
-		addresses[0] = view->to[3];
-		addresses[1] = view->from[3];
-		return bpf_skb_store_bytes(skb, view->l3 + 12, addresses, 8, 0);
-	}
-	__builtin_memcpy(addresses, view->to, 16);
-	__builtin_memcpy(addresses + 4, view->from, 16);
-	return bpf_skb_store_bytes(skb, view->l3 + 8, addresses, 32, 0);
+	if (bpf_skb_load_bytes(skb, at, from, address_bytes) < 0 ||
+	    bpf_skb_load_bytes(skb, at + address_bytes, to, address_bytes) < 0 ||
+	    bpf_skb_store_bytes(skb, at, to, address_bytes, 0) < 0)
+		return -1;
+	return bpf_skb_store_bytes(skb, at + address_bytes, from, address_bytes, 0);
 }
 
 /* Turns the packet into the reply and sends it back: an action of tc. */
@@ -161,8 +161,8 @@ static __always_inline int send_reply(struct __sk_buff *skb, struct work *work, 
 	header[TCP_FLAGS_AT] = ECN_ACK;
 	put16(header + 14, reply->window);
 	put16(header + 18, 0);
-	if (set_codepoint(skb, view, ECN_NOT_ECT) < 0 || cut(skb, view, bytes, &partial) < 0 ||
-	    store_ack(skb, view, bytes, partial) < 0 || swap_ends(skb, view, ethernet) < 0)
+	if (set_codepoint(skb, work, ECN_NOT_ECT) < 0 || cut(skb, view, bytes, &partial) < 0 ||
+	    store_ack(skb, work, bytes, partial) < 0 || swap_ends(skb, view, ethernet) < 0)
 		return TC_ACT_SHOT;
 	skb->mark |= mark;
 	return bpf_redirect(skb->ifindex, ingress ? 0 : BPF_F_INGRESS);

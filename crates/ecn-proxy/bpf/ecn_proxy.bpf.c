@@ -28,7 +28,10 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 	if (!begin(&run))
 		return TC_ACT_UNSPEC;
 	actions = run.work->edit.actions;
-	count(&run, COUNT_EDITED);
+	if (actions & ~(ECN_DO_CODEPOINT | ECN_DO_DROP) && load_header(skb, &run.work->view) < 0) {
+		count(&run, COUNT_EDIT_FAILED);
+		return TC_ACT_UNSPEC;
+	}
 	if (actions & ECN_DO_REPLY) {
 		count(&run, COUNT_REPLIES);
 		if (!(actions & ECN_DO_DROP))
@@ -40,7 +43,7 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 		return TC_ACT_SHOT;
 	}
 	if (actions & ECN_DO_CODEPOINT &&
-	    set_codepoint(skb, &run.work->view, run.work->edit.codepoint) < 0)
+	    set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
 		count(&run, COUNT_EDIT_FAILED);
 	if (!(actions & ~ECN_DO_CODEPOINT))
 		return TC_ACT_UNSPEC;
@@ -60,6 +63,7 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 static __always_inline int handle(struct __sk_buff *skb, __u32 way)
 {
 	struct run run;
+	__u16 actions;
 	int parsed;
 
 	if (!begin(&run))
@@ -69,16 +73,24 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 way)
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_PACKETS);
-	parsed = parse(skb, way);
+	parsed = parse(skb, run.work, way);
 	if (parsed != PARSED_TCP) {
 		if (parsed == PARSED_MALFORMED)
 			count(&run, COUNT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_TCP);
-	if (!watch(&run, way & WAY_FROM_HOST) || !run.work->edit.actions)
+	if (!watch(skb, &run, !!(way & WAY_FROM_HOST)))
 		return TC_ACT_UNSPEC;
-	return carry_out(skb, way);
+	actions = run.work->edit.actions;
+	if (!actions)
+		return TC_ACT_UNSPEC;
+	count(&run, COUNT_EDITED);
+	if (actions != ECN_DO_CODEPOINT)
+		return carry_out(skb, way);
+	if (set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
+		count(&run, COUNT_EDIT_FAILED);
+	return TC_ACT_UNSPEC;
 }
 
 #define PROGRAM(name, hook, way)                                                                   \

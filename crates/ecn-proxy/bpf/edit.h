@@ -10,28 +10,53 @@
 
 #include "parse.h"
 
-/* The new octets are stored first: what the checksum of the whole packet then lacks, the next call
- * mends, for CHECKSUM_COMPLETE too. */
-static __always_inline int set_codepoint(struct __sk_buff *skb, struct view *view, __u8 codepoint)
+/* RFC 1624, equation 3: a checksum after one word of what it covers has changed. */
+static __always_inline __u16 update_check(__u16 check, __u16 before, __u16 after)
 {
-	__u8 octets[2] = {view->ip[0], view->ip[1]};
-	__u16 before, after;
+	__u32 sum = (__u16)~check + (__u32)(__u16)~before + after;
 
-	__builtin_memcpy(&before, octets, 2);
-	if (view->ipv6)
-		octets[1] = (octets[1] & 0xcf) | (codepoint & 3) << 4;
-	else
-		octets[1] = (octets[1] & 0xfc) | (codepoint & 3);
-	__builtin_memcpy(&after, octets, 2);
-	if (before == after)
-		return 0;
-	view->ip[1] = octets[1];
-	/* IPv6 has no checksum of its header that would balance the change. */
-	if (view->ipv6)
-		return bpf_skb_store_bytes(skb, view->l3, octets, 2, BPF_F_RECOMPUTE_CSUM);
-	if (bpf_skb_store_bytes(skb, view->l3, octets, 2, 0) < 0)
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* One call stores octet and checksum: the checksum of the whole packet, if the device has reckoned
+ * it, stays as it was. */
+static __always_inline int set_codepoint4(struct __sk_buff *skb, struct view *view, __u8 codepoint)
+{
+	const struct ipv4_header *ip = octets(skb, view->l3, sizeof(*ip));
+	__u32 words[3];
+	__u8 *octets = (__u8 *)words;
+	__u16 *halves = (__u16 *)words;
+	__u16 before;
+
+	if (!ip)
 		return -1;
-	return bpf_l3_csum_replace(skb, view->l3 + 10, before, after, 2);
+	__builtin_memcpy(words, ip, sizeof(words));
+	before = halves[0];
+	octets[1] = (octets[1] & 0xfc) | (codepoint & 3);
+	halves[5] = update_check(halves[5], before, halves[0]);
+	view->ip[1] = octets[1];
+	return bpf_skb_store_bytes(skb, view->l3, words, sizeof(words), 0);
+}
+
+static __always_inline int set_codepoint6(struct __sk_buff *skb, struct view *view, __u8 codepoint)
+{
+	__u8 octets[2] = {view->ip[0], (view->ip[1] & 0xcf) | (codepoint & 3) << 4};
+
+	view->ip[1] = octets[1];
+	/* There is no checksum of the header that would balance the change. */
+	return bpf_skb_store_bytes(skb, view->l3, octets, 2, BPF_F_RECOMPUTE_CSUM);
+}
+
+static __always_inline int set_codepoint(struct __sk_buff *skb, struct work *work, __u8 codepoint)
+{
+	struct view *view = &work->view;
+
+	if (codepoint == work->packet.codepoint)
+		return 0;
+	return view->ipv6 ? set_codepoint6(skb, view, codepoint)
+			  : set_codepoint4(skb, view, codepoint);
 }
 
 static __always_inline int set_ip_length(struct __sk_buff *skb, struct view *view, __u32 end)
@@ -43,7 +68,8 @@ static __always_inline int set_ip_length(struct __sk_buff *skb, struct view *vie
 		return bpf_skb_store_bytes(skb, view->l3 + 4, &after, 2, 0);
 	}
 	after = bpf_htons(end - view->l3);
-	__builtin_memcpy(&before, (__u8 *)view->ip_header + 2, 2);
+	if (bpf_skb_load_bytes(skb, view->l3 + 2, &before, 2) < 0)
+		return -1;
 	if (bpf_skb_store_bytes(skb, view->l3 + 2, &after, 2, 0) < 0)
 		return -1;
 	return bpf_l3_csum_replace(skb, view->l3 + 10, before, after, 2);

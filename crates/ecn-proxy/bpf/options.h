@@ -98,25 +98,13 @@ static __always_inline void parse_option(struct view *view, struct ecn_packet *p
 	}
 }
 
-SPLIT int parse_options(void)
+/* The options of view.header. */
+static __always_inline int parse_options(struct work *work)
 {
-	struct work *work = workspace();
-	struct ecn_packet *packet;
-	struct view *view;
-	__u32 at, end;
-
-	if (!work)
-		return 0;
-	view = &work->view;
-	packet = &work->packet;
-	end = view->header_bytes;
-	at = TCP_HEADER_MIN;
-
-	/* Timestamps alone, as RFC 7323 appendix A lays them out: nearly every packet. */
-	if (end == TCP_HEADER_MIN + 12 && get32(view->header + at) == 0x0101080a) {
-		parse_timestamps(view, packet, at + 2);
-		return 0;
-	}
+	struct ecn_packet *packet = &work->packet;
+	struct view *view = &work->view;
+	__u32 end = view->header_bytes;
+	__u32 at = TCP_HEADER_MIN;
 	/* In memory the verifier forgets what it knows of it, and has all rounds alike. */
 	view->cursor = at;
 	for (int i = 0; i < TCP_HEADER_MAX - TCP_HEADER_MIN; i++) {

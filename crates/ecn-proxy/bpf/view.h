@@ -31,11 +31,10 @@ struct view {
 	__u8 ip[2];
 	__u8 ipv6;
 	__u8 reserved;
-	/* Source and destination as in the key. */
-	__u32 from[4];
-	__u32 to[4];
-	__u32 ip_header[10];
-	/* The TCP header as it came and as it goes; zero after its end, so that reading on is safe. */
+	/*
+	 * The TCP header as it came and as it goes: only where its options or an edit ask for more than
+	 * the packet itself tells.
+	 */
 	__u8 header[128];
 	__u8 edited[128];
 	__u32 pseudo[10];
@@ -48,11 +47,12 @@ enum way {
 	WAY_ETHERNET = 4,
 };
 
+/* What nearly every packet writes stands first, on few cache lines. */
 struct work {
 	struct flow_key key;
-	struct view view;
 	struct ecn_packet packet;
 	struct ecn_edit edit;
+	struct view view;
 	struct ecn_flow flow;
 	struct handshake handshake;
 	struct flow fresh;

@@ -4,7 +4,7 @@
 #define WINDLASS_WATCH_H
 
 #include "lists.h"
-#include "view.h"
+#include "parse.h"
 
 struct run {
 	const struct settings *settings;
@@ -38,24 +38,46 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 
 #define EVENTS 26
 
+SPLIT int count_all_events(void)
+{
+	struct run run;
+	__u32 events;
+
+	if (!begin(&run))
+		return 0;
+	events = run.work->edit.events;
+	for (int i = 0; i < EVENTS; i++) {
+		if (events >> i & 1)
+			count(&run, COUNT_EVENTS + i);
+	}
+	if (events & ECN_EVENT_BYPASS)
+		count_reason(&run, COUNT_BYPASS);
+	if (events & ECN_EVENT_PASSED_OVER)
+		count_reason(&run, COUNT_PASSED_OVER);
+	if (events & ECN_EVENT_ECT_WITHDRAWN)
+		count_reason(&run, COUNT_WITHDRAWN);
+	return 0;
+}
+
+/* The bit of ECN_EVENT_ECT. */
+#define EVENT_ECT 11
+_Static_assert(ECN_EVENT_ECT == 1 << EVENT_ECT, "ECN_EVENT_ECT");
+
 static __always_inline void count_events(struct run *run)
 {
 	__u32 events = run->work->edit.events;
 
-	if (!events)
-		return;
-	for (int i = 0; i < EVENTS; i++)
-		run->counters->values[COUNT_EVENTS + i] += events >> i & 1;
-	if (events & ECN_EVENT_BYPASS)
-		count_reason(run, COUNT_BYPASS);
-	if (events & ECN_EVENT_PASSED_OVER)
-		count_reason(run, COUNT_PASSED_OVER);
-	if (events & ECN_EVENT_ECT_WITHDRAWN)
-		count_reason(run, COUNT_WITHDRAWN);
+	/* Nearly every packet with data that a served host sends. */
+	if (events == ECN_EVENT_ECT)
+		count(run, COUNT_EVENTS + EVENT_ECT);
+	else if (events)
+		count_all_events();
 }
 
 static __always_inline void note_events(struct flow *flow, __u32 events)
 {
+	if (!events)
+		return;
 	flow->marks += !!(events & ECN_EVENT_CE);
 	flow->echoes += !!(events & ECN_EVENT_ECHO);
 	flow->ect += !!(events & ECN_EVENT_ECT);
@@ -342,28 +364,7 @@ static __always_inline int greet(struct run *run, struct handshake *handshake, c
 	return 1;
 }
 
-/* A packet that is no SYN, from here on. 1 if the machine was asked. */
-static __always_inline int follow(const int from_host)
-{
-	struct run run;
-	struct flow *flow;
-
-	if (!begin(&run))
-		return 0;
-	flow = bpf_map_lookup_elem(&flows, &run.work->key);
-	return flow ? serve(&run, flow, from_host) : 0;
-}
-
-SPLIT int follow_host(void)
-{
-	return follow(1);
-}
-
-SPLIT int follow_far_host(void)
-{
-	return follow(0);
-}
-
+/* A packet of a handshake. 1 if the machine was asked, 2 if the connection is served now. */
 static __always_inline int shake(const int from_host)
 {
 	struct run run;
@@ -377,7 +378,7 @@ static __always_inline int shake(const int from_host)
 	if (!is_proven(handshake, &run.work->packet, from_host))
 		return greet(&run, handshake, from_host);
 	promote(&run, handshake);
-	return from_host ? follow_host() : follow_far_host();
+	return 2;
 }
 
 SPLIT int shake_host(void)
@@ -390,34 +391,81 @@ SPLIT int shake_far_host(void)
 	return shake(0);
 }
 
-static __always_inline int dispatch(const struct ecn_packet *packet, int from_host)
+/* The time of the last tick is good enough for what the proxy forgets, and costs no clock. */
+static __always_inline int is_lease_over(struct run *run)
 {
-	if ((packet->flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN)
-		return from_host ? open_by_host() : open_by_far_host();
-	if (from_host)
-		return follow_host() || shake_host();
-	return follow_far_host() || shake_far_host();
+	__u64 until = run->settings->lease_until_ns;
+
+	run->work->packet.now_ns = bpf_ktime_get_coarse_ns();
+	if (!until || run->work->packet.now_ns <= until)
+		return 0;
+	count(run, COUNT_LEASE_OVER);
+	return 1;
 }
 
-/* Asks the machine about the packet; 0 if it is none of its business. */
-static __always_inline int watch(struct run *run, int from_host)
+static __always_inline void clear_edit(struct ecn_edit *edit)
 {
-	struct work *work = run->work;
-	int asked;
+	/* What follows is read only where it has been written, but for the log. */
+	if (log_decisions)
+		__builtin_memset(edit, 0, sizeof(*edit));
+	else
+		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
+}
 
-	__builtin_memset(&work->edit, 0, sizeof(work->edit));
-	work->packet.now_ns = bpf_ktime_get_ns();
-	if (run->settings->lease_until_ns && work->packet.now_ns > run->settings->lease_until_ns) {
-		count(run, COUNT_LEASE_OVER);
-		return 0;
-	}
-	asked = dispatch(&work->packet, from_host);
-	if (work->edit.events & ECN_EVENT_DESTINATION_FAILED)
+/* What the packet changes of what is known of destinations, and what is counted. */
+static __always_inline void take_note(struct run *run)
+{
+	__u32 events = run->work->edit.events;
+
+	if (events & ECN_EVENT_DESTINATION_FAILED)
 		remember_host(run, HOST_FAILED);
-	if (work->edit.events & ECN_EVENT_PLAIN_REFUSED)
+	if (events & ECN_EVENT_PLAIN_REFUSED)
 		forget_failures(run);
 	count_events(run);
+}
+
+/* Asks the machine about a SYN without ACK; 0 if it is none of its business. */
+static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, const int from_host)
+{
+	int asked;
+
+	if (is_lease_over(run))
+		return 0;
+	clear_edit(&run->work->edit);
+	read_segment(skb, run->work);
+	asked = from_host ? open_by_host() : open_by_far_host();
+	take_note(run);
 	return asked;
+}
+
+/* The same of any other packet. Of those that the proxy has no business with nothing else is read. */
+static __always_inline int watch_rest(struct __sk_buff *skb, struct run *run, const int from_host)
+{
+	struct flow *flow = bpf_map_lookup_elem(&flows, &run->work->key);
+	int asked = 1;
+
+	if (!flow && !bpf_map_lookup_elem(&handshakes, &run->work->key))
+		return 0;
+	if (is_lease_over(run))
+		return 0;
+	clear_edit(&run->work->edit);
+	read_segment(skb, run->work);
+	if (!flow) {
+		asked = from_host ? shake_host() : shake_far_host();
+		if (asked == 2)
+			flow = bpf_map_lookup_elem(&flows, &run->work->key);
+	}
+	if (flow)
+		serve(run, flow, from_host);
+	take_note(run);
+	return asked;
+}
+
+static __always_inline int watch(struct __sk_buff *skb, struct run *run, const int from_host)
+{
+	if ((run->work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN)
+		return watch_syn(skb, run, from_host);
+	return watch_rest(skb, run, from_host);
 }
 
 #endif

@@ -91,7 +91,7 @@ counters! {
     flows_added = 10;
     /// Connections taken out of it.
     flows_removed = 11;
-    /// Packets that passed as nobody renewed the lease.
+    /// SYNs, and packets of known connections, that passed as nobody renewed the lease.
     lease_over = 12;
     /// SYNs of served hosts that ask for ECN since the proxy added it.
     upgraded = EVENTS;

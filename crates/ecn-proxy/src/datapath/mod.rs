@@ -271,6 +271,14 @@ impl Datapath {
         Ok((action, out))
     }
 
+    /// What a program takes for `frame`: the mean of so many runs, each of which finds the frame as
+    /// the run before left it.
+    pub fn time_frame(&self, program: &str, frame: &[u8], repeats: u32) -> Result<Duration, Error> {
+        let input = Input { data_in: Some(frame), repeat: repeats, ..Input::default() };
+        let output = self.program(program)?.test_run(input).map_err(doing("running a program"))?;
+        Ok(output.duration)
+    }
+
     /// The ring of [`Settings::decisions_bytes`].
     pub fn decisions(&self) -> Result<MapHandle, Error> {
         load::table(&self.object, "decisions")

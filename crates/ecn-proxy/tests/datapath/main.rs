@@ -9,6 +9,7 @@ mod frames;
 mod life;
 mod marks;
 mod negotiation;
+mod pages;
 mod replay;
 mod senders;
 mod steady;

@@ -1,0 +1,55 @@
+//! What each way through the programs costs by itself, without a network: `paths [REPEATS]` runs
+//! single frames through the programs again and again (BPF_PROG_TEST_RUN) and prints the
+//! nanoseconds of one run. Needs root.
+
+use std::error::Error;
+use windlass_ecn_proxy::datapath::{Datapath, Settings};
+
+const FROM_HOST: &str = "client_in";
+const TO_HOST: &str = "client_out";
+const ACK: u8 = 0x10;
+/// MSS, SACK permitted, timestamps, window scale.
+const SYN_OPTIONS: &[u8] = &[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+const TIMESTAMPS: &[u8] = &[1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1];
+
+/// A frame of Ethernet, IPv4 and TCP; nothing looks at its checksums.
+fn frame(from_host: bool, flags: u8, numbers: [u32; 2], options: &[u8], payload: u16) -> Vec<u8> {
+    let (host, far) = ([10, 0, 0, 1], [192, 0, 2, 1]);
+    let (from, to) = if from_host { (host, far) } else { (far, host) };
+    let ports = if from_host { [0x9c, 0x40, 0, 80] } else { [0, 80, 0x9c, 0x40] };
+    let header = 20 + options.len() as u16;
+    let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+    bytes.extend((20 + header + payload).to_be_bytes());
+    bytes.extend([0, 1, 0x40, 0, 64, 6, 0, 0]);
+    bytes.extend([from, to, ports].concat());
+    bytes.extend(numbers.map(u32::to_be_bytes).concat());
+    bytes.extend([(header as u8 / 4) << 4, flags, 0x20, 0, 0, 0, 0, 0]);
+    bytes.extend(options);
+    bytes.resize(bytes.len() + usize::from(payload), 7);
+    bytes
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let repeats = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse())?;
+    let datapath = Datapath::load(&Settings { lease: None, ..Settings::default() })?;
+    let print = |what: &str, program: &str, frame: &[u8]| -> Result<(), Box<dyn Error>> {
+        println!("{what}: {} ns", datapath.time_frame(program, frame, repeats)?.as_nanos());
+        Ok(())
+    };
+    let data = frame(true, ACK, [1001, 5001], TIMESTAMPS, 1000);
+    let mut other = data.clone();
+    other[23] = 17;
+    print("not TCP", FROM_HOST, &other)?;
+    print("unknown connection, from the host", FROM_HOST, &data)?;
+    let far_ack = frame(false, ACK, [5001, 1001], TIMESTAMPS, 0);
+    print("unknown connection, to the host", TO_HOST, &far_ack)?;
+    datapath.run_frame(FROM_HOST, &frame(true, 0x02, [1000, 0], SYN_OPTIONS, 0))?;
+    datapath.run_frame(TO_HOST, &frame(false, 0x52, [5000, 1001], SYN_OPTIONS, 0))?;
+    datapath.run_frame(FROM_HOST, &frame(true, ACK, [1001, 5001], TIMESTAMPS, 0))?;
+    print("served, new data", FROM_HOST, &data)?;
+    print("served, ACK of the host", FROM_HOST, &frame(true, ACK, [2001, 5001], TIMESTAMPS, 0))?;
+    print("served, ACK of the far host", TO_HOST, &far_ack)?;
+    let sack = [TIMESTAMPS, &[1, 1, 5, 10, 0, 0, 4, 0xe9, 0, 0, 6, 0xe9]].concat();
+    print("served, ACK with a block", TO_HOST, &frame(false, ACK, [5001, 1001], &sack, 0))?;
+    Ok(())
+}
