@@ -109,10 +109,9 @@ mod tests {
         for _ in 0..3 {
             let used = RefCell::new(BTreeSet::new());
             let mut next = || {
-                ports.pick(&mut rng, false, |port| !used.borrow().contains(&port)).map(|port| {
-                    assert!(used.borrow_mut().insert(port) && PORTS.contains(&port));
-                    port
-                })
+                let port = ports.pick(&mut rng, false, |port| !used.borrow().contains(&port))?;
+                assert!(used.borrow_mut().insert(port) && PORTS.contains(&port));
+                io::Result::Ok(port)
             };
             for _ in 0..TAKEN_MAX {
                 all.insert(next().expect("free"));
