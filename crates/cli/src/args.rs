@@ -4,13 +4,18 @@ mod ecn_proxy;
 mod link;
 mod probe;
 mod split_ack;
+mod survey;
 
 pub(crate) use ecn_proxy::EcnProxy;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 pub(crate) use ecn_proxy::{At, EcnProxyRun};
 pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 pub(crate) use probe::Probe;
+#[cfg(target_os = "linux")]
+pub(crate) use probe::{How, ProbeCommand};
 pub(crate) use split_ack::SplitAck;
+#[cfg(target_os = "linux")]
+pub(crate) use survey::Survey;
 
 use crate::doctor;
 use crate::failure::EXIT_CODES;

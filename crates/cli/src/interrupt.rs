@@ -1,6 +1,10 @@
 //! Ctrl-C: what is half done is removed, and the exit status is 130.
 
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -17,6 +21,20 @@ pub(crate) fn watch() {
         eprintln!("windlass: interrupted");
         std::process::exit(130);
     });
+}
+
+/// From now on the first Ctrl-C (or request to terminate) is told by the flag, so that what is under way
+/// can be ended in order; the second one ends the process with status 130.
+#[cfg(target_os = "linux")]
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&flag);
+    let _ = ctrlc::set_handler(move || {
+        if told.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    flag
 }
 
 /// Names the directory to remove on Ctrl-C.

@@ -31,6 +31,20 @@ pub enum Reaction {
     },
 }
 
+impl Reaction {
+    /// Its name in tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Reaction::CountsAcks => "counts-acks",
+            Reaction::CountsBytes { .. } => "counts-bytes",
+            Reaction::Negative => "negative",
+            Reaction::NoGrowth => "no-growth",
+            Reaction::NoCongestionWindow => "no-congestion-window",
+            Reaction::Undecided { .. } => "undecided",
+        }
+    }
+}
+
 /// What one ACK can bring at most, in segments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,10 +75,10 @@ pub struct InitialWindow {
 pub struct Verdict {
     /// The reaction.
     pub reaction: Reaction,
-    /// The chance that one more run fits the verdict, by the rule of succession: (runs that fit + 1)
-    /// / (runs that could tell + 2). Zero if undecided.
+    /// The chance that one more run fits the verdict exactly, by the rule of succession: (runs that do
+    /// + 1) / (runs that could tell + 2). Zero if undecided.
     pub confidence: f64,
-    /// The runs that could tell, and how many of them fit.
+    /// The runs that could tell, and how many of them fit exactly.
     pub runs: (u32, u32),
     /// Data packets at a split over those at the baseline, and which split: 4, or the largest.
     pub gain: Option<(u16, f64)>,
@@ -83,6 +97,10 @@ impl Verdict {
 
 /// A verdict stands if so many of the runs that can tell agree.
 const AGREEMENT_MIN: f64 = 0.8;
+/// And so many without an allowance for loss.
+const EXACT_MIN: f64 = 0.5;
+/// Packets that loss may take from a run.
+const LOST_MAX: u32 = 2;
 
 /// Judges the runs; `https` if they went through TLS.
 pub fn classify(reports: &[Report], https: bool) -> Verdict {
@@ -139,8 +157,8 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     let count = |runs: &[&Observation], model: Model| {
         runs.iter().filter(|run| model.fits(run)).count() as u32
     };
-    let (baseline, in_slow_start) =
-        (of_baseline.len() as u32, count(&of_baseline, Model::PerByteUnlimited));
+    let baseline = of_baseline.len() as u32;
+    let in_slow_start = Votes::of(Model::PerByteUnlimited, &of_baseline);
     let standing = count(&of_baseline, Model::NoGrowth) + count(&of_split, Model::NoGrowth);
     if baseline > 0 && agree(standing, baseline + of_split.len() as u32) {
         let of = baseline + of_split.len() as u32;
@@ -149,9 +167,10 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     if baseline == 0 {
         return Ballot::undecided("no run of the baseline (test A) came to its end");
     }
-    if !agree(in_slow_start, baseline) {
+    if !in_slow_start.carry(baseline) {
+        let exact = in_slow_start.exact;
         return Ballot::undecided(format!(
-            "not in slow start: only {in_slow_start} of {baseline} runs of test A brought two new \
+            "not in slow start: only {exact} of {baseline} runs of test A brought two new \
              packets for each segment acknowledged"
         ));
     }
@@ -163,6 +182,38 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
 
 fn agree(fit: u32, of: u32) -> bool {
     of > 0 && f64::from(fit) >= AGREEMENT_MIN * f64::from(of)
+}
+
+/// Runs for a model.
+#[derive(Copy, Clone)]
+struct Votes {
+    exact: u32,
+    /// But for a few packets: a lost ACK frees nothing, a lost packet at the end leaves no hole.
+    near: u32,
+}
+
+impl Votes {
+    fn of(model: Model, runs: &[&Observation]) -> Votes {
+        let exact = runs.iter().filter(|run| model.fits(run)).count() as u32;
+        let near = runs.iter().filter(|run| is_near(model, run)).count() as u32;
+        Votes { exact, near }
+    }
+
+    fn carry(self, of: u32) -> bool {
+        agree(self.exact + self.near, of) && f64::from(self.exact) > EXACT_MIN * f64::from(of)
+    }
+}
+
+/// It brought less than the model says, by no more than loss takes, and is nearer to it than to the next
+/// one.
+fn is_near(model: Model, run: &Observation) -> bool {
+    let least = *model.new_packets(run).start();
+    let others = [Model::PerAck, Model::PerByteUnlimited, Model::NoGrowth];
+    let others = others.into_iter().map(|other| *other.new_packets(run).end());
+    let next = others.filter(|other| *other < least).max();
+    let slack = next.map_or(0, |next| ((least - next - 1) / 2).min(LOST_MAX));
+    // Short packets are counted by their bytes.
+    !run.grew_in_short_packets() && (least - slack.min(least)..least).contains(&run.grown)
 }
 
 /// Flights that fill the receive window, whatever it is.
@@ -189,20 +240,23 @@ fn judge_split(
     let per_byte = Model::PerByteUnlimited;
     let count =
         |fits: &dyn Fn(&Observation) -> bool| split.iter().filter(|run| fits(run)).count() as u32;
-    let acks = count(&|run| Model::PerAck.fits(run));
-    let bytes = count(&|run| per_byte.fits(run) && !Model::PerAck.fits(run));
+    let acks = Votes::of(Model::PerAck, split);
+    let told: Vec<&Observation> =
+        split.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
+    let bytes = Votes::of(per_byte, &told);
     let less = count(&|run| run.grown < *per_byte.new_packets(run).start());
     let again = more_retransmissions(baseline, split);
-    if agree(acks, of) {
-        return Ballot { reaction: Reaction::CountsAcks, of, fit: acks };
+    if acks.carry(of) {
+        return Ballot { reaction: Reaction::CountsAcks, of, fit: acks.exact };
     }
     if agree(less.max(again), of) {
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
     }
-    if agree(bytes, of) {
+    if bytes.carry(of) {
         let limit = limit(usable);
-        return Ballot { reaction: Reaction::CountsBytes { limit }, of, fit: bytes };
+        return Ballot { reaction: Reaction::CountsBytes { limit }, of, fit: bytes.exact };
     }
+    let (acks, bytes) = (acks.exact, bytes.exact);
     Ballot::undecided(format!(
         "of {of} runs with split ACKs {acks} look like counting ACKs, {bytes} like counting bytes, \
          {less} brought less than without"

@@ -16,6 +16,7 @@ pub mod linux;
 pub mod model;
 mod probe;
 pub mod session;
+pub mod survey;
 pub mod target;
 mod test;
 pub mod tls;

@@ -41,7 +41,8 @@ impl Stream {
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let offset = self.connection.bytes_written();
         let taken = self.connection.write(bytes.len() as u64)? as usize;
-        self.outgoing.store(offset, &bytes[..taken]);
+        let unacked = self.connection.bytes_acked();
+        self.outgoing.store(unacked, offset, &bytes[..taken]);
         Ok(taken)
     }
 
@@ -69,7 +70,7 @@ impl Stream {
         let Accepted { stream_offset, skip, len } =
             self.connection.handle_segment(now, segment, ecn, observer);
         if let Some(kept) = payload.get(skip as usize..skip as usize + len as usize) {
-            self.incoming.store(stream_offset, kept);
+            self.incoming.store(self.connection.bytes_read(), stream_offset, kept);
         }
     }
 
@@ -86,42 +87,77 @@ impl Stream {
     }
 }
 
-/// A window of a stream in a buffer: the byte at offset `o` lies at `o` modulo its size.
+/// A window of a stream in a buffer: the byte at offset `o` lies at `o` modulo its size, which grows
+/// as needed: most streams keep far less than they may.
 #[derive(Debug)]
-struct Ring(Box<[u8]>);
+struct Ring {
+    bytes: Box<[u8]>,
+    capacity: u64,
+    /// The end of what was stored.
+    end: u64,
+}
+
+/// What a ring begins with.
+const RING_BYTES_MIN: u64 = 4096;
 
 impl Ring {
     fn new(capacity: u64) -> Ring {
-        Ring(alloc::vec![0; capacity as usize].into_boxed_slice())
+        Ring { bytes: Box::default(), capacity, end: 0 }
     }
 
     fn index(&self, offset: u64) -> usize {
-        (offset % self.0.len().max(1) as u64) as usize
+        (offset % self.bytes.len().max(1) as u64) as usize
     }
 
     /// The two pieces of `len` bytes at `offset`.
     fn ranges(&self, offset: u64, len: usize) -> [Range<usize>; 2] {
         let start = self.index(offset);
-        let first = len.min(self.0.len() - start);
+        let first = len.min(self.bytes.len() - start);
         [start..start + first, 0..len - first]
     }
 
-    fn store(&mut self, offset: u64, bytes: &[u8]) {
+    /// Stores `bytes` at `offset`; nothing before `needed_from` is read any more.
+    fn store(&mut self, needed_from: u64, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        self.make_room(needed_from, end.max(self.end).saturating_sub(needed_from));
+        self.end = self.end.max(end);
+        self.put(offset, bytes);
+    }
+
+    /// Grows to hold `len` bytes from `needed_from` on.
+    fn make_room(&mut self, needed_from: u64, len: u64) {
+        if len <= self.bytes.len() as u64 {
+            return;
+        }
+        let size = len.next_power_of_two().max(RING_BYTES_MIN).min(self.capacity.max(len));
+        let mut larger = Ring {
+            bytes: alloc::vec![0; size as usize].into_boxed_slice(),
+            capacity: self.capacity,
+            end: self.end,
+        };
+        let kept = self.end.saturating_sub(needed_from).min(self.bytes.len() as u64);
+        let [a, b] = self.slices(needed_from, kept);
+        larger.put(needed_from, a);
+        larger.put(needed_from + a.len() as u64, b);
+        *self = larger;
+    }
+
+    fn put(&mut self, offset: u64, bytes: &[u8]) {
         let [a, b] = self.ranges(offset, bytes.len());
         let (head, tail) = bytes.split_at(a.len());
-        self.0[a].copy_from_slice(head);
-        self.0[b].copy_from_slice(tail);
+        self.bytes[a].copy_from_slice(head);
+        self.bytes[b].copy_from_slice(tail);
     }
 
     fn load(&self, offset: u64, bytes: &mut [u8]) {
         let [a, b] = self.ranges(offset, bytes.len());
         let (head, tail) = bytes.split_at_mut(a.len());
-        head.copy_from_slice(&self.0[a]);
-        tail.copy_from_slice(&self.0[b]);
+        head.copy_from_slice(&self.bytes[a]);
+        tail.copy_from_slice(&self.bytes[b]);
     }
 
     fn slices(&self, offset: u64, len: u64) -> [&[u8]; 2] {
-        self.ranges(offset, len as usize).map(|range| &self.0[range])
+        self.ranges(offset, len as usize).map(|range| &self.bytes[range])
     }
 }
 
@@ -182,5 +218,21 @@ mod tests {
         }
         assert_eq!(read.len(), data.len());
         assert!(read == data);
+    }
+
+    #[test]
+    fn a_ring_grows_around_what_it_holds_and_takes_no_more_than_is_stored() {
+        let mut ring = Ring::new(1 << 20);
+        let byte = |offset: u64| (offset % 251) as u8;
+        let piece = |from: u64, to: u64| (from..to).map(byte).collect::<Vec<u8>>();
+        ring.store(0, 0, &piece(0, 3000));
+        ring.store(2900, 3000, &piece(3000, 6000));
+        assert_eq!(ring.bytes.len() as u64, RING_BYTES_MIN, "100 bytes are still needed");
+        ring.store(2900, 20_000, &piece(20_000, 20_100));
+        ring.store(2900, 6000, &piece(6000, 20_000));
+        assert_eq!(ring.bytes.len(), 32 << 10);
+        let mut back = alloc::vec![0; 20_100 - 2900];
+        ring.load(2900, &mut back);
+        assert!(back == piece(2900, 20_100));
     }
 }

@@ -1,7 +1,8 @@
 //! The arguments of `windlass probe`.
 
+use super::survey::{SURVEY_HELP, Survey};
 use crate::link::settings::parse_time;
-use clap::{Args, value_parser};
+use clap::{Args, Subcommand, value_parser};
 use windlass_base::Span;
 use windlass_probe::{PARTS_MAX, Target, Test};
 
@@ -11,6 +12,7 @@ Examples:
   windlass probe https://host:8443/path --split 1,4 --acks 3 --runs 5 --timeout 3s --json
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
+  windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
@@ -28,14 +30,34 @@ arguments; 3 measured, but undecided; 4 not measured: no such host, refused, unr
 HTTP; 130 interrupted.";
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Probe {
+    #[command(subcommand)]
+    pub command: Option<ProbeCommand>,
     /// The server: a URL, or a host with a port or without
-    #[arg(value_name = "HOST|URL", value_parser = Target::parse)]
-    pub target: Target,
+    #[arg(value_name = "HOST|URL", value_parser = Target::parse, required = true)]
+    pub target: Option<Target>,
     /// The tests: A to E split each ACK in 1, 2, 4, 8, 12; S sends one for several segments
     #[arg(long, value_name = "LETTERS", value_delimiter = ',', value_parser = parse_test)]
     #[arg(default_value = "A,B,C,D,E,S", conflicts_with = "split")]
     pub tests: Vec<Test>,
+    #[command(flatten)]
+    pub how: How,
+    /// Print a JSON object, with every run, instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProbeCommand {
+    /// Probe all servers of a list at once, with a limit of new connections a second
+    #[command(after_help = SURVEY_HELP)]
+    Survey(Box<Survey>),
+}
+
+/// How a server is measured.
+#[derive(Debug, Args)]
+pub(crate) struct How {
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(value_parser = value_parser!(u16).range(1..=i64::from(PARTS_MAX)))]
@@ -68,12 +90,9 @@ pub(crate) struct Probe {
     /// Split in more than 64 parts: it is a small attack
     #[arg(long)]
     pub force: bool,
-    /// Print a JSON object, with every run, instead of a table
-    #[arg(long)]
-    pub json: bool,
 }
 
-fn parse_test(text: &str) -> Result<Test, String> {
+pub(super) fn parse_test(text: &str) -> Result<Test, String> {
     let mut letters = text.trim().chars();
     let test = letters.next().and_then(Test::by_letter).filter(|_| letters.next().is_none());
     test.ok_or_else(|| "expected letters of A to E and S, such as A,C,S".to_owned())

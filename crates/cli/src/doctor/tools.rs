@@ -169,11 +169,18 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "probe",
         about: "windlass probe, a server's slow start from outside",
-        needs: &[required(
-            Check::Capability(Capability::NetRaw),
-            "sends and receives packets of its own",
-            "run it as root, or sudo setcap cap_net_raw+ep $(command -v windlass)",
-        )],
+        needs: &[
+            required(
+                Check::Capability(Capability::NetRaw),
+                "sends and receives packets of its own",
+                "run it as root, or sudo setcap cap_net_raw+ep $(command -v windlass)",
+            ),
+            optional(
+                Check::Program(&["nmap"]),
+                "guesses operating systems, for surveys that ask with --os",
+                "apt-get install nmap",
+            ),
+        ],
     },
     Tool {
         name: "split-ack",

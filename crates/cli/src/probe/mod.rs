@@ -1,8 +1,9 @@
 //! `windlass probe`.
 
+mod survey;
 mod table;
 
-use crate::args::Probe;
+use crate::args::{How, Probe, ProbeCommand};
 use crate::failure::Failure;
 use crate::{interrupt, print};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,11 +18,17 @@ const NOT_MEASURED: u8 = 4;
 
 /// Does what the arguments say.
 pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
-    let settings = settings(&args)?;
+    if let Some(ProbeCommand::Survey(args)) = args.command {
+        return survey::main(*args);
+    }
+    let settings = settings(&args.tests, &args.how)?;
+    let Some(target) = args.target else {
+        return Err(Failure::Input("HOST|URL: which server?".to_owned()));
+    };
     let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
     let mut driver = Driver::open().map_err(work)?;
     interrupt::watch();
-    let mut session = Session::new(args.target, settings);
+    let mut session = Session::new(target, settings);
     let bar = bar(session.progress().1 as u64);
     measure(&mut driver, &mut session, |session| bar.set_position(session.progress().0 as u64))
         .map_err(work)?;
@@ -36,10 +43,11 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
     Ok(exit_code(&outcome))
 }
 
-fn settings(args: &Probe) -> Result<Settings, Failure> {
+/// How to measure: `tests` unless others are asked for.
+fn settings(letters: &[Test], args: &How) -> Result<Settings, Failure> {
     let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
     let mut tests: Vec<Test> = Vec::new();
-    for test in if split.is_empty() { &args.tests } else { &split } {
+    for test in if split.is_empty() { letters } else { &split } {
         if !tests.contains(test) {
             tests.push(*test);
         }

@@ -1,45 +1,51 @@
 //! The loop: packets, the clock and the sockets for any number of probes.
 
-use super::socket::{Port, Receiver, Sender, source_for};
+use super::ended::Ended;
+use super::ports::{PORTS, Ports};
+use super::socket::{Receiver, Sender, source_for};
 use crate::probe::{Order, Probe, Report};
 use crate::session::{Session, Step};
-use crate::wire::{self, Flow};
+use crate::wire::{self, Flow, Incoming, Kind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::ops::RangeInclusive;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::time::Instant;
-use windlass_base::{Rng, Time};
+use windlass_base::{Rng, Span, Time};
+use windlass_tcp::Flags;
 
-/// Ports of our own: above those that Linux gives to others by default.
-const PORTS: RangeInclusive<u16> = 61_000..=65_535;
 /// The largest packet that the kernel makes of segments, and the header before it.
 const PACKET_BYTES_MAX: usize = 1 << 17;
-/// Packets between two looks at the clock.
-const BATCH_PACKETS: usize = 64;
+/// Packets between two looks at the timers, however many come.
+const BATCH_PACKETS: usize = 4096;
+/// Between two calls of [`Driver::poll`] if nothing happens.
+const WAIT_MAX: Span = Span::from_secs(1);
 
 /// Probes under way, and the sockets that carry them.
 pub struct Driver {
     start: Instant,
     receiver: Receiver,
     sender: Sender,
+    ports: Ports,
+    /// Addresses of this machine that were used.
+    sources: BTreeSet<IpAddr>,
     rng: Rng,
-    probes: BTreeMap<Flow, Slot>,
+    probes: BTreeMap<Flow, Box<Slot>>,
     timers: BTreeSet<(Time, Flow)>,
+    ended: Ended,
     done: Vec<(u64, Report)>,
     buffer: Vec<u8>,
+    /// A packet to send.
+    packet: Vec<u8>,
 }
 
 struct Slot {
     probe: Probe,
     token: u64,
     timer: Option<Time>,
-    /// Held until the probe is over.
-    _port: Port,
 }
 
 impl Driver {
@@ -61,12 +67,16 @@ impl Driver {
             start: Instant::now(),
             receiver: Receiver::open(&PORTS).map_err(told)?,
             sender: Sender::open().map_err(told)?,
+            ports: Ports::default(),
+            sources: BTreeSet::new(),
             // The standard library's hash maps are seeded by the operating system.
             rng: Rng::new(RandomState::new().hash_one("windlass")),
             probes: BTreeMap::new(),
             timers: BTreeSet::new(),
+            ended: Ended::default(),
             done: Vec::new(),
             buffer: vec![0; PACKET_BYTES_MAX],
+            packet: Vec::new(),
         })
     }
 
@@ -90,60 +100,66 @@ impl Driver {
             self.done.extend(probe.report().map(|report| (token, report.clone())));
             return Ok(());
         };
-        let port = self.free_port(SocketAddr::new(source, 0), remote)?;
-        let flow = Flow { local: port.address, remote };
+        let flow = |port: u16| Flow { local: SocketAddr::new(source, port), remote };
+        let (probes, ended) = (&self.probes, &self.ended);
+        let is_unknown = |port: u16| !probes.contains_key(&flow(port).plain());
+        let is_fresh = |port: u16| is_unknown(port) && !ended.contains(&flow(port).plain());
+        let port = match self.ports.pick(&mut self.rng, remote.is_ipv6(), is_fresh) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                self.ports.pick(&mut self.rng, remote.is_ipv6(), is_unknown)?
+            }
+            picked => picked?,
+        };
+        self.sources.insert(source);
+        let flow = flow(port);
         let probe = Probe::new(order, flow, isn, now);
-        let slot = Slot { probe, token, timer: None, _port: port };
-        self.probes.insert(flow.plain(), slot);
+        self.probes.insert(flow.plain(), Box::new(Slot { probe, token, timer: None }));
         self.serve(flow.plain());
         Ok(())
     }
 
-    fn free_port(&mut self, source: SocketAddr, remote: SocketAddr) -> io::Result<Port> {
-        let count = u64::from(PORTS.end() - PORTS.start()) + 1;
-        let first = self.rng.below(count);
-        let mut last = io::Error::from(ErrorKind::AddrInUse);
-        for step in 0..count {
-            let port = PORTS.start() + ((first + step) % count) as u16;
-            // A link-local address has a scope, which the server's has, too.
-            let mut local = match remote {
-                SocketAddr::V6(scoped) => {
-                    let mut local = scoped;
-                    if let std::net::IpAddr::V6(ip) = source.ip() {
-                        local.set_ip(ip);
-                    }
-                    local.into()
-                }
-                SocketAddr::V4(_) => source,
-            };
-            local.set_port(port);
-            match Port::take(local) {
-                Ok(port) => return Ok(port),
-                Err(error) if error.kind() == ErrorKind::AddrInUse => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
+    /// Connections under way.
+    pub fn under_way(&self) -> usize {
+        self.probes.len()
     }
 
-    /// Waits until something happens, and gives the reports of connections that are over.
+    /// Packets lost on this machine since the last call, as they came faster than they were read.
+    pub fn dropped(&self) -> u64 {
+        self.receiver.dropped()
+    }
+
+    /// Ends all connections with a reset; no report comes of them.
+    pub fn reset_all(&mut self) {
+        for flow in self.probes.keys().copied().collect::<Vec<Flow>>() {
+            if let Some(slot) = self.probes.get_mut(&flow) {
+                slot.probe.abort();
+                self.serve(flow);
+            }
+        }
+        self.done.clear();
+    }
+
+    /// Waits until something happens, but not longer than `wait_max`, and gives the reports of
+    /// connections that are over.
     ///
     /// # Errors
     ///
     /// The sockets fail.
-    pub fn poll(&mut self) -> io::Result<Vec<(u64, Report)>> {
+    pub fn poll(&mut self, wait_max: Span) -> io::Result<Vec<(u64, Report)>> {
         if self.done.is_empty() {
-            self.wait()?;
-            self.receive()?;
-            self.expire();
+            self.wait(wait_max)?;
+            let drained = self.receive()?;
+            self.expire(drained);
         }
         Ok(std::mem::take(&mut self.done))
     }
 
-    fn wait(&self) -> io::Result<()> {
-        let Some((due, _)) = self.timers.first() else { return Ok(()) };
-        let ms = due.saturating_since(self.now()).as_nanos().div_ceil(1_000_000);
-        let timeout = PollTimeout::try_from(ms.min(1000)).unwrap_or(PollTimeout::ZERO);
+    fn wait(&self, wait_max: Span) -> io::Result<()> {
+        let now = self.now();
+        let due = self.timers.first().map_or(now + wait_max, |(due, _)| *due);
+        let wait = due.saturating_since(now).min(wait_max);
+        let ms = wait.as_nanos().div_ceil(1_000_000);
+        let timeout = PollTimeout::try_from(ms).unwrap_or(PollTimeout::ZERO);
         let mut fds = [PollFd::new(self.receiver.as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, timeout) {
             Err(nix::errno::Errno::EINTR) | Ok(_) => Ok(()),
@@ -151,30 +167,60 @@ impl Driver {
         }
     }
 
-    fn receive(&mut self) -> io::Result<()> {
+    /// Takes what has come, and tells until when: what was sent to us before that has been seen, so
+    /// that a machine that was busy does not take late reading for silence.
+    fn receive(&mut self) -> io::Result<Time> {
         let mut buffer = std::mem::take(&mut self.buffer);
+        let mut now = self.now();
         for _ in 0..BATCH_PACKETS {
-            let now = self.now();
             let Some((packet, meta)) = self.receiver.receive(&mut buffer)? else { break };
-            let Some(incoming) = wire::parse(packet, meta) else { continue };
-            if let Some(slot) = self.probes.get_mut(&incoming.flow) {
+            if let Some(incoming) = wire::parse(packet, meta) {
+                self.handle(self.now(), &incoming);
+            }
+            now = self.now();
+        }
+        self.buffer = buffer;
+        Ok(now)
+    }
+
+    fn handle(&mut self, now: Time, incoming: &Incoming<'_>) {
+        match self.probes.get_mut(&incoming.flow) {
+            Some(slot) => {
                 slot.probe.handle_packet(now, &incoming.kind);
                 self.serve(incoming.flow);
             }
+            None => self.answer_stranger(now, incoming),
         }
-        self.buffer = buffer;
-        Ok(())
     }
 
-    fn expire(&mut self) {
-        let now = self.now();
+    /// A server that did not get our reset sends for minutes: it gets another one.
+    fn answer_stranger(&mut self, now: Time, incoming: &Incoming<'_>) {
+        let (Flow { local, remote }, Kind::Segment(received)) = (incoming.flow, &incoming.kind)
+        else {
+            return;
+        };
+        // What is forwarded to other machines is to be seen, too.
+        let ours = self.ports.is_ours(local.is_ipv6(), local.port())
+            && self.sources.contains(&local.ip())
+            && self.ended.is_past(now, &incoming.flow)
+            && !received.segment.flags.contains(Flags::SYN);
+        if let Some(reset) = received.segment.reset_reply().filter(|_| ours) {
+            self.packet.clear();
+            wire::emit(&incoming.flow, &reset, &[], 0, &mut self.packet);
+            // It will ask again.
+            let _ = self.sender.send(&self.packet, remote);
+        }
+    }
+
+    /// Calls those whose time had come when `drained`.
+    fn expire(&mut self, drained: Time) {
         while let Some((due, flow)) = self.timers.first().copied()
-            && due <= now
+            && due <= drained
         {
             self.timers.remove(&(due, flow));
             if let Some(slot) = self.probes.get_mut(&flow) {
                 slot.timer = None;
-                slot.probe.handle_timeout(now);
+                slot.probe.handle_timeout(since(self.start));
                 self.serve(flow);
             }
         }
@@ -184,26 +230,26 @@ impl Driver {
     fn serve(&mut self, flow: Flow) {
         let start = self.start;
         let Some(slot) = self.probes.get_mut(&flow) else { return };
-        let mut packet = Vec::new();
         // A clock for each: sending takes time, and pauses count from there.
-        while slot.probe.poll_transmit(since(start), &mut packet) {
-            if let Err(error) = self.sender.send(&packet, slot.probe.flow().remote)
+        self.packet.clear();
+        while slot.probe.poll_transmit(since(start), &mut self.packet) {
+            if let Err(error) = self.sender.send(&self.packet, slot.probe.flow().remote)
                 && is_lasting(&error)
             {
                 slot.probe.handle_no_route();
             }
-            packet.clear();
+            self.packet.clear();
         }
-        if let Some(old) = slot.timer.take() {
-            self.timers.remove(&(old, flow));
-        }
-        slot.timer = slot.probe.poll_timeout();
-        if let Some(due) = slot.timer {
-            self.timers.insert((due, flow));
+        let timer = slot.probe.poll_timeout();
+        if timer != slot.timer {
+            let old = std::mem::replace(&mut slot.timer, timer);
+            old.map(|old| self.timers.remove(&(old, flow)));
+            timer.map(|due| self.timers.insert((due, flow)));
         }
         if let Some(report) = slot.probe.report() {
             self.done.push((slot.token, report.clone()));
             self.probes.remove(&flow);
+            self.ended.add(since(start), flow);
         }
     }
 }
@@ -239,7 +285,7 @@ pub fn measure(
             Step::Connect { remote, order } => {
                 driver.connect(0, remote, *order)?;
                 let report = loop {
-                    if let Some((_, report)) = driver.poll()?.pop() {
+                    if let Some((_, report)) = driver.poll(WAIT_MAX)?.pop() {
                         break report;
                     }
                 };

@@ -3,7 +3,12 @@
 //! Nothing is left behind, whatever ends the process: there are sockets, and no firewall rule.
 
 mod driver;
+mod ended;
 mod filter;
+mod ports;
+mod resolver;
 mod socket;
+mod survey;
 
 pub use driver::{Driver, measure};
+pub use survey::{Watcher, survey};

@@ -3,8 +3,8 @@
 use super::filter;
 use crate::wire::Meta;
 use nix::libc;
-use nix::sys::socket::{LinkAddr, SetSockOpt, recvfrom};
-use nix::{setsockopt_impl, sockopt_impl};
+use nix::sys::socket::{GetSockOpt, LinkAddr, SetSockOpt, recvfrom, sockopt};
+use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,13 +12,21 @@ use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 sockopt_impl!(PacketVnetHdr, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool);
+sockopt_impl!(
+    PacketStatistics,
+    GetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    libc::tpacket_stats
+);
 
 /// struct virtio_net_hdr, which the kernel puts before each frame.
 const VNET_HEADER_LEN: usize = 10;
 const VNET_NEEDS_CHECKSUM: u8 = 1;
 const VNET_CHECKSUM_VERIFIED: u8 = 2;
-/// Room for bursts of many servers.
-const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
+/// Room for what many servers send while this process has to wait for a core. It is memory only while
+/// packets are in it.
+const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
 /// Where packets come in: a packet socket, as only there the kernel tells of how many segments a packet
 /// was made and whether its checksum is to be looked at. Raw sockets of IP see one large packet of a
@@ -32,9 +40,17 @@ impl Receiver {
         socket.attach_filter(&filter::incoming(ports))?;
         PacketVnetHdr.set(&socket, &true)?;
         socket.set_nonblocking(true)?;
-        // Less is enough for a few servers.
-        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+        // Without CAP_NET_ADMIN the machine sets a limit (net.core.rmem_max), which is enough for a few
+        // servers.
+        if sockopt::RcvBufForce.set(&socket, &RECEIVE_BUFFER_BYTES).is_err() {
+            let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+        }
         Ok(Receiver(socket))
+    }
+
+    /// Packets that were lost here since the last call, for want of room.
+    pub(super) fn dropped(&self) -> u64 {
+        PacketStatistics.get(&self.0).map_or(0, |counts| u64::from(counts.tp_drops))
     }
 
     /// The next packet in `buffer`; `None` if there is none now.
@@ -104,29 +120,6 @@ impl Sender {
             SocketAddr::V6(_) => self.v6.as_ref().ok_or(ErrorKind::Unsupported)?,
         };
         socket.send_to(packet, &SockAddr::from(to)).map(|_| ())
-    }
-}
-
-/// A port of this machine that is ours as long as the value lives: a listening socket, which takes
-/// nothing. The paper's way, a low TTL on what the kernel sends, needs a firewall rule; a minimum TTL
-/// on this socket would let through what a neighbour sends with a TTL of 255.
-pub(super) struct Port {
-    _socket: Socket,
-    pub(super) address: SocketAddr,
-}
-
-impl Port {
-    /// Takes the port at that address.
-    pub(super) fn take(address: SocketAddr) -> io::Result<Port> {
-        let domain = Domain::for_address(address);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        if address.is_ipv6() {
-            socket.set_only_v6(true)?;
-        }
-        socket.attach_filter(&filter::nothing())?;
-        socket.bind(&address.into())?;
-        socket.listen(1)?;
-        Ok(Port { _socket: socket, address })
     }
 }
 

@@ -165,6 +165,11 @@ impl Probe {
         self.finish(Ending::Unreachable { icmp_code: None });
     }
 
+    /// Nobody wants to know any more: it ends, with a reset if it has begun.
+    pub fn abort(&mut self) {
+        self.give_up();
+    }
+
     /// The time that [`Probe::poll_timeout`] told has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if !self.is_over() {

@@ -43,6 +43,25 @@ pub enum Ending {
     TooMuch,
 }
 
+impl Ending {
+    /// Its name in tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Measured => "measured",
+            Ending::HeadRead => "head-read",
+            Ending::Silent => "silent",
+            Ending::Refused => "refused",
+            Ending::Unreachable { .. } => "unreachable",
+            Ending::NoAnswer => "no-answer",
+            Ending::ZeroWindow => "zero-window",
+            Ending::Reset => "reset",
+            Ending::TooShort => "too-short",
+            Ending::TlsFailed { .. } => "tls-failed",
+            Ending::TooMuch => "too-much",
+        }
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -186,6 +186,14 @@ impl Session {
         self.stage = Stage::Scouting { url, addresses };
     }
 
+    /// Another answer to [`Step::Resolve`]: the host is to be left alone.
+    pub fn handle_exclusion(&mut self) {
+        if let Stage::Resolving(url) = &self.stage {
+            let host = bare_host(url);
+            self.fail(Failure::Excluded { host });
+        }
+    }
+
     /// The answer to [`Step::Connect`].
     pub fn handle_report(&mut self, report: Report) {
         match &mut self.stage {
@@ -255,7 +263,7 @@ impl Session {
     }
 
     fn fail(&mut self, failure: Failure) {
-        let nameless = matches!(failure, Failure::NoSuchHost { .. });
+        let nameless = matches!(failure, Failure::NoSuchHost { .. } | Failure::Excluded { .. });
         self.failure.get_or_insert(failure);
         if nameless {
             // The other ports have the same name.

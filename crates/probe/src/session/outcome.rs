@@ -53,6 +53,11 @@ pub enum Failure {
         /// In the resolver's words.
         why: String,
     },
+    /// It is on the list of those to leave alone.
+    Excluded {
+        /// Which name or address.
+        host: String,
+    },
     /// The connection came to nothing.
     Ended {
         /// How.
@@ -67,10 +72,24 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// Its name in tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Failure::NoSuchHost { .. } => "no-such-host",
+            Failure::Excluded { .. } => "excluded",
+            Failure::Ended { ending } => ending.name(),
+            Failure::NotHttp => "not-http",
+            Failure::Redirects { .. } => "redirects",
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NoSuchHost { host, why } => write!(f, "no such host: {host}: {why}"),
+            Failure::Excluded { host } => write!(f, "excluded: {host} is to be left alone"),
             Failure::Ended { ending } => write!(f, "{ending}"),
             Failure::NotHttp => f.write_str("no HTTP: the server answers with something else"),
             Failure::Redirects { count } => write!(f, "{count} redirects, one to the other"),

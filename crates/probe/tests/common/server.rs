@@ -1,4 +1,5 @@
 //! Web servers made of the engine.
+#![allow(dead_code, reason = "the tests and the example use a part each")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

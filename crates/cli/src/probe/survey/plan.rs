@@ -1,0 +1,68 @@
+//! What a survey would do.
+
+use std::net::IpAddr;
+use windlass_base::Span;
+use windlass_probe::survey::{Exclusions, Pace};
+use windlass_probe::{Settings, Target};
+
+/// Told before anything is sent.
+pub(super) fn text(
+    hosts: &[String],
+    done: usize,
+    settings: &Settings,
+    pace: &Pace,
+    exclusions: &Exclusions,
+) -> String {
+    let literal: Vec<IpAddr> = hosts.iter().filter_map(|host| address(host)).collect();
+    let excluded = literal.iter().filter(|address| exclusions.contains(**address)).count();
+    let tests: Vec<String> = settings.tests.iter().map(|test| test.to_string()).collect();
+    let left = hosts.len() - done.min(hosts.len());
+    let runs = settings.tests.len() * settings.runs as usize;
+    // A scout, and the measurements.
+    let connections = left.saturating_sub(excluded) * (1 + runs);
+    let a_host = (settings.timeout + pace.pause) * runs as u64;
+    let by_rate = Span::from_secs_f64(connections as f64 / pace.rate);
+    let rounds = left.div_ceil(pace.under_way_max) as u64;
+    let least = by_rate.max(a_host * rounds);
+    [
+        format!(
+            "hosts: {} ({} of them names, to be resolved); done before: {done}; excluded by address: \
+             {excluded}",
+            hosts.len(),
+            hosts.len() - literal.len(),
+        ),
+        format!("exclusions: {} networks", exclusions.len()),
+        format!(
+            "of each host: one page at a time, tests {}, {} runs each, {} segments acknowledged; {} s \
+             between connections",
+            tests.join(","),
+            settings.runs,
+            settings.acks,
+            pace.pause.as_secs_f64()
+        ),
+        format!(
+            "connections: some {connections}, at most {} a second, {} hosts under way at once",
+            pace.rate, pace.under_way_max
+        ),
+        format!("it takes at least: {}", duration(least)),
+        format!("User-Agent: {}", settings.user_agent),
+        "nothing was sent".to_owned(),
+    ]
+    .join("\n")
+}
+
+/// The address of a host that is named by one.
+fn address(host: &str) -> Option<IpAddr> {
+    let target = Target::parse(host).ok()?;
+    target.candidates.first()?.host_str()?.trim_matches(['[', ']']).parse().ok()
+}
+
+/// In the units that people use.
+pub(super) fn duration(span: Span) -> String {
+    let s = span.as_secs_f64().round() as u64;
+    match (s / 3600, s / 60 % 60, s % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, minutes, s) => format!("{minutes} min {s} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}

@@ -1,0 +1,130 @@
+//! Whom to leave alone.
+
+use ipnet::IpNet;
+use std::net::IpAddr;
+
+/// Addresses that are not to be probed.
+#[derive(Clone, Debug, Default)]
+pub struct Exclusions {
+    /// In order, none within another.
+    networks: Vec<IpNet>,
+}
+
+impl Exclusions {
+    /// Reads a list: a network (CIDR) or an address a line; what follows a blank, `#` or `;` is a
+    /// comment.
+    ///
+    /// # Errors
+    ///
+    /// Says which line is none, and how it begins.
+    pub fn parse(text: &str) -> Result<Exclusions, String> {
+        let mut networks = Vec::new();
+        for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+            let line = line.split(['#', ';']).next().unwrap_or_default();
+            let Some(word) = line.split_whitespace().next() else { continue };
+            let network = word.parse().or_else(|_| word.parse::<IpAddr>().map(IpNet::from));
+            networks.push(network.map_err(|_| {
+                let begin: String = word.chars().take(60).collect();
+                format!(
+                    "line {}: {begin:?} is no network and no address (192.0.2.0/24, 2001:db8::/32, \
+                     192.0.2.1)",
+                    index + 1
+                )
+            })?);
+        }
+        let mut networks = IpNet::aggregate(&networks);
+        networks.sort_unstable();
+        Ok(Exclusions { networks })
+    }
+
+    /// How many networks it has, those together that touch.
+    pub fn len(&self) -> usize {
+        self.networks.len()
+    }
+
+    /// True without any network.
+    pub fn is_empty(&self) -> bool {
+        self.networks.is_empty()
+    }
+
+    /// True if nothing is to be sent to the address: it is on the list, or no host's own.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let after = self.networks.partition_point(|network| network.network() <= address);
+        let before = after.checked_sub(1).and_then(|index| self.networks.get(index));
+        is_no_hosts(address) || before.is_some_and(|network| network.contains(&address))
+    }
+}
+
+/// Groups, everybody, nobody (RFC 1122 §3.2.1.3, RFC 1112 §4).
+fn is_no_hosts(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => matches!(v4.octets()[0], 0 | 224..=255),
+        IpAddr::V6(v6) => v6.is_multicast() || v6.is_unspecified(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn networks_and_addresses_of_both_families_are_left_alone() {
+        let list = "# ours\n192.0.2.0/24 a comment\n\n198.51.100.7;SBL1\r\n2001:db8:1::/48\n192.0.3.0/24\n";
+        let list = Exclusions::parse(list).expect("a list");
+        for inside in ["192.0.2.0", "192.0.3.255", "198.51.100.7", "2001:db8:1::5"] {
+            assert!(list.contains(ip(inside)), "{inside}");
+        }
+        for outside in ["192.0.4.0", "192.0.1.255", "198.51.100.8", "2001:db8:2::"] {
+            assert!(!list.contains(ip(outside)), "{outside}");
+        }
+        assert!(list.contains(ip("::ffff:192.0.2.9")), "IPv4 in IPv6's clothes");
+    }
+
+    #[test]
+    fn what_is_no_hosts_address_is_always_left_alone() {
+        let none = Exclusions::default();
+        for address in ["0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"] {
+            assert!(none.contains(ip(address)), "{address}");
+        }
+        assert!(!none.contains(ip("192.0.2.1")) && none.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_told_by_its_number() {
+        let told = Exclusions::parse("10.0.0.0/8\nexample.org\n").expect_err("a name");
+        assert!(told.starts_with("line 2: \"example.org\""), "{told}");
+        assert!(Exclusions::parse("10.0.0.0/33").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_says_of_every_address_what_its_lines_say_one_by_one(
+            networks in prop::collection::vec((any::<u32>(), 4u8..=32), 0..40),
+            addresses in prop::collection::vec(any::<u32>(), 1..40),
+        ) {
+            let nets: Vec<ipnet::Ipv4Net> = networks
+                .iter()
+                .map(|(bits, len)| ipnet::Ipv4Net::new((*bits).into(), *len).expect("a length"))
+                .collect();
+            let text: String = nets.iter().map(|net| format!("{net}\n")).collect();
+            let list = Exclusions::parse(&text).expect("a list");
+            let edges = nets.iter().flat_map(|net| [net.network(), net.broadcast()]);
+            for address in addresses.into_iter().map(std::net::Ipv4Addr::from).chain(edges) {
+                let one_by_one = nets.iter().any(|net| net.contains(&address));
+                let address = IpAddr::from(address);
+                prop_assert_eq!(list.contains(address), one_by_one || is_no_hosts(address));
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_list_or_an_error(text in "\\PC*[\n#;/.:0-9a-f ]{0,40}") {
+            let _ = Exclusions::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The file of hosts.
+
+use crate::target::Target;
+use std::collections::BTreeSet;
+
+/// Reads a list: a URL or a host a line, as [`Target::parse`] takes it; what follows a blank, and lines
+/// that begin with `#`, are comments. Of lines that are the same the first one counts.
+///
+/// # Errors
+///
+/// Says which line is no target and why, or that there is none.
+pub fn parse(text: &str) -> Result<Vec<String>, String> {
+    let mut hosts = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let Some(word) = line.split_whitespace().next() else { continue };
+        if word.starts_with('#') {
+            continue;
+        }
+        let wrong = |why: String| format!("line {}: {why}", index + 1);
+        // They go to a terminal and into a table.
+        if word.chars().any(char::is_control) {
+            return Err(wrong("a control character".to_owned()));
+        }
+        Target::parse(word).map_err(wrong)?;
+        if known.insert(word) {
+            hosts.push(word.to_owned());
+        }
+    }
+    if hosts.is_empty() { Err("no hosts in it".to_owned()) } else { Ok(hosts) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_host_a_line_comments_and_repetitions_taken_off() {
+        let text = "# web servers\r\nexample.org  the first\r\n\nhttps://a.example/x#y\n192.0.2.1:81\n\
+                    example.org\n  2001:db8::1\n";
+        let hosts = parse(text).expect("hosts");
+        let expected = ["example.org", "https://a.example/x#y", "192.0.2.1:81", "2001:db8::1"];
+        assert_eq!(hosts, expected);
+    }
+
+    #[test]
+    fn the_first_line_that_is_no_host_is_told_by_its_number() {
+        let told = parse("a.example\nftp://b.example/\n").expect_err("no web");
+        assert!(told.starts_with("line 2: ") && told.contains("ftp"), "{told}");
+        assert!(parse("a.example\nb\u{1b}.example\n").is_err());
+        assert_eq!(parse("# nothing\n\n"), Err("no hosts in it".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_targets_or_an_error(text in "(\\PC{0,20}[\n\t #:/\\[\\]]){0,8}") {
+            for host in parse(&text).unwrap_or_default() {
+                prop_assert!(Target::parse(&host).is_ok() && !host.contains(char::is_whitespace));
+            }
+        }
+    }
+}

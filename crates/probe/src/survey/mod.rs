@@ -1,0 +1,250 @@
+//! Many servers at once, without I/O: which host has its turn, and when.
+//!
+//! A host is begun when fewer than so many are under way; each of its connections takes a token, in the
+//! order in which they came to want one. Hosts with the same address take turns.
+
+mod bucket;
+mod exclude;
+pub mod hosts;
+pub mod journal;
+mod rows;
+mod turns;
+
+pub use bucket::TokenBucket;
+pub use exclude::Exclusions;
+pub use rows::{HostRow, RunRow};
+
+use crate::probe::{Order, Report};
+use crate::session::{Outcome, Session, Settings, Step};
+use crate::target::Target;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use turns::Turns;
+use windlass_base::{Span, Time};
+
+/// How fast.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// New connections a second, to all hosts together.
+    pub rate: f64,
+    /// Hosts under way at once.
+    pub under_way_max: usize,
+    /// Between two connections to a host.
+    pub pause: Span,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// The addresses of a host, by [`Survey::handle_addresses`].
+    Resolve {
+        /// Of which host of the list.
+        host: usize,
+        /// A name or an address.
+        name: String,
+        /// The port that they are to have.
+        port: u16,
+    },
+    /// A connection, now, and its report by [`Survey::handle_report`].
+    Connect {
+        /// To which host of the list.
+        host: usize,
+        /// To where.
+        remote: SocketAddr,
+        /// What it is to do.
+        order: Box<Order>,
+    },
+    /// A host is done.
+    Finished {
+        /// Which one of the list.
+        host: usize,
+        /// What came of it.
+        outcome: Box<Outcome>,
+    },
+}
+
+/// A survey under way.
+#[derive(Debug)]
+pub struct Survey {
+    settings: Settings,
+    pace: Pace,
+    exclusions: Arc<Exclusions>,
+    hosts: Vec<String>,
+    /// Those not begun.
+    waiting: VecDeque<usize>,
+    under_way: BTreeMap<usize, Host>,
+    turns: Turns,
+    /// Those that want a token.
+    ready: VecDeque<usize>,
+    /// Those between two connections, and until when.
+    resting: BTreeSet<(Time, usize)>,
+    bucket: TokenBucket,
+    /// What is to be done at once.
+    due: VecDeque<Action>,
+    connections: u64,
+}
+
+#[derive(Debug)]
+struct Host {
+    session: Session,
+    /// The address whose turn it has, or waits for.
+    address: Option<IpAddr>,
+}
+
+impl Survey {
+    /// A survey of `hosts` but for those that are `done`.
+    pub fn new(
+        hosts: Vec<String>,
+        done: &BTreeSet<&str>,
+        settings: Settings,
+        pace: Pace,
+        exclusions: Arc<Exclusions>,
+    ) -> Survey {
+        let left = hosts.iter().enumerate().filter(|(_, host)| !done.contains(host.as_str()));
+        Survey {
+            waiting: left.map(|(index, _)| index).collect(),
+            bucket: TokenBucket::new(pace.rate),
+            settings,
+            pace,
+            exclusions,
+            hosts,
+            under_way: BTreeMap::new(),
+            turns: Turns::default(),
+            ready: VecDeque::new(),
+            resting: BTreeSet::new(),
+            due: VecDeque::new(),
+            connections: 0,
+        }
+    }
+
+    /// A host as the list names it.
+    pub fn host(&self, index: usize) -> &str {
+        self.hosts.get(index).map_or("", String::as_str)
+    }
+
+    /// Hosts that are neither done nor begun, and hosts under way.
+    pub fn left(&self) -> (usize, usize) {
+        (self.waiting.len(), self.under_way.len())
+    }
+
+    /// Connections begun.
+    pub fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    /// True if there is nothing more to do, now or later.
+    pub fn is_done(&self) -> bool {
+        self.waiting.is_empty() && self.under_way.is_empty() && self.due.is_empty()
+    }
+
+    /// The next thing to do now; `None`: nothing before [`Survey::poll_timeout`], or an answer.
+    pub fn poll_action(&mut self, now: Time) -> Option<Action> {
+        while let Some((until, host)) = self.resting.first().copied()
+            && until <= now
+        {
+            self.resting.pop_first();
+            self.advance(now, host);
+        }
+        while self.under_way.len() < self.pace.under_way_max
+            && let Some(host) = self.waiting.pop_front()
+        {
+            self.begin(now, host);
+        }
+        if let Some(action) = self.due.pop_front() {
+            return Some(action);
+        }
+        if self.ready.is_empty() || !self.bucket.take(now) {
+            return None;
+        }
+        let host = self.ready.pop_front()?;
+        match self.under_way.get(&host)?.session.step() {
+            Step::Connect { remote, order } => {
+                self.connections += 1;
+                Some(Action::Connect { host, remote, order })
+            }
+            _ => None,
+        }
+    }
+
+    /// When [`Survey::poll_action`] has something to do at the latest, unless an answer comes first.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let rested = self.resting.first().map(|(until, _)| *until);
+        let token = (!self.ready.is_empty()).then(|| self.bucket.next_at());
+        rested.into_iter().chain(token).min()
+    }
+
+    /// The answer to [`Action::Resolve`].
+    pub fn handle_addresses(
+        &mut self,
+        now: Time,
+        host: usize,
+        addresses: Result<Vec<SocketAddr>, String>,
+    ) {
+        let Some(Host { session, .. }) = self.under_way.get_mut(&host) else { return };
+        let excluded = |address: &SocketAddr| self.exclusions.contains(address.ip());
+        match addresses {
+            Ok(found) if !found.is_empty() && found.iter().all(excluded) => {
+                session.handle_exclusion();
+            }
+            Ok(mut found) => {
+                found.retain(|address| !excluded(address));
+                session.handle_addresses(Ok(found));
+            }
+            Err(why) => session.handle_addresses(Err(why)),
+        }
+        self.advance(now, host);
+    }
+
+    /// The answer to [`Action::Connect`].
+    pub fn handle_report(&mut self, now: Time, host: usize, report: Report) {
+        let Some(Host { session, .. }) = self.under_way.get_mut(&host) else { return };
+        session.handle_report(report);
+        self.resting.insert((now + self.pace.pause, host));
+    }
+
+    fn begin(&mut self, now: Time, host: usize) {
+        // The list was read by the same function.
+        let Ok(target) = Target::parse(self.host(host)) else { return };
+        let session = Session::new(target, self.settings.clone());
+        self.under_way.insert(host, Host { session, address: None });
+        self.advance(now, host);
+    }
+
+    /// Lets a host do what it wants to do next, or wait for it.
+    fn advance(&mut self, now: Time, host: usize) {
+        let Some(entry) = self.under_way.get_mut(&host) else { return };
+        match entry.session.step() {
+            Step::Resolve { host: name, port } => {
+                self.due.push_back(Action::Resolve { host, name, port });
+            }
+            Step::Connect { remote, .. } if entry.address == Some(remote.ip()) => {
+                self.ready.push_back(host);
+            }
+            Step::Connect { remote, .. } => {
+                let left = entry.address.replace(remote.ip());
+                self.leave(now, left, host);
+                if self.turns.claim(remote.ip(), host) {
+                    self.ready.push_back(host);
+                }
+            }
+            Step::Done => {
+                let Some(entry) = self.under_way.remove(&host) else { return };
+                self.leave(now, entry.address, host);
+                let outcome = Box::new(entry.session.outcome());
+                self.due.push_back(Action::Finished { host, outcome });
+            }
+        }
+    }
+
+    /// A host is done with an address: the next one that waits for it rests as long as this one would
+    /// have.
+    fn leave(&mut self, now: Time, address: Option<IpAddr>, host: usize) {
+        if let Some(next) = address.and_then(|address| self.turns.leave(address, host)) {
+            self.resting.insert((now + self.pace.pause, next));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! What of a host is kept: a row for the host, and one for each run.
+
+use crate::classify::{Limit, Reaction};
+use crate::probe::Report;
+use crate::session::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// A host, with what labels it and what came of it. The field names are the columns of `hosts.csv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    /// As the list of hosts names it.
+    pub host: String,
+    /// `measured`, `undecided`, or why it was not measured: `silent`, `refused`, ...
+    pub outcome: String,
+    /// The same in a sentence, where there is more to say.
+    pub why: String,
+    /// What was measured, after redirects.
+    pub url: String,
+    /// Where: address and port.
+    pub address: String,
+    /// The status of its answer.
+    pub status: Option<u16>,
+    /// What it calls itself.
+    pub server: String,
+    /// Nmap's guess, if it was asked for.
+    pub os: String,
+    /// The MSS that its SYN-ACK announces, in bytes.
+    pub syn_ack_mss: Option<u16>,
+    /// The window field of its SYN-ACK.
+    pub syn_ack_window: Option<u16>,
+    /// The shift of windows that it offers.
+    pub syn_ack_window_scale: Option<u8>,
+    /// The TTL or hop limit of its SYN-ACK on arrival.
+    pub ttl: Option<u8>,
+    /// The routers on the way, if the server began with 32, 64, 128 or 255.
+    pub hops: Option<u8>,
+    /// The RTT of the handshakes, the median of the runs, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// `counts-acks`, `counts-bytes`, `negative`, `no-growth`, `no-congestion-window`, `undecided`.
+    pub reaction: String,
+    /// L of RFC 3465 with test S: `1`, `2`, `none`.
+    pub limit: String,
+    /// The chance that one more run fits.
+    pub confidence: Option<f64>,
+    /// Runs that fit the reaction.
+    pub runs_fit: Option<u32>,
+    /// Runs that could tell it.
+    pub runs_telling: Option<u32>,
+    /// The initial window in packets, the median of the runs.
+    pub initial_window_packets: Option<u32>,
+    /// The least of a run.
+    pub initial_window_packets_min: Option<u32>,
+    /// The most of a run.
+    pub initial_window_packets_max: Option<u32>,
+    /// The initial window in bytes, the median of the runs.
+    pub initial_window_bytes: Option<u64>,
+    /// False: it is at least that much.
+    pub initial_window_exact: Option<bool>,
+    /// Payload of the longest packet, the median of the runs.
+    pub mss_seen: Option<u64>,
+    /// Data packets at a split over those of test A.
+    pub gain: Option<f64>,
+    /// Which split.
+    pub gain_split: Option<u16>,
+    /// Runs made.
+    pub runs: u32,
+    /// What a reader should know besides.
+    pub notes: String,
+}
+
+impl HostRow {
+    /// The row of a host named `host` in the list.
+    pub fn of(host: &str, outcome: &Outcome) -> HostRow {
+        let syn_ack = outcome.syn_ack;
+        let verdict = outcome.verdict.as_ref();
+        let window = verdict.and_then(|verdict| verdict.initial_window);
+        let reaction = verdict.map(|verdict| &verdict.reaction);
+        let (name, why) = ending(outcome);
+        HostRow {
+            host: plain(host),
+            outcome: name.to_owned(),
+            why: plain(&why),
+            url: plain(outcome.url.as_deref().unwrap_or_default()),
+            address: outcome.address.clone().unwrap_or_default(),
+            status: outcome.status,
+            server: plain(outcome.server.as_deref().unwrap_or_default()),
+            os: String::new(),
+            syn_ack_mss: syn_ack.and_then(|syn_ack| syn_ack.mss),
+            syn_ack_window: syn_ack.map(|syn_ack| syn_ack.window),
+            syn_ack_window_scale: syn_ack.and_then(|syn_ack| syn_ack.window_scale),
+            ttl: syn_ack.map(|syn_ack| syn_ack.hop_limit),
+            hops: syn_ack.map(|syn_ack| hops(syn_ack.hop_limit)),
+            rtt_ms: outcome.tests.iter().find_map(|row| row.rtt_ms),
+            reaction: reaction.map(|reaction| reaction.name().to_owned()).unwrap_or_default(),
+            limit: reaction.map(limit).unwrap_or_default().to_owned(),
+            confidence: verdict.map(|verdict| verdict.confidence),
+            runs_fit: verdict.map(|verdict| verdict.runs.1),
+            runs_telling: verdict.map(|verdict| verdict.runs.0),
+            initial_window_packets: window.map(|window| window.packets),
+            initial_window_packets_min: window.map(|window| window.spread.0),
+            initial_window_packets_max: window.map(|window| window.spread.1),
+            initial_window_bytes: window.map(|window| window.bytes),
+            initial_window_exact: window.map(|window| window.exact),
+            mss_seen: outcome.tests.first().map(|row| row.mss_seen.median),
+            gain: verdict.and_then(|verdict| verdict.gain).map(|(_, gain)| gain),
+            gain_split: verdict.and_then(|verdict| verdict.gain).map(|(split, _)| split),
+            runs: outcome.runs.len() as u32,
+            notes: verdict.map(|verdict| plain(&verdict.notes.join("; "))).unwrap_or_default(),
+        }
+    }
+}
+
+/// A run. The field names are the columns of `runs.csv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// As the list of hosts names it.
+    pub host: String,
+    /// From 1 on, in the order in which they were made.
+    pub run: u32,
+    /// The test's letter, or its split as `1:16`.
+    pub test: String,
+    /// How it ended: `measured`, `reset`, ...
+    pub ending: String,
+    /// From the SYN to the SYN-ACK, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// SYNs that it took.
+    pub syns: Option<u32>,
+    /// Payload of the longest packet, in bytes.
+    pub mss_seen: Option<u32>,
+    /// The receive window offered, in bytes.
+    pub window: Option<u32>,
+    /// Packets of the first flight, those missing among them included.
+    pub first_flight_packets: Option<u32>,
+    /// Bytes of it that arrived.
+    pub first_flight_bytes: Option<u64>,
+    /// Packets of it that are missing.
+    pub first_flight_missing: Option<u32>,
+    /// Segments that were acknowledged.
+    pub segments_acked: Option<u32>,
+    /// By how many ACKs.
+    pub acks: Option<u32>,
+    /// New packets that these brought.
+    pub grown: Option<u32>,
+    /// All packets with new data.
+    pub data_packets: Option<u32>,
+    /// All new data.
+    pub data_bytes: Option<u64>,
+    /// Packets with nothing new.
+    pub retransmissions: Option<u32>,
+    /// Packets overtaken by others.
+    pub reordered: Option<u32>,
+}
+
+impl RunRow {
+    /// The rows of a host's runs.
+    pub fn all(host: &str, outcome: &Outcome) -> Vec<RunRow> {
+        let rows = outcome.runs.iter().zip(1..).map(|(report, run)| RunRow::of(host, run, report));
+        rows.collect()
+    }
+
+    fn of(host: &str, run: u32, report: &Report) -> RunRow {
+        let seen = report.observation.as_ref();
+        RunRow {
+            host: plain(host),
+            run,
+            test: seen.map(|seen| seen.test.to_string()).unwrap_or_default(),
+            ending: report.ending.name().to_owned(),
+            rtt_ms: report.rtt_ms,
+            syns: report.syn_ack.map(|syn_ack| syn_ack.syns),
+            mss_seen: seen.map(|seen| seen.mss_seen),
+            window: seen.map(|seen| seen.window),
+            first_flight_packets: seen.map(|seen| seen.first_flight.sent()),
+            first_flight_bytes: seen.map(|seen| seen.first_flight.bytes),
+            first_flight_missing: seen.map(|seen| seen.first_flight.missing),
+            segments_acked: seen.map(|seen| seen.acked.len() as u32),
+            acks: seen.map(|seen| seen.acks_sent),
+            grown: seen.map(|seen| seen.grown),
+            data_packets: seen.map(|seen| seen.data_packets),
+            data_bytes: seen.map(|seen| seen.data_bytes),
+            retransmissions: seen.map(|seen| seen.retransmissions),
+            reordered: seen.map(|seen| seen.reordered),
+        }
+    }
+}
+
+fn ending(outcome: &Outcome) -> (&'static str, String) {
+    match (&outcome.verdict, &outcome.failure) {
+        (Some(verdict), _) if verdict.is_decided() => ("measured", String::new()),
+        (Some(verdict), _) => ("undecided", verdict.reaction.to_string()),
+        (None, Some(failure)) => (failure.name(), failure.to_string()),
+        (None, None) => ("not-measured", String::new()),
+    }
+}
+
+fn limit(reaction: &Reaction) -> &'static str {
+    match reaction {
+        Reaction::CountsBytes { limit: Some(Limit::One) } => "1",
+        Reaction::CountsBytes { limit: Some(Limit::Two) } => "2",
+        Reaction::CountsBytes { limit: Some(Limit::None) } => "none",
+        _ => "",
+    }
+}
+
+/// Routers that a packet has passed, by the common TTLs to begin with.
+fn hops(ttl: u8) -> u8 {
+    let first = [32, 64, 128, 255].into_iter().find(|first| ttl <= *first).unwrap_or(255);
+    first - ttl
+}
+
+/// What servers say, in one line, so that a row is one.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ttl_implies_the_hops() {
+        let told: Vec<u8> = [64, 63, 50, 128, 117, 255, 243, 32, 0].map(hops).into();
+        assert_eq!(told, [0, 1, 14, 0, 11, 0, 12, 0, 32]);
+    }
+
+    #[test]
+    fn what_a_server_says_stays_in_its_row() {
+        assert_eq!(plain("a\r\nb\u{1b}[31m,\"c"), "a  b [31m,\"c");
+        assert_eq!(plain(&"x".repeat(9000)).len(), 500);
+    }
+}

@@ -1,0 +1,39 @@
+//! What a survey reads: its list of hosts, its exclusions, and what a kill has left of its tables. Whatever
+//! the bytes are, it takes them or says what is wrong.
+
+use std::net::IpAddr;
+use windlass_probe::Target;
+use windlass_probe::survey::{Exclusions, HostRow, RunRow, hosts, journal};
+
+/// The first byte says which of them the others are.
+pub(crate) fn run(bytes: &[u8]) {
+    let Some((which, bytes)) = bytes.split_first() else { return };
+    let text = String::from_utf8_lossy(bytes);
+    match which % 3 {
+        0 => {
+            for host in hosts::parse(&text).unwrap_or_default() {
+                assert!(Target::parse(&host).is_ok() && !host.contains(char::is_whitespace));
+            }
+        }
+        1 => {
+            let Ok(list) = Exclusions::parse(&text) else { return };
+            let first = text.split(['/', '\n', ' ', '#', ';']).next().unwrap_or_default();
+            if let Ok(address) = first.parse::<IpAddr>() {
+                assert!(list.contains(address), "{address} begins the list");
+            }
+        }
+        _ => recover(bytes),
+    }
+}
+
+/// The two tables, with their columns, end anywhere.
+fn recover(bytes: &[u8]) {
+    let Some((cut, rest)) = bytes.split_first() else { return };
+    let (hosts, runs) = rest.split_at(usize::from(*cut).min(rest.len()));
+    let hosts = [&journal::header::<HostRow>()[..], hosts].concat();
+    let runs = [&journal::header::<RunRow>()[..], runs].concat();
+    let Ok(left) = journal::recover(&hosts, &runs) else { return };
+    let (hosts, runs) = (&hosts[..left.hosts_len], &runs[..left.runs_len]);
+    let again = journal::recover(hosts, runs).expect("repaired");
+    assert_eq!((again.hosts_len, again.runs_len), (left.hosts_len, left.runs_len));
+}
