@@ -43,6 +43,13 @@ def test_timeouts_and_marks_are_counted_by_flow():
     assert enriched(both)["flows_without_marks"] == 1
 
 
+def test_the_time_of_a_transfer_is_the_mean_over_all_flows():
+    times = ([1.0, 3.0], [5.0])
+    both = run(*(("reno", 1.0, {"transfers": {"completion_s": each}}) for each in times))
+    assert enriched(both)["completion_s"] == 3.0
+    assert "completion_s" not in enriched(run(("reno", 1.0, {"transfers": None})))
+
+
 def flow(rtt, **values):
     return FlowResult(f"{rtt}", rtt, {key: Estimate(*value) for key, value in values.items()})
 

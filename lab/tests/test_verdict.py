@@ -16,6 +16,7 @@ from windlass_lab.verdict import (
     informative,
     near,
     survives,
+    within,
 )
 
 
@@ -73,6 +74,22 @@ def test_not_a_number_fails():
 @pytest.mark.parametrize(("measured", "verdict"), [(0.98, PASS), (1.0, PASS), (0.9799, FAIL)])
 def test_a_bound_is_met_from_above(measured, verdict):
     assert at_least(subject(measured, 0.99), 0.98).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "measured", "verdict"),
+    [
+        (0.95, 1.05, 1.0, PASS),
+        (0.95, 1.05, 1.06, FAIL),
+        (None, 0.95, 0.9, PASS),
+        (None, 0.95, 0.96, FAIL),
+        (1.0, None, 0.99, FAIL),
+        (None, 0.95, math.nan, FAIL),
+        (None, None, 2.0, INFORMATIVE),
+    ],
+)
+def test_a_figure_lies_between_two_bounds_or_on_one_side_of_one(low, high, measured, verdict):
+    assert within(subject(measured), low, high).verdict == verdict
 
 
 def test_order_needs_every_step_to_rise():

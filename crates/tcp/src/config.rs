@@ -25,6 +25,9 @@ pub struct Config {
     pub window_limit: Option<u64>,
     /// What an ACK counts for in window growth.
     pub growth: Growth,
+    /// The same in congestion avoidance, if it is something else there: to study ACK division in
+    /// one phase alone (papers/003, Table 2.1).
+    pub avoidance_growth: Option<Growth>,
     /// What a cut of the window starts from.
     pub reduction_base: ReductionBase,
     /// Windows after a cut are whole segments.

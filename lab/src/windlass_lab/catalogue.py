@@ -103,6 +103,21 @@ class AtLeast:
 
 
 @dataclass(frozen=True, slots=True)
+class Over:
+    """The figure of `case` over that of `beside` is from `low` to `high`, where they are given;
+    without both it is but shown. `published` is what the paper says of it.
+    """
+
+    case: str
+    beside: str
+    quantity: Quantity
+    low: float | None = None
+    high: float | None = None
+    published: str = ""
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ascending:
     """The figure rises from case to case."""
 
@@ -155,7 +170,7 @@ class Survives:
     within: float
 
 
-Check = Near | AtLeast | Ascending | Shown | Pairs | Survives
+Check = Near | AtLeast | Over | Ascending | Shown | Pairs | Survives
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +329,9 @@ def all_papers() -> list[Paper]:
     """Every paper in the catalogue."""
     from windlass_lab.ecn_proxy.catalogue import ECN_PROXY
     from windlass_lab.new_ecn import NEW_ECN
+    from windlass_lab.split_ack import SPLIT_ACK
 
-    return [NEW_ECN, ECN_PROXY]
+    return [NEW_ECN, ECN_PROXY, SPLIT_ACK]
 
 
 def find(target: str, quick: bool, kernel: bool = False) -> tuple[Paper, list[Experiment]]:

@@ -16,13 +16,16 @@ def enriched(summary: Mapping) -> dict:
     `new_ecn_share`: the rates of the New-ECN flows over the total, where other flows share the
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
-    `flows_without_marks`: how many were dropped at most, never marked.
+    `flows_without_marks`: how many were dropped at most, never marked. `completion_s`: the mean of
+    all transfers, where there are some.
     """
     flows = summary.get("flows", ())
     added: dict = {}
     if flows:
         added["timeouts_per_flow"] = sum(flow.get("timeouts", 0) for flow in flows) / len(flows)
         added["flows_without_marks"] = sum(not flow.get("marks", 0) for flow in flows)
+    if times_s := [time for flow in flows for time in _completions(flow)]:
+        added["completion_s"] = sum(times_s) / len(times_s)
     if len({flow.get("controller") for flow in flows}) > 1:
         added["new_ecn_share"] = {span: _share(flows, span) for span in ("whole_run", "steady")}
     if len(flows) == 1 and summary.get("drops"):
@@ -30,6 +33,10 @@ def enriched(summary: Mapping) -> dict:
         rtt_s = flows[0]["rtt_min_ms"] / 1000
         added["friendly_packets_per_s"] = _FRIENDLY / (rtt_s * math.sqrt(drop_rate))
     return dict(summary) | added
+
+
+def _completions(flow: Mapping) -> Sequence[float]:
+    return (flow.get("transfers") or {}).get("completion_s", ())
 
 
 def of_kernel(summary: Mapping) -> dict:
@@ -66,8 +73,12 @@ def pair_names(case: CaseResult) -> list[tuple[str, FlowResult, FlowResult]]:
 
 
 def ratio(left: FlowResult, right: FlowResult, key: str) -> Estimate | None:
-    """The ratio of two flows' means, its spread as if the two were independent."""
-    above, below = left.values.get(key), right.values.get(key)
+    """The ratio of two flows' means."""
+    return quotient(left.values.get(key), right.values.get(key))
+
+
+def quotient(above: Estimate | None, below: Estimate | None) -> Estimate | None:
+    """The ratio of two means, its spread as if the two were independent."""
     if above is None or below is None or not below.mean or not above.mean:
         return None
     value = above.mean / below.mean

@@ -10,6 +10,7 @@ from windlass_lab.catalogue import (
     Experiment,
     Flows,
     Near,
+    Over,
     PairFigure,
     Pairs,
     Paper,
@@ -17,7 +18,7 @@ from windlass_lab.catalogue import (
     Shown,
     Survives,
 )
-from windlass_lab.derive import exponent, pair_names, ratio
+from windlass_lab.derive import exponent, pair_names, quotient, ratio
 from windlass_lab.estimate import CaseResult, Estimate, FlowResult, pair_flows
 from windlass_lab.reference import Published, load_reference
 from windlass_lab.verdict import (
@@ -28,6 +29,7 @@ from windlass_lab.verdict import (
     informative,
     near,
     survives,
+    within,
 )
 
 _SRTT = "srtt_ms.trace_mean"
@@ -74,21 +76,42 @@ def judge(experiment: Experiment, evidence: Evidence) -> list[Comparison]:
 
 def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Iterator[Comparison]:
     match check:
-        case Near():
+        case Near() | AtLeast() | Shown():
             for subject in _subjects(check, labels, evidence):
-                yield near(subject, check.tolerance, check.target)
-        case AtLeast():
-            for subject in _subjects(check, labels, evidence):
-                yield at_least(subject, check.bound)
-        case Shown():
-            for subject in _subjects(check, labels, evidence):
-                yield informative(subject)
+                yield _alone(check, subject)
+        case Over():
+            yield _over(check, labels, evidence)
         case Ascending():
             yield _ascending(check, labels, evidence)
         case Pairs():
             yield from _pairs(check, evidence)
         case Survives():
             yield _survives(check, labels, evidence)
+
+
+def _alone(check: Near | AtLeast | Shown, subject: Subject) -> Comparison:
+    match check:
+        case Near():
+            return near(subject, check.tolerance, check.target)
+        case AtLeast():
+            return at_least(subject, check.bound)
+        case Shown():
+            return informative(subject)
+
+
+def _over(check: Over, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    above, below = (
+        _value(evidence.measured.get(name), check.quantity) for name in (check.case, check.beside)
+    )
+    subject = Subject(
+        f"{labels[check.case]} over {labels[check.beside]}: {check.quantity.label.lower()}",
+        published=check.published or None,
+        measured=quotient(above, below),
+        headline=check.headline,
+        case=check.case,
+        key=check.quantity.key,
+    )
+    return within(subject, check.low, check.high)
 
 
 def _ascending(check: Ascending, labels: Mapping[str, str], evidence: Evidence) -> Comparison:

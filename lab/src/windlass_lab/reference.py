@@ -22,7 +22,9 @@ class Reference:
 
 @cache
 def load_reference(paper: str) -> Reference:
-    """The reference figures of a paper, from the package's data."""
+    """The reference figures of a paper, from the package's data; none where it has no reference."""
+    if not _has(f"{paper}-reference.json"):
+        return Reference("", {})
     data = _package_json(f"{paper}-reference.json")
     replicates = data["replicates"]
     cases = {
@@ -39,6 +41,8 @@ def load_reference_acks(paper: str) -> dict[str, list[dict]]:
 
     Each flow is `{rtt_min_ms, controller, time_s, packets}`.
     """
+    if not _has(f"{paper}-reference-series.json"):
+        return {}
     data = _package_json(f"{paper}-reference-series.json")
     return {name: _flows_of(case) for name, case in data["cases"].items()}
 
@@ -57,6 +61,10 @@ def _flows_of(case: Mapping) -> list[dict]:
         )
     ]
     return sorted(flows, key=lambda flow: (flow["controller"], flow["rtt_min_ms"]))
+
+
+def _has(name: str) -> bool:
+    return resources.files("windlass_lab").joinpath("data", name).is_file()
 
 
 def _package_json(name: str) -> dict:

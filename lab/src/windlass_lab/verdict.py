@@ -135,6 +135,19 @@ def at_least(subject: Subject, bound: float) -> Comparison:
     return _judged(subject, target, allowed, bound, None)
 
 
+def within(subject: Subject, low: float | None, high: float | None) -> Comparison:
+    """Passes when the measured mean lies from `low` to `high`; without both it is informative."""
+    if low is None and high is None:
+        return informative(subject)
+    if low is not None and high is not None:
+        allowed = f"{low:g} to {high:g}"
+    else:
+        allowed = f"≥ {low:g}" if high is None else f"≤ {high:g}"
+    if subject.measured is None:
+        return _missing(subject, None, allowed, "the runs did not report it")
+    return _judged(subject, None, allowed, low, high)
+
+
 def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:
     """Passes when each named figure is above the one before it."""
     allowed = " < ".join(name for name, _ in figures)
@@ -178,11 +191,11 @@ def _missing(subject: Subject, target: float | None, allowed: str, why: str) -> 
 
 
 def _judged(
-    subject: Subject, target: float | None, allowed: str, low: float, high: float | None
+    subject: Subject, target: float | None, allowed: str, low: float | None, high: float | None
 ) -> Comparison:
-    # A NaN compares false both ways, so it fails.
     mean = subject.measured.mean if subject.measured else math.nan
-    inside = mean >= low and (high is None or mean <= high)
+    inside = (low is None or mean >= low) and (high is None or mean <= high)
+    inside = inside and not math.isnan(mean)
     return _comparison(subject, target, allowed, low, high, PASS if inside else FAIL, "")
 
 

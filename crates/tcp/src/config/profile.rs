@@ -69,6 +69,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         initial_ssthresh: None,
         window_limit: None,
         growth: Growth::PerByte { limit: 1 },
+        avoidance_growth: None,
         reduction_base: ReductionBase::FlightSize,
         whole_segment_cuts: false,
         least_window: 1,

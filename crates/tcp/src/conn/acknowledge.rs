@@ -265,7 +265,9 @@ impl Connection {
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {
         let mss = u64::from(self.agreed.mss);
-        let credit = match self.rules.growth {
+        let slow_start = self.congestion.cwnd_bytes() < self.congestion.ssthresh();
+        let growth = if slow_start { self.rules.growth } else { self.rules.avoidance_growth };
+        let credit = match growth {
             Growth::PerAck => mss,
             // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).
             Growth::PerByte { .. } if self.recovery.phase == Phase::Loss => bytes_acked.min(mss),

@@ -9,6 +9,7 @@ pub(super) struct Rules {
     /// As in [`Config`], like the rest.
     pub(super) send_buffer: u64,
     pub(super) growth: Growth,
+    pub(super) avoidance_growth: Growth,
     pub(super) keep_alive: bool,
     pub(super) cwnd_validation: bool,
     pub(super) idle_restart: bool,
@@ -25,6 +26,7 @@ impl Rules {
             window_limit: config.window_limit.unwrap_or(u64::MAX),
             send_buffer: config.send_buffer,
             growth: config.growth,
+            avoidance_growth: config.avoidance_growth.unwrap_or(config.growth),
             keep_alive: config.keep_alive.is_some(),
             cwnd_validation: config.cwnd_validation,
             idle_restart: config.idle_restart,

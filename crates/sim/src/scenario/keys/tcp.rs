@@ -26,6 +26,8 @@ keys! {
         window_limit: Option<At<Window>>,
         /// What an ACK counts for in window growth.
         growth: Option<GrowthKeys>,
+        /// The same in congestion avoidance. Default: as `growth`.
+        avoidance_growth: Option<GrowthKeys>,
         /// What a cut of the window starts from.
         reduction_base: Option<ReductionKeys>,
         /// Windows after a cut are whole segments.

@@ -99,14 +99,18 @@ fn segments(option: &mut u32, key: Option<&At<Segments>>, context: &mut Context)
     }
 }
 
-fn congestion(config: &mut Config, keys: &TcpKeys) {
-    let growth = keys.growth.as_ref().map(|growth| match growth {
+fn growth(keys: &GrowthKeys) -> Growth {
+    match keys {
         GrowthKeys::PerAck(_) => Growth::PerAck,
         GrowthKeys::PerByte(keys) => {
             Growth::PerByte { limit: keys.limit.map_or(1, |limit| limit.0) }
         }
-    });
-    set(&mut config.growth, growth);
+    }
+}
+
+fn congestion(config: &mut Config, keys: &TcpKeys) {
+    set(&mut config.growth, keys.growth.as_ref().map(growth));
+    config.avoidance_growth = keys.avoidance_growth.as_ref().map(growth);
     let base = keys.reduction_base.map(|base| match base {
         ReductionKeys::Window => ReductionBase::Window,
         ReductionKeys::FlightSize => ReductionBase::FlightSize,

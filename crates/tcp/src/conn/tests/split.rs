@@ -2,7 +2,7 @@
 
 use super::script::{Script, plain};
 use crate::Config;
-use crate::config::AckPolicy;
+use crate::config::{AckPolicy, Growth};
 use crate::conn::State;
 
 fn split(parts: u32) -> Script {
@@ -50,4 +50,37 @@ fn the_last_part_acknowledges_the_fin() {
     s.recv("FP. 1:1001 ack 1");
     s.expect(&[". 1 ack 501", ". 1 ack 1002"]);
     s.expect_state(State::CloseWait);
+}
+
+/// Growth to a window of 5,000 bytes in slow start, then beyond.
+fn sender(slow_start: Growth, avoidance: Growth) -> Script {
+    let mut s = Script::established(Config {
+        initial_window: 4,
+        initial_ssthresh: Some(5000),
+        growth: slow_start,
+        avoidance_growth: Some(avoidance),
+        cwnd_validation: false,
+        ..plain()
+    });
+    s.write(30_000);
+    s.skip();
+    s
+}
+
+#[test]
+fn what_an_ack_counts_for_may_differ_by_phase() {
+    let per_byte = Growth::PerByte { limit: 1 };
+    let mut s = sender(per_byte, Growth::PerAck);
+    s.recv(". 1 ack 501");
+    s.expect_windows(4500, 5000);
+    s.recv(". 1 ack 1001");
+    s.expect_windows(5000, 5000);
+    // In congestion avoidance: a segment, of which the window makes a fifth.
+    s.recv(". 1 ack 1501");
+    s.expect_windows(5200, 5000);
+    let mut s = sender(Growth::PerAck, per_byte);
+    s.recv(". 1 ack 501");
+    s.expect_windows(5000, 5000);
+    s.recv(". 1 ack 1001");
+    s.expect_windows(5100, 5000);
 }
