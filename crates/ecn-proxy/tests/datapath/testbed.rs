@@ -29,8 +29,13 @@ const RECEIVE_BUFFER: usize = 128 << 10;
 
 /// No timer of TCP goes off because a machine stands still: no retransmission timeout after
 /// Linux's 200 ms, and no tail loss probe (`tcp_early_retrans`). What a test sees is what the
-/// proxy did.
+/// proxy did. On a machine of its own `WINDLASS_KERNEL_TIMERS=1` leaves both as they are, and a
+/// stall of 200 ms is a timeout that the tests see.
 const PATIENT: &str = "rto_min 15s";
+
+fn keeps_kernel_timers() -> bool {
+    std::env::var_os("WINDLASS_KERNEL_TIMERS").is_some()
+}
 
 /// Where a test wants the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,9 +185,12 @@ impl Hosts {
             bring_up(router, own, subnet, 1, segments);
             bring_up(host, "router", subnet, 2, segments);
             for gateway in [format!("10.9.{subnet}.1"), format!("fd09:{subnet}::1")] {
-                run("ip", &format!("-n {host} route add default via {gateway} {PATIENT}"));
+                let timers = if keeps_kernel_timers() { "rto_min 200ms" } else { PATIENT };
+                run("ip", &format!("-n {host} route add default via {gateway} {timers}"));
             }
-            sysctl(host, "ipv4/tcp_early_retrans", "0");
+            if !keeps_kernel_timers() {
+                sysctl(host, "ipv4/tcp_early_retrans", "0");
+            }
         }
         // Both queues beyond the proxy.
         for (namespace, interface) in [(router, "far"), (&hosts.far, "router")] {
