@@ -2,10 +2,11 @@
 
 use super::protocol::{Answer, Command, REQUEST_LEN_MAX};
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::stat::{Mode, umask};
-use std::fs::{self, File, OpenOptions};
+use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, UnixAddr};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,8 +66,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Takes the socket. To be called before there are other threads, as it sets the umask for a
-    /// moment.
+    /// Takes the socket.
     pub(super) fn bind(path: &Path) -> Result<Socket, SocketError> {
         let io = |error| SocketError::Io(path.to_owned(), error);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -79,11 +79,8 @@ impl Socket {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
             _ => {}
         }
-        // 0660 from the first moment: root, and the group that the service manager may give.
-        let before = umask(Mode::from_bits_truncate(0o117));
-        let listener = UnixListener::bind(path);
-        umask(before);
-        Ok(Socket { path: path.to_owned(), pid_path, listener: listener.map_err(io)?, _lock: lock })
+        let listener = listen(path).map_err(io)?;
+        Ok(Socket { path: path.to_owned(), pid_path, listener, _lock: lock })
     }
 
     /// Answers in threads of its own until the process ends.
@@ -99,6 +96,17 @@ impl Drop for Socket {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(&self.pid_path);
     }
+}
+
+/// For root, and the group that the service manager may give: nobody can connect to it before it
+/// listens, and then it has its mode.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let socket =
+        socket::socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    socket::bind(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
+    fs::set_permissions(path, Permissions::from_mode(0o660))?;
+    socket::listen(&socket, Backlog::MAXCONN)?;
+    Ok(socket.into())
 }
 
 /// The lock goes with the process, however that ends; so it says better than the socket who is there.

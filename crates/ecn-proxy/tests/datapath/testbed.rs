@@ -178,6 +178,7 @@ impl Hosts {
         let hosts = Hosts { host, router, far };
         for namespace in [&hosts.host, &hosts.router, &hosts.far] {
             run("ip", &format!("netns add {namespace}"));
+            without_duplicate_address_detection(namespace);
         }
         let router = &hosts.router;
         for (subnet, host, own) in [(1, &hosts.host, "near"), (2, &hosts.far, "far")] {
@@ -216,13 +217,18 @@ impl Drop for Hosts {
 
 fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8, segments: bool) {
     run("ip", &format!("-n {namespace} address add 10.9.{subnet}.{host}/24 dev {interface}"));
-    run(
-        "ip",
-        &format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface} nodad"),
-    );
+    run("ip", &format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface}"));
     let size = if segments { " gso_max_segs 1" } else { "" };
     run("ip", &format!("-n {namespace} link set {interface}{size} up"));
     keep_in_order(namespace, interface);
+}
+
+/// Else a router has no link-local address for a second or two, from which it could ask for a
+/// neighbour (RFC 4862 section 5.4): the first SYN over IPv6 would wait so long, and time out.
+fn without_duplicate_address_detection(namespace: &str) {
+    for conf in ["all", "default"] {
+        sysctl(namespace, &format!("ipv6/conf/{conf}/accept_dad"), "0");
+    }
 }
 
 /// A veth hands packets to the processor that sent them, and reorders them when a sender moves to

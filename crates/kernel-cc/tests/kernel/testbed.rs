@@ -108,6 +108,11 @@ impl Hosts {
         let hosts = Hosts { sender, router, receiver };
         for namespace in hosts.all() {
             ip(&format!("netns add {namespace}"));
+            // Else the router has no link-local address for a second or two, from which it could
+            // ask for a neighbour: the first SYN over IPv6 would wait so long.
+            for conf in ["all", "default"] {
+                sysctl(namespace, &format!("ipv6/conf/{conf}/accept_dad"), "0");
+            }
         }
         let router = &hosts.router;
         for (subnet, host, own) in [(1, &hosts.sender, "near"), (2, &hosts.receiver, BOTTLENECK)] {
@@ -135,7 +140,7 @@ impl Hosts {
 
 fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8) {
     ip(&format!("-n {namespace} address add 10.9.{subnet}.{host}/24 dev {interface}"));
-    ip(&format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface} nodad"));
+    ip(&format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface}"));
     // A packet is a segment.
     ip(&format!("-n {namespace} link set {interface} gso_max_segs 1 up"));
 }

@@ -66,6 +66,10 @@ def _create(name: str) -> None:
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     netns.attach(name, os.getpid())
+    # Without duplicate address detection IPv6 can be used at once. With it a router has no
+    # link-local address for a second or two from which it could ask for a neighbour.
+    for conf in ("all", "default"):
+        Path(f"/proc/sys/net/ipv6/conf/{conf}/accept_dad").write_text("0\n", encoding="ascii")
 
 
 def _join(run: str, link: Link) -> None:
@@ -119,9 +123,7 @@ def _addresses(ip: IPRoute, index: int, addresses: list[str]) -> None:
         host, _, length = address.partition("/")
         if not length:
             raise BuildError(f"address {address}: expected a prefix length, as in 10.0.0.1/24")
-        # Without duplicate address detection (0x02: nodad) IPv6 can be used at once.
-        flags = {"flags": 0x02} if ":" in host else {}
-        ip.addr("add", index=index, address=host, prefixlen=int(length), **flags)
+        ip.addr("add", index=index, address=host, prefixlen=int(length))
     ip.link("set", index=index, state="up")
 
 
