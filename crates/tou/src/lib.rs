@@ -1,0 +1,2 @@
+//! TCP over UDP.
+pub mod wire;
