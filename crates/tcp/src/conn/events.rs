@@ -24,6 +24,8 @@ pub enum Error {
     Reset,
     /// The peer refused the connection (RST in answer to a SYN).
     Refused,
+    /// The network cannot reach the peer (ICMP, in answer to a SYN).
+    Unreachable,
     /// Retransmissions or probes went unanswered for too long.
     TimedOut,
     /// This end aborted.
@@ -37,6 +39,7 @@ impl core::fmt::Display for Error {
         f.write_str(match self {
             Error::Reset => "connection reset by peer",
             Error::Refused => "connection refused",
+            Error::Unreachable => "peer unreachable",
             Error::TimedOut => "connection timed out",
             Error::Aborted => "connection aborted",
             Error::Closed => "stream closed",

@@ -10,11 +10,13 @@ pub(crate) struct Deadlines<Key> {
     heap: BinaryHeap<Reverse<(Time, Key)>>,
 }
 
-impl<Key: Ord + Copy> Deadlines<Key> {
-    pub(crate) fn new() -> Deadlines<Key> {
+impl<Key: Ord> Default for Deadlines<Key> {
+    fn default() -> Deadlines<Key> {
         Deadlines { heap: BinaryHeap::new() }
     }
+}
 
+impl<Key: Ord + Copy> Deadlines<Key> {
     /// `entered` is the earliest time that stands here for `key`, kept by the caller.
     pub(crate) fn enter(&mut self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
         if let Some(time) = wanted

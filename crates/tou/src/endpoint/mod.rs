@@ -178,7 +178,7 @@ impl<Data: Default> Endpoint<Data> {
             next_serial: 0,
             ready: VecDeque::new(),
             replies: VecDeque::new(),
-            deadlines: Deadlines::new(),
+            deadlines: Deadlines::default(),
             events: VecDeque::new(),
             listening: None,
             stun: VecDeque::new(),
@@ -281,6 +281,16 @@ impl<Data: Default> Endpoint<Data> {
             connection.close(now);
         }
         self.touch(id.key);
+    }
+
+    /// The network reported that a peer cannot be reached. Which, it does not say: a port with one
+    /// connection knows. One that is being opened fails (RFC 9293 §3.9.2.2), others go on.
+    pub fn handle_unreachable(&mut self, error: Error) {
+        let mut slots = self.slots.iter_mut();
+        if let (Some((key, slot)), None) = (slots.next(), slots.next()) {
+            slot.stream.connection_mut().fail_opening(error);
+            self.touch(key);
+        }
     }
 
     /// The next event of any connection. A connection that is released tells no more.
