@@ -1,0 +1,6 @@
+//! Endpoints in virtual time, over a network of the test's own.
+
+mod cookies;
+mod life;
+mod network;
+mod strangers;
