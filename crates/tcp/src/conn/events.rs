@@ -10,6 +10,8 @@ pub enum Event {
     Writable,
     /// The peer sent FIN and everything before it has arrived.
     PeerClosed,
+    /// The peer has all that was written, and the FIN after it.
+    Delivered,
     /// The connection is over, orderly.
     Closed,
     /// The connection failed.
@@ -76,7 +78,8 @@ impl Events {
             1 => Some(Event::Readable),
             2 => Some(Event::Writable),
             3 => Some(Event::PeerClosed),
-            4 => Some(Event::Closed),
+            4 => Some(Event::Delivered),
+            5 => Some(Event::Closed),
             _ => self.error.take().map(Event::Failed),
         }
     }
@@ -89,7 +92,8 @@ const fn rank(event: Event) -> u8 {
         Event::Readable => 1,
         Event::Writable => 2,
         Event::PeerClosed => 3,
-        Event::Closed => 4,
-        Event::Failed(_) => 5,
+        Event::Delivered => 4,
+        Event::Closed => 5,
+        Event::Failed(_) => 6,
     }
 }

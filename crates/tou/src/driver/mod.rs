@@ -10,5 +10,5 @@ mod port;
 mod reactor;
 mod wait;
 
-pub(crate) use port::{Callback, Port, PortRef, Waiters};
+pub(crate) use port::{Callback, Port, PortRef, PortState};
 pub(crate) use wait::block_on;

@@ -21,6 +21,8 @@ pub(crate) struct Waiters {
     pub(crate) writing: Vec<Waker>,
     /// Its error was reported already.
     pub(crate) error_told: bool,
+    /// Nothing more is read.
+    pub(crate) reading_closed: bool,
 }
 
 /// Leaves a waker, once.
@@ -29,6 +31,9 @@ pub(crate) fn leave(wakers: &mut Vec<Waker>, waker: &Waker) {
         wakers.push(waker.clone());
     }
 }
+
+/// A STUN message, and whence it came.
+type Message = (SocketAddr, Box<[u8]>);
 
 /// Takes STUN messages, and whence they came.
 pub(crate) type Callback = Box<dyn FnMut(SocketAddr, &[u8]) + Send>;
@@ -310,7 +315,7 @@ impl Port {
     }
 
     /// The callback is called without the lock, so that it may use the port.
-    fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<(SocketAddr, Box<[u8]>)>)> {
+    fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<Message>)> {
         let messages: Vec<_> = std::iter::from_fn(|| state.endpoint.poll_stun()).collect();
         if messages.is_empty() {
             return None;
@@ -318,7 +323,7 @@ impl Port {
         Some((state.on_stun.take()?, messages))
     }
 
-    fn tell_stun(&self, stun: Option<(Callback, Vec<(SocketAddr, Box<[u8]>)>)>) {
+    fn tell_stun(&self, stun: Option<(Callback, Vec<Message>)>) {
         let Some((mut callback, messages)) = stun else { return };
         for (peer, message) in messages {
             callback(peer, &message);

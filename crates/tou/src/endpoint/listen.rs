@@ -30,11 +30,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    fn has_room_for_syn(&self) -> bool {
-        self.half_open < self.backlog && self.has_room_for_ack()
-    }
-
-    fn has_room_for_ack(&self) -> bool {
+    fn has_room_for_one_more(&self) -> bool {
         self.complete.len() < self.backlog
     }
 
@@ -54,8 +50,8 @@ impl Listening {
 
 impl<Data: Default> Endpoint<Data> {
     /// Takes connections from now on, with this config. `backlog`, one at least, bounds those
-    /// that are half open, and those that wait for [`Endpoint::accept`]; a SYN that finds no room
-    /// gets a cookie.
+    /// that are half open, and those that wait for [`Endpoint::accept`]. A SYN that finds no room
+    /// among the first gets a cookie, among the second none.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -106,6 +102,11 @@ impl<Data: Default> Endpoint<Data> {
         } else if control == Flags::ACK
             && let Some(connection) = self.redeem_cookie(now, peer, segment)
         {
+            // With no room for it the ACK is not heard: data that follows it asks again.
+            if !self.has_room() {
+                self.counters.overflowed += 1;
+                return None;
+            }
             self.counters.cookies_redeemed += 1;
             Some(self.insert_half_open(peer, connection))
         } else {
@@ -115,14 +116,25 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
+    /// A connection that is complete at once could wait to be accepted.
+    fn has_room(&self) -> bool {
+        let waits = self.listening.as_ref().is_some_and(Listening::has_room_for_one_more);
+        waits && self.slots.len() < self.limits.connections
+    }
+
     fn handle_syn(&mut self, now: Time, peer: SocketAddr, syn: &Segment) -> Option<usize> {
-        let has_slot = self.slots.len() < self.limits.connections;
+        let has_room = self.has_room();
         let Some(listening) = self.listening.as_ref() else {
             self.counters.refused += 1;
             self.answer_with_reset(now, peer, syn);
             return None;
         };
-        if listening.has_room_for_syn() && has_slot {
+        if !has_room {
+            // It will be sent again, as to a full accept queue of Linux.
+            self.counters.overflowed += 1;
+            return None;
+        }
+        if listening.half_open < listening.backlog {
             let isn = self.secret.initial_sequence_number(now, peer);
             let connection = Connection::listen(listening.config.clone(), isn);
             return Some(self.insert_half_open(peer, connection));
@@ -145,13 +157,8 @@ impl<Data: Default> Endpoint<Data> {
         self.insert(peer, connection, Some(Passive::HalfOpen))
     }
 
-    /// With no room for it the ACK is not heard: data that follows it asks again.
     fn redeem_cookie(&self, now: Time, peer: SocketAddr, ack: &Segment) -> Option<Connection> {
         let listening = self.listening.as_ref()?;
-        let room = listening.has_room_for_ack() && self.slots.len() < self.limits.connections;
-        if !room {
-            return None;
-        }
         cookie::redeem(&self.secret, &listening.config, now, peer, ack)
     }
 

@@ -1,7 +1,7 @@
 //! One UDP port and the connections over it, without any I/O.
 //!
 //! Datagrams and the time go in, datagrams and events come out, as with the engine's own
-//! [`Connection`](windlass_tcp::Connection): change it, drain [`Endpoint::poll_transmit`] and
+//! [`Connection`]: change it, drain [`Endpoint::poll_transmit`] and
 //! [`Endpoint::poll_event`], and call [`Endpoint::handle_timeout`] when [`Endpoint::poll_timeout`]
 //! says. The same code runs over a socket and in virtual time.
 
@@ -62,8 +62,10 @@ pub struct Counters {
     pub stun: u64,
     /// Segments for no connection, that no SYN began.
     pub strays: u64,
-    /// SYNs that no listener waited for, or for which there was no room at all.
+    /// SYNs that no listener waited for.
     pub refused: u64,
+    /// SYNs, and ACKs of cookies, that were not heard since too many connections waited.
+    pub overflowed: u64,
     /// SYNs answered by a cookie.
     pub cookies_sent: u64,
     /// Connections made from a cookie.

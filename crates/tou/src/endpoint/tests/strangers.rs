@@ -4,7 +4,7 @@ use super::network::{Network, Packet, address, config};
 use crate::endpoint::Limits;
 use crate::wire;
 use windlass_base::{Ecn, Span};
-use windlass_tcp::{Error, Flags, Segment, SeqNumber};
+use windlass_tcp::{Error, Flags, Segment, SeqNumber, State};
 
 fn to_host_1(bytes: &[u8]) -> Packet {
     Packet { from: address(2), to: address(1), ecn: Ecn::NotEct, bytes: bytes.to_vec() }
@@ -73,4 +73,22 @@ fn blind_resets_and_syns_change_nothing() {
     assert_eq!(network.host(1).error(client), None);
     let data = super::network::pattern(10_000);
     assert!(network.transfer((2, server), (1, client), &data) == data);
+}
+
+#[test]
+fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
+    let mut network = Network::new(4);
+    network.host(4).listen(config(), 2).expect("free");
+    let clients: Vec<_> = (1..=3)
+        .map(|host| {
+            let client = network.connect(host, 4);
+            network.run(Span::from_millis(50));
+            client
+        })
+        .collect();
+    assert_eq!(network.host(4).counters().overflowed, 1);
+    assert_eq!(network.state(3, clients[2]), State::SynSent);
+    assert!(network.host(4).accept().is_some());
+    network.run(Span::from_secs(4));
+    assert_eq!(network.state(3, clients[2]), State::Established);
 }
