@@ -1,8 +1,8 @@
 //! A connection in use, as every front end has it: each operation is ready, or leaves a waker.
 
-use crate::Info;
 use crate::driver::{PortRef, PortState};
 use crate::endpoint::ConnectionId;
+use crate::{Info, Ready};
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
 use std::task::{Poll, Waker};
@@ -42,6 +42,29 @@ impl Handle {
                 State::Closed => Poll::Ready(Err(self.take_error(state).unwrap_or_else(gone))),
                 _ => Poll::Ready(Ok(())),
             }
+        })
+    }
+
+    /// What can be done now. Leaves the waker for the rest of it.
+    pub(crate) fn poll_ready(&self, waker: &Waker) -> Ready {
+        self.port.with(|state, _| {
+            let reading_closed =
+                state.endpoint.data_mut(self.id).is_some_and(|data| data.reading_closed);
+            let failed = state.endpoint.error(self.id).is_some();
+            let Some(stream) = state.endpoint.stream_mut(self.id) else { return Ready::GONE };
+            let mut ready = Ready::of(stream.connection());
+            ready.readable |= reading_closed;
+            ready.failed = failed;
+            if !ready.writable && stream.connection().writable() == 0 {
+                // Takes nothing now, and has the engine tell when there is room.
+                let _ = stream.write(&[0]);
+            }
+            for (writing, is_ready) in [(false, ready.readable), (true, ready.writable)] {
+                if !is_ready {
+                    state.wait(self.id, writing, waker);
+                }
+            }
+            ready
         })
     }
 

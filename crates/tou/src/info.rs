@@ -33,6 +33,44 @@ pub struct Info {
     pub stats: Stats,
 }
 
+/// What can be done with a connection without waiting, as poll(2) tells it of a socket.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub struct Ready {
+    /// Reading does not wait: there are bytes, the end of the stream, or an error.
+    pub readable: bool,
+    /// Writing does not wait: there is room, or an error.
+    pub writable: bool,
+    /// The peer sends no more (POLLRDHUP).
+    pub peer_closed: bool,
+    /// Nothing goes either way any more (POLLHUP).
+    pub over: bool,
+    /// The connection failed (POLLERR).
+    pub failed: bool,
+}
+
+impl Ready {
+    /// What is so of `connection`; nothing before it is established.
+    pub(crate) fn of(connection: &Connection) -> Ready {
+        let state = connection.state();
+        if matches!(state, State::SynSent | State::SynReceived) {
+            return Ready::default();
+        }
+        let sends = matches!(state, State::Established | State::CloseWait);
+        let (closed, peer_closed) = (state == State::Closed, connection.peer_closed());
+        Ready {
+            readable: closed || peer_closed || connection.readable() > 0,
+            writable: !sends || connection.writable() > 0,
+            peer_closed: closed || peer_closed,
+            over: closed || (peer_closed && !sends),
+            failed: false,
+        }
+    }
+
+    /// Of a connection that is forgotten.
+    pub(crate) const GONE: Ready =
+        Ready { readable: true, writable: true, peer_closed: true, over: true, failed: false };
+}
+
 impl Info {
     pub(crate) fn of(connection: &Connection) -> Info {
         Info {

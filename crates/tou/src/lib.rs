@@ -30,8 +30,9 @@ mod socket;
 mod stream;
 pub mod wire;
 
+pub use driver::drain;
 pub use endpoint::Endpoint;
-pub use info::Info;
+pub use info::{Info, Ready};
 pub use listener::TouListener;
 pub use options::{Options, congestion};
 pub use socket::TouSocket;

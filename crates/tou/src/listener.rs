@@ -90,6 +90,17 @@ impl TouListener {
         self.poll(Some(waker))
     }
 
+    /// True if [`TouListener::accept`] would not wait; leaves a waker otherwise.
+    pub fn poll_acceptable(&self, waker: &Waker) -> bool {
+        self.port.with(|state, _| {
+            let any = state.endpoint.acceptable() > 0;
+            if !any {
+                state.wait_for_connection(waker);
+            }
+            any
+        })
+    }
+
     fn poll(&self, waker: Option<&Waker>) -> Poll<(TouStream, SocketAddr)> {
         let accepted = self.port.with(|state, _| {
             let id = state.endpoint.accept();

@@ -42,6 +42,13 @@ impl TouSocket {
         Err(last)
     }
 
+    /// The same port, with options for what is begun from now on. Those of the port stay as they
+    /// are.
+    #[must_use]
+    pub fn with_options(&self, options: &Options) -> TouSocket {
+        TouSocket { port: self.port.clone(), options: options.clone() }
+    }
+
     /// This end.
     pub fn local_addr(&self) -> SocketAddr {
         self.port.local_addr()

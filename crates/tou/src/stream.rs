@@ -1,6 +1,6 @@
 use crate::driver::{PortRef, block_on};
 use crate::handle::Handle;
-use crate::{Info, Options, TouSocket};
+use crate::{Info, Options, Ready, TouSocket};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, ToSocketAddrs};
@@ -219,6 +219,14 @@ impl TouStream {
         self.0.handle.shutdown(how)
     }
 
+    /// Resets the connection: the peer is told, what has not arrived is lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotConnected`] when it is over and forgotten.
+    pub fn abort(&self) -> io::Result<()> {
+        self.0.handle.change(|stream| stream.connection_mut().abort())
+    }
+
     /// Closes this end and waits until the peer has acknowledged all that was written. `None`: as
     /// long as it takes.
     ///
@@ -255,6 +263,12 @@ impl TouStream {
     /// Ready when the peer has acknowledged everything, FIN included.
     pub fn poll_delivered(&self, waker: &Waker) -> Poll<io::Result<()>> {
         self.0.handle.poll_delivered(Some(waker))
+    }
+
+    /// What could be done without waiting; leaves a waker for the rest of it. This is what a
+    /// descriptor for poll(2) is made of.
+    pub fn poll_ready(&self, waker: &Waker) -> Ready {
+        self.0.handle.poll_ready(waker)
     }
 
     fn blocking<T>(

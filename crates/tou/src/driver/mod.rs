@@ -6,9 +6,11 @@
 //! last. Whoever has to wait leaves a [`Waker`](std::task::Waker): a parked thread, a task and the
 //! descriptor of a C program wait alike.
 
+mod drain;
 mod port;
 mod reactor;
 mod wait;
 
+pub use drain::drain;
 pub(crate) use port::{Callback, Port, PortRef, PortState};
 pub(crate) use wait::block_on;

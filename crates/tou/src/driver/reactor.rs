@@ -88,6 +88,15 @@ impl Reactor {
         Ok((reactor, Key { index, serial }))
     }
 
+    /// The ports there are.
+    pub(super) fn ports() -> Vec<Arc<Port>> {
+        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ports = |reactor: Arc<Reactor>| {
+            reactor.lock().entries.iter().map(|(_, entry)| Arc::clone(&entry.port)).collect()
+        };
+        current.map(ports).unwrap_or_default()
+    }
+
     fn begin() -> io::Result<Arc<Reactor>> {
         let poll = Poll::new()?;
         let reactor = Arc::new(Reactor {

@@ -11,6 +11,7 @@ mod deadlines;
 mod incoming;
 mod listen;
 mod outgoing;
+mod released;
 mod secret;
 #[cfg(test)]
 mod tests;

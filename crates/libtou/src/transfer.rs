@@ -1,0 +1,148 @@
+//! Accepting, sending and receiving.
+
+use crate::errno::{Errno, Result};
+use crate::gate::Gate;
+use crate::socket::{Phase, Socket};
+use libc::c_int;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use windlass_tou::TouStream;
+
+const SEND_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+const RECEIVE_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+
+impl Socket {
+    /// The next connection, as a socket of its own.
+    pub(crate) fn accept(self: &Arc<Self>) -> Result<(Arc<Socket>, SocketAddr)> {
+        if !matches!(self.phase(), Phase::Listening(_)) {
+            return Err(Errno(libc::EINVAL));
+        }
+        // Before a connection is taken that could not be given on.
+        let gate = Gate::new(false)?;
+        let settings = self.settings();
+        let accepted = self.block_on(true, settings.receive_timeout, |waker| match self.phase() {
+            Phase::Listening(listener) => listener.poll_accept(waker).map(Ok),
+            Phase::Closed => Poll::Ready(Err(Errno(libc::EBADF))),
+            _ => Poll::Ready(Err(Errno(libc::EINVAL))),
+        });
+        self.sync();
+        let (stream, peer) = accepted.unwrap_or(Err(Errno(libc::EAGAIN)))?;
+        let phase = Phase::Connected(stream, true);
+        let socket = Socket::with(self.family(), gate, phase, settings);
+        socket.sync();
+        Ok((socket, self.family().written(peer)))
+    }
+
+    /// Blocking, it takes all; otherwise what there is room for.
+    pub(crate) fn send(self: &Arc<Self>, bytes: &[u8], flags: c_int) -> Result<usize> {
+        if flags & !SEND_FLAGS != 0 {
+            return Err(Errno(libc::EOPNOTSUPP));
+        }
+        let mut sent = 0;
+        let timeout = self.settings().send_timeout;
+        let result = self.block_on(flags & libc::MSG_DONTWAIT == 0, timeout, |waker| {
+            self.poll_send(waker, bytes, &mut sent)
+        });
+        match result.unwrap_or(Err(Errno(libc::EAGAIN))) {
+            Err(error) if sent > 0 => {
+                if error != Errno(libc::EAGAIN) && error != Errno(libc::EPIPE) {
+                    self.keep_error(error);
+                }
+                self.sync();
+                Ok(sent)
+            }
+            Err(error) => Err(self.failed(error)),
+            Ok(()) => {
+                self.sync();
+                Ok(sent)
+            }
+        }
+    }
+
+    fn poll_send(&self, waker: &Waker, bytes: &[u8], sent: &mut usize) -> Poll<Result<()>> {
+        let Some(stream) = self.stream(libc::EPIPE) else { return Poll::Pending };
+        let stream = stream?;
+        loop {
+            match stream.poll_write(waker, &bytes[*sent..]) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+                Poll::Ready(Ok(taken)) => *sent += taken,
+            }
+            if *sent == bytes.len() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    pub(crate) fn receive(self: &Arc<Self>, buffer: &mut [u8], flags: c_int) -> Result<usize> {
+        if flags & !RECEIVE_FLAGS != 0 {
+            return Err(Errno(libc::EOPNOTSUPP));
+        }
+        let wanted = if flags & libc::MSG_WAITALL == 0 { 1 } else { buffer.len() };
+        let mut taken = 0;
+        let timeout = self.settings().receive_timeout;
+        let result = self.block_on(flags & libc::MSG_DONTWAIT == 0, timeout, |waker| {
+            let Some(stream) = self.stream(libc::ENOTCONN) else { return Poll::Pending };
+            poll_receive(stream?, waker, buffer, &mut taken, wanted)
+        });
+        match result.unwrap_or(Err(Errno(libc::EAGAIN))) {
+            Err(error) if taken > 0 => {
+                if error != Errno(libc::EAGAIN) {
+                    self.keep_error(error);
+                }
+                self.sync();
+                Ok(taken)
+            }
+            Err(error) => Err(self.failed(error)),
+            Ok(()) => {
+                self.sync();
+                Ok(taken)
+            }
+        }
+    }
+
+    /// The connection; `None` while it is being made; an error that waits to be told, or that one.
+    fn stream(&self, not_connected: c_int) -> Option<Result<TouStream>> {
+        if let Some(error) = self.take_kept_error() {
+            return Some(Err(error));
+        }
+        match self.phase() {
+            Phase::Connecting(_) => None,
+            Phase::Connected(stream, _) => Some(Ok(stream)),
+            Phase::Closed => Some(Err(Errno(libc::EBADF))),
+            Phase::Idle | Phase::Listening(_) => Some(Err(Errno(not_connected))),
+        }
+    }
+
+    /// An error that is being told.
+    fn failed(self: &Arc<Self>, error: Errno) -> Errno {
+        self.sync();
+        if error != Errno(libc::EAGAIN) {
+            self.gate().told();
+        }
+        error
+    }
+}
+
+/// Ready when `wanted` bytes were taken, or the stream has ended.
+fn poll_receive(
+    stream: TouStream,
+    waker: &Waker,
+    buffer: &mut [u8],
+    taken: &mut usize,
+    wanted: usize,
+) -> Poll<Result<()>> {
+    loop {
+        match stream.poll_read(waker, &mut buffer[*taken..]) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+            Poll::Ready(Ok(more)) => {
+                *taken += more;
+                if more == 0 || *taken >= wanted {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+    }
+}
