@@ -1,0 +1,169 @@
+//! Any arguments, in any order of calls: no crash, no panic, and an errno where it fails.
+#![allow(unsafe_code, reason = "the calls under test are C's")]
+
+mod common;
+
+use common::{Api, Outcome, loopback, set_nonblocking};
+use libc::{c_int, socklen_t};
+use proptest::prelude::*;
+use std::mem::size_of;
+use std::ptr::{null, null_mut};
+
+const TOU: Api = Api::Tou;
+/// As long as anything that a call reads or writes in these tests.
+const ROOM: usize = 256;
+
+/// One call. Pointers are null or have `ROOM` bytes, as C obliges the caller; the rest is anything.
+#[derive(Clone, Debug)]
+struct Call {
+    which: u8,
+    socket: u8,
+    /// Instead of a socket's.
+    fd: Option<c_int>,
+    is_null: bool,
+    has_no_len: bool,
+    len: u32,
+    a: c_int,
+    b: c_int,
+    bytes: Vec<u8>,
+}
+
+fn number() -> impl Strategy<Value = c_int> {
+    prop_oneof![4 => 0..40, 2 => Just(0x746f), 1 => any::<c_int>(), 1 => Just(-1)]
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let fd = prop_oneof![6 => Just(None), 1 => any::<c_int>().prop_map(Some), 1 => Just(Some(-1))];
+    let len =
+        prop_oneof![4 => 0..ROOM as u32, 2 => Just(16), 1 => Just(u32::MAX), 1 => any::<u32>()];
+    let bytes = prop::collection::vec(any::<u8>(), ROOM);
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.1));
+    (0..15u8, any::<u8>(), fd, flags, len, number(), number(), bytes).prop_map(
+        |(which, socket, fd, (is_null, has_no_len), len, a, b, bytes)| Call {
+            which,
+            socket,
+            fd,
+            is_null,
+            has_no_len,
+            len,
+            a,
+            b,
+            bytes,
+        },
+    )
+}
+
+/// A descriptor of this process that is no socket of ToU must be left alone, whatever its number: the
+/// calls give ENOTSOCK, also tou_close.
+fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
+    let at = usize::from(call.socket) % sockets.len().max(1);
+    let fd = call.fd.or(sockets.get(at).copied()).unwrap_or(-1);
+    let mut room = call.bytes.clone();
+    // An address of the loopback device in half of the calls, where chance would seldom find one.
+    if call.a % 2 == 0 {
+        let address = loopback(call.b as u16);
+        // SAFETY: plain data of that size, and more room.
+        unsafe { room.as_mut_ptr().cast::<libc::sockaddr_in>().write_unaligned(address) };
+    }
+    let mut len: socklen_t = call.len;
+    // What is read or written is bounded where C has it so; addresses and options by their own sizes,
+    // all smaller than ROOM.
+    let bounded = (call.len as usize).min(ROOM);
+    let to = if call.is_null { null_mut() } else { room.as_mut_ptr() };
+    let from = to.cast_const();
+    let len_at = if call.has_no_len { null_mut() } else { &raw mut len };
+    let (level, name) = (call.a, call.b);
+    let level = [libc::SOL_SOCKET, libc::IPPROTO_TCP, 0x746f, level][usize::from(call.socket) % 4];
+    match call.which {
+        0 => {
+            let fd = TOU.socket(
+                [libc::AF_INET, call.a][usize::from(call.is_null)],
+                1 | call.b & 0x800,
+                0,
+            );
+            if let Ok(fd @ 0..) = c_int::try_from(fd) {
+                set_nonblocking(fd);
+                sockets.push(fd);
+            }
+            fd
+        }
+        1 => TOU.bind_raw(fd, from.cast(), call.len),
+        2 => TOU.listen(fd, call.a),
+        3 => {
+            let accepted = TOU.accept_raw(fd, to.cast(), len_at);
+            if let Ok(fd @ 0..) = c_int::try_from(accepted) {
+                set_nonblocking(fd);
+                sockets.push(fd);
+            }
+            accepted
+        }
+        4 => TOU.connect_raw(fd, from.cast(), call.len),
+        5 => {
+            // To a listener among the sockets, if there is one.
+            let listens = |fd: &&c_int| TOU.get(**fd, (libc::SOL_SOCKET, libc::SO_ACCEPTCONN)) == 1;
+            let port = sockets.iter().find(listens).map_or(1, |fd| TOU.port(*fd));
+            TOU.connect(fd, port)
+        }
+        6 => TOU.send_raw(fd, from.cast(), bounded, call.a),
+        7 => TOU.recv_raw(fd, to.cast(), bounded, call.a),
+        8 => TOU.shutdown(fd, call.a),
+        9 => TOU.getsockopt_raw(fd, (level, name), to.cast(), len_at),
+        10 => {
+            let len = if call.len > i32::MAX as u32 { call.len } else { bounded as u32 };
+            TOU.setsockopt_raw(fd, (level, name), from.cast(), len)
+        }
+        11 => TOU.getsockname_raw(fd, to.cast(), len_at),
+        12 => TOU.getpeername_raw(fd, to.cast(), len_at),
+        13 => {
+            // SAFETY: null or with room; no callback.
+            let set = unsafe { tou::abi::tou_set_stun_callback(fd, None, null_mut()) };
+            // SAFETY: as above.
+            let sent =
+                unsafe { tou::abi::tou_send_stun(fd, from.cast(), bounded, from.cast(), call.len) };
+            if set < 0 { failure() } else { sent as Outcome }
+        }
+        _ => {
+            sockets.retain(|other| *other != fd);
+            TOU.close(fd)
+        }
+    }
+}
+
+fn failure() -> Outcome {
+    -i64::from(std::io::Error::last_os_error().raw_os_error().expect("errno"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_arguments_are_taken_or_refused(calls in prop::collection::vec(call(), 1..60)) {
+        let mut sockets = vec![TOU.listener(), TOU.new()];
+        sockets.iter().for_each(|fd| set_nonblocking(*fd));
+        let own = sockets.clone();
+        for call in &calls {
+            let outcome = perform(call, &mut sockets);
+            // EIO stands for a panic.
+            prop_assert!(outcome >= 0 || outcome > -200 && outcome != -i64::from(libc::EIO), "{call:?}: {outcome}");
+        }
+        let _ = own;
+        for fd in sockets {
+            prop_assert_eq!(TOU.close(fd), 0);
+        }
+    }
+
+    /// Addresses of any length and content go in; what comes out fits the room.
+    #[test]
+    fn names_never_write_beyond_their_room(room in 0..64u32) {
+        let fd = TOU.new();
+        let mut bytes = [0xa5u8; 64];
+        let mut len = room;
+        prop_assert_eq!(TOU.getsockname_raw(fd, bytes.as_mut_ptr().cast(), &raw mut len), 0);
+        prop_assert_eq!(len as usize, size_of::<libc::sockaddr_in>());
+        let written = (room as usize).min(len as usize);
+        prop_assert!(bytes[written..].iter().all(|byte| *byte == 0xa5));
+        prop_assert_eq!(TOU.getsockname_raw(fd, null_mut(), null_mut()), -i64::from(libc::EFAULT));
+        prop_assert_eq!(TOU.bind_raw(fd, null(), 0), -i64::from(libc::EINVAL));
+        prop_assert_eq!(TOU.close(fd), 0);
+    }
+}

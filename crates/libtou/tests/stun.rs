@@ -1,0 +1,102 @@
+//! STUN beside connections on one port, and the end of all.
+#![allow(unsafe_code, reason = "the calls under test are C's")]
+
+mod common;
+
+use common::{Api, loopback};
+use libc::{c_int, c_void, sockaddr, socklen_t};
+use std::mem::size_of;
+use std::net::UdpSocket;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+use tou::abi::{tou_cleanup, tou_send_stun, tou_set_stun_callback};
+
+const TOU: Api = Api::Tou;
+
+/// A binding request (RFC 8489 §5).
+const REQUEST: [u8; 20] =
+    [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+
+extern "C" fn tell(
+    fd: c_int,
+    message: *const c_void,
+    len: usize,
+    from: *const sockaddr,
+    from_len: socklen_t,
+    context: *mut c_void,
+) {
+    // SAFETY: the library passes a message, an address, and the context that was given to it.
+    let (bytes, context) = unsafe {
+        let bytes = std::slice::from_raw_parts(message.cast::<u8>(), len);
+        (bytes.to_vec(), &*context.cast::<Sender<(c_int, Vec<u8>)>>())
+    };
+    assert_eq!(from_len as usize, size_of::<libc::sockaddr_in>());
+    // An answer out of the callback, as a STUN client or server would send one.
+    // SAFETY: the address is the library's, for the time of the call.
+    let sent = unsafe { tou_send_stun(fd, message, len, from, from_len) };
+    assert_eq!(sent, len as isize);
+    let _ = context.send((fd, bytes));
+}
+
+fn send_stun(fd: c_int, message: &[u8], port: u16) -> isize {
+    let to = loopback(port);
+    let len = size_of::<libc::sockaddr_in>() as socklen_t;
+    // SAFETY: a message and an address, with their lengths.
+    unsafe {
+        tou_send_stun(fd, message.as_ptr().cast(), message.len(), (&raw const to).cast(), len)
+    }
+}
+
+fn threads_of_the_library() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
+    let names = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("comm")));
+    names.flatten().filter(|name| name.trim() == "tou").count()
+}
+
+/// One test, since the last call ends what others would use.
+#[test]
+fn stun_shares_the_port_until_all_is_torn_down() {
+    let listener = TOU.listener();
+    let (sender, receiver) = channel::<(c_int, Vec<u8>)>();
+    let context = (&raw const sender).cast_mut().cast();
+    // SAFETY: the context lives until the callback is taken away.
+    assert_eq!(unsafe { tou_set_stun_callback(listener, Some(tell), context) }, 0);
+
+    let outside = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = TOU.port(listener);
+    outside.send_to(&REQUEST, ("127.0.0.1", port)).expect("sent");
+    let heard = receiver.recv_timeout(Duration::from_secs(60)).expect("called");
+    assert_eq!(heard, (listener, REQUEST.to_vec()));
+    let mut answer = [0; 64];
+    assert_eq!(outside.recv(&mut answer).expect("an answer"), REQUEST.len());
+    assert_eq!(answer[..20], REQUEST);
+
+    // From the same port go connections, and what is no STUN does not go.
+    assert_eq!(send_stun(listener, b"no STUN at all, really", port), -1);
+    let client = TOU.new();
+    assert_eq!(TOU.connect(client, port), 0);
+    let server = TOU.accept(listener) as c_int;
+    assert_eq!(TOU.send(client, b"abc"), 3);
+    assert_eq!(TOU.recv(server, &mut [0; 3]), 3);
+
+    // SAFETY: it takes the callback away.
+    assert_eq!(unsafe { tou_set_stun_callback(listener, None, std::ptr::null_mut()) }, 0);
+    outside.send_to(&REQUEST, ("127.0.0.1", port)).expect("sent");
+    drop(sender);
+    assert!(receiver.recv().is_err(), "not called any more");
+
+    // Closed in the middle of a transfer; the other end is closed as well, and all is told.
+    assert_eq!(threads_of_the_library(), 1);
+    assert_eq!(tou_cleanup(60_000), 0);
+    assert_eq!(TOU.send(client, b"x"), -i64::from(libc::EBADF));
+    let start = Instant::now();
+    while threads_of_the_library() > 0 {
+        assert!(start.elapsed().as_secs() < 60, "the thread goes on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // And once more from the beginning.
+    let (client, server) = TOU.pair();
+    assert_eq!(TOU.send(client, b"abc"), 3);
+    assert_eq!(TOU.recv(server, &mut [0; 3]), 3);
+    assert_eq!(tou_cleanup(60_000), 0);
+}

@@ -1,0 +1,157 @@
+//! Sockets that many threads use, and close under each other.
+#![allow(unsafe_code, reason = "the calls under test are C's")]
+
+mod common;
+
+use common::{Api, Outcome, poll};
+use libc::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const TOU: Api = Api::Tou;
+const EBADF: Outcome = -(libc::EBADF as Outcome);
+
+/// Runs a call that waits, closes its descriptor meanwhile, and returns what the call returned.
+fn closed_under(fd: c_int, call: impl FnOnce() -> Outcome + Send) -> Outcome {
+    thread::scope(|scope| {
+        let waiting = scope.spawn(call);
+        // Before or after the call has begun to wait, the outcome is the same.
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(TOU.close(fd), 0);
+        waiting.join().expect("no panic")
+    })
+}
+
+#[test]
+fn who_waits_is_told_of_a_close() {
+    let (client, server) = TOU.pair();
+    assert_eq!(closed_under(client, || TOU.recv(client, &mut [0])), EBADF);
+    let listener = TOU.listener();
+    assert_eq!(closed_under(listener, || TOU.accept(listener)), EBADF);
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let connecting = TOU.new();
+    assert_eq!(closed_under(connecting, || TOU.connect(connecting, port)), EBADF);
+    assert_eq!(TOU.close(server), 0);
+
+    let (client, server) = TOU.pair();
+    let data = vec![0; 64 << 20];
+    // What was sent before counts.
+    let sent = closed_under(client, || TOU.send(client, &data));
+    assert!(sent > 0 && sent < data.len() as Outcome, "{sent}");
+    assert_eq!(TOU.close(server), 0);
+}
+
+/// Nobody answers: what TCP's sockets say of a connection under way.
+#[test]
+fn a_connection_under_way_says_so() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let fd = TOU.new();
+    common::set_nonblocking(fd);
+    let outcomes = [
+        TOU.connect(fd, port),
+        TOU.connect(fd, port),
+        TOU.send(fd, b"x"),
+        TOU.recv(fd, &mut [0]),
+        TOU.getpeername(fd),
+        TOU.get(fd, (libc::SOL_SOCKET, libc::SO_ERROR)),
+    ];
+    let [begun, again, would_block, not_connected] =
+        [libc::EINPROGRESS, libc::EALREADY, libc::EAGAIN, libc::ENOTCONN].map(|e| -i64::from(e));
+    assert_eq!(outcomes, [begun, again, would_block, would_block, not_connected, 0]);
+    assert_eq!(poll(fd, libc::POLLIN | libc::POLLOUT, 0), 0);
+    assert_eq!(TOU.close(fd), 0);
+
+    let fd = TOU.new();
+    let time = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
+    assert_eq!(TOU.set(fd, (libc::SOL_SOCKET, libc::SO_SNDTIMEO), time), 0);
+    assert_eq!(TOU.connect(fd, port), begun);
+    assert_eq!(TOU.close(fd), 0);
+}
+
+/// A port that stops to answer, once it is told to.
+#[test]
+fn keep_alive_finds_a_dead_peer() {
+    let listener = TOU.listener();
+    let address = format!("127.0.0.1:{}", TOU.port(listener));
+    let relay = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let back = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let (fd, port) = (TOU.new(), relay.local_addr().expect("bound").port());
+    for option in [libc::TCP_KEEPIDLE, libc::TCP_KEEPINTVL, libc::TCP_KEEPCNT] {
+        assert_eq!(TOU.set(fd, (libc::IPPROTO_TCP, option), 1), 0);
+    }
+    assert_eq!(TOU.set(fd, (libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1), 0);
+    // Three datagrams make a connection; the relay is silent from then on.
+    let relaying = thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        let (len, client) = relay.recv_from(&mut buffer).expect("SYN");
+        back.send_to(&buffer[..len], &address).expect("sent");
+        let len = back.recv(&mut buffer).expect("SYN-ACK");
+        relay.send_to(&buffer[..len], client).expect("sent");
+        (relay, back)
+    });
+    assert_eq!(TOU.connect(fd, port), 0);
+    let sockets = relaying.join().expect("no panic");
+    assert_eq!(TOU.recv(fd, &mut [0]), -i64::from(libc::ETIMEDOUT));
+    assert_eq!(TOU.recv(fd, &mut [0]), 0);
+    drop(sockets);
+    assert_eq!(TOU.close(fd), 0);
+    assert_eq!(TOU.close(listener), 0);
+}
+
+#[test]
+fn many_threads_share_one_connection() {
+    const THREADS: usize = 4;
+    const EACH: usize = 400_000;
+    let (client, server) = TOU.pair();
+    let received = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let chunk = vec![1; 10_000];
+                for _ in 0..EACH / chunk.len() {
+                    assert_eq!(TOU.send(client, &chunk), chunk.len() as Outcome);
+                }
+            });
+            scope.spawn(|| {
+                let mut buffer = vec![0; 7_000];
+                while let count @ 1.. = TOU.recv(server, &mut buffer) {
+                    assert!(buffer[..count as usize].iter().all(|byte| *byte == 1));
+                    let count =
+                        received.fetch_add(count as usize, Ordering::Relaxed) + count as usize;
+                    if count == THREADS * EACH {
+                        assert_eq!(TOU.shutdown(client, libc::SHUT_WR), 0);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(received.into_inner(), THREADS * EACH);
+    assert_eq!(TOU.close(client), 0);
+    assert_eq!(TOU.close(server), 0);
+}
+
+/// Whatever happens, no call crashes, and each returns.
+#[test]
+fn sockets_are_closed_under_their_users() {
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..30 {
+                    let (client, server) = TOU.pair();
+                    thread::scope(|scope| {
+                        scope.spawn(|| TOU.recv(client, &mut [0; 100]));
+                        scope.spawn(|| TOU.send(client, &[0; 100_000]));
+                        scope.spawn(|| TOU.send(server, &[0; 100_000]));
+                        scope.spawn(|| TOU.shutdown(server, libc::SHUT_WR));
+                        scope.spawn(|| tou::abi::tou_run());
+                    });
+                    TOU.close(client);
+                    TOU.close(server);
+                }
+            });
+        }
+    });
+}
