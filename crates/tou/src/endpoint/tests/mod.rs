@@ -3,4 +3,5 @@
 mod cookies;
 mod life;
 mod network;
+mod random;
 mod strangers;
