@@ -11,6 +11,7 @@ mod deadlines;
 mod incoming;
 mod listen;
 mod outgoing;
+mod path_mtu;
 mod released;
 mod secret;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use outgoing::Datagrams;
 
 use budget::Budget;
 use listen::Listening;
+use path_mtu::PathMtu;
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -112,6 +114,8 @@ struct Slot<Data> {
     serial: u64,
     peer: SocketAddr,
     stream: Stream,
+    /// From the end of the handshake on.
+    path_mtu: Option<PathMtu>,
     /// Waits in [`Endpoint::ready`].
     queued: bool,
     /// The earliest entry among the deadlines.
@@ -287,11 +291,18 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// The network reported that a peer cannot be reached. Which, it does not say: a port with one
-    /// connection knows. One that is being opened fails (RFC 9293 §3.9.2.2), others go on.
+    /// connection knows. One that is being opened fails (RFC 9293 §3.9.2.2), others go on; but one
+    /// that only waits for the ACK of its FIN, and nobody is there any more, is over.
     pub fn handle_unreachable(&mut self, error: Error) {
         let mut slots = self.slots.iter_mut();
         if let (Some((key, slot)), None) = (slots.next(), slots.next()) {
-            slot.stream.connection_mut().fail_opening(error);
+            let connection = slot.stream.connection_mut();
+            connection.fail_opening(error);
+            let all_arrived = connection.bytes_acked() == connection.bytes_written();
+            let fin_only = slot.released && connection.peer_closed() && all_arrived;
+            if fin_only && error == Error::Refused {
+                connection.abort();
+            }
             self.touch(key);
         }
     }
@@ -351,6 +362,7 @@ impl<Data: Default> Endpoint<Data> {
             serial,
             peer,
             stream: Stream::new(connection),
+            path_mtu: None,
             queued: false,
             wakes_at: None,
             passive,
