@@ -7,7 +7,7 @@ SECONDS_PER_TARGET ?= 60
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench chaos fuzz install install-service clean
+.PHONY: help setup build demo test lint bench chaos fuzz install install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,8 +37,19 @@ chaos: build ## Run random connections over random paths; SEEDS=0..100000
 fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60
 	@scripts/fuzz $(SECONDS_PER_TARGET)
 
-install: setup ## Install the windlass binary where cargo puts binaries
+ifdef PREFIX
+install: build install-tou ## Install the windlass binary where cargo puts binaries; PREFIX=/usr/local: there, and libtou with it
+	install -D --mode=755 target/release/windlass $(DESTDIR)$(PREFIX)/bin/windlass
+else
+install: setup
 	cargo install --locked --path crates/cli
+endif
+
+install-tou: setup ## Install libtou for C and C++; PREFIX=/usr/local DESTDIR= LIBDIR=
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-tou
+
+uninstall-tou: ## Remove what install-tou installed, given the same
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-tou --uninstall
 
 install-service: build ## Install the ECN proxy as a service of systemd (as root)
 	install -D --mode=755 target/release/windlass $(DESTDIR)/usr/local/bin/windlass

@@ -25,9 +25,11 @@ fn is_owner() -> bool {
 
 /// The socket of a descriptor.
 pub(crate) fn get(fd: c_int) -> Result<Arc<Socket>> {
-    let found = is_owner()
-        .then(|| SOCKETS.read().unwrap_or_else(PoisonError::into_inner).get(&fd).cloned());
-    found.flatten().ok_or_else(|| nothing_at(fd))
+    if !is_owner() {
+        return Err(Errno(libc::EBADF));
+    }
+    let found = SOCKETS.read().unwrap_or_else(PoisonError::into_inner).get(&fd).cloned();
+    found.ok_or_else(|| nothing_at(fd))
 }
 
 /// As the system tells it.
@@ -56,9 +58,11 @@ pub(crate) fn insert(socket: Arc<Socket>) -> Result<c_int> {
 
 /// Takes a socket out.
 pub(crate) fn remove(fd: c_int) -> Result<Arc<Socket>> {
-    let found =
-        is_owner().then(|| SOCKETS.write().unwrap_or_else(PoisonError::into_inner).remove(&fd));
-    found.flatten().ok_or_else(|| nothing_at(fd))
+    if !is_owner() {
+        return Err(Errno(libc::EBADF));
+    }
+    let found = SOCKETS.write().unwrap_or_else(PoisonError::into_inner).remove(&fd);
+    found.ok_or_else(|| nothing_at(fd))
 }
 
 pub(crate) fn all() -> Vec<Arc<Socket>> {

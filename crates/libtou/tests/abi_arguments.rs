@@ -138,7 +138,7 @@ proptest! {
 
     #[test]
     fn any_arguments_are_taken_or_refused(calls in prop::collection::vec(call(), 1..60)) {
-        let mut sockets = vec![TOU.listener(), TOU.new()];
+        let mut sockets = vec![TOU.listener(), TOU.fresh()];
         sockets.iter().for_each(|fd| set_nonblocking(*fd));
         let own = sockets.clone();
         for call in &calls {
@@ -155,7 +155,7 @@ proptest! {
     /// Addresses of any length and content go in; what comes out fits the room.
     #[test]
     fn names_never_write_beyond_their_room(room in 0..64u32) {
-        let fd = TOU.new();
+        let fd = TOU.fresh();
         let mut bytes = [0xa5u8; 64];
         let mut len = room;
         prop_assert_eq!(TOU.getsockname_raw(fd, bytes.as_mut_ptr().cast(), &raw mut len), 0);

@@ -13,7 +13,7 @@ type Case = (&'static str, fn(Api) -> Vec<Outcome>);
 const LEN: socklen_t = size_of::<libc::sockaddr_in>() as socklen_t;
 
 fn with_socket(api: Api, calls: impl FnOnce(c_int) -> Vec<Outcome>) -> Vec<Outcome> {
-    let fd = api.new();
+    let fd = api.fresh();
     let outcomes = calls(fd);
     api.close(fd);
     outcomes
@@ -55,7 +55,7 @@ fn all_calls(api: Api, fd: c_int) -> Vec<Outcome> {
 
 /// A port that refuses: bound, and nobody listens.
 fn refusing(api: Api) -> (c_int, u16) {
-    let fd = api.new();
+    let fd = api.fresh();
     assert_eq!(api.bind(fd, 0), 0);
     (fd, api.port(fd))
 }
@@ -366,7 +366,7 @@ const CASES: &[Case] = &[
     }),
     // Nothing else in this process opens a descriptor meanwhile.
     ("closed twice", |api| {
-        let fd = api.new();
+        let fd = api.fresh();
         vec![api.close(fd), api.close(fd)]
     }),
 ];

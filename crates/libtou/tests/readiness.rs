@@ -25,7 +25,7 @@ fn settles_at(fd: c_int, events: c_short) {
 fn a_listener_is_readable_while_connections_wait() {
     let listener = TOU.listener();
     assert_eq!(poll(listener, ALL, 0), 0);
-    let clients = [TOU.new(), TOU.new()];
+    let clients = [TOU.fresh(), TOU.fresh()];
     for client in clients {
         assert_eq!(TOU.connect(client, TOU.port(listener)), 0);
     }

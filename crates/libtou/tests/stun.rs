@@ -73,7 +73,7 @@ fn stun_shares_the_port_until_all_is_torn_down() {
 
     // From the same port go connections, and what is no STUN does not go.
     assert_eq!(send_stun(listener, b"no STUN at all, really", port), -1);
-    let client = TOU.new();
+    let client = TOU.fresh();
     assert_eq!(TOU.connect(client, port), 0);
     let server = TOU.accept(listener) as c_int;
     assert_eq!(TOU.send(client, b"abc"), 3);

@@ -31,7 +31,7 @@ fn who_waits_is_told_of_a_close() {
     assert_eq!(closed_under(listener, || TOU.accept(listener)), EBADF);
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
-    let connecting = TOU.new();
+    let connecting = TOU.fresh();
     assert_eq!(closed_under(connecting, || TOU.connect(connecting, port)), EBADF);
     assert_eq!(TOU.close(server), 0);
 
@@ -48,7 +48,7 @@ fn who_waits_is_told_of_a_close() {
 fn a_connection_under_way_says_so() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
-    let fd = TOU.new();
+    let fd = TOU.fresh();
     common::set_nonblocking(fd);
     let outcomes = [
         TOU.connect(fd, port),
@@ -64,7 +64,7 @@ fn a_connection_under_way_says_so() {
     assert_eq!(poll(fd, libc::POLLIN | libc::POLLOUT, 0), 0);
     assert_eq!(TOU.close(fd), 0);
 
-    let fd = TOU.new();
+    let fd = TOU.fresh();
     let time = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
     assert_eq!(TOU.set(fd, (libc::SOL_SOCKET, libc::SO_SNDTIMEO), time), 0);
     assert_eq!(TOU.connect(fd, port), begun);
@@ -78,7 +78,7 @@ fn keep_alive_finds_a_dead_peer() {
     let address = format!("127.0.0.1:{}", TOU.port(listener));
     let relay = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let back = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let (fd, port) = (TOU.new(), relay.local_addr().expect("bound").port());
+    let (fd, port) = (TOU.fresh(), relay.local_addr().expect("bound").port());
     for option in [libc::TCP_KEEPIDLE, libc::TCP_KEEPINTVL, libc::TCP_KEEPCNT] {
         assert_eq!(TOU.set(fd, (libc::IPPROTO_TCP, option), 1), 0);
     }

@@ -57,7 +57,7 @@ impl Api {
         call!(self, tou_socket, socket(domain, kind, protocol))
     }
 
-    pub(crate) fn new(self) -> c_int {
+    pub(crate) fn fresh(self) -> c_int {
         c_int::try_from(self.socket(libc::AF_INET, libc::SOCK_STREAM, 0)).expect("a socket")
     }
 
@@ -195,7 +195,7 @@ impl Api {
 
     /// A listener on a port of its own.
     pub(crate) fn listener(self) -> c_int {
-        let fd = self.new();
+        let fd = self.fresh();
         assert_eq!(self.bind(fd, 0), 0);
         assert_eq!(self.listen(fd, 128), 0);
         fd
@@ -203,7 +203,7 @@ impl Api {
 
     /// Two ends of a connection.
     pub(crate) fn pair(self) -> (c_int, c_int) {
-        let (listener, client) = (self.listener(), self.new());
+        let (listener, client) = (self.listener(), self.fresh());
         assert_eq!(self.connect(client, self.port(listener)), 0);
         let server = c_int::try_from(self.accept(listener)).expect("comes");
         assert_eq!(self.close(listener), 0);
