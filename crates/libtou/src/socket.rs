@@ -255,6 +255,12 @@ impl Socket {
         lock(&self.inner).settings.clone()
     }
 
+    /// For receiving and for sending.
+    pub(crate) fn timeouts(&self) -> (Option<Duration>, Option<Duration>) {
+        let inner = lock(&self.inner);
+        (inner.settings.receive_timeout, inner.settings.send_timeout)
+    }
+
     pub(crate) fn change_settings(&self, change: impl FnOnce(&mut Settings)) {
         change(&mut lock(&self.inner).settings);
     }
@@ -400,7 +406,7 @@ impl Socket {
         }
         drop(setup);
         self.sync();
-        let timeout = self.settings().send_timeout;
+        let (_, timeout) = self.timeouts();
         let result = self.block_on(true, timeout, |_| self.poll_connected());
         let pending = if begun_before { libc::EALREADY } else { libc::EINPROGRESS };
         result.unwrap_or(Err(Errno(pending)))

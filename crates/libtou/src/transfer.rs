@@ -28,6 +28,8 @@ impl Socket {
         });
         self.sync();
         let (stream, peer) = accepted.unwrap_or(Err(Errno(libc::EAGAIN)))?;
+        // It may have been set since the listener began.
+        let _ = stream.set_nodelay(settings.options.nodelay);
         let phase = Phase::Connected(stream, true);
         let socket = Socket::with(self.family(), gate, phase, settings);
         socket.sync();
@@ -40,7 +42,7 @@ impl Socket {
             return Err(Errno(libc::EOPNOTSUPP));
         }
         let mut sent = 0;
-        let timeout = self.settings().send_timeout;
+        let (_, timeout) = self.timeouts();
         let result = self.block_on(flags & libc::MSG_DONTWAIT == 0, timeout, |waker| {
             self.poll_send(waker, bytes, &mut sent)
         });
@@ -81,7 +83,7 @@ impl Socket {
         }
         let wanted = if flags & libc::MSG_WAITALL == 0 { 1 } else { buffer.len() };
         let mut taken = 0;
-        let timeout = self.settings().receive_timeout;
+        let (timeout, _) = self.timeouts();
         let result = self.block_on(flags & libc::MSG_DONTWAIT == 0, timeout, |waker| {
             let Some(stream) = self.stream(libc::ENOTCONN) else { return Poll::Pending };
             poll_receive(stream?, waker, buffer, &mut taken, wanted)

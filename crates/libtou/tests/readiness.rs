@@ -118,6 +118,21 @@ fn a_linger_of_zero_resets() {
     assert_eq!(TOU.close(server), 0);
 }
 
+/// The program has not read, and asks for nothing but the end.
+#[test]
+fn an_end_is_told_to_who_does_not_read() {
+    let (client, server) = TOU.pair();
+    assert_eq!(TOU.send(server, b"unread"), 6);
+    wait_for(client, POLLIN);
+    assert_eq!(TOU.shutdown(server, libc::SHUT_WR), 0);
+    assert_eq!(poll(client, POLLRDHUP, PATIENCE_MS), POLLRDHUP);
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    assert_eq!(TOU.set(server, (libc::SOL_SOCKET, libc::SO_LINGER), linger), 0);
+    assert_eq!(TOU.close(server), 0);
+    assert_eq!(poll(client, 0, PATIENCE_MS), POLLERR | POLLHUP);
+    assert_eq!(TOU.close(client), 0);
+}
+
 /// Each arrival after EAGAIN is one edge.
 #[test]
 fn epoll_takes_it_edge_triggered() {

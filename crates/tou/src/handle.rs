@@ -45,7 +45,7 @@ impl Handle {
         })
     }
 
-    /// What can be done now. Leaves the waker for the rest of it.
+    /// What can be done now. Leaves the waker for what may come.
     pub(crate) fn poll_ready(&self, waker: &Waker) -> Ready {
         self.port.with(|state, _| {
             let reading_closed =
@@ -59,10 +59,12 @@ impl Handle {
                 // Takes nothing now, and has the engine tell when there is room.
                 let _ = stream.write(&[0]);
             }
-            for (writing, is_ready) in [(false, ready.readable), (true, ready.writable)] {
-                if !is_ready {
-                    state.wait(self.id, writing, waker);
-                }
+            if !ready.writable {
+                state.wait(self.id, true, waker);
+            }
+            // The end and errors may still come to those who have not read.
+            if !ready.over {
+                state.wait(self.id, false, waker);
             }
             ready
         })

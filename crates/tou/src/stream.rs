@@ -265,7 +265,7 @@ impl TouStream {
         self.0.handle.poll_delivered(Some(waker))
     }
 
-    /// What could be done without waiting; leaves a waker for the rest of it. This is what a
+    /// What could be done without waiting; leaves a waker for what may come. This is what a
     /// descriptor for poll(2) is made of.
     pub fn poll_ready(&self, waker: &Waker) -> Ready {
         self.0.handle.poll_ready(waker)
