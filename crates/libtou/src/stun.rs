@@ -5,7 +5,6 @@ use crate::lock::lock;
 use libc::{c_int, c_void, sockaddr, socklen_t};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
 
 /// `tou_stun_callback` of tou.h.
 pub type Callback = unsafe extern "C" fn(
@@ -27,13 +26,19 @@ struct Listener {
 // SAFETY: tou.h says that the callback runs in another thread; the context is its own matter.
 unsafe impl Send for Listener {}
 
+/// Not the standard library's, which exit(3) has torn down when it closes sockets.
+fn this_thread() -> libc::pthread_t {
+    // SAFETY: it has no conditions.
+    unsafe { libc::pthread_self() }
+}
+
 /// Whom a port's STUN messages go to.
 #[derive(Debug, Default)]
 pub(crate) struct Stun {
     listener: Mutex<Option<Listener>>,
     /// Held while the callback runs.
     running: Mutex<()>,
-    runs_in: Mutex<Option<ThreadId>>,
+    runs_in: Mutex<Option<libc::pthread_t>>,
 }
 
 impl Stun {
@@ -42,7 +47,7 @@ impl Stun {
     pub(crate) fn set(&self, fd: c_int, callback: Option<Callback>, context: *mut c_void) {
         let listener = callback.map(|callback| Listener { fd, callback, context });
         *lock(&self.listener) = listener;
-        if *lock(&self.runs_in) != Some(thread::current().id()) {
+        if *lock(&self.runs_in) != Some(this_thread()) {
             drop(lock(&self.running));
         }
     }
@@ -58,7 +63,7 @@ impl Stun {
         let listener = *lock(&self.listener);
         let Some(Listener { fd, callback, context }) = listener else { return };
         let from = RawAddress::new(from);
-        *lock(&self.runs_in) = Some(thread::current().id());
+        *lock(&self.runs_in) = Some(this_thread());
         // SAFETY: tou_set_stun_callback's caller vouches for the function and its context, until
         // the function was taken away, which waits for `running`.
         unsafe {

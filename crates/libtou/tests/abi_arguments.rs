@@ -6,8 +6,7 @@ mod common;
 use common::{Api, Outcome, loopback, set_nonblocking};
 use libc::{c_int, socklen_t};
 use proptest::prelude::*;
-use std::mem::size_of;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 const TOU: Api = Api::Tou;
 /// As long as anything that a call reads or writes in these tests.
@@ -100,7 +99,11 @@ fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
         4 => TOU.connect_raw(fd, from.cast(), call.len),
         5 => {
             // To a listener among the sockets, if there is one.
-            let listens = |fd: &&c_int| TOU.get(**fd, (libc::SOL_SOCKET, libc::SO_ACCEPTCONN)) == 1;
+            let is = |fd: c_int, name, value| TOU.get(fd, (libc::SOL_SOCKET, name)) == value;
+            let listens = |fd: &&c_int| {
+                is(**fd, libc::SO_ACCEPTCONN, 1)
+                    && is(**fd, libc::SO_DOMAIN, Outcome::from(libc::AF_INET))
+            };
             let port = sockets.iter().find(listens).map_or(1, |fd| TOU.port(*fd));
             TOU.connect(fd, port)
         }
@@ -133,6 +136,7 @@ fn failure() -> Outcome {
     -i64::from(std::io::Error::last_os_error().raw_os_error().expect("errno"))
 }
 
+// The only test of this process, as it closes whatever is there.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -140,30 +144,15 @@ proptest! {
     fn any_arguments_are_taken_or_refused(calls in prop::collection::vec(call(), 1..60)) {
         let mut sockets = vec![TOU.listener(), TOU.fresh()];
         sockets.iter().for_each(|fd| set_nonblocking(*fd));
-        let own = sockets.clone();
         for call in &calls {
             let outcome = perform(call, &mut sockets);
             // EIO stands for a panic.
             prop_assert!(outcome >= 0 || outcome > -200 && outcome != -i64::from(libc::EIO), "{call:?}: {outcome}");
         }
-        let _ = own;
         for fd in sockets {
             prop_assert_eq!(TOU.close(fd), 0);
         }
-    }
-
-    /// Addresses of any length and content go in; what comes out fits the room.
-    #[test]
-    fn names_never_write_beyond_their_room(room in 0..64u32) {
-        let fd = TOU.fresh();
-        let mut bytes = [0xa5u8; 64];
-        let mut len = room;
-        prop_assert_eq!(TOU.getsockname_raw(fd, bytes.as_mut_ptr().cast(), &raw mut len), 0);
-        prop_assert_eq!(len as usize, size_of::<libc::sockaddr_in>());
-        let written = (room as usize).min(len as usize);
-        prop_assert!(bytes[written..].iter().all(|byte| *byte == 0xa5));
-        prop_assert_eq!(TOU.getsockname_raw(fd, null_mut(), null_mut()), -i64::from(libc::EFAULT));
-        prop_assert_eq!(TOU.bind_raw(fd, null(), 0), -i64::from(libc::EINVAL));
-        prop_assert_eq!(TOU.close(fd), 0);
+        // Connections under way or in TIME-WAIT would keep their ports, and these descriptors.
+        tou::abi::tou_cleanup(0);
     }
 }
