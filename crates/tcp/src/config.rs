@@ -54,6 +54,9 @@ pub struct Config {
     pub prr: bool,
     /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// What the window allows goes out over the round trip, in bursts of a millisecond, and not at
+    /// once; the initial window excepted. Linux does so with the queue discipline fq.
+    pub pacing: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

@@ -81,6 +81,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         tail_loss_probe: false,
         prr: false,
         hystart: false,
+        pacing: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,
         clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },

@@ -260,7 +260,10 @@ impl Connection {
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice what is in flight, or it could not double.
-        if cwnd < self.congestion.ssthresh() { 2 * used > cwnd } else { used > cwnd }
+        let slow_start = cwnd < self.congestion.ssthresh();
+        let full = if slow_start { 2 * used > cwnd } else { used > cwnd };
+        // What waits for the pacer is held back by cwnd as well: the rate follows it.
+        full || self.timers.pace.is_set()
     }
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {

@@ -13,6 +13,7 @@ mod emit;
 mod events;
 mod governor;
 mod handshake;
+mod pacing;
 mod rack;
 mod reduction;
 mod rules;
@@ -40,6 +41,7 @@ use alloc::boxed::Box;
 use challenge::Challenges;
 use events::Events;
 use governor::Governor;
+use pacing::Pacer;
 use rules::Rules;
 use sender::Sender;
 use timers::Timers;
@@ -74,6 +76,7 @@ pub struct Connection {
     rx: Receiver,
     stats: Stats,
     challenges: Challenges,
+    pacer: Pacer,
     config: Config,
 }
 
@@ -223,6 +226,7 @@ impl Connection {
             timers: Timers::default(),
             pending: Pending::default(),
             challenges: Challenges::default(),
+            pacer: Pacer::default(),
             events: Events::default(),
             stats: Stats::default(),
             signals: Signals::default(),
@@ -458,7 +462,8 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        self.timers.earliest().min(self.rx.acks.deadline()).time()
+        let due = self.timers.earliest().min(self.rx.acks.deadline());
+        if self.rules.pacing { due.min(self.timers.pace) } else { due }.time()
     }
 
     /// What happened since the last call, one thing at a time.

@@ -18,6 +18,7 @@ pub(super) struct Rules {
     pub(super) rack: bool,
     pub(super) tail_loss_probe: bool,
     pub(super) prr: bool,
+    pub(super) pacing: bool,
 }
 
 impl Rules {
@@ -34,6 +35,7 @@ impl Rules {
             limited_transmit: config.limited_transmit,
             rack: config.rack,
             prr: config.prr,
+            pacing: config.pacing,
             tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }

@@ -19,6 +19,8 @@ pub(crate) struct Timers {
     pub(crate) time_wait: Deadline,
     /// Keep-alive.
     pub(crate) keep_alive: Deadline,
+    /// The next burst; never without [`Config::pacing`](crate::Config::pacing).
+    pub(crate) pace: Deadline,
     /// Retransmissions of the same data, or unanswered probes.
     pub(crate) retries: u32,
     /// Unanswered keep-alive probes.
@@ -26,6 +28,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    /// Of all but `pace`.
     pub(crate) fn earliest(&self) -> Deadline {
         self.retransmit.min(self.early).min(self.persist).min(self.time_wait).min(self.keep_alive)
     }
@@ -51,6 +54,10 @@ impl Connection {
         if self.timers.keep_alive.has_expired(now) {
             self.timers.keep_alive = Deadline::NEVER;
             self.keep_alive_timeout(now);
+        }
+        if self.timers.pace.has_expired(now) {
+            // The next poll sends.
+            self.timers.pace = Deadline::NEVER;
         }
     }
 
@@ -110,6 +117,7 @@ impl Connection {
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
         self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();
+        self.reset_pacer();
     }
 
     /// Sends again from SND.UNA on, less what the peer reported to have.
@@ -189,6 +197,7 @@ impl Connection {
         self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
+        self.timers.pace = Deadline::NEVER;
         self.timers.time_wait = Deadline::at(now + self.config.time_wait);
     }
 }

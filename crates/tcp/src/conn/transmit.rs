@@ -60,6 +60,7 @@ impl Connection {
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.rules.idle_restart && self.tx.is_idle())
+            && !self.rules.pacing
     }
 
     #[cold]
@@ -88,7 +89,10 @@ impl Connection {
             return Some(self.ack_run(now));
         }
         if let Some(data) = self.next_data(now, max) {
-            return Some(self.data_run(now, data));
+            let pace = self.pace();
+            let run = self.data_run(now, data);
+            self.note_paced(now, &run, pace);
+            return Some(run);
         }
         // Since the timer expired, something may have gone out without a probe.
         if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
@@ -117,6 +121,7 @@ impl Connection {
             return Some(probe);
         }
         self.restart_after_idle(now);
+        let max = self.paced(now, max)?;
         if self.has_rack() && self.recovery.phase != Phase::Open {
             return self.next_by_rack(max);
         }

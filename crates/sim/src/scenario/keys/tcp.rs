@@ -46,6 +46,9 @@ keys! {
         prr: Option<bool>,
         /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
         hystart: Option<bool>,
+        /// What the window allows goes out over the round trip and not at once, the initial window
+        /// excepted.
+        pacing: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.

@@ -8,6 +8,7 @@ mod found_by_chaos;
 mod handshake;
 mod keepalive;
 mod loss;
+mod pacing;
 mod paths;
 mod prr;
 mod rack;
