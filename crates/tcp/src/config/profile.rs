@@ -81,6 +81,8 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         tail_loss_probe: false,
         prr: false,
         hystart: false,
+        undo: false,
+        frto: false,
         pacing: false,
         repeated_fast_retransmit: false,
         hold_ssthresh_on_repeated_timeout: true,

@@ -102,6 +102,11 @@ impl Connection {
         let before = self.rules.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
+        if let Some(range) = &dsack {
+            self.note_duplicate_copy(range.clone());
+        }
+        let reported = dsack.is_some();
+        let dsack = dsack.map(|range| range.end);
         let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
@@ -116,6 +121,9 @@ impl Connection {
             self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
+        }
+        if reported {
+            self.judge_duplicates();
         }
         if rack {
             self.note_dsack(dsack);
@@ -158,16 +166,16 @@ impl Connection {
         news
     }
 
-    /// Where the duplicate ends that the first block reports: below the ACK, or within the second
+    /// The duplicate that the first block reports: below the ACK, or within the second
     /// block (RFC 2883 §4).
-    fn dsack(&self, segment: &Segment, ack: u64) -> Option<u64> {
+    fn dsack(&self, segment: &Segment, ack: u64) -> Option<Range<u64>> {
         let blocks = segment.options.sack.as_slice();
         let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
         let range = |(left, right): &(_, _)| Some(position(*left)?..position(*right)?);
         let first = blocks.first().and_then(range)?;
         let within = |other: Range<u64>| other.start <= first.start && first.end <= other.end;
         let second = blocks.get(1).and_then(range);
-        (first.end <= ack || second.is_some_and(within)).then_some(first.end)
+        (first.end <= ack || second.is_some_and(within)).then_some(first)
     }
 
     /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information. Where
@@ -199,6 +207,9 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
+        if self.recovery.phase != Phase::Open {
+            self.judge_repair(segment);
+        }
         if self.continue_repair(acked)
             && !held
             && !self.is_held_by_ecn(ack)

@@ -33,6 +33,20 @@ impl Governor {
         self.ask();
     }
 
+    /// The controller as it is, if it can be had back.
+    pub(super) fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        self.controller.snapshot()
+    }
+
+    /// A cut was needless: the controller is what it was before it, unless its window has grown beyond
+    /// that.
+    pub(super) fn go_back_to(&mut self, before: Box<dyn Controller>) {
+        if before.cwnd() > self.outlook.cwnd {
+            self.controller = before;
+            self.ask();
+        }
+    }
+
     fn ask(&mut self) {
         self.outlook = self.controller.outlook();
         self.cwnd_bytes = self.outlook.cwnd as u64;

@@ -11,6 +11,7 @@ mod congestion;
 mod deliver;
 mod emit;
 mod events;
+mod frto;
 mod governor;
 mod handshake;
 mod pacing;
@@ -25,6 +26,7 @@ mod tests;
 mod timers;
 mod trace;
 mod transmit;
+mod undo;
 mod validate;
 
 pub use events::{Error, Event};
@@ -177,6 +179,10 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Probes of the tail (RFC 8985 §7).
     pub tail_probes: u64,
+    /// Cuts of the window taken back, since what was sent again had not been lost.
+    pub undone_cuts: u64,
+    /// New segments sent to find out whether a timeout was needless (RFC 5682 §2.1 step 2b).
+    pub frto_probes: u64,
     /// Packets with CE received.
     pub ce_received: u64,
     /// ACKs with ECN echo received.

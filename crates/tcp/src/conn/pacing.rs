@@ -83,7 +83,7 @@ impl Pacer {
 impl Connection {
     /// The pace, if there is one: not before the first RTT sample, nor for the initial window.
     pub(super) fn pace(&self) -> Option<Pace> {
-        let srtt = self.rtt.smoothed();
+        let srtt = self.rtt_to_pace_by();
         let initial = self.stats.data_segments_sent < u64::from(self.config.initial_window);
         if !self.rules.pacing || initial || srtt.is_zero() {
             return None;
@@ -96,6 +96,13 @@ impl Connection {
         let rate =
             Rate { bytes: u128::from(window) * fifths, span_ns: u128::from(srtt.as_nanos()) * 5 };
         Some(Pace::new(rate, self.agreed.mss))
+    }
+
+    /// SRTT; but an outage that it remembers and the last sample does not is over, and no burst is to
+    /// wait for longer than the retransmission timer may run.
+    fn rtt_to_pace_by(&self) -> Span {
+        let longest = self.config.rto.max / 4;
+        self.rtt.smoothed().min(self.rtt.last_sample() * 2).min(longest)
     }
 
     /// How many segments, of at most `max`, may go out now; `None`: the pacer's timer tells when.

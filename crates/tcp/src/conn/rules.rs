@@ -19,6 +19,8 @@ pub(super) struct Rules {
     pub(super) tail_loss_probe: bool,
     pub(super) prr: bool,
     pub(super) pacing: bool,
+    pub(super) undo: bool,
+    pub(super) frto: bool,
 }
 
 impl Rules {
@@ -36,6 +38,8 @@ impl Rules {
             rack: config.rack,
             prr: config.prr,
             pacing: config.pacing,
+            undo: config.undo,
+            frto: config.frto,
             tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }

@@ -74,6 +74,7 @@ impl Connection {
             // missing goes out with the probes (RFC 9293 §3.8.6).
             self.end_reduction();
             self.recovery.leave();
+            self.forget_undo();
             self.go_back_to_una();
             return;
         }
@@ -112,8 +113,12 @@ impl Connection {
         let repeated = self.timers.retries > 1 && self.config.hold_ssthresh_on_repeated_timeout;
         let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
             && (self.config.ecn_after_timeout || self.tx.una < self.recovery.recover);
+        let phase = self.recovery.phase;
+        let frto = self.recovery.frto;
         self.recovery.leave();
         self.recovery.dup_acks = 0;
+        self.recovery.frto = frto;
+        self.prepare_undo_of_timeout(phase);
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
         self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();

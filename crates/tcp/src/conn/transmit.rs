@@ -2,7 +2,7 @@
 //! §3.7.4 (Nagle), RFC 6675 §5 step C.
 
 use super::{CHECKED, Connection, Run, State};
-use crate::recovery::{NextSegment, Phase};
+use crate::recovery::{Frto, NextSegment, Phase};
 use windlass_base::Time;
 
 /// Data to put into a run.
@@ -119,6 +119,9 @@ impl Connection {
             && let Some(probe) = self.probe_tail()
         {
             return Some(probe);
+        }
+        if let Frto::SecondAck(left) = self.recovery.frto {
+            return self.probe_for_timeout(left);
         }
         self.restart_after_idle(now);
         let max = self.paced(now, max)?;
@@ -279,6 +282,7 @@ impl Connection {
         {
             let mss = u64::from(self.agreed.mss);
             self.congestion.on_idle_restart(mss * u64::from(self.config.initial_window));
+            self.forget_undo();
             self.tx.last_sent = now;
             self.pending.idle_restart = true;
         }
