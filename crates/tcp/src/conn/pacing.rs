@@ -63,7 +63,9 @@ impl Pacer {
     }
 
     /// Bytes that may go out now.
-    fn left(&self, now: Time, pace: &Pace) -> u64 {
+    fn left(&mut self, now: Time, pace: &Pace) -> u64 {
+        // What went out at a lower rate than this is not to be waited for longer than by this.
+        self.due = self.due.min(now + pace.rate.time_of(pace.burst));
         if self.may_begin(now) { pace.burst } else { self.left }
     }
 

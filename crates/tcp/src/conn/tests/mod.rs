@@ -5,6 +5,7 @@ mod close;
 mod data;
 mod ecn;
 mod found_by_chaos;
+mod frto;
 mod handshake;
 mod keepalive;
 mod loss;
@@ -19,6 +20,7 @@ mod split;
 mod tail_probe;
 mod timeout;
 mod transfer;
+mod undo;
 mod validate;
 mod window;
 

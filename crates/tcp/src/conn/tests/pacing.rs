@@ -4,6 +4,7 @@ use super::script::{Script, plain};
 use super::{Pair, config};
 use crate::config::Growth;
 use crate::{Config, Profile, Span};
+use alloc::format;
 use alloc::vec::Vec;
 
 fn paced() -> Config {
@@ -114,6 +115,26 @@ fn the_last_data_and_the_fin_get_out() {
     s.recv(". 1 ack 60002");
     s.advance_ms(2000);
     assert_eq!(s.connection.stats().timeouts, 0);
+}
+
+/// Found by chaos: the peer was silent for five minutes, and SRTT remembers it for long.
+#[test]
+fn what_follows_an_outage_is_not_paced_by_it() {
+    let mut s = Script::established(Config { timestamps: true, ..paced() });
+    s.write(9880);
+    s.skip();
+    s.advance_ms(300_000);
+    s.recv(". 1 ack 9881 TS 2:10100");
+    s.skip();
+    s.write(40_000);
+    assert!(s.connection.smoothed_rtt() > Some(Span::from_secs(30)));
+    for round_trip in 1..=5 {
+        s.advance_ms(100);
+        let acked = 1 + s.connection.bytes_acked() + s.connection.in_flight();
+        s.recv(&format!(". 1 ack {acked} TS {}:{}", round_trip + 2, 310_000 + 100 * round_trip));
+    }
+    let sent = s.skip().len();
+    assert!(sent >= 10, "{sent} segments in five round trips");
 }
 
 #[test]
