@@ -101,12 +101,7 @@ impl Connection {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let before = self.rules.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
-        let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
-        if let Some(range) = &dsack {
-            self.note_duplicate_copy(range.clone());
-        }
-        let reported = dsack.is_some();
-        let dsack = dsack.map(|range| range.end);
+        let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
         let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
@@ -122,7 +117,7 @@ impl Connection {
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
-        if reported {
+        if dsack.is_some() {
             self.judge_duplicates();
         }
         if rack {
@@ -164,6 +159,14 @@ impl Connection {
             }
         }
         news
+    }
+
+    /// Where the duplicate ends that the ACK reports.
+    fn take_dsack(&mut self, segment: &Segment, ack: u64) -> Option<u64> {
+        let range = self.dsack(segment, ack)?;
+        let end = range.end;
+        self.note_duplicate_copy(range);
+        Some(end)
     }
 
     /// The duplicate that the first block reports: below the ACK, or within the second

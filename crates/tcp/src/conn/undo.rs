@@ -21,8 +21,11 @@ impl Connection {
             last_cut: self.recovery.last_cut,
             cwr: self.pending.cwr,
         };
-        let flight =
-            all_again.then(|| LostFlight { timing: self.tx.timing.take(), nxt: self.tx.nxt });
+        let flight = all_again.then(|| LostFlight {
+            timing: self.tx.timing.take(),
+            nxt: self.tx.nxt,
+            newest: self.recovery.rack.newest(),
+        });
         self.recovery.undo = Some(Box::new(Undo::new(before, flight)));
     }
 
@@ -127,7 +130,8 @@ impl Connection {
 
     /// After a timeout all was to be sent again: what was in flight still is (RFC 4015 §3.2 step 5).
     fn resume(&mut self, flight: Option<LostFlight>, copies_end: u64) {
-        if let Some(LostFlight { mut timing, nxt }) = flight {
+        if let Some(LostFlight { mut timing, nxt, newest }) = flight {
+            self.recovery.rack.go_back_to(newest);
             timing.drop_below(copies_end.max(self.tx.una));
             timing.append(self.tx.timing.take());
             self.tx.timing = timing;

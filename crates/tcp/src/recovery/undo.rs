@@ -1,4 +1,4 @@
-use super::Timing;
+use super::{Delivered, Timing};
 use crate::RangeSet;
 use crate::cc::{CongestionCause, Controller};
 use alloc::boxed::Box;
@@ -36,6 +36,8 @@ pub(crate) struct LostFlight {
     pub(crate) timing: Timing,
     /// SND.NXT.
     pub(crate) nxt: u64,
+    /// What RACK knew to be delivered.
+    pub(crate) newest: Option<Delivered>,
 }
 
 /// What was sent again.

@@ -161,3 +161,23 @@ fn an_ecn_echo_before_the_second_ack_ends_the_question() {
     assert!(sent.iter().all(|run| run.retransmission) && !sent.is_empty(), "{sent:?}");
     assert_eq!(undone(&s), 0);
 }
+
+/// Found in the simulator: RACK took the copy for delivered, and all that was sent before it for lost.
+#[test]
+fn what_is_late_is_not_lost_to_rack_either() {
+    for timeouts in 1..=2 {
+        let mut s = Script::established(Config { initial_window: 8, rack: true, ..with_sack() });
+        s.write(40_000);
+        s.advance_ms([1000, 3000][timeouts - 1]);
+        assert_eq!(s.connection.stats().timeouts, timeouts as u64);
+        s.advance_ms(700);
+        s.skip();
+        for end in 1..=8 {
+            s.recv(&format!(". 1 ack {end}001"));
+            s.advance_ms(5);
+        }
+        let sent = s.skip();
+        assert!(sent.iter().all(|run| !run.retransmission), "{timeouts}: {sent:?}");
+        assert_eq!(undone(&s), 1);
+    }
+}
