@@ -277,7 +277,7 @@ impl Connection {
         let slow_start = cwnd < self.congestion.ssthresh();
         let full = if slow_start { 2 * used > cwnd } else { used > cwnd };
         // What waits for the pacer is held back by cwnd as well: the rate follows it.
-        full || self.timers.pace.is_set()
+        full || self.timers.wait.is_set()
     }
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {

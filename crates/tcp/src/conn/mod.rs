@@ -468,8 +468,7 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        let due = self.timers.earliest().min(self.rx.acks.deadline());
-        if self.rules.pacing { due.min(self.timers.pace) } else { due }.time()
+        self.timers.earliest().min(self.rx.acks.deadline()).time()
     }
 
     /// What happened since the last call, one thing at a time.

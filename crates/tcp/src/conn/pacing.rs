@@ -83,11 +83,17 @@ impl Pacer {
 }
 
 impl Connection {
-    /// The pace, if there is one: not before the first RTT sample, nor for the initial window.
+    /// The pace, if there is one.
+    #[inline]
     pub(super) fn pace(&self) -> Option<Pace> {
+        if self.rules.pacing { self.pace_of_window() } else { None }
+    }
+
+    /// None before the first RTT sample, nor for the initial window.
+    fn pace_of_window(&self) -> Option<Pace> {
         let srtt = self.rtt_to_pace_by();
         let initial = self.stats.data_segments_sent < u64::from(self.config.initial_window);
-        if !self.rules.pacing || initial || srtt.is_zero() {
+        if initial || srtt.is_zero() {
             return None;
         }
         let cwnd = self.congestion.cwnd_bytes();
@@ -109,12 +115,12 @@ impl Connection {
 
     /// How many segments, of at most `max`, may go out now; `None`: the pacer's timer tells when.
     pub(super) fn paced(&mut self, now: Time, max: u32) -> Option<u32> {
-        self.timers.pace = Deadline::NEVER;
+        self.timers.wait = Deadline::NEVER;
         let Some(pace) = self.pace() else { return Some(max) };
         let left = self.pacer.left(now, &pace);
         if left == 0 {
             if self.waits_for_pacer() {
-                self.timers.pace = Deadline::at(self.pacer.due);
+                self.timers.wait = Deadline::at(self.pacer.due);
             }
             return None;
         }
@@ -142,7 +148,7 @@ impl Connection {
     /// A timeout's retransmission waits for nothing that was sent before it.
     pub(super) fn reset_pacer(&mut self) {
         self.pacer = Pacer::default();
-        self.timers.pace = Deadline::NEVER;
+        self.timers.wait = Deadline::NEVER;
     }
 }
 

@@ -15,12 +15,10 @@ pub(crate) struct Timers {
     pub(crate) early: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
     pub(crate) persist: Deadline,
-    /// End of TIME-WAIT.
-    pub(crate) time_wait: Deadline,
+    /// End of TIME-WAIT; before it, where a connection is paced, the next burst.
+    pub(crate) wait: Deadline,
     /// Keep-alive.
     pub(crate) keep_alive: Deadline,
-    /// The next burst; never without [`Config::pacing`](crate::Config::pacing).
-    pub(crate) pace: Deadline,
     /// Retransmissions of the same data, or unanswered probes.
     pub(crate) retries: u32,
     /// Unanswered keep-alive probes.
@@ -28,17 +26,20 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Of all but `pace`.
     pub(crate) fn earliest(&self) -> Deadline {
-        self.retransmit.min(self.early).min(self.persist).min(self.time_wait).min(self.keep_alive)
+        self.retransmit.min(self.early).min(self.persist).min(self.wait).min(self.keep_alive)
     }
 }
 
 impl Connection {
     pub(super) fn expire_timers(&mut self, now: Time) {
         self.rx.acks.handle_timeout(now);
-        if self.timers.time_wait.has_expired(now) {
-            return self.finish(None);
+        if self.timers.wait.has_expired(now) {
+            if self.state == State::TimeWait {
+                return self.finish(None);
+            }
+            // The next poll sends.
+            self.timers.wait = Deadline::NEVER;
         }
         if self.timers.early.has_expired(now) {
             self.early_timeout(now);
@@ -54,10 +55,6 @@ impl Connection {
         if self.timers.keep_alive.has_expired(now) {
             self.timers.keep_alive = Deadline::NEVER;
             self.keep_alive_timeout(now);
-        }
-        if self.timers.pace.has_expired(now) {
-            // The next poll sends.
-            self.timers.pace = Deadline::NEVER;
         }
     }
 
@@ -202,7 +199,6 @@ impl Connection {
         self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
-        self.timers.pace = Deadline::NEVER;
-        self.timers.time_wait = Deadline::at(now + self.config.time_wait);
+        self.timers.wait = Deadline::at(now + self.config.time_wait);
     }
 }
