@@ -97,6 +97,19 @@ impl Connection {
         self.finish(Some(Error::Aborted));
     }
 
+    /// The carrier has learnt that the peer cannot be reached, by ICMP: a connection that is being
+    /// opened fails with that error, others take it for a passing trouble (RFC 9293 §3.9.2.2).
+    pub fn fail_opening(&mut self, error: Error) {
+        if self.state == State::SynSent {
+            self.finish(Some(error));
+        }
+    }
+
+    /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.config.nagle = nagle;
+    }
+
     /// Out of line: seldom asked, and costly to hoist out of a loop that reads.
     #[inline(never)]
     fn window_update_due(&self) -> bool {

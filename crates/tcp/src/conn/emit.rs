@@ -62,7 +62,8 @@ impl Connection {
         let scaling = if with_ack { agreed.scaling.is_some() } else { config.window_scaling };
         let timestamps = if with_ack { agreed.timestamps } else { config.timestamps };
         Options {
-            mss: Some(config.mss),
+            // An answer is no longer than the question: nobody multiplies what a forged SYN sends.
+            mss: (!with_ack || agreed.mss_told).then_some(config.mss),
             window_scale: scaling.then(|| crate::receiver::shift_for(config.receive_buffer)),
             sack_permitted: if with_ack { agreed.sack } else { config.sack },
             timestamps: timestamps.then(|| self.timestamps(now)),

@@ -103,8 +103,9 @@ pub fn parse(bytes: &[u8]) -> Result<(Ports, Segment, usize), WireError> {
 ///
 /// If `out` is shorter than the header; [`MAX_HEADER_LEN`] is always enough.
 pub fn emit(segment: &Segment, ports: Ports, out: &mut [u8]) -> usize {
-    let header_len = MIN_HEADER_LEN + segment.options.wire_len();
-    let mut out = Writer { out: &mut out[..header_len], at: 0 };
+    let (fixed, rest) = out.split_at_mut(MIN_HEADER_LEN);
+    let header_len = MIN_HEADER_LEN + emit_options(&segment.options, rest);
+    let mut out = Writer { out: fixed, at: 0 };
     out.put(&ports.source.to_be_bytes());
     out.put(&ports.destination.to_be_bytes());
     out.put(&segment.seq.0.to_be_bytes());
@@ -112,8 +113,6 @@ pub fn emit(segment: &Segment, ports: Ports, out: &mut [u8]) -> usize {
     out.put(&[(header_len as u8 / 4) << 4, segment.flags.bits()]);
     out.put(&segment.window.to_be_bytes());
     out.put(&[0; 4]); // Checksum and urgent pointer.
-    emit_options(&segment.options, &mut out);
-    debug_assert_eq!(out.at, header_len, "Options::wire_len tells another length");
     header_len
 }
 
@@ -142,7 +141,13 @@ mod kind {
     pub(super) const TIMESTAMPS: u8 = 8;
 }
 
-fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
+/// Takes the bytes between a header's fixed part and its payload apart, as [`parse`] does: for
+/// carriers with a header of their own.
+///
+/// # Errors
+///
+/// [`WireError::OptionLength`], as [`parse`].
+pub fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
     let mut options = Options::default();
     while let [kind, tail @ ..] = rest {
         rest = match *kind {
@@ -182,8 +187,14 @@ fn parse_sack(body: &[u8]) -> SackBlocks {
     sack
 }
 
-/// The layout that [`Options::wire_len`] counts on: everything begins at a multiple of four.
-fn emit_options(options: &Options, out: &mut Writer<'_>) {
+/// Writes options to the beginning of `out` and returns their length, [`Options::wire_len`].
+///
+/// # Panics
+///
+/// If `out` is shorter than that; [`Options::MAX_LEN`] is always enough.
+// The layout that wire_len counts on: everything begins at a multiple of four.
+pub fn emit_options(options: &Options, out: &mut [u8]) -> usize {
+    let out = &mut Writer { out, at: 0 };
     if let Some(mss) = options.mss {
         out.put(&[kind::MSS, 4]);
         out.put(&mss.to_be_bytes());
@@ -203,6 +214,8 @@ fn emit_options(options: &Options, out: &mut Writer<'_>) {
         out.put(&[kind::NOP, kind::WINDOW_SCALE, 3, shift]);
     }
     emit_sack(options.sack_that_fits(), out);
+    debug_assert_eq!(out.at, options.wire_len(), "wire_len tells another length");
+    out.at
 }
 
 fn emit_sack(blocks: &[(SeqNumber, SeqNumber)], out: &mut Writer<'_>) {
