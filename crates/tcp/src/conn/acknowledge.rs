@@ -35,6 +35,7 @@ impl Connection {
             && segment.options.sack.is_empty()
             && tx.una + (u64::from(segment.window) << self.agreed.scaling.unwrap_or(0)) == tx.edge
             && !self.timers.persist.is_set()
+            && !self.rack_is_busy()
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
@@ -128,7 +129,9 @@ impl Connection {
             self.reduce_by_ack(before);
         }
         if self.recovery.tail_probe.is_some() {
-            let silent = !advances && !window_changed && newly_sacked == 0;
+            // Data that repeats an ACK is no duplicate ACK (RFC 5681 §2).
+            let bare = segment.sequence_len() == 0;
+            let silent = bare && !advances && !window_changed && newly_sacked == 0;
             self.end_tail_probe(now, dsack, silent);
         }
         if advances && self.rules.tail_loss_probe {
