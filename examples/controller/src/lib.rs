@@ -120,6 +120,10 @@ impl Controller for BinomialController {
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
         Some(Box::new(self.clone()))
     }
+
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
 }
 
 /// The programs of docs/controllers.md, compiled and run with the tests.

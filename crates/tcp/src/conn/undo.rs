@@ -105,7 +105,7 @@ impl Connection {
         self.end_reduction();
         let copies_end = undo.copies_end();
         if let Some(controller) = undo.before.controller {
-            self.congestion.go_back_to(controller);
+            self.congestion.go_back_to(controller, self.agreed.mss);
         }
         self.recovery.recover = undo.before.recover;
         self.pending.cwr &= undo.before.cwr;

@@ -69,6 +69,11 @@ impl Undo {
         copies.unclear |= copies.unreported.insert(range) != Some(len);
     }
 
+    /// Something else is on its way that the peer will report as a duplicate.
+    pub(crate) fn distrust_reports(&mut self) {
+        self.copies.unclear = true;
+    }
+
     /// The peer reports that it had `range` already.
     pub(crate) fn note_duplicate(&mut self, range: Range<u64>) {
         self.copies.unreported.remove(range);

@@ -174,6 +174,24 @@ fn rfc3708_a_report_of_one_of_two_does_not() {
 }
 
 #[test]
+fn after_a_probe_of_the_path_reports_may_be_of_the_probe() {
+    let mut s = repaired(dsack());
+    assert!(s.connection.path_probe(s.now, 1000).is_some());
+    s.recv(". 1 ack 8001 sack 1:1001");
+    assert_eq!(undone(&s), 0);
+}
+
+#[test]
+fn a_cut_taken_back_keeps_the_size_of_a_segment_that_changed_since() {
+    let mut s = repaired(dsack());
+    s.connection.set_mss(500);
+    s.recv(". 1 ack 8001 sack 1:1001");
+    assert_eq!(undone(&s), 1);
+    s.advance_ms(2000);
+    assert_eq!(s.connection.cwnd(), 500.0, "a segment after a timeout");
+}
+
+#[test]
 fn a_report_a_round_trip_too_late_tells_of_something_else() {
     let mut s = repaired(dsack());
     let sent = 8001 + s.connection.in_flight();
