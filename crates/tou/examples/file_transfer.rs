@@ -7,7 +7,9 @@
 
 use std::fs::File;
 use std::io;
+use std::net::Shutdown;
 use std::process::ExitCode;
+use std::time::Duration;
 use windlass_tou::{TouListener, TouStream};
 
 fn main() -> ExitCode {
@@ -34,14 +36,18 @@ fn receive(port: &str, name: &str) -> io::Result<()> {
     println!("port {}", listener.local_addr()?.port());
     let (mut stream, _) = listener.accept()?;
     io::copy(&mut stream, &mut File::create(name)?)?;
-    // The sender hears that all has arrived, FIN included, before this process ends.
-    stream.finish(None)
+    // The sender hears of the end before this process, which would take it along, ends.
+    drop(stream);
+    windlass_tou::drain(Duration::from_secs(5));
+    Ok(())
 }
 
 fn send(address: &str, name: &str) -> io::Result<()> {
     let mut stream = TouStream::connect(address)?;
     io::copy(&mut File::open(name)?, &mut stream)?;
-    stream.finish(None)?;
+    // The other end closes when it has all: this waits for it.
+    stream.shutdown(Shutdown::Write)?;
+    io::copy(&mut stream, &mut io::sink())?;
     let info = stream.info()?;
     eprintln!(
         "{} bytes, {} segments sent again",
