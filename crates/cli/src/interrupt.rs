@@ -37,6 +37,12 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     flag
 }
 
+/// From now on Ctrl-C (or a request to terminate) calls `end` and ends the process with the status that
+/// it returns.
+pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {
+    let _ = ctrlc::set_handler(move || std::process::exit(end()));
+}
+
 /// Names the directory to remove on Ctrl-C.
 pub(crate) fn set_temporary(path: Option<&Path>) {
     *lock() = path.map(Path::to_owned);

@@ -18,6 +18,7 @@ mod reference;
 mod sim;
 #[cfg_attr(not(all(feature = "split-ack", target_os = "linux")), path = "split_ack_absent.rs")]
 mod split_ack;
+mod tou;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -48,6 +49,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Probe(args) => return probe::main(*args),
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),
+        Command::Tou(command) => tou::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),
