@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     }
     let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
     let result = child.unwrap_or_else(|| run(Cli::parse().command));
+    interrupt::give_way();
     match result {
         Ok(code) => code,
         Err(failure) => failure.report(),

@@ -73,8 +73,12 @@ impl Link {
     }
 
     pub(super) fn say(&self, message: &Message) -> Result<(), Failure> {
-        let said = message::write(&mut &self.control, message);
-        said.map(|_| ()).map_err(|error| Failure::io("the control connection", &error))
+        let Err(error) = message::write(&mut &self.control, message) else { return Ok(()) };
+        let failure = Failure::io("the control connection", &error);
+        // The cause is told once, and has gone to who listens.
+        let elsewhere = error.kind() == ErrorKind::BrokenPipe && !self.over.get();
+        let cause = elsewhere.then(|| self.hear().err()).flatten();
+        Err(cause.unwrap_or(failure))
     }
 
     /// The next message.
@@ -256,10 +260,7 @@ impl Run<'_> {
         {
             return Err(Failure::Work(format!("{} bytes came, expected {bytes}", own.bytes)));
         }
-        if let Err(failure) = self.link.say(&Message::Result(own.clone())) {
-            // Its cause is told once, and may have gone to who listens.
-            return Err(self.link.hear().err().unwrap_or(failure));
-        }
+        self.link.say(&Message::Result(own.clone()))?;
         let peer = match peer {
             Some(peer) => peer,
             None => match self.link.hear()? {
@@ -295,12 +296,13 @@ impl Run<'_> {
         if is_the_end { Ok(()) } else { Err(Failure::io(format!("connection {index}"), &error)) }
     }
 
-    /// The sender's result ends a timed test: a reset may have been lost.
+    /// The sender's result ends a timed test: a reset may have been lost. The receiver's may come
+    /// before this end has noticed that all is acknowledged.
     fn take(&self, message: Message, progress: &mut Progress) -> Result<(), Failure> {
         match message {
-            Message::Result(figures) if !self.sends && progress.peer.is_none() => {
+            Message::Result(figures) if progress.peer.is_none() => {
                 progress.peer = Some(figures);
-                if self.time_limit().is_some() {
+                if !self.sends && self.time_limit().is_some() {
                     self.stop();
                 }
                 Ok(())
