@@ -40,7 +40,7 @@ impl ControllerFactory for Cubic {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct CubicController {
     constants: Cubic,
     window: Window,
@@ -188,9 +188,17 @@ impl Controller for CubicController {
         self.epoch = None;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.epoch = None;
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

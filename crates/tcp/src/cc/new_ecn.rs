@@ -42,7 +42,7 @@ impl ControllerFactory for NewEcn {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NewEcnController {
     factors: NewEcn,
     window: Window,
@@ -120,6 +120,10 @@ impl Controller for NewEcnController {
         self.last_update = congestion.now;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }
@@ -131,6 +135,10 @@ impl Controller for NewEcnController {
 
     fn slope(&self) -> Option<f64> {
         Some(self.slope)
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -16,7 +16,7 @@ impl ControllerFactory for NewReno {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NewRenoController {
     window: Window,
 }
@@ -42,12 +42,20 @@ impl Controller for NewRenoController {
         self.window.reduce(congestion, 0.5);
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }
 
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::NewReno
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

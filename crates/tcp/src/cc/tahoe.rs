@@ -17,7 +17,7 @@ impl ControllerFactory for Tahoe {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct TahoeController {
     window: Window,
 }
@@ -46,12 +46,20 @@ impl Controller for TahoeController {
         }
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }
 
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::Tahoe
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -38,7 +38,7 @@ impl ControllerFactory for Vegas {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct VegasController {
     thresholds: Vegas,
     window: Window,
@@ -49,7 +49,7 @@ struct VegasController {
 }
 
 /// A round trip and the RTTs measured in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Round {
     /// The round is over once this many bytes of the stream are acknowledged.
     end: u64,
@@ -150,10 +150,18 @@ impl Controller for VegasController {
         self.doubling = true;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.round = None;
         self.doubling = true;
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -11,6 +11,7 @@ mod deadlines;
 mod incoming;
 mod listen;
 mod outgoing;
+mod path_mtu;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use outgoing::Datagrams;
 
 use budget::Budget;
 use listen::Listening;
+use path_mtu::PathMtu;
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -76,6 +78,8 @@ pub struct Counters {
     pub unanswered: u64,
     /// Went.
     pub sent: u64,
+    /// Went, and the socket refused them: lost, for the connection.
+    pub unsent: u64,
 }
 
 /// Names a connection of an endpoint; none has the name of an earlier one.
@@ -111,6 +115,8 @@ struct Slot<Data> {
     serial: u64,
     peer: SocketAddr,
     stream: Stream,
+    /// From the end of the handshake on.
+    path_mtu: Option<PathMtu>,
     /// Waits in [`Endpoint::ready`].
     queued: bool,
     /// The earliest entry among the deadlines.
@@ -191,6 +197,11 @@ impl<Data: Default> Endpoint<Data> {
     /// Counters since the beginning.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The socket refused these.
+    pub(crate) fn count_unsent(&mut self, datagrams: &Datagrams) {
+        self.counters.unsent += datagrams.len.div_ceil(datagrams.size.max(1)) as u64;
     }
 
     /// Connections, whatever their state.
@@ -350,6 +361,7 @@ impl<Data: Default> Endpoint<Data> {
             serial,
             peer,
             stream: Stream::new(connection),
+            path_mtu: None,
             queued: false,
             wakes_at: None,
             passive,
