@@ -48,7 +48,7 @@ fn the_story_is_told_as_text_and_as_json() {
     let listener = listener.feed(Vec::new());
     let connected = Running::start(&["connect", &peer, "-v"]).feed(b"12345".to_vec()).output();
     let told = text(&connected.stderr);
-    assert!(told.contains(&format!("connected to {peer}, MSS 1444")), "{told}");
+    assert!(told.contains(&format!("connected to {peer}, MSS ")), "{told}");
     assert!(told.contains("5 bytes sent, 0 received"), "{told}");
     let listened = listener.output();
     let lines: Vec<serde_json::Value> = text(&listened.stderr)
