@@ -100,8 +100,12 @@ impl Socket {
         if let (Phase::Connected(stream, _) | Phase::Connecting(stream), Some(linger)) =
             (&phase, linger)
         {
-            // Nobody is left to be told how it ends.
-            let _ = if linger.is_zero() { stream.abort() } else { stream.finish(Some(linger)) };
+            if linger.is_zero() {
+                stream.abort();
+            } else {
+                // Nobody is left to be told how it ends.
+                let _ = stream.finish(Some(linger));
+            }
         }
         drop((phase, port));
     }
