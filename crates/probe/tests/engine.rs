@@ -118,13 +118,6 @@ fn as_freebsd_7_it_gains_nothing_and_sends_smaller_packets_and_more_again() {
         assert!(less.data_packets.median <= more.data_packets.median, "{more:?}");
         assert!(less.retransmissions.median < more.retransmissions.median, "{more:?}");
     }
-    println!(
-        "{:?}",
-        a_to_e
-            .iter()
-            .map(|r| (r.data_packets.median, r.retransmissions.median, r.bytes.median))
-            .collect::<Vec<_>>()
-    );
 }
 
 #[test]

@@ -11,7 +11,12 @@ use windlass_probe::serve::{Spec, Stack, generate, read, write};
 pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     let servers = servers(args)?;
     interrupt::watch();
-    match linux::serve(&servers, &args.tun, args.seed) {
+    let ready = || {
+        let told = format!("serving {} addresses at {}", servers.len(), args.tun);
+        // Nobody who reads it need be there.
+        let _ = print::line(&told);
+    };
+    match linux::serve(&servers, &args.tun, args.seed, ready) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!("probe serve: device {}: {error}", args.tun))),
     }
