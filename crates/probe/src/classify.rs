@@ -347,12 +347,13 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
 }
 
 /// The first flight was all that the server might send: the ACKs alone brought more. With TLS it is
-/// full only if it has no short packets: records that were written one by one may be fewer bytes than
-/// the window allows.
+/// full only if every packet is: records that were written one by one, and a handshake after which the
+/// server waits for its client, may be fewer bytes than the window allows.
 fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
-    let short = https && run.first_flight.short_packets > 0;
-    waited && !short && !run.timeout_before_acks && !run.fills_window
+    let flight = &run.first_flight;
+    let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
+    waited && (whole || !https) && !run.timeout_before_acks && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {

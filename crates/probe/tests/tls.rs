@@ -103,6 +103,17 @@ fn certificates_that_fill_the_first_flight_tell_the_initial_window_exactly() {
 }
 
 #[test]
+fn a_handshake_that_leaves_room_in_the_window_makes_it_a_lower_bound() {
+    let tests = [Test::Split(1), Test::Split(4)];
+    for names in [500, 1000, 2000, 3000, 4000, 5000] {
+        let config = config(Profile::Rfc2581, 10);
+        let outcome = measure(config, names, "https://host.example/", &tests);
+        let window = outcome.verdict.and_then(|verdict| verdict.initial_window).expect("seen");
+        assert!(window.packets <= 10 && !window.exact, "{names} bytes of names: {window:?}");
+    }
+}
+
+#[test]
 fn what_speaks_no_tls_is_told_so() {
     let server = EngineServer::new(config(Profile::Linux, 10), says(page(10)));
     let mut world = World::new(PATH, 2).with("192.0.2.1:443", server);
