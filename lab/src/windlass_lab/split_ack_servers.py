@@ -305,7 +305,15 @@ def _https() -> Experiment:
         checks += [
             _is(case, "verdict.counts-bytes", "the probe says: counts bytes"),
             Shown(case.name, Quantity("initial_window.packets", "first flight", "packets")),
-            Shown(case.name, Quantity("initial_window.exact", "said to be exact (1: so)")),
+            Near(
+                case.name,
+                Quantity(
+                    "initial_window.exact", "said to be the initial window (0: a lower bound)"
+                ),
+                _EXACTLY,
+                target=0,
+                headline=True,
+            ),
         ]
     shows = (
         "With TLS the first flight begins with the handshake's short packets: what is seen of the "
