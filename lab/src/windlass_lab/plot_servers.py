@@ -72,6 +72,7 @@ def _layout() -> dict:
             "side": "right",
             "rangemode": "tozero",
             "showgrid": False,
+            "automargin": True,
         },
         "hovermode": "x unified",
         "showlegend": True,
