@@ -395,10 +395,10 @@ impl Probe {
             return;
         }
         self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
-        if self.application.answer_bytes() == 0 {
-            self.acknowledge_handshake(now);
-        } else {
+        if self.application.answer_has_begun() {
             self.divide(now, test);
+        } else {
+            self.acknowledge_handshake(now);
         }
     }
 
