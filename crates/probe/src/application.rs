@@ -50,6 +50,11 @@ impl Application {
         self.answer_bytes
     }
 
+    /// The request is on its way.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.request.is_none()
+    }
+
     /// Some of the answer is in: by TLS perhaps the beginning of a record, which cannot be read yet.
     pub(crate) fn answer_has_begun(&self) -> bool {
         self.answer_bytes > 0 || self.since_request > BEFORE_ANSWER_BYTES_MAX

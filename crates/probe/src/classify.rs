@@ -154,12 +154,13 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
         .iter()
         .filter(|run| run.test != Test::Stretch)
         .partition(|run| run.test.parts() == 1);
-    let count = |runs: &[&Observation], model: Model| {
-        runs.iter().filter(|run| model.fits(run)).count() as u32
-    };
+    // Of short segments what is freed may be as much as what counted bytes bring: that tells nothing.
+    let stands =
+        |run: &&&Observation| Model::NoGrowth.fits(run) && !Model::PerByteUnlimited.fits(run);
+    let standing_of = |runs: &[&Observation]| runs.iter().filter(stands).count() as u32;
     let baseline = of_baseline.len() as u32;
     let in_slow_start = Votes::of(Model::PerByteUnlimited, &of_baseline);
-    let standing = count(&of_baseline, Model::NoGrowth) + count(&of_split, Model::NoGrowth);
+    let standing = standing_of(&of_baseline) + standing_of(&of_split);
     if baseline > 0 && agree(standing, baseline + of_split.len() as u32) {
         let of = baseline + of_split.len() as u32;
         return Ballot { reaction: Reaction::NoGrowth, of, fit: standing };
