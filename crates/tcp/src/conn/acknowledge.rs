@@ -303,9 +303,16 @@ impl Connection {
             return true;
         }
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
-            State::Closing => self.enter_time_wait(now),
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.events.push(Event::Delivered);
+            }
+            State::Closing => {
+                self.events.push(Event::Delivered);
+                self.enter_time_wait(now);
+            }
             State::LastAck => {
+                self.events.push(Event::Delivered);
                 self.finish(None);
                 return false;
             }

@@ -62,7 +62,8 @@ impl Connection {
         let scaling = if with_ack { agreed.scaling.is_some() } else { config.window_scaling };
         let timestamps = if with_ack { agreed.timestamps } else { config.timestamps };
         Options {
-            mss: Some(config.mss),
+            // An answer is no longer than the question: nobody multiplies what a forged SYN sends.
+            mss: (!with_ack || agreed.mss_told).then_some(config.mss),
             window_scale: scaling.then(|| crate::receiver::shift_for(config.receive_buffer)),
             sack_permitted: if with_ack { agreed.sack } else { config.sack },
             timestamps: timestamps.then(|| self.timestamps(now)),
@@ -90,7 +91,7 @@ impl Connection {
     /// A segment without payload, with the header fields that every one of a synchronised connection
     /// has. In line, so that it is built where its caller returns it.
     #[inline(always)]
-    fn run_at(&mut self, now: Time, position: u64) -> Run {
+    pub(super) fn run_at(&mut self, now: Time, position: u64) -> Run {
         let nxt = self.rx.reassembly.nxt();
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();

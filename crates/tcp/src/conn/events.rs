@@ -10,6 +10,8 @@ pub enum Event {
     Writable,
     /// The peer sent FIN and everything before it has arrived.
     PeerClosed,
+    /// The peer has all that was written, and the FIN after it.
+    Delivered,
     /// The connection is over, orderly.
     Closed,
     /// The connection failed.
@@ -24,6 +26,8 @@ pub enum Error {
     Reset,
     /// The peer refused the connection (RST in answer to a SYN).
     Refused,
+    /// The network cannot reach the peer (ICMP, in answer to a SYN).
+    Unreachable,
     /// Retransmissions or probes went unanswered for too long.
     TimedOut,
     /// This end aborted.
@@ -37,6 +41,7 @@ impl core::fmt::Display for Error {
         f.write_str(match self {
             Error::Reset => "connection reset by peer",
             Error::Refused => "connection refused",
+            Error::Unreachable => "peer unreachable",
             Error::TimedOut => "connection timed out",
             Error::Aborted => "connection aborted",
             Error::Closed => "stream closed",
@@ -73,7 +78,8 @@ impl Events {
             1 => Some(Event::Readable),
             2 => Some(Event::Writable),
             3 => Some(Event::PeerClosed),
-            4 => Some(Event::Closed),
+            4 => Some(Event::Delivered),
+            5 => Some(Event::Closed),
             _ => self.error.take().map(Event::Failed),
         }
     }
@@ -86,7 +92,8 @@ const fn rank(event: Event) -> u8 {
         Event::Readable => 1,
         Event::Writable => 2,
         Event::PeerClosed => 3,
-        Event::Closed => 4,
-        Event::Failed(_) => 5,
+        Event::Delivered => 4,
+        Event::Closed => 5,
+        Event::Failed(_) => 6,
     }
 }

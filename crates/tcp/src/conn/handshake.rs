@@ -81,6 +81,7 @@ impl Connection {
             timestamps: config.timestamps && options.timestamps.is_some(),
             sack: config.sack && options.sack_permitted,
             ecn: offered && segment.flags & setup == wanted,
+            mss_told: options.mss.is_some(),
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
         if self.agreed.scaling.is_some() {
@@ -127,6 +128,7 @@ impl Connection {
             timestamps: config.timestamps,
             sack: config.sack,
             ecn: config.ecn,
+            mss_told: true,
         };
         self.agree_on_mss(agreed.peer_mss);
         self.rx.isn = agreed.remote_isn;

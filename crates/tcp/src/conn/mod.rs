@@ -87,6 +87,8 @@ struct Agreed {
     timestamps: bool,
     sack: bool,
     ecn: bool,
+    /// The peer told its MSS.
+    mss_told: bool,
 }
 
 /// What has been decided and waits for [`Connection::poll_transmit`].

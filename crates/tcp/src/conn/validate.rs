@@ -6,6 +6,18 @@ use crate::{Flags, Segment, Timestamps};
 use windlass_base::Time;
 
 impl Connection {
+    /// A SYN that a listener may take in this connection's place: it is in TIME-WAIT, and the SYN
+    /// begins beyond what it has received, or later by its timestamp (RFC 9293 §3.6.1, RFC 6191).
+    pub fn makes_room_for(&self, syn: &Segment) -> bool {
+        let beyond = self.rx.isn.at(self.rx.reassembly.nxt()).is_before(syn.seq);
+        let later = match (self.rx.ts_recent, syn.options.timestamps) {
+            (Some(newest), Some(timestamps)) => (timestamps.value.wrapping_sub(newest) as i32) > 0,
+            _ => false,
+        };
+        let control = syn.flags & (Flags::SYN | Flags::ACK | Flags::RST);
+        self.state == State::TimeWait && control == Flags::SYN && (beyond || later)
+    }
+
     /// The position at which an acceptable segment begins; `None` if it was dealt with, or is to
     /// be dropped.
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {

@@ -22,7 +22,7 @@ fn close_here_first() {
     s.recv("F. 1 ack 2");
     s.expect(&[". 2 ack 2"]);
     s.expect_state(State::TimeWait);
-    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Closed]);
+    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Delivered, Event::Closed]);
     s.advance_ms(59_999);
     s.expect_state(State::TimeWait);
     s.advance_ms(1);
@@ -55,7 +55,7 @@ fn close_by_the_peer_first() {
     s.recv(". 2 ack 2");
     s.expect_state(State::Closed);
     s.expect_nothing();
-    s.expect_events(&[Event::Closed]);
+    s.expect_events(&[Event::Delivered, Event::Closed]);
     assert_eq!(s.connection.poll_timeout(), None);
 }
 
@@ -288,7 +288,7 @@ fn abort_in_time_wait_is_quiet() {
     s.close();
     s.recv("F. 1 ack 2");
     s.skip();
-    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Closed]);
+    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Delivered, Event::Closed]);
     s.abort();
     s.expect_nothing();
     s.expect_state(State::Closed);
@@ -325,7 +325,7 @@ fn a_reset_in_time_wait_ends_it_without_an_error() {
     s.recv("F. 1 ack 2");
     s.recv("R 2");
     s.expect_state(State::Closed);
-    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Closed]);
+    s.expect_events(&[Event::Readable, Event::PeerClosed, Event::Delivered, Event::Closed]);
 }
 
 #[test]

@@ -1,0 +1,364 @@
+//! A UDP socket, and the connections over it.
+
+use super::reactor::{self, Reactor};
+use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use windlass_base::{Ecn, Time};
+use windlass_tcp::{Error, Event};
+
+/// The kernel's buffers of a port, in bytes: as far as the system allows it.
+const SOCKET_BUFFER: usize = 4 << 20;
+
+/// Who waits for a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    pub(crate) reading: Vec<Waker>,
+    pub(crate) writing: Vec<Waker>,
+    /// Its error was reported already.
+    pub(crate) error_told: bool,
+    /// Nothing more is read.
+    pub(crate) reading_closed: bool,
+}
+
+/// Leaves a waker, once.
+pub(crate) fn leave(wakers: &mut Vec<Waker>, waker: &Waker) {
+    if !wakers.iter().any(|left| left.will_wake(waker)) {
+        wakers.push(waker.clone());
+    }
+}
+
+/// A STUN message, and whence it came.
+type Message = (SocketAddr, Box<[u8]>);
+
+/// Takes STUN messages, and whence they came.
+pub(crate) type Callback = Box<dyn FnMut(SocketAddr, &[u8]) + Send>;
+
+/// A UDP socket and its connections. It lives as long as somebody [uses](PortRef) it or a
+/// connection is under way.
+pub(crate) struct Port {
+    socket: UdpSocket,
+    udp: UdpSocketState,
+    local: SocketAddr,
+    state: Mutex<PortState>,
+}
+
+/// What a port's lock guards.
+pub(crate) struct PortState {
+    pub(crate) endpoint: Endpoint<Waiters>,
+    pub(crate) accepting: Vec<Waker>,
+    pub(crate) on_stun: Option<Callback>,
+    /// Datagrams made, and what of them the socket has not taken.
+    buffer: Vec<u8>,
+    blocked: Option<Datagrams>,
+    /// Woken when the lock is released.
+    to_wake: Vec<Waker>,
+    users: usize,
+    place: Option<Place>,
+}
+
+/// Where a port stands in the reactor.
+struct Place {
+    reactor: Arc<Reactor>,
+    key: reactor::Key,
+    /// It is told when the socket takes datagrams again.
+    waits_for_room: bool,
+    /// The earliest entry among its deadlines.
+    wakes_at: Option<Time>,
+}
+
+/// Somebody who uses a port; with the last of them a port without connections goes.
+pub(crate) struct PortRef(Arc<Port>);
+
+impl Clone for PortRef {
+    fn clone(&self) -> PortRef {
+        self.0.lock().users += 1;
+        PortRef(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for PortRef {
+    fn drop(&mut self) {
+        self.0.with(|state, _| state.users -= 1);
+    }
+}
+
+impl std::ops::Deref for PortRef {
+    type Target = Port;
+
+    fn deref(&self) -> &Port {
+        &self.0
+    }
+}
+
+impl Port {
+    /// A port at `address`, at any if its port is 0.
+    pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
+        let socket = UdpSocket::bind(address)?;
+        let udp = UdpSocketState::new((&socket).into())?;
+        // What the system refuses is left as it is: a smaller buffer serves too.
+        let _ = udp.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = udp.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        udp.enable_transport_errors((&socket).into())?;
+        let local = socket.local_addr()?;
+        let mut key = [0; 16];
+        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
+        let state = Mutex::new(PortState {
+            endpoint: Endpoint::new(limits, key),
+            accepting: Vec::new(),
+            on_stun: None,
+            buffer: Vec::new(),
+            blocked: None,
+            to_wake: Vec::new(),
+            users: 1,
+            place: None,
+        });
+        let port = Arc::new(Port { socket, udp, local, state });
+        let (reactor, key) = Reactor::add(&port)?;
+        port.lock().place = Some(Place { reactor, key, waits_for_room: false, wakes_at: None });
+        Ok(PortRef(port))
+    }
+
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The address of a peer as this port's socket writes it.
+    pub(crate) fn mapped(&self, peer: SocketAddr) -> SocketAddr {
+        match peer {
+            SocketAddr::V4(v4) if self.local.is_ipv6() => {
+                SocketAddr::from((v4.ip().to_ipv6_mapped(), v4.port()))
+            }
+            _ => peer,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PortState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes something, sends what is then to be sent, and wakes who waited for it.
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut PortState, Time) -> T) -> T {
+        let now = reactor::now();
+        let mut state = self.lock();
+        let result = change(&mut state, now);
+        self.pump(&mut state, now);
+        let wakers = std::mem::take(&mut state.to_wake);
+        let stun = self.take_stun(&mut state);
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+        self.tell_stun(stun);
+        result
+    }
+
+    /// Sends a datagram of its user's own: STUN, say.
+    pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
+        let destination = self.mapped(peer);
+        let transmit =
+            Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip: None };
+        self.udp.try_send((&self.socket).into(), &transmit)
+    }
+}
+
+/// What the reactor does.
+impl Port {
+    /// Takes all that has come.
+    pub(super) fn receive(&self, buffers: &mut reactor::Buffers) {
+        loop {
+            let mut metas = [RecvMeta::default(); reactor::BATCH];
+            let mut slices = buffers.slices();
+            match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
+                Ok(count) => self.take(&slices[..count], &metas[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if !self.take_errors() {
+                        return;
+                    }
+                }
+                // What an ICMP message left (RFC 1122 §4.1.3.3); the next call goes on.
+                Err(_) => {
+                    self.take_errors();
+                }
+            }
+        }
+    }
+
+    fn take(&self, slices: &[IoSliceMut<'_>], metas: &[RecvMeta]) {
+        self.with(|state, now| {
+            for (bytes, meta) in slices.iter().zip(metas) {
+                let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
+                let bytes = &bytes[..meta.len];
+                state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+            }
+        });
+    }
+
+    /// Errors that ICMP reported; false if there were none.
+    fn take_errors(&self) -> bool {
+        let mut any = false;
+        while let Ok(Some(error)) = self.udp.recv_transport_error((&self.socket).into()) {
+            any = true;
+            if let TransportErrorPayload::Unreachable = error.payload {
+                let kind = match io::Error::from_raw_os_error(error.raw_errno).kind() {
+                    ErrorKind::ConnectionRefused => Error::Refused,
+                    _ => Error::Unreachable,
+                };
+                self.with(|state, _| state.endpoint.handle_unreachable(kind));
+            }
+        }
+        any
+    }
+
+    pub(super) fn handle_timeout(&self) {
+        self.with(|state, now| {
+            if let Some(place) = &mut state.place {
+                place.wakes_at = None;
+            }
+            state.endpoint.handle_timeout(now);
+        });
+    }
+
+    /// True if nobody uses it and nothing is under way; then it is the reactor's no more.
+    pub(super) fn leave_if_over(&self) -> bool {
+        let mut state = self.lock();
+        let is_over = state.is_over();
+        if is_over {
+            state.place = None;
+        }
+        is_over
+    }
+
+    /// The socket takes datagrams again.
+    pub(super) fn handle_writable(&self) {
+        self.with(|_, _| {});
+    }
+}
+
+impl AsRawFd for Port {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl Port {
+    fn pump(&self, state: &mut PortState, now: Time) {
+        let max = self.udp.max_gso_segments();
+        loop {
+            let datagrams = state
+                .blocked
+                .take()
+                .or_else(|| state.endpoint.poll_transmit(now, max, &mut state.buffer));
+            let Some(datagrams) = datagrams else { break };
+            let sent = self.send(&datagrams, &state.buffer);
+            if sent.is_err_and(|error| is_blocked(&error)) {
+                state.blocked = Some(datagrams);
+                break;
+            }
+        }
+        self.tell(state);
+        let Some(place) = &mut state.place else { return };
+        if place.waits_for_room != state.blocked.is_some() {
+            place.waits_for_room = !place.waits_for_room;
+            place.reactor.set_waits_for_room(self, place.key, place.waits_for_room);
+        }
+        place.reactor.wake_at(&mut place.wakes_at, state.endpoint.poll_timeout(), place.key);
+        let (reactor, key) = (Arc::clone(&place.reactor), place.key);
+        if state.is_over() {
+            reactor.finished(key);
+        }
+    }
+
+    fn send(&self, datagrams: &Datagrams, buffer: &[u8]) -> io::Result<()> {
+        let contents = &buffer[..datagrams.len];
+        let several = datagrams.size < datagrams.len;
+        let transmit = Transmit {
+            destination: datagrams.peer,
+            ecn: EcnCodepoint::from_bits(datagrams.ecn.bits()),
+            contents,
+            segment_size: several.then_some(datagrams.size),
+            src_ip: None,
+        };
+        match self.udp.try_send((&self.socket).into(), &transmit) {
+            Err(error) if several && !is_blocked(&error) => self.send_singly(datagrams, contents),
+            result => result,
+        }
+    }
+
+    /// A system that does not cut datagrams apart (GSO) told so by an error. What is lost here as
+    /// well was lost on the way, for TCP.
+    fn send_singly(&self, datagrams: &Datagrams, contents: &[u8]) -> io::Result<()> {
+        for contents in contents.chunks(datagrams.size) {
+            let single = Datagrams { len: contents.len(), size: contents.len(), ..*datagrams };
+            self.send(&single, contents)?;
+        }
+        Ok(())
+    }
+
+    /// Whoever waited for what has happened is to be woken.
+    fn tell(&self, state: &mut PortState) {
+        while let Some((id, event)) = state.endpoint.poll_event() {
+            let Some(waiters) = state.endpoint.data_mut(id) else { continue };
+            if !matches!(event, Event::Writable) {
+                state.to_wake.append(&mut waiters.reading);
+            }
+            if !matches!(event, Event::Readable) {
+                state.to_wake.append(&mut waiters.writing);
+            }
+        }
+        if state.endpoint.acceptable() > 0 {
+            state.to_wake.append(&mut state.accepting);
+        }
+    }
+
+    /// The callback is called without the lock, so that it may use the port.
+    fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<Message>)> {
+        let messages: Vec<_> = std::iter::from_fn(|| state.endpoint.poll_stun()).collect();
+        if messages.is_empty() {
+            return None;
+        }
+        Some((state.on_stun.take()?, messages))
+    }
+
+    fn tell_stun(&self, stun: Option<(Callback, Vec<Message>)>) {
+        let Some((mut callback, messages)) = stun else { return };
+        for (peer, message) in messages {
+            callback(peer, &message);
+        }
+        // Unless it has set another one.
+        self.lock().on_stun.get_or_insert(callback);
+    }
+}
+
+fn is_blocked(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}
+
+impl PortState {
+    fn is_over(&self) -> bool {
+        self.users == 0 && self.endpoint.is_empty() && self.blocked.is_none()
+    }
+
+    /// Leaves a waker for reading, or for writing.
+    pub(crate) fn wait(&mut self, id: ConnectionId, writing: bool, waker: &Waker) {
+        if let Some(waiters) = self.endpoint.data_mut(id) {
+            leave(if writing { &mut waiters.writing } else { &mut waiters.reading }, waker);
+        }
+    }
+
+    /// Leaves a waker for the next connection to accept.
+    pub(crate) fn wait_for_connection(&mut self, waker: &Waker) {
+        leave(&mut self.accepting, waker);
+    }
+
+    /// Wakes everybody who waits for a connection: its end, seen from this side.
+    pub(crate) fn wake_all(&mut self, id: ConnectionId) {
+        if let Some(waiters) = self.endpoint.data_mut(id) {
+            self.to_wake.append(&mut waiters.reading);
+            self.to_wake.append(&mut waiters.writing);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The thread that receives and keeps the timers of all ports.
+
+use super::port::Port;
+use crate::endpoint::Deadlines;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token};
+use slab::Slab;
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use windlass_base::Time;
+
+/// Messages taken in one call, each of many datagrams where the system joins them (GRO).
+pub(super) const BATCH: usize = 16;
+/// The longest message that UDP can tell.
+const MESSAGE_MAX: usize = 1 << 16;
+const WAKE: Token = Token(usize::MAX);
+
+/// The one there is, while there are ports.
+static CURRENT: Mutex<Option<Arc<Reactor>>> = Mutex::new(None);
+
+/// Nanoseconds since the first port was made.
+pub(crate) fn now() -> Time {
+    static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let elapsed = ORIGIN.elapsed();
+    Time::from_nanos(elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos()))
+}
+
+/// What the thread shares with whoever uses its ports.
+pub(super) struct Reactor {
+    registry: Registry,
+    waker: mio::Waker,
+    ports: Mutex<Ports>,
+}
+
+/// Names a port.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    index: usize,
+    serial: u64,
+}
+
+#[derive(Default)]
+struct Ports {
+    entries: Slab<Entry>,
+    next_serial: u64,
+    deadlines: Deadlines<Key>,
+    /// When the thread wakes up by itself; `None` while it is awake.
+    sleeps_until: Option<Time>,
+    finished: Vec<Key>,
+}
+
+struct Entry {
+    serial: u64,
+    port: Arc<Port>,
+}
+
+impl Ports {
+    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
+        self.entries.get_mut(key.index).filter(|entry| entry.serial == key.serial)
+    }
+}
+
+impl Reactor {
+    /// Adds a port, and begins the thread for the first one.
+    pub(super) fn add(port: &Arc<Port>) -> io::Result<(Arc<Reactor>, Key)> {
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let reactor = match &*current {
+            Some(reactor) => Arc::clone(reactor),
+            None => Reactor::begin()?,
+        };
+        let mut ports = reactor.lock();
+        let serial = ports.next_serial;
+        ports.next_serial += 1;
+        let entry = Entry { serial, port: Arc::clone(port) };
+        let index = ports.entries.insert(entry);
+        let fd = port.as_raw_fd();
+        let mut source = SourceFd(&fd);
+        if let Err(error) = reactor.registry.register(&mut source, Token(index), Interest::READABLE)
+        {
+            ports.entries.remove(index);
+            return Err(error);
+        }
+        drop(ports);
+        *current = Some(Arc::clone(&reactor));
+        Ok((reactor, Key { index, serial }))
+    }
+
+    fn begin() -> io::Result<Arc<Reactor>> {
+        let poll = Poll::new()?;
+        let reactor = Arc::new(Reactor {
+            registry: poll.registry().try_clone()?,
+            waker: mio::Waker::new(poll.registry(), WAKE)?,
+            ports: Mutex::default(),
+        });
+        let own = Arc::clone(&reactor);
+        thread::Builder::new().name("tou".into()).spawn(move || own.run(poll))?;
+        Ok(reactor)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ports> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the port at `wanted`. `entered` is the earliest time that it is to be woken at so far.
+    pub(super) fn wake_at(&self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
+        let Some(time) = wanted else { return };
+        if entered.is_some_and(|entered| entered <= time) {
+            return;
+        }
+        let mut ports = self.lock();
+        ports.deadlines.enter(entered, wanted, key);
+        if ports.sleeps_until.is_some_and(|until| time < until) {
+            // Once is enough: it looks at all of them.
+            ports.sleeps_until = None;
+            drop(ports);
+            self.wake();
+        }
+    }
+
+    /// The port is told, or not any more, when its socket takes datagrams again.
+    pub(super) fn set_waits_for_room(&self, port: &Port, key: Key, waits: bool) {
+        let mut interest = Interest::READABLE;
+        if waits {
+            interest |= Interest::WRITABLE;
+        }
+        let fd = port.as_raw_fd();
+        // Without it the next timeout sends again.
+        let _ = self.registry.reregister(&mut SourceFd(&fd), Token(key.index), interest);
+    }
+
+    /// Nobody needs the port any more.
+    pub(super) fn finished(&self, key: Key) {
+        self.lock().finished.push(key);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // A full pipe wakes it as well.
+        let _ = self.waker.wake();
+    }
+
+    fn run(self: Arc<Reactor>, mut poll: Poll) {
+        let mut events = Events::with_capacity(256);
+        let mut buffers = Buffers::new();
+        loop {
+            self.remove_finished();
+            if self.ends() {
+                return;
+            }
+            let timeout = self.until_next();
+            if let Err(error) = poll.poll(&mut events, timeout)
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                // No descriptor of its own any more: there is nothing that it could do.
+                return;
+            }
+            self.lock().sleeps_until = None;
+            for event in &events {
+                self.handle(event, &mut buffers);
+            }
+            self.expire();
+        }
+    }
+
+    fn handle(&self, event: &mio::event::Event, buffers: &mut Buffers) {
+        let port = self.lock().entries.get(event.token().0).map(|entry| Arc::clone(&entry.port));
+        let Some(port) = port else { return };
+        if event.is_writable() {
+            port.handle_writable();
+        }
+        // Errors wait in a queue of their own.
+        if event.is_readable() || event.is_error() {
+            port.receive(buffers);
+        }
+    }
+
+    fn expire(&self) {
+        loop {
+            let mut ports = self.lock();
+            let Some((_, key)) = ports.deadlines.pop(now()) else { return };
+            let port = ports.entry(key).map(|entry| Arc::clone(&entry.port));
+            drop(ports);
+            if let Some(port) = port {
+                port.handle_timeout();
+            }
+        }
+    }
+
+    /// How long to sleep: to the next millisecond, as epoll counts them.
+    fn until_next(&self) -> Option<Duration> {
+        let mut ports = self.lock();
+        if !ports.finished.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let next = ports.deadlines.next();
+        ports.sleeps_until = Some(next.unwrap_or(Time::MAX));
+        let left = next?.saturating_since(now());
+        Some(Duration::from_nanos(left.as_nanos()))
+    }
+
+    fn remove_finished(&self) {
+        let mut ports = self.lock();
+        let finished = std::mem::take(&mut ports.finished);
+        for key in finished {
+            // Told twice, or used again meanwhile.
+            let Some(entry) = ports.entry(key) else { continue };
+            let port = Arc::clone(&entry.port);
+            drop(ports);
+            let is_over = port.leave_if_over();
+            ports = self.lock();
+            if is_over {
+                let entry = ports.entries.remove(key.index);
+                let fd = entry.port.as_raw_fd();
+                let _ = self.registry.deregister(&mut SourceFd(&fd));
+            }
+        }
+    }
+
+    /// True when there is no port left; the next one begins another thread.
+    fn ends(&self) -> bool {
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = self.lock().entries.is_empty();
+        if empty {
+            *current = None;
+        }
+        empty
+    }
+}
+
+/// Room for what one call receives.
+pub(super) struct Buffers(Vec<u8>);
+
+impl Buffers {
+    fn new() -> Buffers {
+        Buffers(vec![0; BATCH * MESSAGE_MAX])
+    }
+
+    pub(super) fn slices(&mut self) -> [IoSliceMut<'_>; BATCH] {
+        let mut rest = &mut self.0[..];
+        std::array::from_fn(|_| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_MAX);
+            rest = tail;
+            IoSliceMut::new(head)
+        })
+    }
+}

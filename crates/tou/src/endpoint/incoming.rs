@@ -1,0 +1,83 @@
+//! Datagrams that come.
+
+use super::path_mtu::PathMtu;
+use super::{Endpoint, Slot};
+use crate::wire::{self, Kind};
+use std::net::SocketAddr;
+use windlass_base::{Ecn, Time};
+use windlass_tcp::{Options, Segment, State};
+
+/// STUN messages that wait at most.
+const STUN_MAX: usize = 64;
+
+impl<Data: Default> Endpoint<Data> {
+    /// Datagrams from `peer`, each of `size` bytes and one after the other in `bytes`; the last may
+    /// be shorter. All came with the same ECN codepoint.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Time,
+        peer: SocketAddr,
+        ecn: Ecn,
+        bytes: &[u8],
+        size: usize,
+    ) {
+        for datagram in bytes.chunks(size.max(1)) {
+            self.handle_datagram(now, peer, ecn, datagram);
+        }
+    }
+
+    fn handle_datagram(&mut self, now: Time, peer: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+        self.counters.received += 1;
+        match wire::kind(datagram) {
+            Kind::Segment => self.handle_segment(now, peer, ecn, datagram),
+            Kind::Stun => {
+                self.counters.stun += 1;
+                if self.stun.len() < STUN_MAX {
+                    self.stun.push_back((peer, datagram.into()));
+                }
+            }
+            Kind::Unknown => self.counters.unknown += 1,
+        }
+    }
+
+    fn handle_segment(&mut self, now: Time, peer: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+        let Ok((segment, payload_at)) = wire::parse(datagram) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let mut key = self.peers.get(&peer).copied();
+        if let Some(old) = key
+            && self.listening.is_some()
+            && self.slots[old].is_over()
+            && self.slots[old].stream.connection().makes_room_for(&segment)
+        {
+            self.remove(old);
+            key = None;
+        }
+        let key = key.or_else(|| self.handle_stranger(now, peer, &segment));
+        if let Some(key) = key {
+            let payload = &datagram[payload_at..];
+            let slot = &mut self.slots[key];
+            slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
+            slot.look_at_path(&segment);
+            self.touch(key);
+        }
+    }
+}
+
+impl<Data> Slot<Data> {
+    /// What a segment tells of the path's MTU; with the first after the handshake the search begins.
+    fn look_at_path(&mut self, segment: &Segment) {
+        let connection = self.stream.connection_mut();
+        match &mut self.path_mtu {
+            Some(path) => path.handle(segment, connection),
+            None if connection.state() == State::Established => {
+                let timestamps = segment.options.timestamps;
+                let every = Options { timestamps, ..Options::default() };
+                let header = wire::MIN_HEADER_LEN + every.wire_len();
+                self.path_mtu = Some(PathMtu::begin(connection, header as u32));
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Datagrams that go.
+
+use super::Endpoint;
+use crate::wire;
+use std::net::SocketAddr;
+use windlass_base::{Ecn, Time};
+use windlass_tcp::{Run, Segment};
+
+/// The most that one call of UDP takes (a 16-bit length, less IP's and UDP's own headers).
+const BYTES_MAX: usize = 65_000;
+
+/// Datagrams to send: each of `size` bytes, one after the other; the last may be shorter.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Where to.
+    pub peer: SocketAddr,
+    /// The codepoint of each.
+    pub ecn: Ecn,
+    /// Bytes of each but the last.
+    pub size: usize,
+    /// Bytes of all.
+    pub len: usize,
+}
+
+impl<Data: Default> Endpoint<Data> {
+    /// Writes the next datagrams into `out`, at most `max` of them; `None` when there is nothing
+    /// to send. `out` is made as long as it needs to be.
+    pub fn poll_transmit(&mut self, now: Time, max: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
+        if let Some((peer, segment)) = self.replies.pop_front() {
+            out.resize(wire::MAX_HEADER_LEN, 0);
+            let len = wire::emit(&segment, out);
+            self.counters.sent += 1;
+            return Some(Datagrams { peer, ecn: Ecn::NotEct, size: len, len });
+        }
+        while let Some(key) = self.ready.pop_front() {
+            let Some(slot) = self.slots.get_mut(key) else { continue };
+            // Back to the end of the queue: nobody waits for the end of another's window.
+            if let Some(datagrams) = transmit(slot, now, max, out) {
+                self.counters.sent += datagrams.len.div_ceil(datagrams.size) as u64;
+                self.ready.push_back(key);
+                return Some(datagrams);
+            }
+            slot.queued = false;
+            self.settle(now, key);
+        }
+        None
+    }
+}
+
+fn transmit<Data>(
+    slot: &mut super::Slot<Data>,
+    now: Time,
+    max: usize,
+    out: &mut Vec<u8>,
+) -> Option<Datagrams> {
+    if let Some(probe) = slot.path_mtu.as_mut().and_then(|path| {
+        let connection = slot.stream.connection_mut();
+        path.poll_probe(now, connection)
+    }) {
+        return Some(write_probe(slot.peer, &probe, out));
+    }
+    let full = wire::MIN_HEADER_LEN + slot.stream.connection().mss() as usize;
+    let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
+    let (run, payload) = slot.stream.poll_transmit(now, max, &mut ())?;
+    let size = write_run(&run, payload, out);
+    Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
+}
+
+/// Its payload is nobody's: the peer has had those bytes.
+fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
+    out.clear();
+    out.resize(wire::MAX_HEADER_LEN, 0);
+    let len = wire::emit(probe, out) + probe.payload_len as usize;
+    out.resize(len, 0);
+    Datagrams { peer, ecn: Ecn::NotEct, size: len, len }
+}
+
+/// Writes the datagrams of a run and returns the size of each.
+fn write_run(run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
+    let payload_len = run.first.payload_len as usize;
+    out.clear();
+    let mut rest = payload;
+    let mut size = 0;
+    for segment in run.segments() {
+        let at = out.len();
+        out.resize(at + wire::MAX_HEADER_LEN, 0);
+        let header_len = wire::emit(&segment, &mut out[at..]);
+        out.truncate(at + header_len);
+        take(&mut rest, payload_len, out);
+        size = header_len + payload_len;
+    }
+    size
+}
+
+/// Moves `len` bytes from the front of two pieces to the end of `out`.
+fn take(pieces: &mut [&[u8]; 2], len: usize, out: &mut Vec<u8>) {
+    let (head, rest) = pieces[0].split_at(len.min(pieces[0].len()));
+    out.extend_from_slice(head);
+    pieces[0] = rest;
+    let (head, rest) = pieces[1].split_at(len - head.len());
+    out.extend_from_slice(head);
+    pieces[1] = rest;
+}

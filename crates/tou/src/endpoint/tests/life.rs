@@ -1,0 +1,181 @@
+//! Connections from their beginning to their end.
+
+use super::network::{Network, address, config, pattern};
+use crate::endpoint::ConnectError;
+use std::cell::Cell;
+use std::rc::Rc;
+use windlass_base::{Ecn, Span};
+use windlass_tcp::{Config, Error, Event, State};
+
+fn listening() -> Network {
+    let mut network = Network::new(3);
+    network.host(2).listen(config(), 16).expect("free");
+    network
+}
+
+#[test]
+fn bytes_arrive_both_ways_whatever_is_lost() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let mut sent = 0;
+    network.passes = Box::new(move |_| {
+        sent += 1;
+        sent % 50 != 0
+    });
+    let data = pattern(1_000_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    assert!(network.transfer((2, server), (1, client), &data) == data);
+}
+
+#[test]
+fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
+    let mut network = Network::new(2);
+    let asks = Config { ecn: true, timestamps: false, ..config() };
+    network.host(2).listen(asks.clone(), 1).expect("free");
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), asks).expect("new");
+    network.run(Span::from_millis(100));
+    let server = network.host(2).accept().expect("complete");
+    let (largest, not_ect) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let seen = (Rc::clone(&largest), Rc::clone(&not_ect));
+    network.passes = Box::new(move |packet| {
+        seen.0.set(seen.0.get().max(packet.bytes.len()));
+        let unmarkable = packet.segment().payload_len > 0 && packet.ecn != Ecn::Ect0;
+        seen.1.set(seen.1.get() + usize::from(unmarkable));
+        true
+    });
+    let data = pattern(100_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    // 1500 less IPv4's 20 bytes and UDP's 8 (papers/004 §5.2: 1456 bytes of payload). The probe of the
+    // path's MTU is not ECT: it must be lost where others are marked.
+    assert_eq!((largest.get(), not_ect.get()), (1472, 1));
+}
+
+#[test]
+fn a_half_close_leaves_the_other_way_open() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let now = network.now;
+    let stream = network.host(1).stream_mut(client).expect("there");
+    stream.write(b"the end").expect("open");
+    stream.connection_mut().close(now);
+    network.run(Span::from_millis(100));
+    assert_eq!(network.read(2, server).expect("bytes"), b"the end");
+    assert_eq!(network.read(2, server), Err(Error::Closed));
+    let data = pattern(200_000);
+    assert!(network.transfer((2, server), (1, client), &data) == data);
+    network.release(2, server);
+    network.run(Span::from_millis(100));
+    assert_eq!(network.read(1, client), Err(Error::Closed));
+    assert_eq!(network.state(1, client), State::TimeWait);
+    assert_eq!(network.host(2).len(), 0, "who closes last is done at once");
+}
+
+#[test]
+fn what_was_written_before_a_release_arrives() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let data = pattern(300_000);
+    let stream = network.host(1).stream_mut(client).expect("there");
+    assert_eq!(stream.write(&data).expect("open"), data.len());
+    network.release(1, client);
+    let mut arrived = Vec::new();
+    for _ in 0..200 {
+        network.run(Span::from_millis(10));
+        arrived.extend(network.read(2, server).unwrap_or_default());
+    }
+    assert!(arrived == data);
+    network.release(2, server);
+    network.run(Span::from_secs(61));
+    assert!(network.hosts.values().all(|host| host.is_empty()), "TIME-WAIT is over");
+}
+
+/// RFC 2525 §2.17.
+#[test]
+fn a_release_with_unread_data_resets_the_connection() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    network.host(1).stream_mut(client).expect("there").write(b"hello").expect("open");
+    network.run(Span::from_millis(50));
+    network.release(2, server);
+    network.run(Span::from_millis(50));
+    assert_eq!(network.host(1).error(client), Some(Error::Reset));
+    assert!(network.events.contains(&(address(1), client, Event::Failed(Error::Reset))));
+    assert_eq!(network.host(2).len(), 0);
+    // Data that comes after the release as well.
+    network.release(1, client);
+    let [client, server] = network.pair();
+    network.release(2, server);
+    network.run(Span::from_millis(50));
+    network.host(1).stream_mut(client).expect("there").write(b"hello").expect("half open");
+    network.run(Span::from_millis(50));
+    assert_eq!(network.host(1).error(client), Some(Error::Reset));
+}
+
+#[test]
+fn an_orphan_whose_peer_never_closes_goes_after_a_minute() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    network.release(1, client);
+    network.run(Span::from_secs(59));
+    assert_eq!(network.host(1).len(), 1);
+    network.run(Span::from_secs(2));
+    assert_eq!(network.host(1).len(), 0);
+    assert_eq!(network.host(2).error(server), Some(Error::Reset), "it is told");
+}
+
+/// Two hosts behind NATs dial each other (RFC 9293 §3.5, figure 8).
+#[test]
+fn two_that_connect_to_each_other_make_one_connection() {
+    let mut network = Network::new(2);
+    let (a, b) = (network.connect(1, 2), network.connect(2, 1));
+    network.run(Span::from_millis(100));
+    assert_eq!(network.state(1, a), State::Established);
+    assert_eq!(network.state(2, b), State::Established);
+    let data = pattern(50_000);
+    assert!(network.transfer((1, a), (2, b), &data) == data);
+    assert!(network.transfer((2, b), (1, a), &data) == data);
+}
+
+#[test]
+fn a_peer_has_one_connection_at_a_time_and_a_new_one_takes_the_place_of_time_wait() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let now = network.now;
+    let again = network.host(1).connect(now, address(2), config());
+    assert_eq!(again, Err(ConnectError::Exists));
+    // The server closes first: TIME-WAIT is its own, and a new SYN comes into it.
+    network.release(2, server);
+    network.run(Span::from_millis(50));
+    network.release(1, client);
+    network.run(Span::from_millis(50));
+    assert_eq!((network.host(1).len(), network.host(2).len()), (0, 1));
+    let [client, server] = network.pair();
+    let data = pattern(10_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    assert_eq!(network.host(2).len(), 1);
+}
+
+#[test]
+fn no_answer_is_a_timeout_after_the_last_try() {
+    let mut network = Network::new(2);
+    network.passes = Box::new(|_| false);
+    let client = network.connect(1, 2);
+    network.run(Span::from_secs(300));
+    assert_eq!(network.host(1).error(client), Some(Error::TimedOut));
+}
+
+#[test]
+fn who_stops_listening_resets_those_that_wait_and_keeps_the_others() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let now = network.now;
+    let waits = network.host(3).connect(now, address(2), config()).expect("new");
+    network.run(Span::from_millis(100));
+    network.host(2).stop_listening();
+    network.run(Span::from_millis(100));
+    assert_eq!(network.host(3).error(waits), Some(Error::Reset));
+    let data = pattern(10_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    network.host(2).listen(config(), 1).expect("free again");
+}

@@ -1,0 +1,8 @@
+//! Endpoints in virtual time, over a network of the test's own.
+
+mod cookies;
+mod life;
+mod network;
+mod path_mtu;
+mod random;
+mod strangers;

@@ -1,0 +1,195 @@
+use crate::endpoint::{ConnectionId, Endpoint, Limits};
+use crate::wire;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use windlass_base::{Ecn, Span, Time};
+use windlass_tcp::{Config, Error, Event, Profile, Segment, State, cc};
+
+/// One way.
+const DELAY: Span = Span::from_millis(10);
+
+/// Endpoints by address, a delay between them, and what a test does to a datagram.
+pub(super) struct Network {
+    pub(super) now: Time,
+    pub(super) hosts: BTreeMap<SocketAddr, Endpoint>,
+    /// By the time of arrival, then in the order of sending.
+    under_way: BTreeMap<(Time, u64), Packet>,
+    sent: u64,
+    /// False: the datagram is lost.
+    pub(super) passes: Box<dyn FnMut(&Packet) -> bool>,
+    pub(super) events: Vec<(SocketAddr, ConnectionId, Event)>,
+    /// Of a hundred datagrams so many come twice, the second time late.
+    pub(super) doubles: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub(super) from: SocketAddr,
+    pub(super) to: SocketAddr,
+    pub(super) ecn: Ecn,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Packet {
+    pub(super) fn segment(&self) -> Segment {
+        wire::parse(&self.bytes).expect("a segment").0
+    }
+}
+
+pub(super) fn config() -> Config {
+    let controller = cc::by_name("cubic").expect("known");
+    Config { nagle: false, ..Profile::Linux.config(1456, controller) }
+}
+
+pub(super) fn address(host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, host], 7000))
+}
+
+impl Network {
+    /// Hosts 1 to `hosts`.
+    pub(super) fn new(hosts: u8) -> Network {
+        Network::with_limits(hosts, Limits::default())
+    }
+
+    pub(super) fn with_limits(hosts: u8, limits: Limits) -> Network {
+        let host = |host| (address(host), Endpoint::new(limits, [host; 16]));
+        Network {
+            now: Time::from_nanos(5_000_000_000),
+            hosts: (1..=hosts).map(host).collect(),
+            under_way: BTreeMap::new(),
+            sent: 0,
+            passes: Box::new(|_| true),
+            events: Vec::new(),
+            doubles: 0,
+        }
+    }
+
+    pub(super) fn host(&mut self, host: u8) -> &mut Endpoint {
+        self.hosts.get_mut(&address(host)).expect("there")
+    }
+
+    pub(super) fn connect(&mut self, from: u8, to: u8) -> ConnectionId {
+        let now = self.now;
+        self.host(from).connect(now, address(to), config()).expect("a new one")
+    }
+
+    /// A connection from host 1 to host 2, which listens already: its two ends.
+    pub(super) fn pair(&mut self) -> [ConnectionId; 2] {
+        let client = self.connect(1, 2);
+        self.run(Span::from_millis(100));
+        [client, self.host(2).accept().expect("complete")]
+    }
+
+    pub(super) fn release(&mut self, host: u8, id: ConnectionId) {
+        let now = self.now;
+        self.host(host).release(now, id);
+    }
+
+    pub(super) fn send(&mut self, packet: Packet) {
+        if !(self.passes)(&packet) {
+            return;
+        }
+        self.sent += 1;
+        let doubled = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        if doubled % 100 < self.doubles {
+            let late = DELAY * (1 + doubled % 5);
+            self.under_way.insert((self.now + late, self.sent), packet.clone());
+            self.sent += 1;
+        }
+        self.under_way.insert((self.now + DELAY, self.sent), packet);
+    }
+
+    pub(super) fn run(&mut self, span: Span) {
+        let end = self.now + span;
+        loop {
+            self.drain();
+            let arrival = self.under_way.keys().next().map(|(time, _)| *time);
+            let timers = self.hosts.values().filter_map(Endpoint::poll_timeout);
+            let Some(next) = timers.chain(arrival).min().filter(|next| *next <= end) else { break };
+            self.now = self.now.max(next);
+            self.step();
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        while let Some(entry) = self.under_way.first_entry()
+            && entry.key().0 <= self.now
+        {
+            let Packet { from, to, ecn, bytes } = entry.remove();
+            if let Some(host) = self.hosts.get_mut(&to) {
+                host.handle_datagrams(self.now, from, ecn, &bytes, bytes.len());
+            }
+        }
+        for host in self.hosts.values_mut() {
+            if host.poll_timeout().is_some_and(|at| at <= self.now) {
+                host.handle_timeout(self.now);
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        let mut out = Vec::new();
+        for address in self.hosts.keys().copied().collect::<Vec<_>>() {
+            let host = self.hosts.get_mut(&address).expect("there");
+            let mut packets = Vec::new();
+            while let Some(datagrams) = host.poll_transmit(self.now, 44, &mut out) {
+                let all = out[..datagrams.len].chunks(datagrams.size);
+                packets.extend(all.map(|bytes| Packet {
+                    from: address,
+                    to: datagrams.peer,
+                    ecn: datagrams.ecn,
+                    bytes: bytes.to_vec(),
+                }));
+            }
+            while let Some((id, event)) = host.poll_event() {
+                self.events.push((address, id, event));
+            }
+            packets.into_iter().for_each(|packet| self.send(packet));
+        }
+    }
+
+    /// Sends all of `data` from one end to the other, and returns what arrived.
+    pub(super) fn transfer(
+        &mut self,
+        (from, sender): (u8, ConnectionId),
+        (to, receiver): (u8, ConnectionId),
+        data: &[u8],
+    ) -> Vec<u8> {
+        let (mut written, mut arrived) = (0, Vec::new());
+        for _ in 0..100_000 {
+            let stream = self.host(from).stream_mut(sender).expect("there");
+            written += stream.write(&data[written..]).expect("open");
+            self.run(Span::from_millis(5));
+            arrived.extend(self.read(to, receiver).expect("open"));
+            if arrived.len() >= data.len() {
+                return arrived;
+            }
+        }
+        panic!("{} of {} bytes after {}", arrived.len(), data.len(), self.now);
+    }
+
+    /// What can be read now.
+    pub(super) fn read(&mut self, host: u8, id: ConnectionId) -> Result<Vec<u8>, Error> {
+        let stream = self.host(host).stream_mut(id).expect("there");
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            match stream.read(&mut chunk) {
+                Ok(0) => return Ok(bytes),
+                Ok(taken) => bytes.extend_from_slice(&chunk[..taken]),
+                Err(Error::Closed) if !bytes.is_empty() => return Ok(bytes),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn state(&mut self, host: u8, id: ConnectionId) -> State {
+        self.host(host).stream(id).expect("there").connection().state()
+    }
+}
+
+/// Bytes of which no two stretches are the same.
+pub(super) fn pattern(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u8).collect()
+}

@@ -1,0 +1,178 @@
+//! A connection in use, as every front end has it: each operation is ready, or leaves a waker.
+
+use crate::Info;
+use crate::driver::{PortRef, PortState};
+use crate::endpoint::ConnectionId;
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, SocketAddr};
+use std::task::{Poll, Waker};
+use windlass_tcp::stream::Stream;
+use windlass_tcp::{Error, State};
+
+/// A connection in use; without it the connection ends by itself.
+pub(crate) struct Handle {
+    pub(crate) port: PortRef,
+    id: ConnectionId,
+    peer: SocketAddr,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.port.with(|state, now| state.endpoint.release(now, self.id));
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(port: PortRef, id: ConnectionId, peer: SocketAddr) -> Handle {
+        Handle { port, id, peer }
+    }
+
+    pub(crate) fn peer_addr(&self) -> SocketAddr {
+        canonical(self.peer)
+    }
+
+    /// Ready when the handshake is over, well or badly.
+    pub(crate) fn poll_connected(&self, waker: Option<&Waker>) -> Poll<io::Result<()>> {
+        self.port.with(|state, _| {
+            let Some(stream) = state.endpoint.stream(self.id) else {
+                return Poll::Ready(Err(gone()));
+            };
+            match stream.connection().state() {
+                State::SynSent | State::SynReceived => self.wait(state, true, waker),
+                State::Closed => Poll::Ready(Err(self.take_error(state).unwrap_or_else(gone))),
+                _ => Poll::Ready(Ok(())),
+            }
+        })
+    }
+
+    /// Ready with bytes, 0 at the end of the stream.
+    pub(crate) fn poll_read(
+        &self,
+        waker: Option<&Waker>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.port.with(|state, _| {
+            let closed = state.endpoint.data_mut(self.id).is_none_or(|data| data.reading_closed);
+            let stream = state.endpoint.stream_mut(self.id).filter(|_| !closed);
+            let Some(stream) = stream else { return Poll::Ready(Ok(0)) };
+            match stream.read(buffer) {
+                Ok(0) if !buffer.is_empty() => self.wait(state, false, waker),
+                Ok(taken) => Poll::Ready(Ok(taken)),
+                Err(_) => Poll::Ready(self.take_error(state).map_or(Ok(0), Err)),
+            }
+        })
+    }
+
+    /// Ready when bytes were taken.
+    pub(crate) fn poll_write(
+        &self,
+        waker: Option<&Waker>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.port.with(|state, _| {
+            let written = state.endpoint.stream_mut(self.id).map(|stream| stream.write(bytes));
+            match written {
+                Some(Ok(0)) if !bytes.is_empty() => self.wait(state, true, waker),
+                Some(Ok(taken)) => Poll::Ready(Ok(taken)),
+                _ => Poll::Ready(Err(self
+                    .take_error(state)
+                    .unwrap_or_else(|| ErrorKind::BrokenPipe.into()))),
+            }
+        })
+    }
+
+    /// Ready when the peer has acknowledged all that was written, and the end of it.
+    pub(crate) fn poll_delivered(&self, waker: Option<&Waker>) -> Poll<io::Result<()>> {
+        self.port.with(|state, _| {
+            let Some(stream) = state.endpoint.stream(self.id) else {
+                return Poll::Ready(Ok(()));
+            };
+            let under_way = match stream.connection().state() {
+                State::FinWait2 | State::TimeWait => false,
+                State::Closed => match self.take_error(state) {
+                    Some(error) => return Poll::Ready(Err(error)),
+                    None => false,
+                },
+                _ => true,
+            };
+            if under_way { self.wait(state, true, waker) } else { Poll::Ready(Ok(())) }
+        })
+    }
+
+    /// Closes one way or both. What comes after the reading side was closed is not read.
+    pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.port.with(|state, now| {
+            let Some(stream) = state.endpoint.stream_mut(self.id) else {
+                return Err(ErrorKind::NotConnected.into());
+            };
+            let connection = stream.connection_mut();
+            if connection.state() == State::Closed {
+                return Err(ErrorKind::NotConnected.into());
+            }
+            if how != Shutdown::Read {
+                connection.close(now);
+            }
+            if how != Shutdown::Write {
+                connection.discard_incoming();
+                if let Some(data) = state.endpoint.data_mut(self.id) {
+                    data.reading_closed = true;
+                }
+            }
+            state.wake_all(self.id);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn info(&self) -> io::Result<Info> {
+        self.look(|stream| Info::of(stream.connection()))
+    }
+
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Stream) -> T) -> io::Result<T> {
+        self.port.with(|state, _| state.endpoint.stream(self.id).map(look)).ok_or_else(gone)
+    }
+
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Stream) -> T) -> io::Result<T> {
+        self.port.with(|state, _| state.endpoint.stream_mut(self.id).map(change)).ok_or_else(gone)
+    }
+
+    /// The connection's error, told once (SO_ERROR).
+    pub(crate) fn error(&self) -> Option<io::Error> {
+        self.port.with(|state, _| self.take_error(state))
+    }
+
+    fn take_error(&self, state: &mut PortState) -> Option<io::Error> {
+        let error = state.endpoint.error(self.id)?;
+        let waiters = state.endpoint.data_mut(self.id)?;
+        if std::mem::replace(&mut waiters.error_told, true) { None } else { Some(io_error(error)) }
+    }
+
+    fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {
+        if let Some(waker) = waker {
+            state.wait(self.id, writing, waker);
+        }
+        Poll::Pending
+    }
+}
+
+/// The connection is no more.
+fn gone() -> io::Error {
+    ErrorKind::NotConnected.into()
+}
+
+/// As a socket of TCP tells it.
+fn io_error(error: Error) -> io::Error {
+    match error {
+        Error::Reset => ErrorKind::ConnectionReset,
+        Error::Refused => ErrorKind::ConnectionRefused,
+        Error::Unreachable => ErrorKind::HostUnreachable,
+        Error::TimedOut => ErrorKind::TimedOut,
+        Error::Aborted => ErrorKind::ConnectionAborted,
+        _ => ErrorKind::NotConnected,
+    }
+    .into()
+}
+
+/// An IPv4 address as itself, also where an IPv6 socket met it.
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}

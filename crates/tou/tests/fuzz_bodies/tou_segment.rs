@@ -1,0 +1,63 @@
+//! Any bytes as a datagram that came to a ToU port: nothing panics, and what was read and written
+//! once does not change any more.
+
+use windlass_tcp::{Options, SackBlocks, Segment};
+use windlass_tou::wire::{self, Kind};
+
+/// One input of the target `tou_segment`.
+pub(crate) fn run(bytes: &[u8]) {
+    datagram(bytes);
+    datagram(&with_cookie(bytes));
+    datagram(&with_fixed_header(bytes));
+}
+
+fn datagram(bytes: &[u8]) {
+    let kind = wire::kind(bytes);
+    let Ok((segment, payload)) = wire::parse(bytes) else { return };
+    assert_eq!(kind, Kind::Segment);
+    assert_eq!(payload + segment.payload_len as usize, bytes.len());
+
+    let mut written = [0; wire::MAX_HEADER_LEN];
+    let len = wire::emit(&segment, &mut written);
+    assert_eq!(len, wire::MIN_HEADER_LEN + segment.options.wire_len());
+    // All but the options and their length is what came.
+    assert_eq!(written[..12], bytes[..12]);
+    assert_eq!(written[13..16], bytes[13..16]);
+    let again = wire::parse(&written[..len]).expect("a header just written");
+    assert_eq!(again, (as_sent(&segment), len));
+
+    let mut rewritten = [0; wire::MAX_HEADER_LEN];
+    assert_eq!(wire::emit(&again.0, &mut rewritten), len);
+    assert_eq!(written, rewritten);
+}
+
+/// The header of `segment` as it arrives: without the SACK blocks that found no room.
+fn as_sent(segment: &Segment) -> Segment {
+    let mut sack = SackBlocks::default();
+    for &(left, right) in segment.options.sack_that_fits() {
+        assert!(sack.push(left, right));
+    }
+    let options = Options { sack, ..segment.options };
+    Segment { options, payload_len: 0, ..*segment }
+}
+
+/// The bytes with ToU's cookie and without reserved bits: what is left to go wrong are lengths.
+fn with_cookie(bytes: &[u8]) -> Vec<u8> {
+    let mut datagram = bytes.to_vec();
+    if let Some(header) = datagram.get_mut(..wire::MIN_HEADER_LEN) {
+        header[4..8].copy_from_slice(&wire::COOKIE.to_be_bytes());
+        header[12] &= 0xf0;
+        header[13] &= 0x7f;
+    }
+    datagram
+}
+
+/// Up to 40 of the bytes as the options of a good header: the quick way to them.
+fn with_fixed_header(bytes: &[u8]) -> Vec<u8> {
+    let mut header = vec![0; wire::MIN_HEADER_LEN];
+    header[4..8].copy_from_slice(&wire::COOKIE.to_be_bytes());
+    header.extend_from_slice(&bytes[..bytes.len().min(Options::MAX_LEN)]);
+    header.resize(header.len().next_multiple_of(4), 0);
+    header[12] = (header.len() as u8 / 4) << 4;
+    header
+}

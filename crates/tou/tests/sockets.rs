@@ -1,0 +1,222 @@
+//! Sockets of ToU over the loopback device, held against what sockets of TCP do.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, UdpSocket};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+use windlass_tou::{Options, TouListener, TouSocket, TouStream};
+
+fn pair(options: &Options) -> (TouStream, TouStream) {
+    let listener = TouListener::bind_with("127.0.0.1:0", options).expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let client = TouStream::connect_with(address, options).expect("connects");
+    let (server, peer) = listener.accept().expect("comes");
+    assert_eq!(peer.port(), client.local_addr().expect("bound").port());
+    (client, server)
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u8).collect()
+}
+
+#[test]
+fn bytes_go_both_ways_at_once() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TouListener::bind(address).expect("a port");
+        let client = TouStream::connect(listener.local_addr().expect("bound")).expect("connects");
+        let (server, _) = listener.accept().expect("comes");
+        let data = pattern(20_000_000);
+        thread::scope(|scope| {
+            for stream in [&client, &server] {
+                let data = &data;
+                scope.spawn(move || {
+                    (&*stream).write_all(data).expect("open");
+                    stream.shutdown(Shutdown::Write).expect("open");
+                });
+                scope.spawn(move || {
+                    let mut arrived = Vec::new();
+                    (&*stream).read_to_end(&mut arrived).expect("open");
+                    assert!(arrived == *data);
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_half_close_leaves_the_other_way_open() {
+    let (mut client, mut server) = pair(&Options::default());
+    client.write_all(b"question").expect("open");
+    client.shutdown(Shutdown::Write).expect("open");
+    let mut text = String::new();
+    server.read_to_string(&mut text).expect("open");
+    assert_eq!(text, "question");
+    assert_eq!(client.write(b"more").expect_err("closed").kind(), ErrorKind::BrokenPipe);
+    server.write_all(b"answer").expect("open");
+    drop(server);
+    let mut text = String::new();
+    client.read_to_string(&mut text).expect("open");
+    assert_eq!(text, "answer");
+}
+
+#[test]
+fn what_was_written_arrives_after_its_end_is_dropped() {
+    let (mut client, mut server) = pair(&Options::default());
+    let data = pattern(3_000_000);
+    client.write_all(&data).expect("open");
+    drop(client);
+    let mut arrived = Vec::new();
+    server.read_to_end(&mut arrived).expect("orderly");
+    assert!(arrived == data);
+}
+
+#[test]
+fn finish_returns_when_all_has_arrived() {
+    let (mut client, server) = pair(&Options::default());
+    client.write_all(&pattern(100_000)).expect("open");
+    client.finish(None).expect("acknowledged");
+    assert_eq!(server.info().expect("there").bytes_received, 100_000);
+}
+
+/// RFC 2525 §2.17, as Linux does.
+#[test]
+fn an_end_that_goes_with_unread_data_is_told_from_an_orderly_one() {
+    let (mut client, server) = pair(&Options::default());
+    client.write_all(b"never read").expect("open");
+    while server.info().expect("there").bytes_received < 10 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(server);
+    assert_eq!(client.read(&mut [0]).expect_err("reset").kind(), ErrorKind::ConnectionReset);
+    // Told once, as SO_ERROR; then as after an end.
+    assert_eq!(client.read(&mut [0]).expect("the end"), 0);
+    assert_eq!(client.write(b"x").expect_err("over").kind(), ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn nobody_there_refuses() {
+    // A port that was free a moment ago, without a socket, and one with a socket that does not listen.
+    let nobody = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    let deaf = TouSocket::bind("127.0.0.1:0").expect("a port");
+    for address in [nobody, deaf.local_addr()] {
+        let error = TouStream::connect(address).expect_err("nobody listens");
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{address}");
+    }
+}
+
+#[test]
+fn silence_is_a_timeout() {
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("bound");
+    let timeout = Duration::from_millis(50);
+    let error = TouStream::connect_timeout(&address, timeout, &Options::default());
+    assert_eq!(error.expect_err("silence").kind(), ErrorKind::TimedOut);
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let first = TouListener::bind("127.0.0.1:0").expect("a port");
+    let again = TouListener::bind(first.local_addr().expect("bound"));
+    assert_eq!(again.expect_err("taken").kind(), ErrorKind::AddrInUse);
+    let socket = TouSocket::bind("127.0.0.1:0").expect("a port");
+    let _listener = socket.listen().expect("the first");
+    assert_eq!(socket.listen().expect_err("the second").kind(), ErrorKind::AddrInUse);
+}
+
+#[test]
+fn timeouts_and_nonblocking_calls_say_that_they_would_wait() {
+    let (mut client, mut server) = pair(&Options::default());
+    client.set_read_timeout(Some(Duration::from_millis(20))).expect("not zero");
+    assert_eq!(client.read(&mut [0]).expect_err("nothing").kind(), ErrorKind::WouldBlock);
+    assert_eq!(
+        client.set_read_timeout(Some(Duration::ZERO)).expect_err("zero").kind(),
+        ErrorKind::InvalidInput
+    );
+    client.set_nonblocking(true).expect("a flag");
+    assert_eq!(client.read(&mut [0]).expect_err("nothing").kind(), ErrorKind::WouldBlock);
+    // Nobody reads: the buffers of both ends fill up.
+    let full = loop {
+        if let Err(error) = client.write(&[7; 1 << 16]) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::WouldBlock);
+    let mut byte = [0];
+    server.read_exact(&mut byte).expect("there is much");
+    assert_eq!(byte, [7]);
+    let listener = TouListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("a flag");
+    assert_eq!(listener.accept().expect_err("nobody").kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_read_that_waits_ends_with_a_shutdown_in_another_thread() {
+    let (client, _server) = pair(&Options::default());
+    let reader = client.clone();
+    let reading = thread::spawn(move || (&reader).read(&mut [0]));
+    // Whether the reader waits already or not.
+    client.shutdown(Shutdown::Both).expect("open");
+    assert_eq!(reading.join().expect("no panic").expect("the end"), 0);
+}
+
+#[test]
+fn many_connections_share_a_port() {
+    const CONNECTIONS: u8 = 200;
+    let options = Options { backlog: usize::from(CONNECTIONS), ..Options::default() };
+    let listener = TouListener::bind_with("127.0.0.1:0", &options).expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let clients: Vec<_> =
+        (0..CONNECTIONS).map(|_| TouStream::connect(address).expect("connects")).collect();
+    for (number, mut client) in (0..CONNECTIONS).zip(&clients) {
+        client.write_all(&[number; 1000]).expect("open");
+    }
+    let mut seen = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let (mut server, _) = listener.accept().expect("comes");
+        let mut bytes = [0; 1000];
+        server.read_exact(&mut bytes).expect("open");
+        assert!(bytes.iter().all(|byte| *byte == bytes[0]));
+        seen.push(bytes[0]);
+    }
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..CONNECTIONS));
+}
+
+/// Two hosts behind NATs: STUN first, then both dial each other.
+#[test]
+fn a_port_that_talked_stun_connects_to_one_that_connects_to_it() {
+    let [a, b] = [(); 2].map(|()| TouSocket::bind("127.0.0.1:0").expect("a port"));
+    let mut stun = [0; 20];
+    stun[1] = 1;
+    stun[4..8].copy_from_slice(&[0x21, 0x12, 0xa4, 0x42]);
+    let (tell, told) = channel();
+    b.on_stun(move |peer, message| tell.send((peer, message.to_vec())).expect("heard"));
+    a.send_stun(b.local_addr(), &stun).expect("sent");
+    assert_eq!(told.recv().expect("a message"), (a.local_addr(), stun.to_vec()));
+    let error = a.send_stun(b.local_addr(), b"not STUN").expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+
+    let addresses: [SocketAddr; 2] = [a.local_addr(), b.local_addr()];
+    let dial = |socket: TouSocket, peer| -> io::Result<TouStream> {
+        // The first SYN of one may find the other not dialling yet, and be refused.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            match socket.connect(peer) {
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    assert!(Instant::now() < deadline, "never met");
+                }
+                result => return result,
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let first = scope.spawn(move || dial(a, addresses[1]));
+        let mut second = dial(b, addresses[0]).expect("connects");
+        let mut first = first.join().expect("no panic").expect("connects");
+        first.write_all(b"through").expect("open");
+        let mut bytes = [0; 7];
+        second.read_exact(&mut bytes).expect("open");
+        assert_eq!(&bytes, b"through");
+    });
+}
