@@ -18,7 +18,10 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     };
     match linux::serve(&servers, &args.tun, args.seed, ready) {
         Ok(never) => match never {},
-        Err(error) => Err(Failure::Work(format!("probe serve: device {}: {error}", args.tun))),
+        Err(error) => Err(Failure::Work(format!(
+            "probe serve: device {}: {error} (it takes CAP_NET_ADMIN and /dev/net/tun)",
+            args.tun
+        ))),
     }
 }
 
@@ -39,7 +42,11 @@ fn servers(args: &Serve) -> Result<Vec<Spec>, Failure> {
     };
     let fault = |what: String| Failure::Input(format!("{}: {what}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
-    read(&text).map_err(|error| fault(error.to_string()))
+    let population = read(&text).map_err(|error| fault(error.to_string()))?;
+    match population.is_empty() {
+        true => Err(fault("there are no servers in it".to_owned())),
+        false => Ok(population),
+    }
 }
 
 /// Prints a population, or its list of hosts.
