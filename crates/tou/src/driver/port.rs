@@ -143,8 +143,10 @@ impl Port {
 
     /// Changes something, sends what is then to be sent, and wakes who waited for it.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut PortState, Time) -> T) -> T {
-        let now = reactor::now();
         let mut state = self.lock();
+        // Not before the lock: another thread would send with a later time meanwhile, and the peer
+        // drops timestamps that go back (PAWS, RFC 7323 §5.3).
+        let now = reactor::now();
         let result = change(&mut state, now);
         self.pump(&mut state, now);
         let wakers = std::mem::take(&mut state.to_wake);
@@ -360,5 +362,29 @@ impl PortState {
             self.to_wake.append(&mut waiters.reading);
             self.to_wake.append(&mut waiters.writing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn time_never_goes_back_for_threads_that_share_a_port() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let port = Port::bind(address, Limits::default()).expect("a free port");
+        let times = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        // Under the port's lock, so in the order in which things are sent.
+                        port.with(|_, now| times.lock().expect("sound").push(now));
+                    }
+                });
+            }
+        });
+        assert!(times.into_inner().expect("sound").is_sorted());
     }
 }
