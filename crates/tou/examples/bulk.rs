@@ -52,8 +52,12 @@ fn send(address: &str, time: Duration) -> Result<(), Box<dyn Error>> {
         stream.write_all(&block)?;
     }
     stream.finish(None)?;
-    let (again, cpu_s) = (stream.info()?.stats.retransmitted_segments, cpu_s());
-    println!("{{\"retransmitted\": {again}, \"cpu_s\": {cpu_s:.6}}}");
+    let (stats, cpu_s) = (stream.info()?.stats, cpu_s());
+    println!(
+        "{{\"retransmitted\": {}, \"fast_retransmits\": {}, \"timeouts\": {}, \
+         \"tail_probes\": {}, \"cpu_s\": {cpu_s:.6}}}",
+        stats.retransmitted_segments, stats.fast_retransmits, stats.timeouts, stats.tail_probes
+    );
     Ok(())
 }
 
