@@ -1,4 +1,5 @@
-//! One stream as fast as it goes: `bulk receive ADDRESS` and `bulk send ADDRESS SECONDS`.
+//! One stream as fast as it goes: `bulk receive ADDRESS BUFFER` and `bulk send ADDRESS BUFFER
+//! SECONDS`, where BUFFER is what a connection may keep in each direction, in KiB.
 //!
 //! A receiver prints `ready` when it can be reached and, at the end, bytes and the seconds between
 //! the first and the last of them; a sender what it sent again. Both as JSON, with the CPU time of
@@ -8,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
-use windlass_tou::{TouListener, TouStream};
+use windlass_tou::{Options, TouListener, TouStream};
 
 /// What is written and read in one call.
 const BLOCK: usize = 256 << 10;
@@ -17,14 +18,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["receive", address] => receive(address),
-        ["send", address, seconds] => send(address, Duration::from_secs_f64(seconds.parse()?)),
-        _ => Err("expected receive ADDRESS, or send ADDRESS SECONDS".into()),
+        ["receive", address, buffer] => receive(address, &options(buffer)?),
+        ["send", address, buffer, seconds] => {
+            send(address, &options(buffer)?, Duration::from_secs_f64(seconds.parse()?))
+        }
+        _ => Err("expected receive ADDRESS BUFFER, or send ADDRESS BUFFER SECONDS".into()),
     }
 }
 
-fn receive(address: &str) -> Result<(), Box<dyn Error>> {
-    let listener = TouListener::bind(address)?;
+fn options(buffer: &str) -> Result<Options, Box<dyn Error>> {
+    let bytes = buffer.parse::<u64>()? << 10;
+    Ok(Options { send_buffer: bytes, receive_buffer: bytes, ..Options::default() })
+}
+
+fn receive(address: &str, options: &Options) -> Result<(), Box<dyn Error>> {
+    let listener = TouListener::bind_with(address, options)?;
     println!("ready");
     let (mut stream, _) = listener.accept()?;
     let mut block = vec![0; BLOCK];
@@ -44,8 +52,8 @@ fn receive(address: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn send(address: &str, time: Duration) -> Result<(), Box<dyn Error>> {
-    let mut stream = TouStream::connect(address)?;
+fn send(address: &str, options: &Options, time: Duration) -> Result<(), Box<dyn Error>> {
+    let mut stream = TouStream::connect_with(address, options)?;
     let block = vec![7; BLOCK];
     let start = Instant::now();
     while start.elapsed() < time {
