@@ -24,6 +24,8 @@ UDP_PORT = 7000
 OFFLOADS = ("tso", "gso", "tx-udp-segmentation", "gro")
 # The most that TCP's buffers grow to, in bytes.
 TCP_BUFFER = 64 << 20
+# Of a connection of ToU; the socket's own buffer has 4 MiB, headers and gaps included.
+TOU_BUFFER_KIB = 2048
 # A program that takes as much longer than it was told to hangs.
 PATIENCE_S = 60
 
@@ -38,21 +40,18 @@ class Program:
 
 
 def _rust_peer(name: str, word: str) -> Program:
-    own = (str(RUST_PEERS), word)
-    return Program(
-        name,
-        (*own, "receive", f"{RECEIVER}:{UDP_PORT}"),
-        (*own, "send", f"{RECEIVER}:{UDP_PORT}"),
-    )
+    own, address = (str(RUST_PEERS), word), f"{RECEIVER}:{UDP_PORT}"
+    return Program(name, (*own, "receive", address), (*own, "send", address))
 
 
 def _known() -> list[Program]:
-    bulk, sctp = str(EXAMPLES / "bulk"), (str(C_PEER), RECEIVER, str(UDP_PORT))
+    bulk, address = str(EXAMPLES / "bulk"), f"{RECEIVER}:{UDP_PORT}"
+    sctp = (str(C_PEER), RECEIVER, str(UDP_PORT))
     return [
         Program(
             "tou",
-            (bulk, "receive", f"{RECEIVER}:{UDP_PORT}"),
-            (bulk, "send", f"{RECEIVER}:{UDP_PORT}"),
+            (bulk, "receive", address, str(TOU_BUFFER_KIB)),
+            (bulk, "send", address, str(TOU_BUFFER_KIB)),
         ),
         _rust_peer("udp", "udp"),
         _rust_peer("tcp-reno", "tcp:reno"),
@@ -68,7 +67,8 @@ PROGRAMS = {program.name: program for program in _known()}
 def build(names: list[str]) -> list[str]:
     """Builds what these programs need, and returns the names of those that are there."""
     cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
-    subprocess.run([*cargo, "-p", "windlass-tou", "--examples"], check=True, cwd=ROOT)
+    examples = ["--example", "bulk", "--example", "many"]
+    subprocess.run([*cargo, "-p", "windlass-tou", *examples], check=True, cwd=ROOT)
     if any(PROGRAMS[name].receive[0] == str(RUST_PEERS) for name in names):
         subprocess.run(cargo, check=True, cwd=PEERS)
     if "usrsctp" in names and not _build_usrsctp():

@@ -7,8 +7,10 @@ use windlass_base::{Ecn, Rng};
 use windlass_tcp::SeqNumber;
 use windlass_tcp::segment::ip::{self, Addresses, IpPacket, PROTOCOL_TCP};
 use windlass_tcp::segment::wire;
+use windlass_tou::wire as tou;
 
 const PROTOCOL_UDP: u8 = 17;
+const UDP_HEADER_LEN: usize = 8;
 
 /// The bytes of an IP packet, and what the emulator has read in them. Bytes that are no valid IP
 /// packet are carried as well: not ECN-capable, of no flow.
@@ -29,7 +31,7 @@ pub(crate) struct Flow {
     ports: [u8; 4],
 }
 
-/// The payload that a TCP segment carries; never empty.
+/// The payload that a segment carries, of TCP or of TCP over UDP; a pure ACK has none.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TcpData {
     pub seq: SeqNumber,
@@ -90,13 +92,17 @@ fn flow(packet: &IpPacket<'_>) -> Flow {
     Flow { addresses: header.addresses, protocol: header.protocol, ports }
 }
 
+/// The payload of a segment, of TCP or of TCP over UDP (docs/tou-protocol.md).
 fn tcp_data(packet: &IpPacket<'_>) -> Option<TcpData> {
-    if packet.fragment || packet.header.protocol != PROTOCOL_TCP {
+    if packet.fragment {
         return None;
     }
-    let (_, segment, _) = wire::parse(packet.payload).ok()?;
-    let data = TcpData { seq: segment.seq, len: segment.payload_len };
-    (data.len > 0).then_some(data)
+    let segment = match packet.header.protocol {
+        PROTOCOL_TCP => wire::parse(packet.payload).ok()?.1,
+        PROTOCOL_UDP => tou::parse(packet.payload.get(UDP_HEADER_LEN..)?).ok()?.0,
+        _ => return None,
+    };
+    Some(TcpData { seq: segment.seq, len: segment.payload_len })
 }
 
 impl windlass_aqm::Packet for Frame {
@@ -176,6 +182,20 @@ pub(crate) mod tests {
         let mut bytes = vec![0; wire::MIN_HEADER_LEN + len as usize];
         wire::emit(&segment, ports, &mut bytes);
         Frame::new(packet(PROTOCOL_TCP, Ecn::Ect0, &bytes))
+    }
+
+    pub(crate) fn tou(source_port: u16, seq: u32, len: u32) -> Frame {
+        let segment = Segment {
+            seq: SeqNumber(seq),
+            flags: Flags::ACK,
+            payload_len: len,
+            ..Segment::default()
+        };
+        let mut bytes = vec![0; UDP_HEADER_LEN + wire::MAX_HEADER_LEN + len as usize];
+        bytes[..2].copy_from_slice(&source_port.to_be_bytes());
+        let header_len = super::tou::emit(&segment, &mut bytes[UDP_HEADER_LEN..]);
+        bytes.truncate(UDP_HEADER_LEN + header_len + len as usize);
+        Frame::new(packet(PROTOCOL_UDP, Ecn::NotEct, &bytes))
     }
 
     pub(crate) fn udp(source_port: u16) -> Frame {

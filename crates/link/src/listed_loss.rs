@@ -8,9 +8,9 @@ use windlass_tcp::SeqNumber;
 /// Flows beyond this many are not counted, nor lose anything: memory has an end.
 const FLOWS_MAX: usize = 65_536;
 
-/// Counts the data segments of each flow. A TCP segment is a retransmission if all of its payload
-/// has been seen on this path before; pure ACKs, SYN and FIN without payload do not count.
-/// Packets of other protocols are all first transmissions.
+/// Counts the data segments of each flow. A segment, of TCP or of TCP over UDP, is a retransmission if
+/// all of its payload has been seen on this path before; pure ACKs, SYN and FIN without payload do
+/// not count. Packets of other protocols are all first transmissions.
 #[derive(Clone, Debug)]
 pub(crate) struct ListedLoss {
     config: ListedLossConfig,
@@ -32,7 +32,11 @@ impl ListedLoss {
 
     pub(crate) fn takes(&mut self, frame: &Frame) -> bool {
         let Some(flow) = frame.flow() else { return false };
-        if flow.is_tcp() && frame.tcp_data().is_none() {
+        let carries_nothing = match frame.tcp_data() {
+            Some(data) => data.len == 0,
+            None => flow.is_tcp(),
+        };
+        if carries_nothing {
             return false;
         }
         if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&flow) {
@@ -64,7 +68,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::tests::{tcp, udp};
+    use crate::frame::tests::{tcp, tou, udp};
 
     fn losses(config: ListedLossConfig, frames: &[Frame]) -> Vec<bool> {
         let mut listed = ListedLoss::new(config);
@@ -82,6 +86,23 @@ mod tests {
             tcp(1, 1100, 100),
             tcp(1, 1100, 100),
             tcp(1, 1300, 100),
+        ];
+        let lost = [false, false, true, false, true, false, false];
+        assert_eq!(losses(config, &frames), lost);
+    }
+
+    /// The same flow on the same path meets the same losses, whatever carries it.
+    #[test]
+    fn segments_over_udp_are_counted_as_those_of_tcp() {
+        let config = ListedLossConfig { first: vec![2], retransmissions: vec![1] };
+        let frames = [
+            tou(1, 1000, 0),
+            tou(1, 1000, 100),
+            tou(1, 1100, 100),
+            tou(1, 1200, 100),
+            tou(1, 1100, 100),
+            tou(1, 1100, 100),
+            tou(1, 1300, 100),
         ];
         let lost = [false, false, true, false, true, false, false];
         assert_eq!(losses(config, &frames), lost);

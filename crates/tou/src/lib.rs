@@ -28,6 +28,8 @@ mod listener;
 mod options;
 mod socket;
 mod stream;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 pub mod wire;
 
 pub use endpoint::Endpoint;

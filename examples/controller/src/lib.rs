@@ -116,6 +116,10 @@ impl Controller for BinomialController {
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }
+
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
 }
 
 /// The programs of docs/controllers.md, compiled and run with the tests.

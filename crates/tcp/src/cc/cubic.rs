@@ -188,6 +188,10 @@ impl Controller for CubicController {
         self.epoch = None;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.epoch = None;

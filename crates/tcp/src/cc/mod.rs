@@ -56,6 +56,10 @@ pub trait Controller: fmt::Debug + Send {
     /// bytes (RFC 5681 §4.1).
     fn on_idle_restart(&mut self, restart: u64);
 
+    /// A full segment has `mss` payload bytes from now on: the path's MTU was found to be another
+    /// (RFC 8899). The window in bytes stays, but for its least.
+    fn on_mss_change(&mut self, mss: u32);
+
     /// How lost segments are repaired where SACK was not negotiated.
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::NewReno

@@ -120,6 +120,10 @@ impl Controller for NewEcnController {
         self.last_update = congestion.now;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }

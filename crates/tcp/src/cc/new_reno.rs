@@ -42,6 +42,10 @@ impl Controller for NewRenoController {
         self.window.reduce(congestion, 0.5);
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
     }

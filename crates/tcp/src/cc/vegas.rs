@@ -150,6 +150,10 @@ impl Controller for VegasController {
         self.doubling = true;
     }
 
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.round = None;

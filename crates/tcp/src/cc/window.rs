@@ -37,6 +37,15 @@ impl Window {
         f64::from(self.params.mss)
     }
 
+    /// Full segments have another size now. What is counted in segments follows, cwnd stays unless it
+    /// is less than one of them.
+    pub fn set_mss(&mut self, mss: u32) {
+        let segments = self.params.least_window / u64::from(self.params.mss.max(1));
+        self.params.least_window = segments * u64::from(mss);
+        self.params.mss = mss;
+        self.set_cwnd(self.cwnd);
+    }
+
     /// True while cwnd is below ssthresh.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh as f64
@@ -109,6 +118,19 @@ mod tests {
             window.grow(u64::from(MSS));
         }
         assert_eq!(window.cwnd(), 8.0 * f64::from(MSS));
+    }
+
+    #[test]
+    fn a_change_of_the_segment_size_leaves_the_window_and_its_least_in_segments() {
+        let mut window = Window::new(&Params { least_window: 2 * u64::from(MSS), ..params() });
+        window.set_cwnd(10_000.0);
+        window.set_mss(1400);
+        assert_eq!((window.cwnd(), window.mss()), (10_000.0, 1400.0));
+        window.set_cwnd(3000.0);
+        window.reduce(&congestion(CongestionCause::FastRetransmit, 3000.0), 0.5);
+        assert_eq!(window.cwnd(), 2800.0);
+        window.set_mss(9000);
+        assert_eq!(window.cwnd(), 9000.0);
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::{Flags, Segment};
 use alloc::boxed::Box;
 use windlass_base::Time;
 
+/// Below this there is hardly room for data beside options.
+const MSS_MIN: u32 = 36;
+
 /// Commands of the application.
 impl Connection {
     /// Appends up to `bytes` to the outgoing stream; returns how many fit.
@@ -103,6 +106,29 @@ impl Connection {
         if self.state == State::SynSent {
             self.finish(Some(error));
         }
+    }
+
+    /// Full segments have `mss` payload bytes from now on, options of every segment subtracted. For a
+    /// carrier that looks for the path's MTU (RFC 8899); not more than [`Connection::mss`] told when
+    /// the handshake was complete, since the peer takes no more. In the middle of a reduction the
+    /// window goes on from where the controller has it.
+    pub fn set_mss(&mut self, mss: u32) {
+        let mss = mss.max(MSS_MIN);
+        if mss != self.agreed.mss {
+            self.agreed.mss = mss;
+            self.congestion.on_mss_change(mss);
+        }
+    }
+
+    /// The segment by which a carrier looks whether `len` payload bytes pass the path: it repeats
+    /// that many of those that the peer has acknowledged, so that nothing is lost with it, and an ACK
+    /// with a DSACK (RFC 2883) tells that it arrived. Its payload is any, as nobody reads it. `None`
+    /// where so much has not been acknowledged yet, or without SACK.
+    pub fn path_probe(&mut self, now: Time, len: u32) -> Option<Segment> {
+        let from = self.tx.una.checked_sub(u64::from(len)).filter(|from| *from > 0)?;
+        let open = matches!(self.state, State::Established | State::CloseWait);
+        (open && self.agreed.sack)
+            .then(|| Segment { payload_len: len, ..self.run_at(now, from).first })
     }
 
     /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).

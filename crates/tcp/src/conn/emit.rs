@@ -91,7 +91,7 @@ impl Connection {
     /// A segment without payload, with the header fields that every one of a synchronised connection
     /// has. In line, so that it is built where its caller returns it.
     #[inline(always)]
-    fn run_at(&mut self, now: Time, position: u64) -> Run {
+    pub(super) fn run_at(&mut self, now: Time, position: u64) -> Run {
         let nxt = self.rx.reassembly.nxt();
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();

@@ -33,6 +33,11 @@ impl Governor {
         self.ask();
     }
 
+    pub(super) fn on_mss_change(&mut self, mss: u32) {
+        self.controller.on_mss_change(mss);
+        self.ask();
+    }
+
     fn ask(&mut self) {
         self.outlook = self.controller.outlook();
         self.cwnd_bytes = self.outlook.cwnd as u64;

@@ -1,9 +1,11 @@
 //! Datagrams that come.
 
-use super::Endpoint;
+use super::path_mtu::PathMtu;
+use super::{Endpoint, Slot};
 use crate::wire::{self, Kind};
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
+use windlass_tcp::{Options, Segment, State};
 
 /// STUN messages that wait at most.
 const STUN_MAX: usize = 64;
@@ -55,8 +57,27 @@ impl<Data: Default> Endpoint<Data> {
         let key = key.or_else(|| self.handle_stranger(now, peer, &segment));
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
-            self.slots[key].stream.handle_segment(now, &segment, payload, ecn, &mut ());
+            let slot = &mut self.slots[key];
+            slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
+            slot.look_at_path(&segment);
             self.touch(key);
+        }
+    }
+}
+
+impl<Data> Slot<Data> {
+    /// What a segment tells of the path's MTU; with the first after the handshake the search begins.
+    fn look_at_path(&mut self, segment: &Segment) {
+        let connection = self.stream.connection_mut();
+        match &mut self.path_mtu {
+            Some(path) => path.handle(segment, connection),
+            None if connection.state() == State::Established => {
+                let timestamps = segment.options.timestamps;
+                let every = Options { timestamps, ..Options::default() };
+                let header = wire::MIN_HEADER_LEN + every.wire_len();
+                self.path_mtu = Some(PathMtu::begin(connection, header as u32));
+            }
+            None => {}
         }
     }
 }

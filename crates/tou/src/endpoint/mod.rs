@@ -11,6 +11,7 @@ mod deadlines;
 mod incoming;
 mod listen;
 mod outgoing;
+mod path_mtu;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use outgoing::Datagrams;
 
 use budget::Budget;
 use listen::Listening;
+use path_mtu::PathMtu;
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -111,6 +113,8 @@ struct Slot<Data> {
     serial: u64,
     peer: SocketAddr,
     stream: Stream,
+    /// From the end of the handshake on.
+    path_mtu: Option<PathMtu>,
     /// Waits in [`Endpoint::ready`].
     queued: bool,
     /// The earliest entry among the deadlines.
@@ -350,6 +354,7 @@ impl<Data: Default> Endpoint<Data> {
             serial,
             peer,
             stream: Stream::new(connection),
+            path_mtu: None,
             queued: false,
             wakes_at: None,
             passive,

@@ -4,7 +4,7 @@ use super::Endpoint;
 use crate::wire;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
-use windlass_tcp::Run;
+use windlass_tcp::{Run, Segment};
 
 /// The most that one call of UDP takes (a 16-bit length, less IP's and UDP's own headers).
 const BYTES_MAX: usize = 65_000;
@@ -53,11 +53,26 @@ fn transmit<Data>(
     max: usize,
     out: &mut Vec<u8>,
 ) -> Option<Datagrams> {
+    if let Some(probe) = slot.path_mtu.as_mut().and_then(|path| {
+        let connection = slot.stream.connection_mut();
+        path.poll_probe(now, connection)
+    }) {
+        return Some(write_probe(slot.peer, &probe, out));
+    }
     let full = wire::MIN_HEADER_LEN + slot.stream.connection().mss() as usize;
     let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
     let (run, payload) = slot.stream.poll_transmit(now, max, &mut ())?;
     let size = write_run(&run, payload, out);
     Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
+}
+
+/// Its payload is nobody's: the peer has had those bytes.
+fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
+    out.clear();
+    out.resize(wire::MAX_HEADER_LEN, 0);
+    let len = wire::emit(probe, out) + probe.payload_len as usize;
+    out.resize(len, 0);
+    Datagrams { peer, ecn: Ecn::NotEct, size: len, len }
 }
 
 /// Writes the datagrams of a run and returns the size of each.

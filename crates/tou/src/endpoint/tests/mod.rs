@@ -3,4 +3,6 @@
 mod cookies;
 mod life;
 mod network;
+mod path_mtu;
+mod random;
 mod strangers;

@@ -18,6 +18,8 @@ pub(super) struct Network {
     /// False: the datagram is lost.
     pub(super) passes: Box<dyn FnMut(&Packet) -> bool>,
     pub(super) events: Vec<(SocketAddr, ConnectionId, Event)>,
+    /// Of a hundred datagrams so many come twice, the second time late.
+    pub(super) doubles: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +60,7 @@ impl Network {
             sent: 0,
             passes: Box::new(|_| true),
             events: Vec::new(),
+            doubles: 0,
         }
     }
 
@@ -83,10 +86,17 @@ impl Network {
     }
 
     pub(super) fn send(&mut self, packet: Packet) {
-        if (self.passes)(&packet) {
-            self.under_way.insert((self.now + DELAY, self.sent), packet);
+        if !(self.passes)(&packet) {
+            return;
+        }
+        self.sent += 1;
+        let doubled = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        if doubled % 100 < self.doubles {
+            let late = DELAY * (1 + doubled % 5);
+            self.under_way.insert((self.now + late, self.sent), packet.clone());
             self.sent += 1;
         }
+        self.under_way.insert((self.now + DELAY, self.sent), packet);
     }
 
     pub(super) fn run(&mut self, span: Span) {

@@ -3,8 +3,8 @@
 use super::network::{Network, Packet, address, config};
 use crate::endpoint::Limits;
 use crate::wire;
-use windlass_base::{Ecn, Span};
-use windlass_tcp::{Error, Flags, Segment, SeqNumber, State};
+use windlass_base::{Ecn, Rng, Span};
+use windlass_tcp::{Config, Error, Flags, Options, Segment, SeqNumber, State, Timestamps};
 
 fn to_host_1(bytes: &[u8]) -> Packet {
     Packet { from: address(2), to: address(1), ecn: Ecn::NotEct, bytes: bytes.to_vec() }
@@ -53,6 +53,45 @@ fn strays_are_reset_as_often_as_the_budget_allows_and_resets_are_not() {
     network.run(Span::from_millis(50));
     let counters = *network.host(1).counters();
     assert_eq!((counters.resets, counters.unanswered, counters.strays), (10, 990, 2000));
+}
+
+/// RFC 5961 §5: who guesses must guess two numbers, and with timestamps a third.
+#[test]
+fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
+    let with = Config { receive_buffer: 256 << 10, ..config() };
+    let mut network = Network::new(2);
+    network.host(2).listen(with.clone(), 1).expect("free");
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), with).expect("new");
+    network.run(Span::from_millis(100));
+    let server = network.host(2).accept().expect("complete");
+    let data = super::network::pattern(400_000);
+    let mut rng = Rng::new(1);
+    let mut bytes = [0x55; 200];
+    let mut out = Vec::new();
+    for part in data.chunks(4000) {
+        for _ in 0..10_000 {
+            let timestamps = Timestamps { value: rng.bits() as u32, echo_reply: rng.bits() as u32 };
+            let any = Flags::from_bits_retain(rng.bits() as u8 & 0x1f);
+            let segment = Segment {
+                seq: SeqNumber(rng.bits() as u32),
+                ack: SeqNumber(rng.bits() as u32),
+                flags: if rng.chance(0.5) { Flags::ACK } else { any },
+                window: rng.bits() as u16,
+                options: Options { timestamps: Some(timestamps), ..Options::default() },
+                payload_len: 0,
+            };
+            wire::emit(&segment, &mut bytes);
+            let now = network.now;
+            let host = network.host(2);
+            host.handle_datagrams(now, address(1), Ecn::NotEct, &bytes, bytes.len());
+            // What it answers goes astray.
+            while host.poll_transmit(now, 44, &mut out).is_some() {}
+        }
+        let arrived = network.transfer((1, client), (2, server), part);
+        assert!(arrived == part);
+    }
+    assert_eq!(network.host(2).error(server), None);
 }
 
 /// RFC 5961: only who knows the numbers can end a connection.

@@ -1,0 +1,94 @@
+//! Paths of some MTU, told by nothing but what gets lost (RFC 8899).
+
+use super::network::{Network, address, config, pattern};
+use crate::endpoint::ConnectionId;
+use std::cell::Cell;
+use std::rc::Rc;
+use windlass_base::Span;
+use windlass_tcp::Config;
+
+/// Two connected hosts, and the largest UDP payload that the path takes.
+fn connected(with: &Config) -> (Network, [ConnectionId; 2], Rc<Cell<usize>>) {
+    let mut network = Network::new(2);
+    network.host(2).listen(with.clone(), 1).expect("free");
+    let takes = Rc::new(Cell::new(1472));
+    let limit = Rc::clone(&takes);
+    network.passes = Box::new(move |packet| packet.bytes.len() <= limit.get());
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), with.clone()).expect("new");
+    network.run(Span::from_millis(100));
+    let server = network.host(2).accept().expect("complete");
+    (network, [client, server], takes)
+}
+
+fn send(network: &mut Network, [client, server]: [ConnectionId; 2], len: usize) {
+    let data = pattern(len);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+}
+
+/// A probe that is lost is missed after a retransmission timeout.
+fn send_for_a_minute(network: &mut Network, ends: [ConnectionId; 2]) {
+    for _ in 0..240 {
+        send(network, ends, 20_000);
+        network.run(Span::from_millis(250));
+    }
+}
+
+fn mss(network: &mut Network, client: ConnectionId) -> u32 {
+    network.host(1).stream(client).expect("there").connection().mss()
+}
+
+#[test]
+fn segments_grow_to_what_ethernet_takes_by_one_probe() {
+    let (mut network, ends, _) = connected(&config());
+    // 1200 less 16 bytes of header and 12 of timestamps.
+    assert_eq!(mss(&mut network, ends[0]), 1172);
+    send(&mut network, ends, 100_000);
+    assert_eq!(mss(&mut network, ends[0]), 1444);
+    let received = network.host(2).stream(ends[1]).expect("there").connection().stats();
+    assert_eq!(received.duplicates_received, 1, "one probe");
+}
+
+#[test]
+fn a_smaller_path_is_found_to_a_few_bytes_without_a_cut() {
+    for takes in [1201, 1280, 1400, 1471] {
+        let (mut network, ends, limit) = connected(&config());
+        limit.set(takes);
+        send_for_a_minute(&mut network, ends);
+        let found = mss(&mut network, ends[0]) + 28;
+        assert!(found as usize <= takes && found as usize + 17 > takes, "{takes}: {found}");
+        let stats = *network.host(1).stream(ends[0]).expect("there").connection().stats();
+        assert_eq!((stats.timeouts, stats.fast_retransmits), (0, 0), "{takes}");
+    }
+}
+
+#[test]
+fn a_path_that_shrinks_is_a_black_hole_for_two_timeouts() {
+    let (mut network, ends, limit) = connected(&config());
+    send(&mut network, ends, 100_000);
+    assert_eq!(mss(&mut network, ends[0]), 1444);
+    limit.set(1300);
+    send_for_a_minute(&mut network, ends);
+    let found = mss(&mut network, ends[0]) + 28;
+    assert!((1284..=1300).contains(&found), "{found}");
+    let stats = *network.host(1).stream(ends[0]).expect("there").connection().stats();
+    assert!(stats.timeouts <= 4, "{stats:?}");
+}
+
+#[test]
+fn a_path_that_grows_is_found_after_a_while() {
+    let (mut network, ends, limit) = connected(&config());
+    limit.set(1300);
+    send_for_a_minute(&mut network, ends);
+    limit.set(1472);
+    network.run(Span::from_secs(601));
+    send(&mut network, ends, 100_000);
+    assert_eq!(mss(&mut network, ends[0]), 1444);
+}
+
+#[test]
+fn without_sack_nobody_would_tell_and_segments_stay_small() {
+    let (mut network, ends, _) = connected(&Config { sack: false, ..config() });
+    send(&mut network, ends, 100_000);
+    assert_eq!(mss(&mut network, ends[0]), 1172);
+}
