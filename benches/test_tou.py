@@ -59,6 +59,10 @@ class Rows(unittest.TestCase):
         (line,) = tou.losses([tou.row("on", "tou", transfers(20, again=7))])
         self.assertIn("7 sent again", line)
 
+    def test_a_busy_machine_is_told_of(self):
+        self.assertIn("busy", tou.told_of({"start": 0.6, "end": 3}))
+        self.assertNotIn("busy", tou.told_of({"start": 0.4, "end": 3}))
+
     def test_the_table_says_all_of_it(self):
         text = tou.report(rows(), tou.checks(rows()))
         self.assertIn("20.00 [1.00..30.00]", text)

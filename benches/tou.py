@@ -23,6 +23,8 @@ from summary import spread
 from tou_programs import PROGRAMS, Hosts, Program, build, hosts, require_machine, run_pair
 
 SETTINGS = {"on": True, "off": False}
+# With more than that at the start, others use the cores too.
+QUIET_LOAD = 0.5
 FIGURES = (
     "offloads", "program", "Gbit/s median [min..max]", "CPU s/GB sender", "receiver", "sent again",
     "RcvbufErrors", "ToU's goodput over it", "ToU's CPU s/GB over it",
@@ -252,9 +254,21 @@ def main() -> int:
     if chosen.json:
         print(json.dumps({"version": 1, "load_average": load, **figures}, indent=2))
     else:
-        start, end = load["start"], load["end"]
-        print(f"{text}\n\nload average of a minute {start:.2f} at the start, {end:.2f} at the end")
+        print(f"{text}\n\n{told_of(load)}")
     return 0
+
+
+def told_of(load: dict) -> str:
+    """The load, and what it does to the figures."""
+    text = (
+        f"load average of a minute {load['start']:.2f} at the start, {load['end']:.2f} at the end"
+    )
+    if load["start"] > QUIET_LOAD:
+        text += (
+            "\nThis machine was busy: who sleeps between packets gets more of a shared core than who"
+            "\ndoes not, so the goodputs say little; CPU seconds say more, and grow with the load."
+        )
+    return text
 
 
 if __name__ == "__main__":
