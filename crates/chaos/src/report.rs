@@ -87,6 +87,10 @@ pub struct Summary {
     pub window_probes: u64,
     /// Cuts by ECN.
     pub ecn_cuts: u64,
+    /// Cuts taken back.
+    pub undone_cuts: u64,
+    /// New segments that F-RTO sent.
+    pub frto_probes: u64,
     /// Virtual time of all seeds.
     pub lasted: Span,
     /// Of the digests of all seeds.
@@ -117,6 +121,8 @@ impl Summary {
             self.timeouts += stats.timeouts;
             self.fast_retransmits += stats.fast_retransmits;
             self.ecn_cuts += stats.ecn_cuts;
+            self.undone_cuts += stats.undone_cuts;
+            self.frto_probes += stats.frto_probes;
         }
     }
 
@@ -131,6 +137,8 @@ impl Summary {
         self.fast_retransmits += other.fast_retransmits;
         self.window_probes += other.window_probes;
         self.ecn_cuts += other.ecn_cuts;
+        self.undone_cuts += other.undone_cuts;
+        self.frto_probes += other.frto_probes;
         self.lasted += other.lasted;
         self.digest = self.digest.wrapping_add(other.digest);
         self.failures.extend(other.failures);
@@ -153,8 +161,12 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} timeouts, {} fast retransmits, {} window probes, {} ECN cuts",
-            self.timeouts, self.fast_retransmits, self.window_probes, self.ecn_cuts
+            "{} timeouts, {} fast retransmits, {} window probes, {} ECN cuts, {} cuts undone",
+            self.timeouts,
+            self.fast_retransmits,
+            self.window_probes,
+            self.ecn_cuts,
+            self.undone_cuts
         )
     }
 }

@@ -38,8 +38,8 @@ pub(crate) struct Watch {
     echo: Echo,
     /// Timers expired since the last zero-window probe.
     pub(crate) probe_allowed: bool,
-    /// Probes of the tail so far.
-    tail_probes: u64,
+    /// Probes of the tail and of F-RTO so far.
+    probes: u64,
 }
 
 /// The connection before a call.
@@ -89,7 +89,7 @@ impl Watch {
             arrived_more: false,
             echo: Echo::new(setup.config.ecn_echo),
             probe_allowed: false,
-            tail_probes: 0,
+            probes: 0,
         }
     }
 
@@ -174,14 +174,14 @@ impl Watch {
             run.retransmission,
             self.max
         );
-        let tail_probes = core::mem::replace(&mut self.tail_probes, now.stats().tail_probes);
-        let tail_probe = now.stats().tail_probes > tail_probes;
-        ensure!(!tail_probe || run.count == 1, "{} segments as a probe of the tail", run.count);
+        let probes = now.stats().tail_probes + now.stats().frto_probes;
+        let probe = probes > core::mem::replace(&mut self.probes, probes);
+        ensure!(!probe || run.count == 1, "{} segments as a probe", run.count);
         if now.in_flight() > before.in_flight {
             let pipe = self.least_pipe(now);
-            // RFC 8985 §7.3: whatever cwnd.
+            // RFC 8985 §7.3, RFC 5682 §2.1: whatever cwnd.
             let cwnd = now.congestion_window_in_force();
-            let window = if tail_probe { cwnd.max(before.in_flight) + len } else { cwnd };
+            let window = if probe { cwnd.max(before.in_flight) + len } else { cwnd };
             // The FIN that rides on the last byte is not counted.
             ensure!(pipe <= window + 1, "{pipe} bytes in the network, the window is {window}");
         }

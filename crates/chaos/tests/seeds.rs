@@ -26,6 +26,8 @@ fn seeds_break_nothing_and_meet_everything() {
         ("fast retransmits", summary.fast_retransmits),
         ("window probes", summary.window_probes),
         ("ECN cuts", summary.ecn_cuts),
+        ("undone cuts", summary.undone_cuts),
+        ("probes of F-RTO", summary.frto_probes),
     ] {
         assert!(count > 0, "no {what} in {SEEDS} seeds");
     }

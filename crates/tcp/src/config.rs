@@ -54,6 +54,15 @@ pub struct Config {
     pub prr: bool,
     /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// A cut of the window is taken back if it turns out that what was sent again had not been lost:
+    /// told by timestamps (Eifel, RFC 3522) or by DSACK (RFC 3708).
+    pub undo: bool,
+    /// After a timeout two ACKs tell whether what was in flight is lost or late, before more of it is
+    /// sent again (F-RTO, RFC 5682); if it is late, the cut is taken back.
+    pub frto: bool,
+    /// What the window allows goes out over the round trip, in bursts of a millisecond, and not at
+    /// once; the initial window excepted. Linux does so with the queue discipline fq.
+    pub pacing: bool,
     /// A fast retransmit inside the window of an earlier one cuts again (ns-2's Reno), where RFC
     /// 6582 §3.2 step 1 forbids it.
     pub repeated_fast_retransmit: bool,

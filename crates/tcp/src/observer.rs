@@ -49,6 +49,8 @@ pub enum TraceEvent {
     },
     /// The congestion window was cut, or a loss was repaired without a cut.
     Congestion(CongestionCause),
+    /// The last cut was needless, and is taken back.
+    Undo,
     /// The retransmission timer expired.
     Timeout,
     /// Packets marked CE arrived here.

@@ -40,6 +40,8 @@ pub struct Options {
     /// How marks are echoed. New-ECN at the other end wants
     /// [`OncePerCe`](EcnEcho::OncePerCe).
     pub ecn_echo: EcnEcho,
+    /// Spread data over the round trip, and send no bursts beyond a millisecond's worth.
+    pub pacing: bool,
     /// Probes on an idle connection; they keep a NAT's binding too.
     pub keep_alive: Option<KeepAlive>,
     /// Of a listener: connections under way, and complete ones not accepted yet. More get SYN
@@ -60,6 +62,7 @@ impl Default for Options {
             nodelay: false,
             ecn: false,
             ecn_echo: EcnEcho::UntilCwr,
+            pacing: true,
             keep_alive: None,
             backlog: 128,
             limits: Limits::default(),
@@ -69,6 +72,8 @@ impl Default for Options {
 
 impl Options {
     pub(crate) fn config(&self, ipv6: bool) -> Config {
+        // Off in the profile itself, which is held against kernels without them in the simulator.
+        let modern = self.profile == Profile::Linux;
         let mss = if ipv6 { self.mss.saturating_sub(IPV6_EXTRA) } else { self.mss };
         Config {
             send_buffer: self.send_buffer,
@@ -77,6 +82,9 @@ impl Options {
             ecn: self.ecn,
             ecn_echo: self.ecn_echo,
             keep_alive: self.keep_alive,
+            pacing: self.pacing,
+            undo: modern,
+            frto: modern,
             ..self.profile.config(mss, Arc::clone(&self.congestion))
         }
     }

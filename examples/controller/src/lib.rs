@@ -80,7 +80,7 @@ impl ControllerFactory for Binomial {
 }
 
 /// The state of one connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct BinomialController {
     binomial: Binomial,
     window: Window,
@@ -115,6 +115,10 @@ impl Controller for BinomialController {
 
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 
     fn on_mss_change(&mut self, mss: u32) {

@@ -33,6 +33,18 @@ fn draw(rng: &mut Rng) -> Config {
     config
 }
 
+/// Options that no profile has on, each on by a coin of its own. Their stream is their own too: what a
+/// seed draws beside them does not change with them.
+pub(super) fn draw_options(rng: &mut Rng, config: &mut Config) {
+    for option in [&mut config.pacing, &mut config.undo, &mut config.frto] {
+        *option = rng.chance(0.4);
+    }
+    if rng.chance(0.1) {
+        let limit = pick(rng, &[1, 2, u32::MAX]);
+        config.avoidance_growth = Some(pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]));
+    }
+}
+
 /// More in flight than an unscaled window announces, from the first round trip on.
 pub(super) fn fatten(rng: &mut Rng, config: &mut Config) {
     config.mss = rng.between(1000, 9000) as u16;

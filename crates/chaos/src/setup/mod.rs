@@ -62,6 +62,8 @@ impl Setup {
             _ => Opening::Established,
         };
         let mut configs = config::draw_pair(&mut rng, opening);
+        let mut options = Rng::fork(seed, 2);
+        configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let fat = rng.chance(0.05);
         if fat {
             configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));

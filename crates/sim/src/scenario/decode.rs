@@ -153,7 +153,7 @@ pub(super) fn did_you_mean<'a>(
         .map(|name| (strsim::damerau_levenshtein(word, name.as_ref()), name.as_ref()))
         .min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(name.len())))
         .filter(|(distance, name)| {
-            *distance <= name.len().max(word.len()).div_ceil(3) && *distance < word.len()
+            *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
         });
     near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
 }

@@ -40,7 +40,7 @@ impl ControllerFactory for Cubic {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct CubicController {
     constants: Cubic,
     window: Window,
@@ -195,6 +195,10 @@ impl Controller for CubicController {
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.epoch = None;
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -75,6 +75,12 @@ pub trait Controller: fmt::Debug + Send {
         None
     }
 
+    /// A copy to go back to, should the cut that comes next turn out to have been needless
+    /// ([`Config::undo`](crate::Config::undo)). `None`: this controller's cuts are final.
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        None
+    }
+
     /// What the getters say, in one call: the engine asks once after each `on_*`, not for every
     /// segment. Not meant to be implemented anew.
     fn outlook(&self) -> Outlook {

@@ -42,7 +42,7 @@ impl ControllerFactory for NewEcn {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NewEcnController {
     factors: NewEcn,
     window: Window,
@@ -135,6 +135,10 @@ impl Controller for NewEcnController {
 
     fn slope(&self) -> Option<f64> {
         Some(self.slope)
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -16,7 +16,7 @@ impl ControllerFactory for NewReno {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NewRenoController {
     window: Window,
 }
@@ -52,6 +52,10 @@ impl Controller for NewRenoController {
 
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::NewReno
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -16,7 +16,7 @@ impl ControllerFactory for Reno {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct RenoController {
     window: Window,
 }
@@ -52,6 +52,10 @@ impl Controller for RenoController {
 
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::Reno
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

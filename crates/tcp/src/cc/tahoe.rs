@@ -17,7 +17,7 @@ impl ControllerFactory for Tahoe {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct TahoeController {
     window: Window,
 }
@@ -56,6 +56,10 @@ impl Controller for TahoeController {
 
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::Tahoe
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

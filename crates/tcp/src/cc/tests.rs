@@ -58,9 +58,21 @@ fn every_name_makes_the_controller_of_that_name() {
 /// What a connection may tell its controller.
 #[derive(Clone, Debug)]
 enum Step {
-    Ack { after_ms: u64, credit: u64, rtt_ms: u64, sampled: bool },
-    Congestion { cause: CongestionCause, hold_ssthresh: bool },
-    IdleRestart { segments: u64 },
+    Ack {
+        after_ms: u64,
+        credit: u64,
+        rtt_ms: u64,
+        sampled: bool,
+    },
+    Congestion {
+        cause: CongestionCause,
+        hold_ssthresh: bool,
+    },
+    IdleRestart {
+        segments: u64,
+    },
+    /// The last cut was needless.
+    Undo,
 }
 
 fn causes() -> impl Strategy<Value = CongestionCause> {
@@ -78,7 +90,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let congestion = (causes(), proptest::bool::weighted(0.2))
         .prop_map(|(cause, hold_ssthresh)| Step::Congestion { cause, hold_ssthresh });
     let idle = (0u64..12).prop_map(|segments| Step::IdleRestart { segments });
-    proptest::collection::vec(prop_oneof![30 => ack, 3 => congestion, 1 => idle], 1..400)
+    let step = prop_oneof![
+        30 => ack,
+        3 => congestion,
+        1 => idle,
+        1 => Just(Step::Undo),
+    ];
+    proptest::collection::vec(step, 1..400)
 }
 
 fn starts() -> impl Strategy<Value = Params> {
@@ -100,6 +118,8 @@ struct Driver {
     now: Time,
     acked_total: u64,
     min_rtt: Span,
+    /// The controller before the last cut, and what it said.
+    before_cut: Option<(Box<dyn Controller>, Outlook)>,
 }
 
 impl Driver {
@@ -111,6 +131,7 @@ impl Driver {
             now: Time::ZERO,
             acked_total: 0,
             min_rtt: Span::MAX,
+            before_cut: None,
         }
     }
 
@@ -123,6 +144,9 @@ impl Driver {
                 self.check_growth(before, credit);
             }
             Step::Congestion { cause, hold_ssthresh } => {
+                let outlook = self.controller.outlook();
+                self.before_cut = self.controller.snapshot().map(|saved| (saved, outlook));
+                assert!(self.before_cut.is_some(), "this crate's controllers can be had back");
                 self.congestion(cause, hold_ssthresh);
                 self.check_cut(before, cause, hold_ssthresh);
             }
@@ -131,6 +155,13 @@ impl Driver {
                 let most = f64::from(MSS) * segments.max(1) as f64;
                 assert_eq!(self.controller.cwnd(), before.0.min(most));
             }
+            Step::Undo => {}
+        }
+        if matches!(step, Step::Undo)
+            && let Some((saved, outlook)) = self.before_cut.take()
+        {
+            assert_eq!(saved.outlook(), outlook, "what it became did not change what it was");
+            self.controller = saved;
         }
         let cwnd = self.controller.cwnd();
         assert!(cwnd.is_finite() && cwnd >= f64::from(MSS), "cwnd {cwnd}");

@@ -38,7 +38,7 @@ impl ControllerFactory for Vegas {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct VegasController {
     thresholds: Vegas,
     window: Window,
@@ -49,7 +49,7 @@ struct VegasController {
 }
 
 /// A round trip and the RTTs measured in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Round {
     /// The round is over once this many bytes of the stream are acknowledged.
     end: u64,
@@ -158,6 +158,10 @@ impl Controller for VegasController {
         self.window.restart(restart);
         self.round = None;
         self.doubling = true;
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -35,6 +35,7 @@ impl Connection {
             && segment.options.sack.is_empty()
             && tx.una + (u64::from(segment.window) << self.agreed.scaling.unwrap_or(0)) == tx.edge
             && !self.timers.persist.is_set()
+            && !self.rack_is_busy()
     }
 
     /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
@@ -101,7 +102,7 @@ impl Connection {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let before = self.rules.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
-        let dsack = if has_blocks { self.dsack(segment, ack) } else { None };
+        let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
         let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
@@ -117,6 +118,9 @@ impl Connection {
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
             self.handle_duplicate_ack(now);
         }
+        if dsack.is_some() {
+            self.judge_duplicates();
+        }
         if rack {
             self.note_dsack(dsack);
             self.find_losses(now, segment);
@@ -125,7 +129,9 @@ impl Connection {
             self.reduce_by_ack(before);
         }
         if self.recovery.tail_probe.is_some() {
-            let silent = !advances && !window_changed && newly_sacked == 0;
+            // Data that repeats an ACK is no duplicate ACK (RFC 5681 §2).
+            let bare = segment.sequence_len() == 0;
+            let silent = bare && !advances && !window_changed && newly_sacked == 0;
             self.end_tail_probe(now, dsack, silent);
         }
         if advances && self.rules.tail_loss_probe {
@@ -158,16 +164,24 @@ impl Connection {
         news
     }
 
-    /// Where the duplicate ends that the first block reports: below the ACK, or within the second
+    /// Where the duplicate ends that the ACK reports.
+    fn take_dsack(&mut self, segment: &Segment, ack: u64) -> Option<u64> {
+        let range = self.dsack(segment, ack)?;
+        let end = range.end;
+        self.note_duplicate_copy(range);
+        Some(end)
+    }
+
+    /// The duplicate that the first block reports: below the ACK, or within the second
     /// block (RFC 2883 §4).
-    fn dsack(&self, segment: &Segment, ack: u64) -> Option<u64> {
+    fn dsack(&self, segment: &Segment, ack: u64) -> Option<Range<u64>> {
         let blocks = segment.options.sack.as_slice();
         let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
         let range = |(left, right): &(_, _)| Some(position(*left)?..position(*right)?);
         let first = blocks.first().and_then(range)?;
         let within = |other: Range<u64>| other.start <= first.start && first.end <= other.end;
         let second = blocks.get(1).and_then(range);
-        (first.end <= ack || second.is_some_and(within)).then_some(first.end)
+        (first.end <= ack || second.is_some_and(within)).then_some(first)
     }
 
     /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information. Where
@@ -199,6 +213,9 @@ impl Connection {
         self.pending.ect_unconfirmed = false;
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
+        if self.recovery.phase != Phase::Open {
+            self.judge_repair(segment);
+        }
         if self.continue_repair(acked)
             && !held
             && !self.is_held_by_ecn(ack)
@@ -260,7 +277,10 @@ impl Connection {
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice what is in flight, or it could not double.
-        if cwnd < self.congestion.ssthresh() { 2 * used > cwnd } else { used > cwnd }
+        let slow_start = cwnd < self.congestion.ssthresh();
+        let full = if slow_start { 2 * used > cwnd } else { used > cwnd };
+        // What waits for the pacer is held back by cwnd as well: the rate follows it.
+        full || self.timers.wait.is_set()
     }
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {

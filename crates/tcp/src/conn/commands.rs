@@ -127,6 +127,9 @@ impl Connection {
     pub fn path_probe(&mut self, now: Time, len: u32) -> Option<Segment> {
         let from = self.tx.una.checked_sub(u64::from(len)).filter(|from| *from > 0)?;
         let open = matches!(self.state, State::Established | State::CloseWait);
+        if let Some(undo) = &mut self.recovery.undo {
+            undo.distrust_reports();
+        }
         (open && self.agreed.sack)
             .then(|| Segment { payload_len: len, ..self.run_at(now, from).first })
     }

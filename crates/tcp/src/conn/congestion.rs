@@ -4,7 +4,7 @@ use super::Connection;
 use super::trace::Signals;
 use crate::cc::{Congestion, CongestionCause, FastRecovery};
 use crate::config::ReductionBase;
-use crate::recovery::Phase;
+use crate::recovery::{Frto, Phase};
 use windlass_base::Time;
 
 /// What three duplicate ACKs lead to.
@@ -87,6 +87,8 @@ impl Connection {
     pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) {
         self.stats.ece_received += 1;
         self.signals |= Signals::ECE;
+        // Losses or not, there is congestion (RFC 4015 §3.2 step 6).
+        self.forget_undo();
         let after_timeout = self.config.ecn_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
         if ack > self.recovery.recover || after_timeout {
@@ -115,6 +117,9 @@ impl Connection {
 
     pub(super) fn handle_duplicate_ack(&mut self, now: Time) {
         self.recovery.dup_acks += 1;
+        if self.recovery.frto != Frto::Off {
+            self.judge_timeout(false);
+        }
         if self.recovery.phase == Phase::FastRecovery {
             if !self.agreed.sack {
                 // Each one tells of a segment that left the network (RFC 5681 §3.2 step 4).
@@ -138,11 +143,15 @@ impl Connection {
         match self.repair_due() {
             Repair::Nothing => return,
             Repair::KeepWindow => {
+                self.forget_undo();
                 self.recovery.last_cut = Some(CongestionCause::FastRetransmit);
             }
             Repair::Cut => {
                 self.stats.fast_retransmits += 1;
                 self.signals |= Signals::FAST_RETRANSMIT;
+                if self.rules.undo {
+                    self.prepare_undo(self.repairs_as_tahoe());
+                }
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }
@@ -150,12 +159,17 @@ impl Connection {
             self.tx.timing.forget();
         }
         self.arm_retransmit_timer(now);
-        if !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe {
+        if self.repairs_as_tahoe() {
             self.recovery.begin(Phase::Loss, self.tx.max);
             self.go_back_to_una();
         } else {
             self.recovery.enter(self.tx.una, self.tx.max, self.agreed.mss, self.agreed.sack);
         }
+    }
+
+    /// By slow start over everything.
+    fn repairs_as_tahoe(&self) -> bool {
+        !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe
     }
 
     /// RFC 6582 §3.2 step 1 and §4.1: within the window of an earlier cut or repair, duplicate ACKs
@@ -184,6 +198,9 @@ impl Connection {
     pub(super) fn continue_repair(&mut self, acked: u64) -> bool {
         let complete = self.tx.una >= self.recovery.recovery_point;
         if complete && self.recovery.phase != Phase::Open {
+            if let Some(undo) = &mut self.recovery.undo {
+                undo.until = self.tx.max;
+            }
             self.recovery.rack.window.note_recovery();
         }
         if self.recovery.phase != Phase::FastRecovery {

@@ -177,6 +177,7 @@ impl Connection {
         }
         if retransmission {
             self.note_sent_again(now, data.from..end);
+            self.note_copy(now, data.from..end);
         } else {
             self.tx.timing.start(Flight::new(data.from..end, data.segment.max(1), now));
         }

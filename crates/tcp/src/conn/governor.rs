@@ -33,6 +33,21 @@ impl Governor {
         self.ask();
     }
 
+    /// The controller as it is, if it can be had back.
+    pub(super) fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        self.controller.snapshot()
+    }
+
+    /// A cut was needless: the controller is what it was before it, but for the size of a segment,
+    /// unless its window has grown beyond that.
+    pub(super) fn go_back_to(&mut self, before: Box<dyn Controller>, mss: u32) {
+        if before.cwnd() > self.outlook.cwnd {
+            self.controller = before;
+            self.controller.on_mss_change(mss);
+            self.ask();
+        }
+    }
+
     pub(super) fn on_mss_change(&mut self, mss: u32) {
         self.controller.on_mss_change(mss);
         self.ask();

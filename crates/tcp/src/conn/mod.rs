@@ -11,8 +11,10 @@ mod congestion;
 mod deliver;
 mod emit;
 mod events;
+mod frto;
 mod governor;
 mod handshake;
+mod pacing;
 mod rack;
 mod reduction;
 mod rules;
@@ -24,6 +26,7 @@ mod tests;
 mod timers;
 mod trace;
 mod transmit;
+mod undo;
 mod validate;
 
 pub use events::{Error, Event};
@@ -40,6 +43,7 @@ use alloc::boxed::Box;
 use challenge::Challenges;
 use events::Events;
 use governor::Governor;
+use pacing::Pacer;
 use rules::Rules;
 use sender::Sender;
 use timers::Timers;
@@ -74,6 +78,7 @@ pub struct Connection {
     rx: Receiver,
     stats: Stats,
     challenges: Challenges,
+    pacer: Pacer,
     config: Config,
 }
 
@@ -176,6 +181,10 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Probes of the tail (RFC 8985 §7).
     pub tail_probes: u64,
+    /// Cuts of the window taken back, since what was sent again had not been lost.
+    pub undone_cuts: u64,
+    /// New segments sent to find out whether a timeout was needless (RFC 5682 §2.1 step 2b).
+    pub frto_probes: u64,
     /// Packets with CE received.
     pub ce_received: u64,
     /// ACKs with ECN echo received.
@@ -225,6 +234,7 @@ impl Connection {
             timers: Timers::default(),
             pending: Pending::default(),
             challenges: Challenges::default(),
+            pacer: Pacer::default(),
             events: Events::default(),
             stats: Stats::default(),
             signals: Signals::default(),

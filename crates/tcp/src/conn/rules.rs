@@ -18,6 +18,9 @@ pub(super) struct Rules {
     pub(super) rack: bool,
     pub(super) tail_loss_probe: bool,
     pub(super) prr: bool,
+    pub(super) pacing: bool,
+    pub(super) undo: bool,
+    pub(super) frto: bool,
 }
 
 impl Rules {
@@ -34,6 +37,9 @@ impl Rules {
             limited_transmit: config.limited_transmit,
             rack: config.rack,
             prr: config.prr,
+            pacing: config.pacing,
+            undo: config.undo,
+            frto: config.frto,
             tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }

@@ -81,6 +81,7 @@ impl Connection {
         let repaired = probe.again && self.tx.una > probe.end && dsack != Some(probe.end);
         if repaired && self.tx.una > self.recovery.recover {
             self.signals |= Signals::FAST_RETRANSMIT;
+            self.forget_undo();
             self.cut(now, CongestionCause::FastRetransmit, false);
             self.end_reduction();
         }

@@ -15,8 +15,8 @@ pub(crate) struct Timers {
     pub(crate) early: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
     pub(crate) persist: Deadline,
-    /// End of TIME-WAIT.
-    pub(crate) time_wait: Deadline,
+    /// End of TIME-WAIT; before it, where a connection is paced, the next burst.
+    pub(crate) wait: Deadline,
     /// Keep-alive.
     pub(crate) keep_alive: Deadline,
     /// Retransmissions of the same data, or unanswered probes.
@@ -27,15 +27,19 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn earliest(&self) -> Deadline {
-        self.retransmit.min(self.early).min(self.persist).min(self.time_wait).min(self.keep_alive)
+        self.retransmit.min(self.early).min(self.persist).min(self.wait).min(self.keep_alive)
     }
 }
 
 impl Connection {
     pub(super) fn expire_timers(&mut self, now: Time) {
         self.rx.acks.handle_timeout(now);
-        if self.timers.time_wait.has_expired(now) {
-            return self.finish(None);
+        if self.timers.wait.has_expired(now) {
+            if self.state == State::TimeWait {
+                return self.finish(None);
+            }
+            // The next poll sends.
+            self.timers.wait = Deadline::NEVER;
         }
         if self.timers.early.has_expired(now) {
             self.early_timeout(now);
@@ -67,6 +71,7 @@ impl Connection {
             // missing goes out with the probes (RFC 9293 §3.8.6).
             self.end_reduction();
             self.recovery.leave();
+            self.forget_undo();
             self.go_back_to_una();
             return;
         }
@@ -105,11 +110,16 @@ impl Connection {
         let repeated = self.timers.retries > 1 && self.config.hold_ssthresh_on_repeated_timeout;
         let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
             && (self.config.ecn_after_timeout || self.tx.una < self.recovery.recover);
+        let phase = self.recovery.phase;
+        let frto = self.recovery.frto;
         self.recovery.leave();
         self.recovery.dup_acks = 0;
+        self.recovery.frto = frto;
+        self.prepare_undo_of_timeout(phase);
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
         self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();
+        self.reset_pacer();
     }
 
     /// Sends again from SND.UNA on, less what the peer reported to have.
@@ -189,6 +199,6 @@ impl Connection {
         self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
-        self.timers.time_wait = Deadline::at(now + self.config.time_wait);
+        self.timers.wait = Deadline::at(now + self.config.time_wait);
     }
 }

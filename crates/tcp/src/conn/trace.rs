@@ -13,6 +13,7 @@ bitflags::bitflags! {
         const TIMEOUT = 4;
         const FAST_RETRANSMIT = 8;
         const ECN_CUT = 16;
+        const UNDO = 32;
     }
 }
 
@@ -109,6 +110,9 @@ fn publish_signals(signals: Signals, tell: &mut impl FnMut(TraceEvent)) {
     }
     if signals.contains(Signals::ECN_CUT) {
         tell(TraceEvent::Congestion(CongestionCause::Ecn));
+    }
+    if signals.contains(Signals::UNDO) {
+        tell(TraceEvent::Undo);
     }
 }
 

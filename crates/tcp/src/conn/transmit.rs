@@ -2,7 +2,7 @@
 //! §3.7.4 (Nagle), RFC 6675 §5 step C.
 
 use super::{CHECKED, Connection, Run, State};
-use crate::recovery::{NextSegment, Phase};
+use crate::recovery::{Frto, NextSegment, Phase};
 use windlass_base::Time;
 
 /// Data to put into a run.
@@ -60,6 +60,7 @@ impl Connection {
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.rules.idle_restart && self.tx.is_idle())
+            && !self.rules.pacing
     }
 
     #[cold]
@@ -88,7 +89,10 @@ impl Connection {
             return Some(self.ack_run(now));
         }
         if let Some(data) = self.next_data(now, max) {
-            return Some(self.data_run(now, data));
+            let pace = self.pace();
+            let run = self.data_run(now, data);
+            self.note_paced(now, &run, pace);
+            return Some(run);
         }
         // Since the timer expired, something may have gone out without a probe.
         if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
@@ -116,7 +120,11 @@ impl Connection {
         {
             return Some(probe);
         }
+        if let Frto::SecondAck(left) = self.recovery.frto {
+            return self.probe_for_timeout(left);
+        }
         self.restart_after_idle(now);
+        let max = self.paced(now, max)?;
         if self.has_rack() && self.recovery.phase != Phase::Open {
             return self.next_by_rack(max);
         }
@@ -274,6 +282,7 @@ impl Connection {
         {
             let mss = u64::from(self.agreed.mss);
             self.congestion.on_idle_restart(mss * u64::from(self.config.initial_window));
+            self.forget_undo();
             self.tx.last_sent = now;
             self.pending.idle_restart = true;
         }

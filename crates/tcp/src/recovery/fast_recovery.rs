@@ -1,6 +1,7 @@
 use super::scoreboard::{DUP_THRESH, Scoreboard};
-use super::{Rack, Reduction};
+use super::{Frto, Rack, Reduction, Undo};
 use crate::cc::CongestionCause;
+use alloc::boxed::Box;
 
 /// Where the sender stands in the repair of losses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(crate) enum Phase {
 }
 
 /// The sender's memory of congestion and repair.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) phase: Phase,
     /// Duplicate ACKs since the last new one.
@@ -39,6 +40,9 @@ pub(crate) struct Recovery {
     pub(crate) reduction: Option<Reduction>,
     /// A probe of the tail that nothing was heard of yet.
     pub(crate) tail_probe: Option<TailProbe>,
+    /// The way back, if the last cut should turn out to have been needless.
+    pub(crate) undo: Option<Box<Undo>>,
+    pub(crate) frto: Frto,
 }
 
 /// TLP.end_seq and TLP.is_retrans (RFC 8985 §7.1).
@@ -65,6 +69,8 @@ impl Recovery {
             rack: Rack::default(),
             reduction: None,
             tail_probe: None,
+            undo: None,
+            frto: Frto::Off,
         }
     }
 
@@ -96,6 +102,7 @@ impl Recovery {
         self.phase = Phase::Open;
         self.inflation = 0;
         self.retransmit_una = false;
+        self.frto = Frto::Off;
     }
 
     /// RFC 6582 §3.2 step 3: deflate by what was acknowledged, inflate by the segment that goes

@@ -28,7 +28,7 @@ struct Copy {
 
 /// RACK.xmit_ts, RACK.end_seq and RACK.rtt.
 #[derive(Clone, Debug)]
-struct Delivered {
+pub(crate) struct Delivered {
     sent: Time,
     end: u64,
     rtt: Span,
@@ -81,6 +81,16 @@ impl Rack {
         self.again.clear();
         self.lost.clear();
         self.lost_bytes = 0;
+    }
+
+    /// What was delivered that was sent last.
+    pub(crate) fn newest(&self) -> Option<Delivered> {
+        self.newest.clone()
+    }
+
+    /// What was delivered since was not the copy that it was taken for.
+    pub(crate) fn go_back_to(&mut self, newest: Option<Delivered>) {
+        self.newest = newest;
     }
 
     /// Lost, and not sent again yet: the first of it.

@@ -84,6 +84,17 @@ impl Timing {
         self.first_end = u64::MAX;
     }
 
+    /// As [`Timing::forget`]; what was being timed.
+    pub(crate) fn take(&mut self) -> Timing {
+        core::mem::replace(self, Timing::new(self.sampling))
+    }
+
+    /// `later` were sent later, and stand after these.
+    pub(crate) fn append(&mut self, mut later: Timing) {
+        self.sent.append(&mut later.sent);
+        self.note_first();
+    }
+
     /// Everything below `ack` is acknowledged.
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Timed {
         if ack < self.first_end {

@@ -314,10 +314,14 @@ impl Observer for Watch {
 fn config(input: &mut Input) -> Config {
     let profile = input.pick(&Profile::ALL);
     let controller = cc::by_name(input.pick(&cc::NAMES)).expect("a name that the list has");
-    let mss = input.pick(&[88, 536, 1460, 8960]);
+    let sizes = input.byte();
+    let mss = [88, 536, 1460, 8960][usize::from(sizes % 4)];
     let bits = input.byte();
     let bit = |number: u8| bits & 1 << number != 0;
     Config {
+        pacing: sizes & 0x04 != 0,
+        undo: sizes & 0x08 != 0,
+        frto: sizes & 0x20 != 0,
         ecn: bit(0),
         sack: bit(1),
         timestamps: bit(2),

@@ -46,6 +46,14 @@ keys! {
         prr: Option<bool>,
         /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
         hystart: Option<bool>,
+        /// A cut is taken back if what was sent again had not been lost, as timestamps (RFC 3522) or DSACK
+        /// (RFC 3708) tell.
+        undo: Option<bool>,
+        /// After a timeout two ACKs tell whether data is lost or late (F-RTO, RFC 5682).
+        frto: Option<bool>,
+        /// What the window allows goes out over the round trip and not at once, the initial window
+        /// excepted.
+        pacing: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
         repeated_fast_retransmit: Option<bool>,
         /// ssthresh stays when the same segment times out again.

@@ -124,6 +124,9 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.tail_loss_probe, keys.tail_loss_probe);
     set(&mut config.prr, keys.prr);
     set(&mut config.hystart, keys.hystart);
+    set(&mut config.undo, keys.undo);
+    set(&mut config.frto, keys.frto);
+    set(&mut config.pacing, keys.pacing);
     set(&mut config.repeated_fast_retransmit, keys.repeated_fast_retransmit);
     set(&mut config.hold_ssthresh_on_repeated_timeout, keys.hold_ssthresh_on_repeated_timeout);
     set(&mut config.ecn, keys.ecn);

@@ -88,6 +88,21 @@ fn a_probe_that_repaired_the_only_loss_cuts_the_window() {
     assert_eq!(s.connection.stats().timeouts, 0);
 }
 
+/// Found by chaos: a debug and a release build disagreed.
+#[test]
+fn data_that_repeats_the_ack_tells_nothing_of_the_probe() {
+    let mut s = flight(4, 4000);
+    s.recv(". 1 ack 3001");
+    s.advance_ms(1000);
+    s.skip();
+    s.recv(". 1 ack 4001");
+    s.recv(". 1:1001 ack 4001");
+    let before = s.connection.cwnd();
+    s.write(1000);
+    s.recv(". 1001 ack 5001");
+    assert!(s.connection.cwnd() < before, "it repaired a loss");
+}
+
 #[test]
 fn a_probe_that_was_not_needed_cuts_nothing() {
     for answer in [". 1 ack 4001 sack 3001:4001", ". 1 ack 4001"] {

@@ -1,0 +1,151 @@
+//! Cuts of the window that were needless, and are taken back: found by timestamps (Eifel, RFC 3522), by
+//! DSACK (RFC 3708) or by F-RTO; answered as Linux does, with the window as it was (RFC 4015 is more
+//! careful after a timeout).
+
+use super::Connection;
+use super::emit::timestamp;
+use super::trace::Signals;
+use crate::Segment;
+use crate::recovery::{BeforeCut, Frto, LostFlight, Phase, Undo};
+use alloc::boxed::Box;
+use core::ops::Range;
+use windlass_base::Time;
+
+impl Connection {
+    /// The window is about to be cut, by a repair that may turn out to be needless. `all_again`: it
+    /// takes the whole flight for lost.
+    pub(super) fn prepare_undo(&mut self, all_again: bool) {
+        let before = BeforeCut {
+            controller: self.congestion.snapshot(),
+            recover: self.recovery.recover,
+            last_cut: self.recovery.last_cut,
+            cwr: self.pending.cwr,
+        };
+        let flight = all_again.then(|| LostFlight {
+            timing: self.tx.timing.take(),
+            nxt: self.tx.nxt,
+            newest: self.recovery.rack.newest(),
+        });
+        self.recovery.undo = Some(Box::new(Undo::new(before, flight)));
+    }
+
+    /// A timer expired, and `phase` was what went on.
+    pub(super) fn prepare_undo_of_timeout(&mut self, phase: Phase) {
+        // RFC 5682 §2.1 step 1: not while an earlier loss is being repaired.
+        let first = phase == Phase::Open;
+        let same = phase == Phase::Loss && self.timers.retries > 1;
+        if first && (self.rules.undo || self.rules.frto) {
+            self.prepare_undo(true);
+            let asks = self.rules.frto && self.tx.nxt == self.tx.max;
+            self.recovery.frto = if asks { Frto::FirstAck } else { Frto::Off };
+        } else if !same {
+            self.forget_undo();
+        }
+    }
+
+    /// Whatever was cut stays cut.
+    pub(super) fn forget_undo(&mut self) {
+        self.recovery.undo = None;
+        self.end_frto();
+    }
+
+    /// Data goes out again.
+    pub(super) fn note_copy(&mut self, now: Time, range: Range<u64>) {
+        if self.recovery.phase != Phase::Open
+            && let Some(undo) = &mut self.recovery.undo
+        {
+            undo.note_copy(range, timestamp(now));
+        }
+    }
+
+    /// The ACK advanced SND.UNA while something was being repaired.
+    pub(super) fn judge_repair(&mut self, segment: &Segment) {
+        if self.rules.undo && self.is_of_original(segment) {
+            self.undo();
+        } else if self.recovery.frto != Frto::Off {
+            self.judge_timeout(true);
+        }
+    }
+
+    /// RFC 3522 §3.2 step 5: the ACK is of a segment that was sent before the first copy. In fast
+    /// recovery that says nothing of other copies on their way (Linux: `tcp_try_undo_partial`).
+    fn is_of_original(&self, segment: &Segment) -> bool {
+        let Some(undo) = &self.recovery.undo else { return false };
+        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        let complete = self.tx.una >= undo.copies_end();
+        let told = complete || self.recovery.phase == Phase::Loss;
+        told && echoed.is_some_and(|echoed| undo.is_before_copies(echoed.echo_reply))
+    }
+
+    /// The peer reports that it had `range` already.
+    pub(super) fn note_duplicate_copy(&mut self, range: Range<u64>) {
+        let Some(undo) = self.recovery.undo.as_mut().filter(|_| self.rules.undo) else { return };
+        if self.tx.una > undo.until {
+            self.recovery.undo = None;
+        } else {
+            undo.note_duplicate(range);
+        }
+    }
+
+    /// All that an ACK with a report of a duplicate told is noted. In fast recovery more may be sent
+    /// again yet.
+    pub(super) fn judge_duplicates(&mut self) {
+        let settled = self.recovery.phase != Phase::FastRecovery;
+        let undo = self.recovery.undo.as_ref().filter(|_| self.rules.undo && settled);
+        if undo.is_some_and(|undo| undo.all_duplicates()) {
+            self.undo();
+        }
+    }
+
+    /// The cut was needless.
+    pub(super) fn undo(&mut self) {
+        let Some(undo) = self.recovery.undo.take() else { return };
+        self.stats.undone_cuts += 1;
+        self.signals |= Signals::UNDO;
+        self.end_reduction();
+        let copies_end = undo.copies_end();
+        if let Some(controller) = undo.before.controller {
+            self.congestion.go_back_to(controller, self.agreed.mss);
+        }
+        self.recovery.recover = undo.before.recover;
+        self.pending.cwr &= undo.before.cwr;
+        if self.agreed.sack {
+            self.recovery.last_cut = undo.before.last_cut;
+        }
+        match self.recovery.phase {
+            Phase::Open => {}
+            Phase::Loss => self.resume(undo.flight, copies_end),
+            // With holes that nobody has explained yet the repair goes on, at the old window.
+            Phase::FastRecovery if self.has_unexplained_holes() => {}
+            Phase::FastRecovery => self.end_needless_repair(),
+        }
+    }
+
+    fn has_unexplained_holes(&self) -> bool {
+        match self.has_rack() {
+            true => !self.recovery.rack.is_quiet(),
+            false => self.agreed.sack,
+        }
+    }
+
+    /// After a timeout all was to be sent again: what was in flight still is (RFC 4015 §3.2 step 5).
+    fn resume(&mut self, flight: Option<LostFlight>, copies_end: u64) {
+        if let Some(LostFlight { mut timing, nxt, newest }) = flight {
+            self.recovery.rack.go_back_to(newest);
+            timing.drop_below(copies_end.max(self.tx.una));
+            timing.append(self.tx.timing.take());
+            self.tx.timing = timing;
+            self.tx.nxt = self.tx.nxt.max(nxt);
+        }
+        self.end_needless_repair();
+    }
+
+    fn end_needless_repair(&mut self) {
+        self.recovery.leave();
+        self.recovery.dup_acks = 0;
+        if self.agreed.sack {
+            // Without, duplicate ACKs that the copies lead to would look like a loss.
+            self.recovery.recovery_point = self.recovery.recovery_point.min(self.tx.una);
+        }
+    }
+}
