@@ -265,8 +265,8 @@ def told_of(load: dict) -> str:
     )
     if load["start"] > QUIET_LOAD:
         text += (
-            "\nThis machine was busy: who sleeps between packets gets more of a shared core than who"
-            "\ndoes not, so the goodputs say little; CPU seconds say more, and grow with the load."
+            "\nThis machine was busy: who sleeps between packets gets more of a shared core than"
+            "\nwho does not, so the goodputs say little. CPU seconds say more, and grow with load."
         )
     return text
 
