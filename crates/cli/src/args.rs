@@ -5,6 +5,7 @@ mod link;
 mod probe;
 mod split_ack;
 mod survey;
+mod tou;
 
 pub(crate) use ecn_proxy::EcnProxy;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
@@ -16,6 +17,9 @@ pub(crate) use probe::{How, ProbeCommand};
 pub(crate) use split_ack::SplitAck;
 #[cfg(target_os = "linux")]
 pub(crate) use survey::Survey;
+pub(crate) use tou::{
+    Family, PathOptions, Perf, PerfClient, PerfServer, Tell, Tou, TouConnect, TouListen, Transport,
+};
 
 use crate::doctor;
 use crate::failure::EXIT_CODES;
@@ -56,6 +60,9 @@ pub(crate) enum Command {
     /// Run a program with its own connections' ACKs split, and count what comes in for it
     #[command(after_help = split_ack::SPLIT_ACK_HELP)]
     SplitAck(SplitAck),
+    /// TCP's byte stream over UDP: listen, connect, measure
+    #[command(subcommand, after_help = tou::TOU_HELP)]
+    Tou(Tou),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

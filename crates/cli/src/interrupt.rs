@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
-#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+static ENDING: AtomicBool = AtomicBool::new(false);
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// From now on Ctrl-C (or a request to terminate) removes the temporary directory, if there is
@@ -35,6 +35,23 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
         }
     });
     flag
+}
+
+/// From now on Ctrl-C (or a request to terminate) calls `end` and ends the process with the status that
+/// it returns.
+pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        ENDING.store(true, Ordering::Relaxed);
+        std::process::exit(end());
+    });
+}
+
+/// To be called before the process ends by itself: while [`end_with`] is at it, the status is that of
+/// the interrupt, not of what the interrupt made fail.
+pub(crate) fn give_way() {
+    while ENDING.load(Ordering::Relaxed) {
+        std::thread::park();
+    }
 }
 
 /// Names the directory to remove on Ctrl-C.

@@ -18,6 +18,7 @@ mod reference;
 mod sim;
 #[cfg_attr(not(all(feature = "split-ack", target_os = "linux")), path = "split_ack_absent.rs")]
 mod split_ack;
+mod tou;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     }
     let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
     let result = child.unwrap_or_else(|| run(Cli::parse().command));
+    interrupt::give_way();
     match result {
         Ok(code) => code,
         Err(failure) => failure.report(),
@@ -48,6 +50,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Probe(args) => return probe::main(*args),
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),
+        Command::Tou(command) => tou::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { command } => reference::man(&command),

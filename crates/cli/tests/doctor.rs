@@ -9,8 +9,18 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const TOOLS: [&str; 9] =
-    ["simulator", "lab", "bench", "link", "cc", "ecn-proxy", "probe", "split-ack", "testbed"];
+const TOOLS: [&str; 10] = [
+    "simulator",
+    "lab",
+    "bench",
+    "link",
+    "cc",
+    "ecn-proxy",
+    "probe",
+    "split-ack",
+    "tou",
+    "testbed",
+];
 
 /// An empty folder of the test's own.
 fn folder(test: &str) -> PathBuf {
@@ -64,6 +74,7 @@ fn without_programs_each_that_is_missing_is_named_with_how_to_get_it() {
         ("bench", "ns", false, "apt-get install ns2"),
         ("simulator", "tshark", false, "apt-get install tshark"),
         ("testbed", "iperf3", true, "apt-get install iperf3"),
+        ("tou", "tshark", false, "apt-get install tshark"),
         ("testbed", "nginx", false, "apt-get install nginx"),
     ] {
         let report = json(&doctor(&empty, &[tool, "--json"]));

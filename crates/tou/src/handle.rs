@@ -89,8 +89,8 @@ impl Handle {
             };
             let under_way = match stream.connection().state() {
                 State::FinWait2 | State::TimeWait => false,
-                State::Closed => match self.take_error(state) {
-                    Some(error) => return Poll::Ready(Err(error)),
+                State::Closed => match state.endpoint.error(self.id) {
+                    Some(error) => return Poll::Ready(Err(self.told(state, error))),
                     None => false,
                 },
                 _ => true,
@@ -123,6 +123,16 @@ impl Handle {
         })
     }
 
+    /// Resets the connection.
+    pub(crate) fn abort(&self) {
+        self.port.with(|state, _| {
+            if let Some(stream) = state.endpoint.stream_mut(self.id) {
+                stream.connection_mut().abort();
+                state.wake_all(self.id);
+            }
+        });
+    }
+
     pub(crate) fn info(&self) -> io::Result<Info> {
         self.look(|stream| Info::of(stream.connection()))
     }
@@ -144,6 +154,14 @@ impl Handle {
         let error = state.endpoint.error(self.id)?;
         let waiters = state.endpoint.data_mut(self.id)?;
         if std::mem::replace(&mut waiters.error_told, true) { None } else { Some(io_error(error)) }
+    }
+
+    /// The error also if it was told before.
+    fn told(&self, state: &mut PortState, error: Error) -> io::Error {
+        if let Some(waiters) = state.endpoint.data_mut(self.id) {
+            waiters.error_told = true;
+        }
+        io_error(error)
     }
 
     fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
+use windlass_tcp::cc::ControllerFactory;
 
 /// A connection, as [`std::net::TcpStream`] is one.
 ///
@@ -167,6 +168,15 @@ impl TouStream {
         self.0.handle.look(|stream| !stream.connection().config().nagle)
     }
 
+    /// Another congestion controller from now on, which begins as on a new connection: for an end
+    /// that learns from its peer, before data flows, which one to take.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotConnected`] when it is over and forgotten.
+    pub fn set_congestion(&self, congestion: Arc<dyn ControllerFactory>) -> io::Result<()> {
+        self.0.handle.change(|stream| stream.connection_mut().set_congestion(congestion))
+    }
+
     /// Reading, writing and accepting return [`ErrorKind::WouldBlock`] where they would wait.
     ///
     /// # Errors
@@ -217,6 +227,12 @@ impl TouStream {
     /// [`ErrorKind::NotConnected`] when the connection is over.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.handle.shutdown(how)
+    }
+
+    /// Resets the connection at once: what was not delivered is lost, and the peer is told. Whoever
+    /// reads or writes gets [`ErrorKind::ConnectionAborted`].
+    pub fn abort(&self) {
+        self.0.handle.abort();
     }
 
     /// Closes this end and waits until the peer has acknowledged all that was written. `None`: as

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, UdpSocket};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_tou::{Options, TouListener, TouSocket, TouStream};
+use windlass_tou::{Options, TouListener, TouSocket, TouStream, congestion};
 
 fn pair(options: &Options) -> (TouStream, TouStream) {
     let listener = TouListener::bind_with("127.0.0.1:0", options).expect("a port");
@@ -92,6 +92,42 @@ fn an_end_that_goes_with_unread_data_is_told_from_an_orderly_one() {
     // Told once, as SO_ERROR; then as after an end.
     assert_eq!(client.read(&mut [0]).expect("the end"), 0);
     assert_eq!(client.write(b"x").expect_err("over").kind(), ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn an_abort_resets_and_what_was_not_delivered_is_told_as_lost() {
+    let (client, mut server) = pair(&Options::default());
+    // Nobody reads it, so that the window closes before its end.
+    client.set_write_timeout(Some(Duration::from_millis(20))).expect("not zero");
+    while (&client).write(&[7; 1 << 16]).is_ok() {}
+    let waiting = client.clone();
+    let reading = thread::spawn(move || (&waiting).read(&mut [0]));
+    client.abort();
+    // Whether it waited already or not, it hears of it first.
+    let error = reading.join().expect("no panic").expect_err("aborted");
+    assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+    for _ in 0..2 {
+        let error = client.finish(None).expect_err("never delivered, however often one asks");
+        assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+    }
+    let error = server.read_to_end(&mut Vec::new()).expect_err("reset");
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+/// What `windlass tou perf client --reverse` asks of the server.
+#[test]
+fn an_accepted_connection_can_take_another_controller() {
+    let (mut client, mut server) = pair(&Options::default());
+    let before = server.info().expect("there").cwnd;
+    server.set_congestion(congestion("new-ecn").expect("a name")).expect("open");
+    assert_eq!(server.info().expect("there").cwnd, before, "the initial window");
+    let data = pattern(1_000_000);
+    thread::scope(|scope| {
+        scope.spawn(|| server.write_all(&data).and_then(|()| server.finish(None)).expect("open"));
+        let mut arrived = Vec::new();
+        client.read_to_end(&mut arrived).expect("open");
+        assert!(arrived == data);
+    });
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub(super) enum Check {
     Mounted { kind: &'static str, at: &'static str },
     /// The tracepoint tcp:tcp_probe.
     TcpProbe,
+    /// The kernel cuts UDP datagrams apart on their way out (GSO).
+    UdpSegment,
+    /// The kernel joins UDP datagrams that come in (GRO).
+    UdpGro,
 }
 
 /// Where something was found, or what is known of its absence.
@@ -61,6 +65,8 @@ impl Check {
             Check::KernelPart { module, .. } => format!("{module} (kernel)"),
             Check::Mounted { at, .. } => (*at).to_owned(),
             Check::TcpProbe => "tracepoint tcp_probe".to_owned(),
+            Check::UdpSegment => "UDP_SEGMENT (GSO)".to_owned(),
+            Check::UdpGro => "UDP_GRO".to_owned(),
         }
     }
 
@@ -85,6 +91,8 @@ impl Check {
             Check::KernelPart { module, kind } => kernel::part(module, kind),
             Check::Mounted { kind, at } => kernel::mounted(kind, at),
             Check::TcpProbe => kernel::tcp_probe(),
+            Check::UdpSegment => kernel::udp_segment(),
+            Check::UdpGro => kernel::udp_gro(),
         }
     }
 }

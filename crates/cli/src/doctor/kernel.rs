@@ -1,7 +1,11 @@
 //! What the kernel has.
 
 use super::check::Finding::{self, Missing, Present};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::sockopt;
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -123,6 +127,31 @@ pub(super) fn tcp_probe() -> Finding {
     match has_type("trace_event_raw_tcp_probe") {
         Present(_) => Present("in the kernel; tracefs is not mounted or not readable".to_owned()),
         missing => missing,
+    }
+}
+
+/// A socket takes the option of UDP(7) by which datagrams are cut apart on their way out.
+pub(super) fn udp_segment() -> Finding {
+    #[cfg(target_os = "linux")]
+    return udp(|socket| nix::sys::socket::setsockopt(socket, sockopt::UdpGsoSegment, &1400));
+    #[cfg(not(target_os = "linux"))]
+    Missing("a part of Linux".to_owned())
+}
+
+/// The same for those that come in, which are joined.
+pub(super) fn udp_gro() -> Finding {
+    #[cfg(target_os = "linux")]
+    return udp(|socket| nix::sys::socket::setsockopt(socket, sockopt::UdpGroSegment, &true));
+    #[cfg(not(target_os = "linux"))]
+    Missing("a part of Linux".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn udp(set: impl FnOnce(&UdpSocket) -> nix::Result<()>) -> Finding {
+    let socket = UdpSocket::bind("127.0.0.1:0").map_err(|error| error.to_string());
+    match socket.and_then(|socket| set(&socket).map_err(|error| error.to_string())) {
+        Ok(()) => Present("a socket takes the option".to_owned()),
+        Err(error) => Missing(error),
     }
 }
 

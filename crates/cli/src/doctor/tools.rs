@@ -221,6 +221,27 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
+        name: "tou",
+        about: "windlass tou, TCP's byte stream over UDP; it works without any of these",
+        needs: &[
+            optional(
+                Check::UdpSegment,
+                "hands many datagrams to the kernel at once; without it each costs a call",
+                "a kernel from 4.18 on",
+            ),
+            optional(
+                Check::UdpGro,
+                "takes many datagrams from the kernel at once",
+                "a kernel from 5.0 on",
+            ),
+            optional(
+                Check::Program(&["tshark"]),
+                "shows ToU's segments, with crates/tou/wireshark/tou.lua",
+                "apt-get install tshark",
+            ),
+        ],
+    },
+    Tool {
         name: "testbed",
         about: "the lab's experiments on real kernels",
         needs: &[

@@ -21,7 +21,7 @@ mod units;
 pub use model::Scenario;
 pub use problem::{Problem, Problems};
 pub use schema::schema;
-pub use units::{parse_rate, parse_time};
+pub use units::{parse_rate, parse_size, parse_time};
 
 use decode::{Context, Decode};
 use document::Node;

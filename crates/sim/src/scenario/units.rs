@@ -115,6 +115,11 @@ pub fn parse_rate(text: &str) -> Result<BitRate, String> {
         .ok_or_else(|| format!("expected {}", <BitRate as Decode>::EXPECTED))
 }
 
+/// The bytes that `text` says, such as `64KiB`; or what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    quantity(text, &[SIZES]).map_err(|_| format!("expected {}", <Bytes as Decode>::EXPECTED))
+}
+
 /// Reads a quantity that must be given as text.
 fn decode<T: Decode>(node: &Node, context: &mut Context, units: &[&[Unit]]) -> Option<u64> {
     let fault = match &node.value {

@@ -1,9 +1,12 @@
 //! What the application asks for.
 
+use super::governor::Governor;
 use super::timers::Timers;
-use super::{Connection, Error, Event, State};
+use super::{Connection, Error, Event, State, controller_params};
+use crate::cc::ControllerFactory;
 use crate::{Flags, Segment};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use windlass_base::Time;
 
 /// Below this there is hardly room for data beside options.
@@ -137,6 +140,17 @@ impl Connection {
     /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.nagle = nagle;
+    }
+
+    /// Another controller from now on, which begins as on a new connection: for an end that learns
+    /// from its peer, before data flows, which one to take.
+    pub fn set_congestion(&mut self, congestion: Arc<dyn ControllerFactory>) {
+        let params = controller_params(&self.config, self.agreed.mss);
+        let window = self.congestion.cwnd_bytes();
+        self.congestion = Governor::new(congestion.build(&params));
+        // After a lost SYN the initial window is smaller (RFC 5681 §3.1), and stays so.
+        self.congestion.on_idle_restart(window);
+        self.config.congestion = congestion;
     }
 
     /// Out of line: seldom asked, and costly to hoist out of a loop that reads.

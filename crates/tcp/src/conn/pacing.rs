@@ -1,5 +1,6 @@
-//! Pacing: what the window allows goes out over the round trip and not at once, at the rates and in the
-//! bursts of Linux (`sk_pacing_rate`, TSO autosizing).
+//! Pacing: what the window allows goes out over the round trip and not at once, at the rates of Linux
+//! (`sk_pacing_rate`) and in its bursts of a millisecond. Those are not bounded by what an IP packet
+//! holds, as Linux's are: a carrier's timer may have no finer ticks.
 
 use super::{Connection, Run};
 use crate::deadline::Deadline;
@@ -8,10 +9,8 @@ use windlass_base::{Span, Time};
 
 /// A burst is what goes out in this time, ...
 const BURST: Span = Span::from_millis(1);
-/// ... two segments at least, so that a receiver with delayed ACKs answers each, ...
+/// ... two segments at least, so that a receiver with delayed ACKs answers each.
 const LEAST_BURST_SEGMENTS: u64 = 2;
-/// ... and what an IP packet before segmentation holds at most.
-const LARGEST_BURST_BYTES: u64 = 65_536;
 
 /// When the next burst may begin.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +51,7 @@ pub(super) struct Pace {
 impl Pace {
     fn new(rate: Rate, mss: u32) -> Pace {
         let mss = u64::from(mss);
-        let segments = rate.bytes_in(BURST).min(LARGEST_BURST_BYTES) / mss;
+        let segments = rate.bytes_in(BURST) / mss;
         Pace { rate, burst: segments.max(LEAST_BURST_SEGMENTS) * mss }
     }
 }
@@ -182,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_a_millisecond_two_segments_at_least_and_64_kib_at_most() {
+    fn a_burst_is_a_millisecond_and_two_segments_at_least() {
         assert_eq!(pace(100).burst, 10 * SEGMENT);
         assert_eq!(pace(10_000).burst, 2 * SEGMENT);
-        assert_eq!(pace(1).burst, 65 * SEGMENT);
+        assert_eq!(pace(1).burst, 1000 * SEGMENT);
     }
 
     #[test]

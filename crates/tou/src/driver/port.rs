@@ -285,10 +285,13 @@ impl Port {
                 .take()
                 .or_else(|| state.endpoint.poll_transmit(now, max, &mut state.buffer));
             let Some(datagrams) = datagrams else { break };
-            let sent = self.send(&datagrams, &state.buffer);
-            if sent.is_err_and(|error| is_blocked(&error)) {
-                state.blocked = Some(datagrams);
-                break;
+            match self.send(&datagrams, &state.buffer) {
+                Ok(()) => {}
+                Err(error) if is_blocked(&error) => {
+                    state.blocked = Some(datagrams);
+                    break;
+                }
+                Err(_) => state.endpoint.count_unsent(&datagrams),
             }
         }
         self.tell(state);

@@ -78,6 +78,8 @@ pub struct Counters {
     pub unanswered: u64,
     /// Went.
     pub sent: u64,
+    /// Went, and the socket refused them: lost, for the connection.
+    pub unsent: u64,
 }
 
 /// Names a connection of an endpoint; none has the name of an earlier one.
@@ -198,6 +200,11 @@ impl<Data: Default> Endpoint<Data> {
     /// Counters since the beginning.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The socket refused these.
+    pub(crate) fn count_unsent(&mut self, datagrams: &Datagrams) {
+        self.counters.unsent += datagrams.len.div_ceil(datagrams.size.max(1)) as u64;
     }
 
     /// Connections, whatever their state.

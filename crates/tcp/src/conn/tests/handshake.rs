@@ -127,6 +127,25 @@ fn rfc5681_after_a_lost_syn_the_initial_window_is_one_segment() {
 }
 
 #[test]
+fn another_controller_before_data_flows_begins_where_the_first_one_would_have() {
+    let vegas = super::config(Profile::Rfc5681, "vegas").congestion;
+    let mut s = Script::connect(Config { initial_window: 4, ..plain() });
+    s.skip();
+    s.connection.set_congestion(alloc::sync::Arc::clone(&vegas));
+    s.recv("S. 0 ack 1 mss 900");
+    assert_eq!(s.connection.cwnd(), 3600.0, "of the MSS agreed on");
+    s.connection.set_congestion(super::config(Profile::Rfc5681, "new-ecn").congestion);
+    assert_eq!(s.connection.cwnd(), 3600.0);
+    assert!(s.connection.slope().is_some(), "New-ECN has one, and no other");
+
+    let mut s = Script::connect(Config { initial_window: 4, ..plain() });
+    s.advance_ms(1000);
+    s.recv("S. 0 ack 1 mss 1000");
+    s.connection.set_congestion(vegas);
+    assert_eq!(s.connection.cwnd(), 1000.0, "after a lost SYN");
+}
+
+#[test]
 fn rfc5681_after_a_lost_syn_ack_the_initial_window_is_one_segment() {
     let mut s = Script::listen(plain());
     s.recv("S 0 mss 1000");

@@ -1,0 +1,114 @@
+//! Copying between a connection and standard input and output.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+use windlass_tcp::State;
+use windlass_tou::TouStream;
+
+/// Bytes copied at a time.
+const CHUNK: usize = 1 << 17;
+/// How long to wait for the last acknowledgment of a peer that has said all it will ever say.
+const LAST_ACK: Duration = Duration::from_secs(5);
+
+/// Why a direction ended before its end.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Connection(io::Error),
+    Input(io::Error),
+    Output(io::Error),
+}
+
+/// Standard input itself, past the buffer of `std::io`.
+pub(super) fn standard_input() -> io::Result<File> {
+    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+}
+
+/// Standard output itself: what `std::io` has is flushed at every line.
+pub(super) fn standard_output() -> io::Result<File> {
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+/// Writes what comes until the peer ends. `told` hears of what was written.
+pub(super) fn receive(
+    mut stream: &TouStream,
+    mut output: impl Write,
+    mut told: impl FnMut(usize),
+) -> Result<(), Fault> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let count = retry(|| stream.read(&mut chunk)).map_err(Fault::Connection)?;
+        if count == 0 {
+            break;
+        }
+        output.write_all(&chunk[..count]).map_err(Fault::Output)?;
+        told(count);
+    }
+    output.flush().map_err(Fault::Output)
+}
+
+/// Sends the input to its end, and returns when the peer has acknowledged all of it.
+pub(super) fn send(mut stream: &TouStream, mut input: impl Read) -> Result<u64, Fault> {
+    let mut chunk = vec![0; CHUNK];
+    let mut sent = 0;
+    loop {
+        let count = retry(|| input.read(&mut chunk)).map_err(Fault::Input)?;
+        if count == 0 {
+            break;
+        }
+        stream.write_all(&chunk[..count]).map_err(Fault::Connection)?;
+        sent += count as u64;
+    }
+    deliver(stream, sent).map_err(Fault::Connection)?;
+    Ok(sent)
+}
+
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Ends the direction out, and waits until the peer has acknowledged everything. A peer whose own
+/// end has come may be gone when its acknowledgment of the FIN is lost: what counts are the bytes.
+fn deliver(stream: &TouStream, sent: u64) -> io::Result<()> {
+    loop {
+        let error = match stream.finish(Some(LAST_ACK)) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => error,
+            result => return result,
+        };
+        let info = stream.info()?;
+        match info.state {
+            State::Closed => return Err(error),
+            State::LastAck | State::Closing if info.bytes_acked >= sent => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits until everything is acknowledged, or the connection is lost.
+pub(super) fn until_over(stream: &TouStream) -> io::Result<()> {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        if let Poll::Ready(result) = stream.poll_delivered(&waker) {
+            return result;
+        }
+        thread::park();
+    }
+}

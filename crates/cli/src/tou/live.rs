@@ -1,0 +1,34 @@
+//! The connections under way, for the moment when Ctrl-C ends them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use windlass_tou::TouStream;
+
+/// Connections whose peers are to be told when the process is interrupted. There is no kernel that
+/// would do it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Live(Arc<Mutex<Vec<TouStream>>>);
+
+impl Live {
+    pub(super) fn add(&self, stream: &TouStream) {
+        self.lock().push(stream.clone());
+    }
+
+    /// Nothing of them is under way any more.
+    pub(super) fn clear(&self) {
+        let streams = std::mem::take(&mut *self.lock());
+        drop(streams);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Resets all of them.
+    pub(super) fn abort(&self) {
+        self.lock().iter().for_each(TouStream::abort);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<TouStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

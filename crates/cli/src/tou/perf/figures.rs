@@ -1,0 +1,138 @@
+//! The figures of a test.
+
+use super::cpu::CpuTime;
+use serde::{Deserialize, Serialize};
+use windlass_tou::{Info, TouStream};
+
+/// One end of a test, when it is over.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Figures {
+    /// The sender's: acknowledged. The receiver's: taken by the application.
+    pub(super) bytes: u64,
+    /// From the start to the last of them.
+    pub(super) duration_us: u64,
+    pub(super) cpu_user_us: u64,
+    pub(super) cpu_system_us: u64,
+    pub(super) streams: Vec<StreamFigures>,
+}
+
+/// One connection at one end. The counters are of what this end sent, but for CE and segments
+/// received.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct StreamFigures {
+    pub(super) bytes: u64,
+    pub(super) mss: u32,
+    pub(super) cwnd_bytes: u64,
+    pub(super) ssthresh_bytes: Option<u64>,
+    pub(super) rtt_us: Option<u64>,
+    pub(super) in_flight_bytes: u64,
+    pub(super) data_segments: u64,
+    pub(super) retransmitted_segments: u64,
+    pub(super) timeouts: u64,
+    pub(super) fast_retransmits: u64,
+    pub(super) tail_probes: u64,
+    pub(super) ecn_cuts: u64,
+    pub(super) segments_received: u64,
+    pub(super) ce_received: u64,
+    pub(super) ecn: bool,
+}
+
+impl StreamFigures {
+    /// A connection now; the first `head` bytes that it sent are none of the test's. What is over
+    /// and forgotten has no figures.
+    pub(super) fn of_sender(stream: &TouStream, head: u64) -> StreamFigures {
+        let Ok(info) = stream.info() else { return StreamFigures::default() };
+        StreamFigures::of(&info, info.bytes_acked.saturating_sub(head))
+    }
+
+    /// A connection now, of which the application has had so many bytes.
+    pub(super) fn of_receiver(stream: &TouStream, bytes: u64) -> StreamFigures {
+        match stream.info() {
+            Ok(info) => StreamFigures::of(&info, bytes),
+            Err(_) => StreamFigures { bytes, ..StreamFigures::default() },
+        }
+    }
+
+    fn of(info: &Info, bytes: u64) -> StreamFigures {
+        StreamFigures {
+            bytes,
+            mss: info.mss,
+            cwnd_bytes: info.cwnd,
+            ssthresh_bytes: info.ssthresh,
+            rtt_us: info.rtt.map(|rtt| rtt.as_micros() as u64),
+            in_flight_bytes: info.in_flight,
+            data_segments: info.stats.data_segments_sent,
+            retransmitted_segments: info.stats.retransmitted_segments,
+            timeouts: info.stats.timeouts,
+            fast_retransmits: info.stats.fast_retransmits,
+            tail_probes: info.stats.tail_probes,
+            ecn_cuts: info.stats.ecn_cuts,
+            segments_received: info.stats.segments_received,
+            ce_received: info.stats.ce_received,
+            ecn: info.ecn,
+        }
+    }
+}
+
+impl Figures {
+    pub(super) fn new(streams: Vec<StreamFigures>, duration_us: u64, cpu: CpuTime) -> Figures {
+        Figures {
+            bytes: streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes)),
+            duration_us,
+            cpu_user_us: cpu.user_us,
+            cpu_system_us: cpu.system_us,
+            streams,
+        }
+    }
+
+    /// Segments sent again, of all connections.
+    pub(super) fn retransmitted(&self) -> u64 {
+        sum(&self.streams, |stream| stream.retransmitted_segments)
+    }
+}
+
+/// Over all connections. Another's figures may be anything.
+pub(super) fn sum(streams: &[StreamFigures], of: impl Fn(&StreamFigures) -> u64) -> u64 {
+    streams.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// Bits per second; `None` of no time.
+pub(super) fn bit_per_s(bytes: u64, duration_us: u64) -> Option<f64> {
+    (duration_us > 0).then(|| bytes as f64 * 8e6 / duration_us as f64)
+}
+
+/// What happened between two looks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interval {
+    pub(super) from_us: u64,
+    pub(super) to_us: u64,
+    /// At its end; bytes and counters since its beginning.
+    pub(super) streams: Vec<StreamFigures>,
+}
+
+impl Interval {
+    pub(super) fn between(
+        (from_us, before): (u64, &[StreamFigures]),
+        (to_us, now): (u64, &[StreamFigures]),
+    ) -> Interval {
+        let since = |(now, before): (&StreamFigures, &StreamFigures)| StreamFigures {
+            bytes: now.bytes.saturating_sub(before.bytes),
+            retransmitted_segments: now
+                .retransmitted_segments
+                .saturating_sub(before.retransmitted_segments),
+            ..*now
+        };
+        Interval { from_us, to_us, streams: now.iter().zip(before).map(since).collect() }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        sum(&self.streams, |stream| stream.bytes)
+    }
+
+    /// Mean of the connections that have one.
+    pub(super) fn rtt_ms(&self) -> Option<f64> {
+        let times: Vec<u64> = self.streams.iter().filter_map(|stream| stream.rtt_us).collect();
+        let total = times.iter().sum::<u64>() as f64 / 1e3;
+        (!times.is_empty()).then(|| total / times.len() as f64)
+    }
+}
