@@ -116,7 +116,7 @@ def test_experiments_on_a_kernel_are_run_when_asked_for():
 def test_without_root_what_was_asked_for_by_name_ends_with_a_line(
     lab, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(check, "_is_root", lambda: False)
+    monkeypatch.setattr(check, "is_root", lambda: False)
     assert lab(out=tmp_path / "out", target="new-ecn/kernel") == 2
     line = "windlass-lab: new-ecn/kernel: testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)\n"
     assert capsys.readouterr().err == line
@@ -124,7 +124,7 @@ def test_without_root_what_was_asked_for_by_name_ends_with_a_line(
 
 
 def test_without_root_the_rest_runs(lab, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(check, "_is_root", lambda: False)
+    monkeypatch.setattr(check, "is_root", lambda: False)
     assert lab("--quick", "--kernel", out=tmp_path / "out") == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("without the experiments on a real kernel: testbed: needs root")

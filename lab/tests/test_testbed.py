@@ -295,7 +295,7 @@ class TestCommand:
         assert not (tmp_path / "out").exists()
 
     def test_without_root_it_says_so_in_one_line(self, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr("windlass_lab.testbed.check._is_root", lambda: False)
+        monkeypatch.setattr("windlass_lab.testbed.check.is_root", lambda: False)
         file = tmp_path / "pair.toml"
         file.write_text(FILE)
         assert main(["testbed", "run", str(file), "--out", str(tmp_path / "out")]) == 2

@@ -3,6 +3,7 @@
 mod ecn_proxy;
 mod link;
 mod probe;
+mod serve;
 mod split_ack;
 mod survey;
 mod tou;
@@ -14,6 +15,8 @@ pub(crate) use link::{Link, LinkCommand, LinkRun, PathArgs, Watch};
 pub(crate) use probe::Probe;
 #[cfg(target_os = "linux")]
 pub(crate) use probe::{How, ProbeCommand};
+#[cfg(target_os = "linux")]
+pub(crate) use serve::{Population, Serve};
 pub(crate) use split_ack::SplitAck;
 #[cfg(target_os = "linux")]
 pub(crate) use survey::Survey;

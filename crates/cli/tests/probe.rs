@@ -49,12 +49,30 @@ fn what_makes_no_sense_is_refused() {
         (&["a.example", "-4", "-6"], "cannot be used with"),
         (&["a.example", "--timeout", "soon"], "--timeout"),
         (&["a.example", "--acks", "0"], "--acks"),
+        (&["serve", "--address", "10.98.0.2"], "--tun"),
+        (&["serve", "--tun", "engine"], "--address"),
+        (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--stack", "bsd"], "freebsd-7"),
+        (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--loss", "2"], "from 0 to 1"),
+        (&["serve", "--tun", "engine", "--population", "/dev/null"], "no servers in it"),
+        (&["population", "0"], "0 is not in 1..=60000"),
     ] {
         let output = probe(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(told), "{arguments:?}: {stderr}");
     }
+}
+
+#[test]
+fn a_population_is_the_same_as_table_and_as_list_of_hosts() {
+    let table = text(&probe(&["population", "40", "--seed", "3"]).stdout);
+    let hosts = text(&probe(&["population", "40", "--seed", "3", "--hosts"]).stdout);
+    assert_eq!((table.lines().count(), hosts.lines().count()), (41, 40));
+    for (row, host) in table.lines().skip(1).zip(hosts.lines()) {
+        let address = row.split(',').next().expect("a column");
+        assert_eq!(host.trim_matches(['h', 't', 'p', ':', '/', '[', ']']), address);
+    }
+    assert_ne!(table, text(&probe(&["population", "40"]).stdout), "another seed, another one");
 }
 
 #[test]

@@ -5,9 +5,14 @@ use crate::tls::Tls;
 use rustls::ClientConnection;
 use std::io::{Read, Write};
 
+/// More than a server says in TLS before its answer: its Finished (TLS 1.2), session tickets.
+const BEFORE_ANSWER_BYTES_MAX: u64 = 4096;
+
 #[derive(Debug)]
 pub(crate) struct Application {
     tls: Option<Box<ClientConnection>>,
+    /// What came by TLS since the request was sent.
+    since_request: u64,
     request: Option<Vec<u8>>,
     /// The beginning of the answer, until its head is complete.
     begin: Vec<u8>,
@@ -26,6 +31,7 @@ impl Application {
         };
         Application {
             tls,
+            since_request: 0,
             request: Some(request),
             begin: Vec::new(),
             head: Parsed::Partial,
@@ -42,6 +48,16 @@ impl Application {
     /// Bytes of the answer, TLS taken off.
     pub(crate) fn answer_bytes(&self) -> u64 {
         self.answer_bytes
+    }
+
+    /// The request is on its way.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.request.is_none()
+    }
+
+    /// Some of the answer is in: by TLS perhaps the beginning of a record, which cannot be read yet.
+    pub(crate) fn answer_has_begun(&self) -> bool {
+        self.answer_bytes > 0 || self.since_request > BEFORE_ANSWER_BYTES_MAX
     }
 
     pub(crate) fn head(&self) -> Option<&Head> {
@@ -70,6 +86,9 @@ impl Application {
     }
 
     fn receive_tls(&mut self, mut bytes: &[u8]) {
+        if self.request.is_none() {
+            self.since_request += bytes.len() as u64;
+        }
         while !bytes.is_empty() && self.trouble.is_none() {
             let Some(tls) = &mut self.tls else { return };
             let read = match tls.read_tls(&mut bytes) {

@@ -154,12 +154,13 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
         .iter()
         .filter(|run| run.test != Test::Stretch)
         .partition(|run| run.test.parts() == 1);
-    let count = |runs: &[&Observation], model: Model| {
-        runs.iter().filter(|run| model.fits(run)).count() as u32
-    };
+    // Of short segments what is freed may be as much as what counted bytes bring: that tells nothing.
+    let stands =
+        |run: &&&Observation| Model::NoGrowth.fits(run) && !Model::PerByteUnlimited.fits(run);
+    let standing_of = |runs: &[&Observation]| runs.iter().filter(stands).count() as u32;
     let baseline = of_baseline.len() as u32;
     let in_slow_start = Votes::of(Model::PerByteUnlimited, &of_baseline);
-    let standing = count(&of_baseline, Model::NoGrowth) + count(&of_split, Model::NoGrowth);
+    let standing = standing_of(&of_baseline) + standing_of(&of_split);
     if baseline > 0 && agree(standing, baseline + of_split.len() as u32) {
         let of = baseline + of_split.len() as u32;
         return Ballot { reaction: Reaction::NoGrowth, of, fit: standing };
@@ -240,14 +241,17 @@ fn judge_split(
     let per_byte = Model::PerByteUnlimited;
     let count =
         |fits: &dyn Fn(&Observation) -> bool| split.iter().filter(|run| fits(run)).count() as u32;
-    let acks = Votes::of(Model::PerAck, split);
+    // Runs whose growth met a limit do not say what it would have been.
+    let free: Vec<&Observation> =
+        split.iter().copied().filter(|run| !meets_a_limit(run, split)).collect();
+    let acks = Votes::of(Model::PerAck, &free);
     let told: Vec<&Observation> =
         split.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
     let bytes = Votes::of(per_byte, &told);
     let less = count(&|run| run.grown < *per_byte.new_packets(run).start());
     let again = more_retransmissions(baseline, split);
-    if acks.carry(of) {
-        return Ballot { reaction: Reaction::CountsAcks, of, fit: acks.exact };
+    if acks.carry(free.len() as u32) {
+        return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
     }
     if agree(less.max(again), of) {
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
@@ -261,6 +265,20 @@ fn judge_split(
         "of {of} runs with split ACKs {acks} look like counting ACKs, {bytes} like counting bytes, \
          {less} brought less than without"
     ))
+}
+
+/// It brought more than counted bytes would, but less than counted ACKs, and left the server with as many
+/// packets in flight as any run did, and another one with it: a receive window, a send buffer or a limit of
+/// the server's own hides the rest of the growth.
+fn meets_a_limit(run: &Observation, split: &[&Observation]) -> bool {
+    let cut = |run: &Observation| {
+        run.grown < *Model::PerAck.new_packets(run).start()
+            && run.grown > *Model::PerByteUnlimited.new_packets(run).end()
+            && !run.grew_in_short_packets()
+    };
+    let most = split.iter().map(|run| run.flight_after()).max().unwrap_or(0);
+    let as_many = split.iter().filter(|run| cut(run) && run.flight_after() == most).count();
+    cut(run) && run.flight_after() == most && as_many > 1
 }
 
 /// Runs of split ACKs that were answered by more retransmissions than any of the baseline: by half,
@@ -330,12 +348,13 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
 }
 
 /// The first flight was all that the server might send: the ACKs alone brought more. With TLS it is
-/// full only if it has no short packets: records that were written one by one may be fewer bytes than
-/// the window allows.
+/// full only if every packet is: records that were written one by one, and a handshake after which the
+/// server waits for its client, may be fewer bytes than the window allows.
 fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
-    let short = https && run.first_flight.short_packets > 0;
-    waited && !short && !run.timeout_before_acks && !run.fills_window
+    let flight = &run.first_flight;
+    let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
+    waited && (whole || !https) && !run.timeout_before_acks && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
@@ -355,6 +374,12 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(
         some(&|run| run.grew_in_short_packets()),
         "new packets shorter than they could be: their bytes count, not their number",
+    );
+    let split: Vec<&Observation> =
+        seen.iter().copied().filter(|run| run.test.parts() > 1).collect();
+    tell(
+        split.iter().filter(|run| meets_a_limit(run, &split)).count(),
+        "growth up to a limit of what is in flight, and no more",
     );
     tell(some(&|run| run.beyond_window > 0), "packets beyond the receive window");
     tell(some(&|run| run.damaged > 0), "packets with wrong checksums or options");

@@ -15,6 +15,7 @@ pub mod http;
 pub mod linux;
 pub mod model;
 mod probe;
+pub mod serve;
 pub mod session;
 pub mod survey;
 pub mod target;

@@ -6,6 +6,7 @@ use common::server::{EngineServer, config, page, redirect, says};
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use windlass_base::Span;
 use windlass_probe::classify::{Limit, Reaction};
+use windlass_probe::serve::{Spec, Stack};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::{Config, Profile};
@@ -79,6 +80,43 @@ fn byte_counters_gain_nothing_and_the_stretch_ack_tells_their_limit() {
         assert_eq!(reaction(&outcome), Reaction::CountsBytes { limit: Some(limit) });
         let window = outcome.verdict.and_then(|verdict| verdict.initial_window).expect("seen");
         assert_eq!((window.packets, window.exact), (initial_window, true));
+    }
+}
+
+fn stack(stack: Stack) -> Outcome {
+    let spec = Spec {
+        address: "192.0.2.1".parse().expect("an address"),
+        stack,
+        initial_window: 3,
+        mss: 1460,
+        rtt_ms: 0.0,
+        loss: 0.0,
+        page_bytes: 200_000,
+    };
+    let mut world = World::new(PATH, 1).with(V4, spec.server().expect("answers"));
+    measure(&mut world, "http://192.0.2.1/", settings(&A_TO_E_AND_S, 3))
+}
+
+#[test]
+fn as_windows_2003_it_sends_twice_as_much_at_a_split_of_4_and_three_times_at_12() {
+    let outcome = stack(Stack::Windows2003);
+    assert_eq!(packets(&outcome), [9, 12, 18, 27, 27, 7].map(|n| (n, n, n)));
+    let verdict = outcome.verdict.expect("measured");
+    assert_eq!((verdict.reaction, verdict.gain), (Reaction::CountsAcks, Some((4, 2.0))));
+    let limit = "6 of 18 runs: growth up to a limit of what is in flight, and no more";
+    assert!(verdict.notes.iter().any(|note| note == limit), "{:?}", verdict.notes);
+}
+
+#[test]
+fn as_freebsd_7_it_gains_nothing_and_sends_smaller_packets_and_more_again() {
+    let outcome = stack(Stack::FreeBsd7);
+    assert_eq!(reaction(&outcome), Reaction::Negative);
+    let a_to_e = &outcome.tests[..5];
+    for pair in a_to_e.windows(2) {
+        let (less, more) = (&pair[0], &pair[1]);
+        assert_eq!(less.bytes.median, more.bytes.median);
+        assert!(less.data_packets.median <= more.data_packets.median, "{more:?}");
+        assert!(less.retransmissions.median < more.retransmissions.median, "{more:?}");
     }
 }
 

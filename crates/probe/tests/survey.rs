@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::population::{Network, Spec, generate, read, write};
 use common::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use windlass_base::{Rng, Span, Time};
+use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 use windlass_probe::survey::{Action, HostRow, Pace, Survey};
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Probe, Test};
@@ -149,10 +149,10 @@ fn a_population_is_told_apart_server_by_server() {
     assert!(answering >= 30 && wrong.is_empty(), "{}", wrong.join("\n"));
     for spec in &population {
         let row = &run.rows[&spec.url()];
-        let expected = match spec.stack.as_str() {
-            "silent" => "silent",
-            "refuse" => "refused",
-            "reset" => "reset",
+        let expected = match spec.stack {
+            Stack::Silent => "silent",
+            Stack::Refuse => "refused",
+            Stack::Reset => "reset",
             _ => "measured",
         };
         assert_eq!(row.outcome, expected, "{row:?}");
@@ -180,7 +180,7 @@ fn the_limits_hold_whatever_the_servers_do() {
 #[test]
 fn a_population_is_read_as_it_was_written() {
     let population = generate(50, 3, 300.0);
-    assert_eq!(read(&write(&population)).expect("a file"), population);
+    assert_eq!(read(&write(&population).expect("flat")).expect("a file"), population);
 }
 
 /// The population; with the release build in seconds.

@@ -3,11 +3,13 @@
 mod common;
 
 use common::server::{EngineServer, Says, Speaker, config, page, says};
-use common::{A_TO_E_AND_S, PATH, World, settings};
+use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::{ServerConfig, ServerConnection};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 use std::io::{Read, Write};
 use std::sync::Arc;
+use windlass_base::Span;
 use windlass_probe::classify::Reaction;
 use windlass_probe::session::Outcome;
 use windlass_probe::{Session, Target, Test};
@@ -47,14 +49,17 @@ impl Speaker for TlsSpeaker {
 }
 
 /// A certificate with so many bytes of names.
-fn server_config(names: usize) -> Arc<ServerConfig> {
+fn server_config(
+    names: usize,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Arc<ServerConfig> {
     let names: Vec<String> = (0..names / 50).map(|i| format!("{i:0>40}.example")).collect();
     let names = std::iter::once("host.example".to_owned()).chain(names).collect::<Vec<_>>();
     let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .expect("its own")
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key.into());
@@ -62,12 +67,22 @@ fn server_config(names: usize) -> Arc<ServerConfig> {
 }
 
 fn measure(tcp: Config, names: usize, target: &str, tests: &[Test]) -> Outcome {
-    let tls = server_config(names);
+    let tls = server_config(names, rustls::DEFAULT_VERSIONS);
+    measure_by(tls, PATH, tcp, target, tests)
+}
+
+fn measure_by(
+    tls: Arc<ServerConfig>,
+    path: Path,
+    tcp: Config,
+    target: &str,
+    tests: &[Test],
+) -> Outcome {
     let speaker = move || {
         let tls = ServerConnection::new(Arc::clone(&tls)).expect("sound");
         Box::new(TlsSpeaker { tls, inner: Says::new(page(300_000)) }) as Box<dyn Speaker>
     };
-    let mut world = World::new(PATH, 2).with("192.0.2.1:443", EngineServer::new(tcp, speaker));
+    let mut world = World::new(path, 2).with("192.0.2.1:443", EngineServer::new(tcp, speaker));
     let mut session = Session::new(Target::parse(target).expect("a target"), settings(tests, 2));
     world.run(&mut session, &[("host.example", "192.0.2.1")]);
     session.outcome()
@@ -100,6 +115,54 @@ fn certificates_that_fill_the_first_flight_tell_the_initial_window_exactly() {
     let window = verdict.initial_window.expect("seen");
     assert_eq!((window.packets, window.bytes, window.exact), (3, 3 * 1460, true));
     assert_eq!(verdict.reaction, Reaction::CountsAcks, "{:?}", outcome.tests);
+}
+
+#[test]
+fn a_handshake_that_leaves_room_in_the_window_makes_it_a_lower_bound() {
+    let tests = [Test::Split(1), Test::Split(4)];
+    for names in [500, 1000, 2000, 3000, 4000, 5000] {
+        let config = config(Profile::Rfc2581, 10);
+        let outcome = measure(config, names, "https://host.example/", &tests);
+        let window = outcome.verdict.and_then(|verdict| verdict.initial_window).expect("seen");
+        assert!(window.packets <= 10 && !window.exact, "{names} bytes of names: {window:?}");
+    }
+}
+
+/// TLS 1.2 has one round trip more before the request: a server's timer is three of them.
+#[test]
+fn both_versions_of_tls_are_measured_at_round_trips_from_2_to_400_ms() {
+    for version in [&TLS12, &TLS13] {
+        for (names, initial_window) in [(0, 10), (4000, 10), (0, 3), (4000, 3), (0, 4)] {
+            for delay_ms in [1, 20, 50, 60, 200] {
+                for profile in [Profile::Rfc2581, Profile::Linux] {
+                    told_right(version, names, initial_window, delay_ms, profile);
+                }
+            }
+        }
+    }
+}
+
+fn told_right(
+    version: &'static SupportedProtocolVersion,
+    names: usize,
+    initial_window: u32,
+    delay_ms: u64,
+    profile: Profile,
+) {
+    let path = Path { delay: Span::from_millis(delay_ms), loss: 0.0 };
+    let tests = [Test::Split(1), Test::Split(4)];
+    let tcp = config(profile, initial_window);
+    let tls = server_config(names, &[version]);
+    let outcome = measure_by(tls, path, tcp, "https://host.example/", &tests);
+    let verdict = outcome.verdict.expect("measured");
+    let case = format!("{version:?}, {names}, {initial_window}, {delay_ms} ms: {verdict:?}");
+    match profile {
+        Profile::Rfc2581 => assert_eq!(verdict.reaction, Reaction::CountsAcks, "{case}"),
+        _ => assert!(matches!(verdict.reaction, Reaction::CountsBytes { .. }), "{case}"),
+    }
+    let window = verdict.initial_window.expect("seen");
+    let bytes = u64::from(initial_window) * 1460;
+    assert!(window.bytes <= bytes && (!window.exact || window.bytes == bytes), "{case}");
 }
 
 #[test]

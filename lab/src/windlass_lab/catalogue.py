@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from windlass_lab.errors import LabError
+from windlass_lab.servers.plan import ServerCase
 from windlass_lab.verdict import Tolerance
 
 
@@ -254,7 +255,41 @@ class SweepPlot:
         return [case for line in self.lines for _, case in line.points]
 
 
-Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot
+@dataclass(frozen=True, slots=True)
+class TestsPlot:
+    """Of servers, a panel each: packets with new data, sent again, in all, and bytes, by test."""
+
+    # pytest takes it for a class of tests otherwise.
+    __test__ = False
+
+    id: str
+    title: str
+    cases: Sequence[str]
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramPlot:
+    """How many of something there are by a figure: what stands in the summary below `key`."""
+
+    id: str
+    title: str
+    case: str
+    key: str
+    axis: str
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+    @property
+    def cases(self) -> list[str]:
+        """The one that it is of."""
+        return [self.case]
+
+
+Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot | TestsPlot | HistogramPlot
 
 
 def columns(of_kernel: bool) -> tuple[str, str]:
@@ -264,7 +299,10 @@ def columns(of_kernel: bool) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One figure, table or section of a paper; the report has them by `chapter`."""
+    """One figure, table or section of a paper; the report has them by `chapter`.
+
+    A `short` one is what others are in short: it runs if asked for by name, or `--quick`.
+    """
 
     id: str
     chapter: str
@@ -276,17 +314,20 @@ class Experiment:
     cases: Sequence[Case] = ()
     models: Sequence[SimpleModel] = ()
     kernels: Sequence[KernelCase] = ()
+    servers: Sequence[ServerCase] = ()
     checks: Sequence[Check] = ()
     plots: Sequence[Plot] = ()
     kind: str = "simulated"
     needs_root: bool = False
-    tables: Sequence["PowerTable"] = ()
+    tables: Sequence["PowerTable | ServersTable"] = ()
     reading: str = ""
+    short: bool = False
 
     @property
-    def named(self) -> Mapping[str, Case | SimpleModel | KernelCase]:
+    def named(self) -> Mapping[str, Case | SimpleModel | KernelCase | ServerCase]:
         """All that is run for it, by name."""
-        return {case.name: case for case in (*self.cases, *self.models, *self.kernels)}
+        all_ = (*self.cases, *self.models, *self.kernels, *self.servers)
+        return {case.name: case for case in all_}
 
     @property
     def columns(self) -> tuple[str, str]:
@@ -306,6 +347,15 @@ class PowerTable:
     key: str
     base: str
     published: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServersTable:
+    """Published beside measured, of each of these servers and tests."""
+
+    caption: str
+    cases: Sequence[str]
+    tests: Sequence[str] = ("A",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,11 +384,14 @@ def all_papers() -> list[Paper]:
     return [NEW_ECN, ECN_PROXY, SPLIT_ACK]
 
 
-def find(target: str, quick: bool, kernel: bool = False) -> tuple[Paper, list[Experiment]]:
+def find(
+    target: str, quick: bool, kernel: bool = False, sim: bool = False
+) -> tuple[Paper, list[Experiment]]:
     """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
 
-    Of a whole paper those on a real kernel are left out unless `kernel`; `quick` leaves those that
-    end within a minute. Raises `LabError` for a name that is not in the catalogue.
+    Of a whole paper those on a real kernel are left out unless `kernel`, but for those that measure
+    servers, and these with `sim`; `quick` leaves those that end within a minute. Raises `LabError`
+    for a name that is not in the catalogue.
     """
     paper_id, _, experiment_id = target.partition("/")
     papers = {paper.id: paper for paper in all_papers()}
@@ -346,10 +399,16 @@ def find(target: str, quick: bool, kernel: bool = False) -> tuple[Paper, list[Ex
         raise LabError(f"no paper {paper_id!r} in the catalogue; there is: {', '.join(papers)}")
     paper = papers[paper_id]
     if not experiment_id:
-        wanted = [e for e in paper.experiments if kernel or not e.needs_root]
-        return paper, [e for e in wanted if e.quick or not quick]
+        wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
+        return paper, [e for e in wanted if (e.quick if quick else not e.short)]
     chosen = [e for e in paper.experiments if e.id == experiment_id]
     if not chosen:
         known = ", ".join(f"{paper.id}/{e.id}" for e in paper.experiments)
         raise LabError(f"no experiment {target!r} in the catalogue; there is: {known}")
     return paper, chosen
+
+
+def _is_wanted(experiment: Experiment, kernel: bool, sim: bool) -> bool:
+    if not experiment.needs_root:
+        return True
+    return not sim and (kernel or bool(experiment.servers))

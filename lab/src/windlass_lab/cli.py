@@ -17,6 +17,8 @@ from windlass_lab.errors import LabError
 from windlass_lab.kernel import Kernel, cases_of, lacking
 from windlass_lab.locate import find_experiments, find_testbeds, find_windlass
 from windlass_lab.reproduce import no_series, reproduce
+from windlass_lab.servers.lacking import lacking as lacking_for_servers
+from windlass_lab.servers.measure import Servers
 from windlass_lab.testbed import command as testbed
 from windlass_lab.windlass import Sampling, Windlass
 
@@ -111,13 +113,14 @@ def _add_reproduce(commands) -> None:
         "  windlass-lab reproduce new-ecn/4.2.2 --replicates 50 --out out/fairness\n"
         "  windlass-lab reproduce new-ecn --quick --kernel\n"
         "  windlass-lab reproduce new-ecn/kernel --runs 5 --jobs 2 --resume\n"
-        "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n",
+        "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n"
+        "  windlass-lab reproduce split-ack\n",
     )
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
     add("--quick", action="store_true", help="only the experiments that end within a minute")
     add("--kernel", action="store_true", help="also those on this machine's kernel (needs root)")
-    add("--runs", type=_positive, default=5, metavar="N", help="runs of a case on the kernel (5)")
+    add("--runs", type=_positive, default=5, metavar="N", help="on the kernel, or of a test (5)")
     add("--resume", action="store_true", help="leave out the runs on the kernel that DIR has whole")
     add("--replicates", type=_positive, metavar="N", help="runs a case (20; ecn-proxy: 10)")
     jobs = {"type": _positive, "default": _cores(), "metavar": "N"}
@@ -129,7 +132,7 @@ def _add_reproduce(commands) -> None:
     these = {"action": "append", "default": [], "metavar": "GLOB"}
     add("--tests", **these, help="ecn-proxy: only those, by names as in runs.jsonl; repeatable")
     where = command.add_mutually_exclusive_group()
-    where.add_argument("--sim", action="store_true", help="ecn-proxy: in the simulator (so it is)")
+    where.add_argument("--sim", action="store_true", help="in the simulator alone")
     where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
     add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
     command.set_defaults(run=_reproduce)
@@ -186,7 +189,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    paper, experiments = find(options.target, options.quick, options.kernel)
+    paper, experiments = find(options.target, options.quick, options.kernel, options.sim)
     windlass = Windlass(find_windlass(options.windlass))
     scenarios = find_experiments(options.experiments, paper.id)
     folder = options.out or Path("out") / options.target.replace("/", "-")
@@ -202,10 +205,12 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.real or options.scale != 1.0 or options.tests:
         raise LabError(f"--real, --scale and --tests are for {ECN_PROXY}")
     sampling = Sampling(options.replicates or 20, options.jobs, options.seed)
+    experiments = _with_servers(options, experiments)
     kernel, experiments = _on_kernel(options, experiments, windlass.path, folder)
+    servers = Servers(windlass.path, options.runs)
     with output.OutputDirectory(folder) as directory:
         results, series = reproduce(
-            paper, experiments, windlass, scenarios, sampling, _progress, kernel
+            paper, experiments, windlass, scenarios, sampling, _progress, kernel, servers
         )
         return _keep(paper, results, series, directory)
 
@@ -241,18 +246,36 @@ def _on_kernel(
 
     Raises `LabError` where what was asked for by name cannot.
     """
-    if not any(e.needs_root for e in experiments):
+    if not any(e.kernels for e in experiments):
         return None, experiments
     runs = folder / output.RUNS
     kernel = Kernel(windlass, find_testbeds(), runs, options.runs, options.jobs, options.resume)
     lacks = lacking(kernel, cases_of(experiments))
     if not lacks:
         return kernel, experiments
-    rest = [e for e in experiments if not e.needs_root]
+    rest = [e for e in experiments if not e.kernels]
     if not rest:
         raise LabError(f"{options.target}: {lacks}")
     _progress(f"without the experiments on a real kernel: {lacks}")
     return None, rest
+
+
+def _with_servers(options: argparse.Namespace, experiments: list[Experiment]) -> list[Experiment]:
+    """The experiments that can run here; of the others one line for each reason.
+
+    Raises `LabError` where what was asked for by name cannot.
+    """
+    reasons = {e.id: lacking_for_servers(e.servers) if e.servers else "" for e in experiments}
+    rest = [e for e in experiments if not reasons[e.id]]
+    without: dict[str, list[str]] = {}
+    for id_, reason in reasons.items():
+        without.setdefault(reason, []).append(id_)
+    without.pop("", None)
+    if without and not rest:
+        raise LabError(f"{options.target}: {next(iter(without))}")
+    for reason, ids in without.items():
+        _progress(f"without the servers of {', '.join(ids)}: {reason}")
+    return rest
 
 
 def _report(options: argparse.Namespace) -> int:

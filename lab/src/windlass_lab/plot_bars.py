@@ -19,16 +19,19 @@ from windlass_lab.plot_parts import (
     with_spread,
 )
 from windlass_lab.reference import Published
+from windlass_lab.servers.plan import ServerCase
 from windlass_lab.text import figure
 
 _MEDIANS = "medians of the kernel's runs and "
+_OF_SERVERS = "medians of the runs, whiskers one standard deviation."
 _WHISKERS = "means over the replicates, whiskers one standard deviation."
 
 
 def draw_case_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
     """A group of bars a case."""
     key = plot.quantity.key
-    labels = [cases[name].label for name in plot.cases]
+    # The server that one stands for, and what it is.
+    labels = [cases[name].label.replace(": ", "<br>") for name in plot.cases]
     published = [
         evidence.published[name].figure(key) if name in evidence.published else None
         for name in plot.cases
@@ -60,6 +63,7 @@ def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
 
 
 def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
+    of_servers = any(isinstance(cases[name], ServerCase) for name in plot.cases)
     of_kernel = any(isinstance(cases[name], KernelCase) for name in plot.cases)
     names_of = columns(of_kernel)
     panels, rows = [], []
@@ -88,11 +92,15 @@ def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
-        note=f"Bars are {_MEDIANS if of_kernel else ''}{_WHISKERS}",
+        note=f"Bars are {_OF_SERVERS if of_servers else _bars_of(of_kernel)}",
         panels=panels,
         headings=("", "published", *names_of),
         rows=rows,
     )
+
+
+def _bars_of(of_kernel: bool) -> str:
+    return f"{_MEDIANS if of_kernel else ''}{_WHISKERS}"
 
 
 def _row_name(label: str, name: str) -> str:

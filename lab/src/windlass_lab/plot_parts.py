@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from windlass_lab.catalogue import Case, KernelCase, SimpleModel
 from windlass_lab.estimate import CaseResult, Estimate
 from windlass_lab.judge import Evidence
+from windlass_lab.servers.plan import ServerCase
 from windlass_lab.text import figure
 
 PALETTE_SIZE = 8
@@ -18,7 +19,7 @@ PALETTE_SIZE = 8
 FEW_FLOWS = 6
 CSV_HEADINGS = ("panel", "curve", "x", "y", "sd")
 
-Cases = Mapping[str, Case | SimpleModel | KernelCase]
+Cases = Mapping[str, Case | SimpleModel | KernelCase | ServerCase]
 
 
 @dataclass(frozen=True, slots=True)

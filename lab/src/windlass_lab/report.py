@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from windlass_lab import output, text
-from windlass_lab.catalogue import Experiment, Paper, Plot, find
+from windlass_lab.catalogue import Experiment, Paper, Plot, PowerTable, ServersTable, find
 from windlass_lab.ecn_proxy import plan as ecn_proxy_plan
 from windlass_lab.ecn_proxy import report as ecn_proxy
 from windlass_lab.judge import evidence_in
@@ -14,6 +14,7 @@ from windlass_lab.plot_parts import Drawn, Material, as_csv
 from windlass_lab.plots import draw
 from windlass_lab.power import power_table
 from windlass_lab.reference import load_reference, load_reference_acks
+from windlass_lab.servers import tables
 from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
 
@@ -24,6 +25,8 @@ def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     material = _material(paper, results, series)
     sections = _sections(paper, results, material)
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    for name, text_ in tables.as_csv(results["summaries"]).items():
+        data[f"{output.DATA}/{name}.csv"] = text_
     return {
         output.REPORT: render(
             paper,
@@ -76,10 +79,16 @@ def _section(experiment: Experiment, document: Mapping, material: Material) -> d
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons, experiment.columns[0]),
         "tables": verdict_tables(comparisons, experiment.columns),
-        "powers": [power_table(table, material.evidence) for table in experiment.tables],
+        "powers": [_table(table, experiment, material) for table in experiment.tables],
         "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
         "drawn": [drawn for _, drawn in plots],
     }
+
+
+def _table(table: PowerTable | ServersTable, experiment: Experiment, material: Material) -> Mapping:
+    if isinstance(table, PowerTable):
+        return power_table(table, material.evidence)
+    return tables.published_beside_measured(table, experiment.named, material.evidence)
 
 
 def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict:

@@ -21,6 +21,8 @@ from windlass_lab.judge import Evidence, evidence_in, judge
 from windlass_lab.kernel import Kernel, as_commands, cases_of, gather
 from windlass_lab.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
 from windlass_lab.reference import Published, load_published
+from windlass_lab.servers import measure
+from windlass_lab.servers.measure import Servers
 from windlass_lab.thin import thin
 from windlass_lab.verdict import failures
 from windlass_lab.windlass import Run, Sampling, Series, Windlass, read_series
@@ -52,9 +54,10 @@ def reproduce(
     sampling: Sampling,
     progress: Progress,
     kernel: Kernel | None = None,
+    servers: Servers | None = None,
 ) -> tuple[dict, dict]:
     """Runs the experiments; returns the documents for results.json and series.json. Those that need
-    a kernel need `kernel`.
+    a kernel need `kernel`, those with servers `servers`.
 
     Raises `LabError` before the first run when a scenario is missing, `RunError` when one fails.
     """
@@ -76,6 +79,11 @@ def reproduce(
     if kernel and (real := cases_of(experiments)):
         _run_on_kernel(kernel, real, experiments, gathered, progress)
         commands += as_commands(kernel, real)
+    to_probe = {case.name: case for e in experiments for case in e.servers}
+    if servers and to_probe:
+        gathered.summaries |= measure.gather(servers, list(to_probe.values()), progress)
+        published |= {name: Published(case.published) for name, case in to_probe.items()}
+        commands += servers.commands
     results = {
         "format": RESULT_FORMAT,
         "schema_version": SCHEMA_VERSION,

@@ -1,5 +1,6 @@
 """Experiments of R. E. G. Normann, A Client-side Split ACK Tool for TCP Slow Start Investigation,
-2011: what its second chapter shows of ACK division in theory and in a simulated study.
+2011: what its second chapter shows of ACK division in theory and in a simulated study, and its
+fourth of servers (`split_ack_servers`).
 """
 
 from windlass_lab.catalogue import (
@@ -15,6 +16,7 @@ from windlass_lab.catalogue import (
     Shown,
     SweepPlot,
 )
+from windlass_lab.split_ack_servers import SERVERS
 from windlass_lab.verdict import Tolerance
 
 _CHAPTER = "2 Background"
@@ -162,6 +164,6 @@ SPLIT_ACK = Paper(
     "Master's thesis, University of Oslo, 2011",
     title="Split ACKs",
     question="What does a receiver gain that acknowledges each segment in several parts?",
-    experiments=[_divided(), _larger(), _study()],
+    experiments=[_divided(), _larger(), _study(), *SERVERS],
     against="the paper's words and the arithmetic",
 )

@@ -82,7 +82,8 @@ def _in_line(c: Comparison) -> str:
     known += [f"reference {estimate(c.reference)}"] if c.reference else []
     known += [f"deviation {deviation(c)} of {c.allowed}"] if c.low is not None and c.high else []
     told = f": {VERDICTS[c.verdict]}" if c.verdict == FAIL else ""
-    return f"{name(c)} {estimate(c.measured)} ({', '.join(known)}){told}"
+    beside = f" ({', '.join(known)})" if known else ""
+    return f"{name(c)} {estimate(c.measured)}{beside}{told}"
 
 
 def section_verdict(comparisons: Sequence[Comparison]) -> str:

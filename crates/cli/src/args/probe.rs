@@ -1,5 +1,6 @@
 //! The arguments of `windlass probe`.
 
+use super::serve::{Population, SERVE_HELP, Serve};
 use super::survey::{SURVEY_HELP, Survey};
 use crate::link::settings::parse_time;
 use clap::{Args, Subcommand, value_parser};
@@ -13,6 +14,7 @@ Examples:
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
   windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
+  windlass probe serve --help                    # servers to try it on
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
@@ -53,6 +55,11 @@ pub(crate) enum ProbeCommand {
     /// Probe all servers of a list at once, with a limit of new connections a second
     #[command(after_help = SURVEY_HELP)]
     Survey(Box<Survey>),
+    /// Play servers behind a TUN device, to try the probe and surveys on
+    #[command(after_help = SERVE_HELP)]
+    Serve(Box<Serve>),
+    /// Print a mixed population of servers for `serve`
+    Population(Population),
 }
 
 /// How a server is measured.

@@ -1,5 +1,6 @@
 //! `windlass probe`.
 
+mod serve;
 mod survey;
 mod table;
 
@@ -18,8 +19,11 @@ const NOT_MEASURED: u8 = 4;
 
 /// Does what the arguments say.
 pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
-    if let Some(ProbeCommand::Survey(args)) = args.command {
-        return survey::main(*args);
+    match args.command {
+        Some(ProbeCommand::Survey(args)) => return survey::main(*args),
+        Some(ProbeCommand::Serve(args)) => return serve::main(&args),
+        Some(ProbeCommand::Population(args)) => return serve::population(&args),
+        None => {}
     }
     let settings = settings(&args.tests, &args.how)?;
     let Some(target) = args.target else {

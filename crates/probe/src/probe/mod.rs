@@ -6,6 +6,7 @@
 //! resets. A scout acknowledges as usual instead, and is over with the head of the answer.
 
 mod growth;
+mod handshake;
 mod report;
 
 pub use report::{Ending, Flight, Observation, Report, SynAck};
@@ -84,6 +85,8 @@ pub struct Probe {
     beyond_window: u32,
     identification: u16,
     peer_reset: bool,
+    /// When the request left.
+    asked: Option<Time>,
     /// The last ACK of the test, and when it leaves: known once the others have left.
     last_ack: Option<(SeqNumber, Option<Time>)>,
     report: Option<Report>,
@@ -126,6 +129,7 @@ impl Probe {
             beyond_window: 0,
             identification: isn as u16,
             peer_reset: false,
+            asked: None,
             last_ack: None,
             report: None,
             order,
@@ -318,7 +322,7 @@ impl Probe {
 
     /// What follows from what has happened: bytes to the application and back, the next phase.
     fn advance(&mut self, now: Time) {
-        self.exchange();
+        self.exchange(now);
         while let Some(event) = self.stream.connection_mut().poll_event() {
             if let Event::Failed(error) = event {
                 self.fail(error);
@@ -346,13 +350,17 @@ impl Probe {
         }
     }
 
-    fn exchange(&mut self) {
+    fn exchange(&mut self, now: Time) {
         let mut chunk = [0; 4096];
         while let Ok(len @ 1..) = self.stream.read(&mut chunk) {
             self.application.receive(&chunk[..len]);
         }
         if !matches!(self.phase, Phase::Connecting | Phase::Over) {
             self.backlog.extend(self.application.outgoing());
+            if self.asked.is_none() && self.application.has_asked() {
+                self.asked = Some(now);
+                self.before_request(now);
+            }
             if let Ok(taken) = self.stream.write(&self.backlog) {
                 self.backlog.drain(..taken);
             }
@@ -395,28 +403,16 @@ impl Probe {
             return;
         }
         self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
-        if self.application.answer_bytes() == 0 {
-            self.acknowledge_handshake(now);
-        } else {
+        if self.application.answer_has_begun() {
             self.divide(now, test);
+        } else {
+            self.acknowledge_handshake(now);
         }
     }
 
     /// The server's stream is at its end: by FIN, or by the length that the head told.
     fn answer_has_ended(&self) -> bool {
         self.stream.connection().peer_closed() || self.application.has_ended()
-    }
-
-    /// TLS has had a flight that is not the answer: it is acknowledged, and the next one is it. Where
-    /// the beginning is missing there is nothing to acknowledge, and all that is left is to wait.
-    fn acknowledge_handshake(&mut self, now: Time) {
-        let ends = self.arrivals.segment_ends(self.flight_from, usize::MAX);
-        self.phase = Phase::Flight(now);
-        if let Some(end) = ends.last() {
-            let first = self.first_byte();
-            self.gate.release(ends.iter().map(|end| first.at(*end)));
-            self.flight_from = *end;
-        }
     }
 
     fn divide(&mut self, now: Time, test: Test) {
@@ -447,8 +443,10 @@ impl Probe {
         if self.order.purpose == Purpose::Scout || self.arrivals.end() == self.flight_from {
             return None;
         }
-        let last = self.arrivals.last_new()?.max(since);
         let rtt = self.rtt_or(SETTLE_MAX);
+        // With TLS the flight begins before the request can be answered.
+        let answer = self.asked.filter(|_| self.order.tls.is_some()).map(|asked| asked + rtt);
+        let last = self.arrivals.last_new()?.max(since).max(answer.unwrap_or(since));
         let from = self.flight_from;
         let few = self.arrivals.tally(from, u64::MAX).packets < u32::from(self.order.acks);
         let settle = if few { rtt + rtt / 2 } else { rtt / 2 };

@@ -178,6 +178,11 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Packets in flight once the ACKs were answered.
+    pub fn flight_after(&self) -> u32 {
+        (self.packets_before + self.grown).saturating_sub(self.acked.len() as u32)
+    }
+
     /// The new packets are more than their bytes need.
     pub fn grew_in_short_packets(&self) -> bool {
         u64::from(self.grown) > self.grown_bytes.div_ceil(u64::from(self.mss_seen.max(1)))

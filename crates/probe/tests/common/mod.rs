@@ -1,7 +1,6 @@
 //! A world for probes: servers made of the engine, and hostile ones, behind a path in virtual time.
 #![allow(dead_code, reason = "each test uses a part")]
 
-pub(crate) mod population;
 pub(crate) mod server;
 pub(crate) mod smoltcp;
 

@@ -109,9 +109,13 @@ class Testbed:
             return next((line.strip() for line in reversed(lines) if line.strip()), "no message")
         return "no message"
 
+    def process(self, name: str) -> subprocess.Popen:
+        """A program that was started here."""
+        return next(process for known, process in self._running if known == name)
+
     def end(self, name: str) -> int:
         """Ends a program; when it was told to, in nanoseconds of CLOCK_MONOTONIC."""
-        process = next(process for known, process in self._running if known == name)
+        process = self.process(name)
         told_ns = time.monotonic_ns()
         _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -112,7 +112,7 @@ def _end(ip: IPRoute, end: End, device: str) -> None:
 
 
 def _tun(ip: IPRoute, tun: Tun) -> None:
-    ip.link("add", ifname=tun.device, kind="tuntap", mode="tun")
+    ip.link("add", ifname=tun.device, kind="tuntap", mode=tun.mode)
     index = ip.link_lookup(ifname=tun.device)[0]
     ip.link("set", index=index, mtu=tun.mtu)
     _addresses(ip, index, tun.addresses)
@@ -170,8 +170,9 @@ def _route(ip: IPRoute, route: Route) -> dict:
         if not indices:
             raise BuildError(f"there is no device {route.device}")
         found["oif"] = indices[0]
-    if route.controller:
-        found["metrics"] = {"cc_algo": route.controller}
+    metrics = {"cc_algo": route.controller, "initcwnd": route.initial_window}
+    if metrics := {key: value for key, value in metrics.items() if value}:
+        found["metrics"] = metrics
     return found
 
 

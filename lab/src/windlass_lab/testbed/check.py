@@ -21,7 +21,7 @@ _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 
 def missing() -> Iterator[tuple[bool, str]]:
     """What is missing: whether nothing runs without it, and a line that says what."""
-    if not _is_root():
+    if not is_root():
         yield True, "root (CAP_NET_ADMIN and CAP_SYS_ADMIN): makes namespaces and devices"
     for program, package in _NEEDED.items():
         if not shutil.which(program):
@@ -35,7 +35,7 @@ def missing() -> Iterator[tuple[bool, str]]:
             yield False, f"{program}: its flows cannot run (apt-get install {package})"
     if why := _no_samples():
         yield True, f"INET_DIAG: {why}"
-    if why := _is_root() and _no_trace():
+    if why := is_root() and _no_trace():
         yield False, f"tcp_probe: {why}; the other series are written"
 
 
@@ -61,7 +61,7 @@ def require(experiment: Experiment) -> None:
 
 def require_programs(experiment: Experiment) -> None:
     """The same for all but the controllers, which can be loaded yet."""
-    if not _is_root():
+    if not is_root():
         raise LabError("testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)")
     needed = {**_NEEDED, **flows.needed(experiment.flows)}
     for program, package in needed.items():
@@ -69,7 +69,8 @@ def require_programs(experiment: Experiment) -> None:
             raise LabError(f"testbed: {program} is missing (apt-get install {package})")
 
 
-def _is_root() -> bool:
+def is_root() -> bool:
+    """Whether this process may make namespaces and devices."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass_lab.errors import LabError
+from windlass_lab.testbed import nginx
 from windlass_lab.testbed.topology import Flow, Topology
 
 _SERVER_PORT_FIRST = 5201
@@ -16,28 +17,6 @@ _CURL_TIME_IS_UP = 28
 # A connection that a deep queue keeps from closing.
 _CLOSING_S = 5.0
 _FILE_BYTES = 1 << 37
-_NGINX = """\
-daemon off;
-master_process off;
-user root;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {{}}
-http {{
-    access_log off;
-    sendfile on;
-    client_body_temp_path {folder}/t1;
-    proxy_temp_path {folder}/t2;
-    fastcgi_temp_path {folder}/t3;
-    uwsgi_temp_path {folder}/t4;
-    scgi_temp_path {folder}/t5;
-    server {{
-        listen {port};
-        listen [::]:{port};
-        root {folder}/www;
-    }}
-}}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +97,7 @@ def _iperf3(flow: Flow, port: int, server_port: int, topology: Topology, _folder
 
 
 def _http(flow: Flow, port: int, server_port: int, topology: Topology, folder: Path) -> tuple:
-    folder.mkdir()
-    (folder / "www").mkdir()
-    with (folder / "www/endless").open("wb") as file:
-        # Has no blocks on the disk.
-        file.truncate(_FILE_BYTES)
-    configuration = folder / "nginx.conf"
-    configuration.write_text(_NGINX.format(folder=folder, port=server_port), encoding="utf-8")
-    server = Job(flow.source, ["nginx", "-p", str(folder), "-c", str(configuration)])
+    server = Job(flow.source, nginx.prepare(folder, server_port, "endless", _FILE_BYTES))
     host = flow.address or first_address(topology, flow.source)
     host = f"[{host}]" if ":" in host else host
     command = [

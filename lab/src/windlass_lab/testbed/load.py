@@ -167,7 +167,11 @@ _TOPOLOGY = {
     "tuns": _list(
         _table(
             Tun,
-            {"node": _text, "device": _text, "addresses": _list(_text), "mtu": _whole},
+            {
+                **dict.fromkeys(("node", "device", "mode"), _text),
+                "addresses": _list(_text),
+                "mtu": _whole,
+            },
             "node",
             "device",
         )
@@ -175,7 +179,10 @@ _TOPOLOGY = {
     "routes": _list(
         _table(
             Route,
-            dict.fromkeys(("node", "to", "via", "device", "controller"), _text),
+            {
+                **dict.fromkeys(("node", "to", "via", "device", "controller"), _text),
+                "initial_window": _whole,
+            },
             "node",
         )
     ),

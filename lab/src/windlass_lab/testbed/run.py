@@ -101,14 +101,17 @@ def _start_servers(bed: Testbed, plans: Sequence[Plan]) -> None:
                 name, plan.server.node, plan.server.command, stdout=log, stderr=subprocess.STDOUT
             )
         wait_until(
-            lambda process=process, name=name, port=plan.server_port: _listens(
+            lambda process=process, name=name, port=plan.server_port: listens(
                 bed, process, name, port
             ),
             f"{name}: does not listen",
         )
 
 
-def _listens(bed: Testbed, process: subprocess.Popen, name: str, port: int) -> bool:
+def listens(bed: Testbed, process: subprocess.Popen, name: str, port: int) -> bool:
+    """Whether a program listens at a TCP port in the node that it was started in. Raises `RunError`
+    if it has ended.
+    """
     if process.poll() is not None:
         raise RunError(f"{name} ended with status {process.returncode}: {bed.complaint(name)}")
     # The sockets of the namespace that the process is in.

@@ -46,18 +46,20 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Tun:
-    """A TUN device for a program to attach to. (`windlass link` makes its own.)"""
+    """A TUN device for a program to attach to, or TAP (`windlass link` makes its own)."""
 
     node: str
     device: str
     addresses: Sequence[str] = ()
     mtu: int = 1500
+    mode: str = "tun"
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """A way from a node. With `controller`, connections that take it use that congestion
-    controller, whichever program opens them and whether or not namespaces may choose it by sysctl.
+    controller, whichever program opens them and whether or not namespaces may choose it by sysctl;
+    with `initial_window` they begin with so many segments.
     """
 
     node: str
@@ -65,6 +67,7 @@ class Route:
     via: str = ""
     device: str = ""
     controller: str = ""
+    initial_window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

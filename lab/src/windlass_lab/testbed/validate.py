@@ -32,6 +32,7 @@ def _problems(experiment: Experiment) -> Iterator[str]:
                 yield f"program {program.name}: queues: expected PORT/up or PORT/down"
     yield from _sysctls(experiment.topology)
     yield from _devices(experiment.topology)
+    yield from _tuns(experiment.topology)
     for flow in experiment.flows:
         yield from _flow(flow, experiment.duration_s)
     if not 0 <= experiment.steady_from_s < experiment.duration_s:
@@ -92,6 +93,15 @@ def _devices(topology: Topology) -> Iterator[str]:
             yield f"node {node}: device {device!r}: a name has {most}"
         if (node, device) in devices[:number]:
             yield f"node {node}: there are two devices {device}"
+
+
+def _tuns(topology: Topology) -> Iterator[str]:
+    for number, tun in enumerate(topology.tuns):
+        if tun.mode not in ("tun", "tap"):
+            yield f"tuns[{number}]: mode: expected tun or tap"
+    for number, route in enumerate(topology.routes):
+        if route.initial_window is not None and route.initial_window < 1:
+            yield f"routes[{number}]: initial_window: expected 1 or more"
 
 
 def _flow(flow, duration_s: float) -> Iterator[str]:

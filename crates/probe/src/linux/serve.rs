@@ -1,0 +1,56 @@
+use crate::serve::{Network, Spec};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Instant;
+use tun_rs::{DeviceBuilder, SyncDevice};
+use windlass_base::Time;
+
+/// Packets that wait for the program, at most.
+const QUEUE_PACKETS: u32 = 10_000;
+const WAIT_MAX_MS: u64 = 1000;
+
+/// Plays the servers of a population behind the TUN device of that name, which is made unless it is there;
+/// who uses it gives it addresses and sets the routes. `ready` is called when they serve. It ends with the
+/// process.
+///
+/// # Errors
+///
+/// No such device: not permitted (CAP_NET_ADMIN), or one of another kind.
+pub fn serve(
+    population: &[Spec],
+    device: &str,
+    seed: u64,
+    ready: impl FnOnce(),
+) -> io::Result<Infallible> {
+    let tun = DeviceBuilder::new().name(device).tx_queue_len(QUEUE_PACKETS).build_sync()?;
+    tun.set_nonblocking(true)?;
+    let mut network = Network::new(population, seed);
+    let start = Instant::now();
+    let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
+    let mut buffer = vec![0; 65536];
+    ready();
+    loop {
+        while let Ok(len) = tun.recv(&mut buffer) {
+            network.take(now(), buffer[..len].to_vec());
+        }
+        while let Some(packet) = network.poll(now()) {
+            // Nobody sends while the device is not up.
+            let _ = tun.send(&packet);
+        }
+        wait(&tun, network.poll_timeout(), now())?;
+    }
+}
+
+fn wait(tun: &SyncDevice, due: Option<Time>, now: Time) -> io::Result<()> {
+    let ms =
+        due.map_or(WAIT_MAX_MS, |due| due.saturating_since(now).as_nanos().div_ceil(1_000_000));
+    let timeout = PollTimeout::try_from(ms.min(WAIT_MAX_MS)).unwrap_or(PollTimeout::ZERO);
+    let mut fds = [PollFd::new(tun.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut fds, timeout) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

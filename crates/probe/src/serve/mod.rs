@@ -1,0 +1,49 @@
+//! Web servers to try the probe on, without I/O: the engine with the slow start of a named stack, hosts
+//! that do not answer, and a network of any number of them. [`linux::serve`](crate::linux::serve) puts
+//! one behind a TUN device.
+
+mod engine;
+mod network;
+mod page;
+mod population;
+mod raw;
+mod stack;
+
+pub use engine::EngineServer;
+pub use network::Network;
+pub use page::{Says, Speaker, page, says};
+pub use population::{Spec, generate, read, write};
+pub use raw::Raw;
+pub use stack::{FREEBSD_7_BUFFER, Stack, WINDOWS_2003_FLIGHT};
+
+use windlass_base::Time;
+
+/// A host that takes packets and sends some.
+pub trait Server {
+    /// A packet has arrived.
+    fn handle_packet(&mut self, now: Time, packet: &[u8]);
+    /// The next packet that it sends.
+    fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>>;
+    /// When [`Server::handle_timeout`] wants to be called.
+    fn poll_timeout(&self) -> Option<Time>;
+    /// The time that [`Server::poll_timeout`] told has come.
+    fn handle_timeout(&mut self, now: Time);
+}
+
+impl<S: Server + ?Sized> Server for Box<S> {
+    fn handle_packet(&mut self, now: Time, packet: &[u8]) {
+        (**self).handle_packet(now, packet);
+    }
+
+    fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>> {
+        (**self).poll_packet(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (**self).poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        (**self).handle_timeout(now);
+    }
+}

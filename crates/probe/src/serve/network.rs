@@ -1,0 +1,113 @@
+use super::{Server, Spec};
+use crate::wire::{self, Kind, Meta};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::net::IpAddr;
+use windlass_base::{Rng, Span, Time};
+
+struct Node {
+    server: Box<dyn Server>,
+    one_way: Span,
+    loss: f64,
+    timer: Option<Time>,
+}
+
+enum Way {
+    There,
+    Back,
+}
+
+/// All servers of a population, and their paths; without a clock of its own.
+pub struct Network {
+    nodes: BTreeMap<IpAddr, Node>,
+    /// By time, then in order.
+    wire: BTreeMap<(Time, u64), (Way, IpAddr, Vec<u8>)>,
+    timers: BTreeSet<(Time, IpAddr)>,
+    arrived: VecDeque<Vec<u8>>,
+    rng: Rng,
+    count: u64,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("servers", &self.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Network {
+    /// The servers of a population; `seed` says which packets are lost.
+    pub fn new(population: &[Spec], seed: u64) -> Network {
+        let node = |spec: &Spec| {
+            let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
+            let server = spec.server()?;
+            Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
+        };
+        Network {
+            nodes: population.iter().filter_map(node).collect(),
+            wire: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            arrived: VecDeque::new(),
+            rng: Rng::new(seed),
+            count: 0,
+        }
+    }
+
+    /// The client has sent a packet.
+    pub fn take(&mut self, now: Time, packet: Vec<u8>) {
+        let Some(incoming) = wire::parse(&packet, Meta::default()) else { return };
+        if !matches!(incoming.kind, Kind::Segment(_)) {
+            return;
+        }
+        let to = incoming.flow.local.ip();
+        self.put(now, Way::There, to, packet);
+    }
+
+    fn put(&mut self, now: Time, way: Way, address: IpAddr, packet: Vec<u8>) {
+        let Some(node) = self.nodes.get(&address) else { return };
+        self.count += 1;
+        if !self.rng.chance(node.loss) {
+            self.wire.insert((now + node.one_way, self.count), (way, address, packet));
+        }
+    }
+
+    /// When [`Network::poll`] has something to do.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let packet = self.wire.keys().next().map(|(at, _)| *at);
+        let timer = self.timers.first().map(|(at, _)| *at);
+        packet.into_iter().chain(timer).min()
+    }
+
+    /// What has come back to the client by now.
+    pub fn poll(&mut self, now: Time) -> Option<Vec<u8>> {
+        while self.poll_timeout().is_some_and(|at| at <= now) {
+            let timer = self.timers.first().copied().filter(|(at, _)| *at <= now);
+            match self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
+                Some(entry) => match entry.remove() {
+                    (Way::There, address, packet) => self.call(now, address, Some(&packet)),
+                    (Way::Back, _, packet) => self.arrived.push_back(packet),
+                },
+                None => timer.into_iter().for_each(|(_, address)| self.call(now, address, None)),
+            }
+        }
+        self.arrived.pop_front()
+    }
+
+    fn call(&mut self, now: Time, address: IpAddr, packet: Option<&[u8]>) {
+        let Some(node) = self.nodes.get_mut(&address) else { return };
+        match packet {
+            Some(packet) => node.server.handle_packet(now, packet),
+            None => node.server.handle_timeout(now),
+        }
+        let mut sent = Vec::new();
+        while let Some(packet) = node.server.poll_packet(now) {
+            sent.push(packet);
+        }
+        let old = std::mem::replace(&mut node.timer, node.server.poll_timeout());
+        let new = node.timer;
+        old.map(|old| self.timers.remove(&(old, address)));
+        new.map(|new| self.timers.insert((new, address)));
+        for packet in sent {
+            self.put(now, Way::Back, address, packet);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// What a server says once it has had a request.
+pub trait Speaker {
+    /// Bytes came in; what goes out is appended. True: the answer is complete.
+    fn hear(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool;
+}
+
+/// Answers the end of a head with these bytes, and closes.
+#[derive(Clone, Debug)]
+pub struct Says {
+    answer: Vec<u8>,
+    heard: Vec<u8>,
+}
+
+impl Says {
+    /// One that has heard nothing yet.
+    pub fn new(answer: Vec<u8>) -> Says {
+        Says { answer, heard: Vec::new() }
+    }
+}
+
+impl Speaker for Says {
+    fn hear(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+        self.heard.extend_from_slice(bytes);
+        let done = self.heard.ends_with(b"\r\n\r\n");
+        if done {
+            self.heard.clear();
+            out.extend_from_slice(&self.answer);
+        }
+        done
+    }
+}
+
+/// A speaker for each connection: all say the same.
+pub fn says(answer: Vec<u8>) -> impl FnMut() -> Box<dyn Speaker> {
+    move || Box::new(Says::new(answer.clone()))
+}
+
+/// 200, with a body of so many bytes.
+pub fn page(len: usize) -> Vec<u8> {
+    let mut page = format!("HTTP/1.1 200 OK\r\nServer: engine\r\nContent-Length: {len}\r\n\r\n");
+    page.push_str(&"x".repeat(len));
+    page.into_bytes()
+}

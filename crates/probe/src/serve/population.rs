@@ -1,0 +1,96 @@
+use super::{Server, Stack};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use windlass_base::Rng;
+
+/// A server, and the path to it. The field names are the columns of a population's file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Where it answers, at port 80 and any other.
+    pub address: IpAddr,
+    /// How it reacts.
+    pub stack: Stack,
+    /// In segments.
+    pub initial_window: u32,
+    /// In bytes of payload.
+    pub mss: u16,
+    /// The round trip of its path.
+    pub rtt_ms: f64,
+    /// Probability that a packet is lost, in each direction.
+    pub loss: f64,
+    /// Of its one page.
+    pub page_bytes: usize,
+}
+
+impl Spec {
+    /// What a survey is to call its reaction; none for those that do not answer.
+    pub fn reaction(&self) -> Option<&'static str> {
+        self.stack.reaction()
+    }
+
+    /// The line of a list of hosts.
+    pub fn url(&self) -> String {
+        match self.address {
+            IpAddr::V4(v4) => format!("http://{v4}/"),
+            IpAddr::V6(v6) => format!("http://[{v6}]/"),
+        }
+    }
+
+    /// The server itself; none if it is silent.
+    pub fn server(&self) -> Option<Box<dyn Server>> {
+        self.stack.server(self.initial_window, self.mss, self.page_bytes)
+    }
+}
+
+/// So many servers in 10.99.0.0/16 and fd99::/64: of all stacks, initial windows and MSS, RTTs from 5 to
+/// `rtt_max_ms`, every tenth with a loss of 1 %, every tenth not answering.
+pub fn generate(count: u32, seed: u64, rtt_max_ms: f64) -> Vec<Spec> {
+    let mut rng = Rng::new(seed);
+    let mut pick = |from: &[Stack]| from[rng.below(from.len() as u64) as usize];
+    let stacks: Vec<Stack> = (0..count)
+        .map(|index| match index % 10 {
+            9 => pick(&[Stack::Silent, Stack::Refuse, Stack::Reset]),
+            _ => pick(&[Stack::Rfc2581, Stack::Rfc3465L1, Stack::Rfc3465L2, Stack::Linux]),
+        })
+        .collect();
+    let spec = |(index, stack): (u32, Stack)| {
+        let v6 = index % 4 == 3;
+        let number = u128::from(index) + 2;
+        let address: IpAddr = match v6 {
+            false => Ipv4Addr::from(0x0a63_0000 + number as u32).into(),
+            true => Ipv6Addr::from((0xfd99 << 112) + number).into(),
+        };
+        let mss = [536, 1220, 1380, 1440][rng.below(4) as usize];
+        Spec {
+            address,
+            stack,
+            initial_window: [2, 3, 4, 10, 10, 16][rng.below(6) as usize],
+            mss,
+            rtt_ms: (5.0 * (rtt_max_ms / 5.0).powf(rng.uniform())).round(),
+            loss: if index % 10 == 4 { 0.01 } else { 0.0 },
+            page_bytes: 60_000,
+        }
+    };
+    (0..count).zip(stacks).map(spec).collect()
+}
+
+/// A population's file.
+///
+/// # Errors
+///
+/// None that a population as made here has.
+pub fn write(population: &[Spec]) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    population.iter().try_for_each(|spec| writer.serialize(spec))?;
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads such a file.
+///
+/// # Errors
+///
+/// Of a text that is none.
+pub fn read(text: &str) -> Result<Vec<Spec>, csv::Error> {
+    csv::Reader::from_reader(text.as_bytes()).deserialize().collect()
+}

@@ -1,0 +1,1 @@
+"""Web servers on real TCP stacks, measured with `windlass probe`."""
