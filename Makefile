@@ -27,9 +27,11 @@ test: setup ## Run every test
 lint: setup ## Check format, lints, docs, dependencies and licences
 	@scripts/lint
 
-bench: build ## Measure Windlass against ns-2
+bench: build ## Measure the simulator against ns-2, and ToU against other transports
 	@scripts/setup-bench
 	@benches/run.py
+	@benches/tou.py
+	@benches/tou.py --connections
 
 chaos: build ## Run random connections over random paths; SEEDS=0..100000
 	target/release/windlass sim chaos --seeds $(SEEDS)
@@ -57,4 +59,4 @@ install-service: build ## Install the ECN proxy as a service of systemd (as root
 	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports
-	rm -rf target tests/freestanding/target fuzz/target .venv out
+	rm -rf target benches/tou-peers/target tests/freestanding/target fuzz/target .venv out

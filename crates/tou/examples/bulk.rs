@@ -1,63 +1,76 @@
-//! One stream as fast as it goes: `bulk receive ADDRESS` and `bulk send ADDRESS SECONDS`.
+//! One stream as fast as it goes: `bulk receive ADDRESS BUFFER` and `bulk send ADDRESS BUFFER
+//! SECONDS`, where BUFFER is what a connection may keep in each direction, in KiB.
 //!
-//! Each end prints bytes, seconds and its CPU time.
+//! A receiver prints `ready` when it can be reached and, at the end, bytes and the seconds between
+//! the first and the last of them; a sender what it sent again. Both as JSON, with the CPU time of
+//! the process. `benches/tou.py` runs it.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 use windlass_tou::{Options, TouListener, TouStream};
 
+/// What is written and read in one call.
+const BLOCK: usize = 256 << 10;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let megabytes = std::env::var("BUFFER").ok().and_then(|text| text.parse::<f64>().ok());
-    let bytes = (megabytes.unwrap_or(4.0) * 1048576.0) as u64;
-    let options = Options { send_buffer: bytes, ..Options::default() };
     match words[..] {
-        ["receive", address] => receive(address, &options),
-        ["send", address, seconds] => send(address, seconds.parse()?, &options),
-        _ => Err("expected receive ADDRESS, or send ADDRESS SECONDS".into()),
+        ["receive", address, buffer] => receive(address, &options(buffer)?),
+        ["send", address, buffer, seconds] => {
+            send(address, &options(buffer)?, Duration::from_secs_f64(seconds.parse()?))
+        }
+        _ => Err("expected receive ADDRESS BUFFER, or send ADDRESS BUFFER SECONDS".into()),
     }
+}
+
+fn options(buffer: &str) -> Result<Options, Box<dyn Error>> {
+    let bytes = buffer.parse::<u64>()? << 10;
+    Ok(Options { send_buffer: bytes, receive_buffer: bytes, ..Options::default() })
 }
 
 fn receive(address: &str, options: &Options) -> Result<(), Box<dyn Error>> {
     let listener = TouListener::bind_with(address, options)?;
+    println!("ready");
     let (mut stream, _) = listener.accept()?;
-    let (mut block, mut bytes) = (vec![0; 256 << 10], 0);
-    let start = Instant::now();
+    let mut block = vec![0; BLOCK];
+    let mut bytes = stream.read(&mut block)? as u64;
+    let first = Instant::now();
+    let mut last = first;
     loop {
         match stream.read(&mut block)? {
             0 => break,
             taken => bytes += taken as u64,
         }
+        last = Instant::now();
     }
-    tell(bytes, start.elapsed());
+    let seconds = last.duration_since(first).as_secs_f64();
+    let cpu_s = cpu_s();
+    println!("{{\"bytes\": {bytes}, \"seconds\": {seconds:.6}, \"cpu_s\": {cpu_s:.6}}}");
     Ok(())
 }
 
-fn send(address: &str, seconds: f64, options: &Options) -> Result<(), Box<dyn Error>> {
+fn send(address: &str, options: &Options, time: Duration) -> Result<(), Box<dyn Error>> {
     let mut stream = TouStream::connect_with(address, options)?;
-    let block = vec![7; 256 << 10];
+    let block = vec![7; BLOCK];
     let start = Instant::now();
-    let mut bytes = 0;
-    while start.elapsed().as_secs_f64() < seconds {
+    while start.elapsed() < time {
         stream.write_all(&block)?;
-        bytes += block.len() as u64;
     }
     stream.finish(None)?;
-    tell(bytes, start.elapsed());
-    let info = stream.info()?;
-    println!("{info:?}");
+    let (stats, cpu_s) = (stream.info()?.stats, cpu_s());
+    println!(
+        "{{\"retransmitted\": {}, \"fast_retransmits\": {}, \"timeouts\": {}, \
+         \"tail_probes\": {}, \"cpu_s\": {cpu_s:.6}}}",
+        stats.retransmitted_segments, stats.fast_retransmits, stats.timeouts, stats.tail_probes
+    );
     Ok(())
 }
 
-fn tell(bytes: u64, elapsed: Duration) {
-    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let cpu = cpu.tv_sec as f64 + cpu.tv_nsec as f64 * 1e-9;
-    let seconds = elapsed.as_secs_f64();
-    println!(
-        "{bytes} bytes, {seconds:.3} s, {:.2} Gbit/s, CPU {cpu:.3} s, {:.3} s/GB",
-        bytes as f64 * 8e-9 / seconds,
-        cpu / (bytes as f64 / 1e9)
-    );
+/// User and system time of all threads.
+fn cpu_s() -> f64 {
+    let taken = clock_gettime(ClockId::ProcessCPUTime);
+    taken.tv_sec as f64 + taken.tv_nsec as f64 * 1e-9
 }

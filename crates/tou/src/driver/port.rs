@@ -14,6 +14,9 @@ use windlass_tcp::{Error, Event};
 /// The kernel's buffers of a port, in bytes: as far as the system allows it.
 const SOCKET_BUFFER: usize = 4 << 20;
 
+/// Bytes that the thread takes before it wakes those who wait for them.
+const WAKE_BYTES: usize = 256 << 10;
+
 /// Who waits for a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
@@ -143,14 +146,27 @@ impl Port {
 
     /// Changes something, sends what is then to be sent, and wakes who waited for it.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut PortState, Time) -> T) -> T {
-        let now = reactor::now();
+        let mut wakers = Vec::new();
+        let result = self.change(&mut wakers, change);
+        wake(&mut wakers);
+        result
+    }
+
+    /// The same, and the caller wakes them.
+    fn change<T>(
+        &self,
+        wakers: &mut Vec<Waker>,
+        change: impl FnOnce(&mut PortState, Time) -> T,
+    ) -> T {
         let mut state = self.lock();
+        // Not before the lock: another thread would send with a later time meanwhile, and the peer
+        // drops timestamps that go back (PAWS, RFC 7323 §5.3).
+        let now = reactor::now();
         let result = change(&mut state, now);
         self.pump(&mut state, now);
-        let wakers = std::mem::take(&mut state.to_wake);
+        wakers.append(&mut state.to_wake);
         let stun = self.take_stun(&mut state);
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
         self.tell_stun(stun);
         result
     }
@@ -166,15 +182,24 @@ impl Port {
 
 /// What the reactor does.
 impl Port {
-    /// Takes all that has come.
+    /// Takes all that has come. Who waits for it is woken at the end, or each [`WAKE_BYTES`]: to
+    /// switch to a reader costs more than to take some datagrams.
     pub(super) fn receive(&self, buffers: &mut reactor::Buffers) {
+        let (mut wakers, mut untold) = (Vec::new(), 0);
         loop {
             let mut metas = [RecvMeta::default(); reactor::BATCH];
             let mut slices = buffers.slices();
             match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
-                Ok(count) => self.take(&slices[..count], &metas[..count]),
+                Ok(count) => {
+                    untold += self.take(&slices[..count], &metas[..count], &mut wakers);
+                    if untold >= WAKE_BYTES {
+                        wake(&mut wakers);
+                        untold = 0;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    wake(&mut wakers);
                     if !self.take_errors() {
                         return;
                     }
@@ -187,14 +212,21 @@ impl Port {
         }
     }
 
-    fn take(&self, slices: &[IoSliceMut<'_>], metas: &[RecvMeta]) {
-        self.with(|state, now| {
+    /// Returns how many bytes it took.
+    fn take(
+        &self,
+        slices: &[IoSliceMut<'_>],
+        metas: &[RecvMeta],
+        wakers: &mut Vec<Waker>,
+    ) -> usize {
+        self.change(wakers, |state, now| {
             for (bytes, meta) in slices.iter().zip(metas) {
                 let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
                 let bytes = &bytes[..meta.len];
                 state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
             }
         });
+        metas.iter().map(|meta| meta.len).sum()
     }
 
     /// Errors that ICMP reported; false if there were none.
@@ -336,6 +368,10 @@ impl Port {
     }
 }
 
+fn wake(wakers: &mut Vec<Waker>) {
+    wakers.drain(..).for_each(Waker::wake);
+}
+
 fn is_blocked(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }
@@ -363,5 +399,29 @@ impl PortState {
             self.to_wake.append(&mut waiters.reading);
             self.to_wake.append(&mut waiters.writing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn time_never_goes_back_for_threads_that_share_a_port() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let port = Port::bind(address, Limits::default()).expect("a free port");
+        let times = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        // Under the port's lock, so in the order in which things are sent.
+                        port.with(|_, now| times.lock().expect("sound").push(now));
+                    }
+                });
+            }
+        });
+        assert!(times.into_inner().expect("sound").is_sorted());
     }
 }

@@ -45,7 +45,7 @@ impl<Data: Default> Endpoint<Data> {
             self.counters.malformed += 1;
             return;
         };
-        let mut key = self.peers.get(&peer).copied();
+        let mut key = self.key_of(peer);
         if let Some(old) = key
             && self.listening.is_some()
             && self.slots[old].is_over()
@@ -62,6 +62,16 @@ impl<Data: Default> Endpoint<Data> {
             slot.look_at_path(&segment);
             self.touch(key);
         }
+    }
+
+    /// Where the connection with that peer is. Datagrams come in long runs from the same one.
+    fn key_of(&mut self, peer: SocketAddr) -> Option<usize> {
+        if self.slots.get(self.recent).is_some_and(|slot| slot.peer == peer) {
+            return Some(self.recent);
+        }
+        let key = self.peers.get(&peer).copied()?;
+        self.recent = key;
+        Some(key)
     }
 }
 

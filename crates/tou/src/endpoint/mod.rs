@@ -154,6 +154,8 @@ pub struct Endpoint<Data = ()> {
     budget: Budget,
     slots: Slab<Slot<Data>>,
     peers: HashMap<SocketAddr, usize>,
+    /// The connection that the last segment was for.
+    recent: usize,
     next_serial: u64,
     /// Connections that may have something to send.
     ready: VecDeque<usize>,
@@ -184,6 +186,7 @@ impl<Data: Default> Endpoint<Data> {
             budget: Budget::new(limits.replies_per_s),
             slots: Slab::new(),
             peers: HashMap::new(),
+            recent: 0,
             next_serial: 0,
             ready: VecDeque::new(),
             replies: VecDeque::new(),
