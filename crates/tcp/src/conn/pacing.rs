@@ -12,6 +12,9 @@ const BURST: Span = Span::from_millis(1);
 /// ... two segments at least, so that a receiver with delayed ACKs answers each.
 const LEAST_BURST_SEGMENTS: u64 = 2;
 
+/// Of paths that are worth it.
+const LEAST_RTT: Span = Span::from_millis(2);
+
 /// When the next burst may begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pacer {
@@ -88,11 +91,13 @@ impl Connection {
         if self.rules.pacing { self.pace_of_window() } else { None }
     }
 
-    /// None before the first RTT sample, nor for the initial window.
+    /// None before the first RTT sample, nor for the initial window, nor on a path so short that a
+    /// window is hardly more than a burst: a thousand connections there would send by twos.
     fn pace_of_window(&self) -> Option<Pace> {
         let srtt = self.rtt_to_pace_by();
         let initial = self.stats.data_segments_sent < u64::from(self.config.initial_window);
-        if initial || srtt.is_zero() {
+        let near = self.rtt.min_rtt().is_none_or(|rtt| rtt < LEAST_RTT);
+        if initial || near || srtt.is_zero() {
             return None;
         }
         let cwnd = self.congestion.cwnd_bytes();
