@@ -243,6 +243,9 @@ pub(crate) struct PathOptions {
     #[arg(long, value_name = "BYTES", default_value_t = 1456)]
     #[arg(value_parser = value_parser!(u16).range(88..=65_475))]
     pub mss: u16,
+    /// Send what the window allows at once, not over the round trip
+    #[arg(long)]
+    pub no_pacing: bool,
     /// Bytes that may be under way
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]
     pub send_buffer: u64,

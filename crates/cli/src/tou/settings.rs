@@ -24,6 +24,7 @@ pub(super) fn path_options(path: &PathOptions) -> Options {
     Options {
         profile: path.profile,
         ecn_echo: path.ecn_echo,
+        pacing: !path.no_pacing,
         mss: path.mss,
         send_buffer: path.send_buffer,
         receive_buffer: path.receive_buffer,
