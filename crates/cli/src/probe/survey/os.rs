@@ -1,5 +1,6 @@
 //! Nmap's guess of an operating system, for those who ask.
 
+use roxmltree::{Document, Node, ParsingOptions};
 use std::io;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -92,32 +93,49 @@ impl Guesser {
 fn guess(address: &str) -> Option<String> {
     let address: SocketAddr = address.parse().ok()?;
     let mut nmap = Command::new("nmap");
-    nmap.args(["-n", "-Pn", "-O", "--max-os-tries", "1", "-oG", "-"]);
+    // XML alone has what is not an exact match: the newest systems never are.
+    nmap.args(["-n", "-Pn", "-O", "--osscan-guess", "--max-os-tries", "1", "-oX", "-"]);
     // A closed port tells it more.
     nmap.args(["-p", &format!("{},1", address.port())]);
     if address.is_ipv6() {
         nmap.arg("-6");
     }
     let output = nmap.arg(address.ip().to_string()).stderr(Stdio::null()).output().ok()?;
-    in_grepable(&String::from_utf8_lossy(&output.stdout))
+    best_guesses(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The field of the operating system in nmap's grepable output.
-fn in_grepable(output: &str) -> Option<String> {
-    let mut fields = output.lines().flat_map(|line| line.split('\t'));
-    let os = fields.find_map(|field| field.strip_prefix("OS: "))?;
-    Some(os.chars().filter(|c| !c.is_control()).take(200).collect())
+/// The systems that fit best, and how well, in nmap's XML: "Linux 3.2 | Linux 5.3 - 5.4 (95 %)".
+fn best_guesses(xml: &str) -> Option<String> {
+    // nmap names its document type.
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(xml, options).ok()?;
+    let matches = || document.descendants().filter(|node| node.has_tag_name("osmatch"));
+    let accuracy = |node: &Node<'_, '_>| node.attribute("accuracy")?.parse::<u8>().ok();
+    let best = matches().filter_map(|node| accuracy(&node)).max()?;
+    let names = matches().filter(|node| accuracy(node) == Some(best));
+    let names: Vec<_> = names.filter_map(|node| node.attribute("name")).collect();
+    let guess = format!("{} ({best} %)", names.join(" | "));
+    Some(guess.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_grepable;
+    use super::best_guesses;
 
     #[test]
-    fn the_guess_is_a_field_of_the_hosts_line() {
-        let output = "# Nmap 7.93 scan initiated\nHost: 192.0.2.1 ()\tStatus: Up\n\
-                      Host: 192.0.2.1 ()\tPorts: 80/open/tcp//http///\tOS: Linux 5.0 - 5.4\tSeq Index: 260\n";
-        assert_eq!(in_grepable(output).as_deref(), Some("Linux 5.0 - 5.4"));
-        assert_eq!(in_grepable("Host: 192.0.2.1 ()\tStatus: Up\n"), None);
+    fn the_best_guesses_are_told_with_their_accuracy() {
+        let xml = r#"<?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE nmaprun>
+            <nmaprun scanner="nmap"><host><os><portused state="open" proto="tcp" portid="80"/>
+            <osmatch name="Linux 3.2" accuracy="95" line="1"><osclass accuracy="95"/></osmatch>
+            <osmatch name="Linux 5.3 - 5.4" accuracy="95" line="2"/>
+            <osmatch name="A &lt;printer&gt;" accuracy="88" line="3"/></os></host></nmaprun>"#;
+        assert_eq!(best_guesses(xml).as_deref(), Some("Linux 3.2 | Linux 5.3 - 5.4 (95 %)"));
+        let one = xml.replace("95", "80");
+        assert_eq!(best_guesses(&one).as_deref(), Some("A <printer> (88 %)"));
+        let none = r#"<nmaprun><host><os/></host></nmaprun>"#;
+        for bad in [none, "", "nmap: not found", "<nmaprun><host>"] {
+            assert_eq!(best_guesses(bad), None, "{bad}");
+        }
     }
 }
