@@ -2,6 +2,8 @@
 
 use super::reactor::{self, Reactor};
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -103,6 +105,7 @@ impl Port {
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let socket = UdpSocket::bind(address)?;
         let udp = UdpSocketState::new((&socket).into())?;
+        without_arrival_times(&socket)?;
         // What the system refuses is left as it is: a smaller buffer serves too.
         let _ = udp.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
         let _ = udp.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
@@ -370,6 +373,16 @@ impl Port {
 
 fn wake(wakers: &mut Vec<Waker>) {
     wakers.drain(..).for_each(Waker::wake);
+}
+
+/// quinn-udp 0.6 asks for the time of each arrival, and then has no room for ECN's codepoint in the
+/// control messages of datagrams that were joined: marks would go unseen.
+fn without_arrival_times(socket: &UdpSocket) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+    Ok(())
 }
 
 fn is_blocked(error: &io::Error) -> bool {
