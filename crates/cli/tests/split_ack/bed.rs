@@ -329,6 +329,15 @@ impl Waiting {
         self.0.id().cast_signed()
     }
 
+    /// Kills it, and returns when the kernel has taken back what was its own; what it started goes on.
+    pub(crate) fn kill(&mut self) {
+        // Waiting would close it, and that is the word to go on.
+        let stdin = self.0.stdin.take();
+        self.0.kill().expect("not over");
+        self.0.wait().expect("a child");
+        self.0.stdin = stdin;
+    }
+
     /// Lets it go on, to its end.
     pub(crate) fn go_on(mut self) -> Output {
         let mut stdin = self.0.stdin.take().expect("piped");

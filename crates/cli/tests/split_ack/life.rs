@@ -117,8 +117,9 @@ fn a_signal_goes_to_the_command_and_the_cgroup_goes_with_it() {
         let (waiting, pid, cgroup) = waiting(&bed, "true");
         assert!(cgroup.as_ref().is_none_or(|folder| folder.exists()), "{cgroup:?}");
         kill(signal, waiting.pid());
+        // It must not end by itself before the signal is there.
+        assert!(eventually(|| is_gone(&pid)), "{signal} does not reach {pid}");
         assert_eq!(waiting.go_on().status.code(), Some(status));
-        assert!(is_gone(&pid));
         assert!(cgroup.as_ref().is_none_or(|folder| !folder.exists()), "{cgroup:?}");
     }
 }
@@ -148,8 +149,8 @@ fn killed_it_leaves_no_program_for_a_command_that_goes_on() {
     let script = "trap '' TERM; touch ready; read go; python3 -c \"$0\" \"$1\" > late; touch done";
     let command = ["sh", "-c", script, COUNTING, &bed.url(false)];
     let windlass = bed.split_ack(&[], &command);
-    let waiting = Waiting::start(windlass, &bed.path("ready"));
-    kill("KILL", waiting.pid());
+    let mut waiting = Waiting::start(windlass, &bed.path("ready"));
+    waiting.kill();
     drop(waiting.go_on());
     assert!(eventually(|| bed.path("done").exists()), "the command ended too");
     assert!(fs::read(bed.path("late")).expect("fetched") == file());
