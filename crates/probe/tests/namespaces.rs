@@ -5,6 +5,7 @@
 mod common;
 
 use common::server::{EngineServer, Server, config, page, says};
+use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, settings};
 use nix::sched::{CloneFlags, unshare};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -89,31 +90,37 @@ fn serve(tun: &SyncDevice, server: &mut dyn Server, stop: &AtomicBool) {
     }
 }
 
-/// A namespace with 10.98.0.1 and fd98::1, and behind a TUN device the engine as a server of every other
-/// address there.
-fn with_engine<T: Send>(
-    profile: Profile,
-    initial_window: u32,
+/// A namespace with 10.98.0.1 and fd98::1, and behind a TUN device a server of every other address there.
+fn with_server<T: Send>(
+    server: impl FnOnce() -> Box<dyn Server> + Send,
     body: impl FnOnce() -> T + Send,
 ) -> T {
     in_namespace(|| {
-        let tun = DeviceBuilder::new().name("engine").build_sync().expect("/dev/net/tun");
+        let tun = DeviceBuilder::new().name("server").build_sync().expect("/dev/net/tun");
         tun.set_nonblocking(true).expect("a device");
-        ip("link set engine up");
-        ip("address add 10.98.0.1/24 dev engine");
-        ip("address add fd98::1/64 dev engine nodad");
+        ip("link set server up");
+        ip("address add 10.98.0.1/24 dev server");
+        ip("address add fd98::1/64 dev server nodad");
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| {
-                let config = config(profile, initial_window);
-                let mut server = EngineServer::new(config, says(page(200_000)));
-                serve(&tun, &mut server, &stop);
-            });
+            scope.spawn(|| serve(&tun, &mut *server(), &stop));
             let result = body();
             stop.store(true, Ordering::Relaxed);
             result
         })
     })
+}
+
+/// The engine there.
+fn with_engine<T: Send>(
+    profile: Profile,
+    initial_window: u32,
+    body: impl FnOnce() -> T + Send,
+) -> T {
+    let answers = move || -> Box<dyn Server> {
+        Box::new(EngineServer::new(config(profile, initial_window), says(page(200_000))))
+    };
+    with_server(answers, body)
 }
 
 fn short(tests: &[Test], runs: u32) -> Settings {
@@ -146,6 +153,34 @@ fn the_engine_behind_a_real_device_sends_9_12_18_30_42_packets_by_ipv4_and_ipv6(
         }
         assert_eq!(resets_sent(), 0, "the kernel keeps out of it");
     });
+}
+
+/// As in virtual time: `tests/smoltcp.rs` says why.
+#[test]
+fn smoltcp_behind_a_real_device_counts_bytes_since_0_14_and_nothing_before() {
+    if skipped() {
+        return;
+    }
+    for (address, host) in [("10.98.0.2", "http://10.98.0.2/"), ("fd98::2", "http://[fd98::2]/")] {
+        let address = address.parse().expect("an address");
+        let newer = move || -> Box<dyn Server> {
+            let reno = v0_14::CongestionControl::Reno;
+            Box::new(v0_14::WebServer::new(address, reno, true, page(200_000)))
+        };
+        let outcome = with_server(newer, || probe(host, short(&A_TO_E_AND_S, 3)));
+        let packets: Vec<u64> = outcome.tests.iter().map(|row| row.data_packets.median).collect();
+        assert_eq!(packets, [3; 6], "{host}");
+        let reaction = outcome.verdict.expect("measured").reaction;
+        assert_eq!(reaction, Reaction::CountsBytes { limit: None }, "{host}");
+
+        let older = move || -> Box<dyn Server> {
+            let reno = v0_12::CongestionControl::Reno;
+            Box::new(v0_12::WebServer::new(address, reno, true, page(900_000)))
+        };
+        let outcome = with_server(older, || probe(host, short(&A_TO_E_AND_S, 3)));
+        let reaction = outcome.verdict.expect("measured").reaction;
+        assert_eq!(reaction, Reaction::NoCongestionWindow, "{host}");
+    }
 }
 
 /// A second namespace, in which the kernel serves port 80 at 10.97.0.2 and fd97::2, joined to the one of
