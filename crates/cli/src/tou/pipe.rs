@@ -11,7 +11,7 @@ use crate::interrupt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 use windlass_tcp::State;
@@ -19,6 +19,8 @@ use windlass_tou::TouStream;
 
 /// How long the direction out may take to its end when nobody reads what comes in.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long a thread may take to tell what it has been told, while the machine is busy.
+const TELLING: Duration = Duration::from_secs(10);
 /// Longer than this nobody waits in TIME-WAIT.
 const LINGER_MAX: Duration = Duration::from_secs(3);
 
@@ -109,6 +111,9 @@ fn copy_both(stream: &TouStream, sends: bool, received: &Arc<AtomicU64>) -> Resu
                 let sent = !sending || told.recv_timeout(GRACE).is_ok_and(is_sent);
                 return Err(reader_gone(sent));
             }
+            Ok(Ended::Sent(Err(Fault::Connection(error)))) if is_gone(&error) => {
+                return Err(told_as(cause_of(error, &told)));
+            }
             Ok(Ended::Received(Err(fault)) | Ended::Sent(Err(fault))) => {
                 return Err(told_as(fault));
             }
@@ -155,6 +160,15 @@ fn is_gone(error: &io::Error) -> bool {
 
 fn is_sent(ended: Ended) -> bool {
     matches!(ended, Ended::Sent(Ok(_)))
+}
+
+/// A connection tells its error once (SO_ERROR), and then that nobody is there: what it was is told by
+/// the thread that has been told.
+fn cause_of(gone: io::Error, told: &Receiver<Ended>) -> Fault {
+    match told.recv_timeout(TELLING) {
+        Ok(Ended::Received(Err(cause))) => cause,
+        _ => Fault::Connection(gone),
+    }
 }
 
 /// Nobody reads standard output any more: no failure, if all of the input had its way.
