@@ -75,37 +75,23 @@ mod tests {
         frames.iter().map(|frame| listed.takes(frame)).collect()
     }
 
-    #[test]
-    fn the_second_segment_and_its_first_retransmission_are_lost() {
-        let config = ListedLossConfig { first: vec![2], retransmissions: vec![1] };
-        let frames = [
-            tcp(1, 1000, 0),
-            tcp(1, 1000, 100),
-            tcp(1, 1100, 100),
-            tcp(1, 1200, 100),
-            tcp(1, 1100, 100),
-            tcp(1, 1100, 100),
-            tcp(1, 1300, 100),
-        ];
-        let lost = [false, false, true, false, true, false, false];
-        assert_eq!(losses(config, &frames), lost);
-    }
-
     /// The same flow on the same path meets the same losses, whatever carries it.
     #[test]
-    fn segments_over_udp_are_counted_as_those_of_tcp() {
-        let config = ListedLossConfig { first: vec![2], retransmissions: vec![1] };
-        let frames = [
-            tou(1, 1000, 0),
-            tou(1, 1000, 100),
-            tou(1, 1100, 100),
-            tou(1, 1200, 100),
-            tou(1, 1100, 100),
-            tou(1, 1100, 100),
-            tou(1, 1300, 100),
-        ];
-        let lost = [false, false, true, false, true, false, false];
-        assert_eq!(losses(config, &frames), lost);
+    fn the_second_segment_and_its_first_retransmission_are_lost() {
+        for segment in [tcp, tou] {
+            let config = ListedLossConfig { first: vec![2], retransmissions: vec![1] };
+            let frames = [
+                segment(1, 1000, 0),
+                segment(1, 1000, 100),
+                segment(1, 1100, 100),
+                segment(1, 1200, 100),
+                segment(1, 1100, 100),
+                segment(1, 1100, 100),
+                segment(1, 1300, 100),
+            ];
+            let lost = [false, false, true, false, true, false, false];
+            assert_eq!(losses(config, &frames), lost);
+        }
     }
 
     #[test]
