@@ -7,6 +7,7 @@ use mio::{Events, Interest, Poll, Registry, Token};
 use slab::Slab;
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
+use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -232,7 +233,8 @@ impl Reactor {
     fn ends(&self) -> bool {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let empty = self.lock().entries.is_empty();
-        if empty {
+        // One whose first port could not be added never was the current one.
+        if empty && current.as_ref().is_some_and(|current| ptr::eq(&**current, self)) {
             *current = None;
         }
         empty

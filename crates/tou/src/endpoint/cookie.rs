@@ -12,6 +12,8 @@ use windlass_tcp::{Config, Connection, Ecn, Flags, Options, Segment, SeqNumber, 
 
 /// A cookie is good in the period in which it was made and in the next.
 const PERIOD: Span = Span::from_secs(64);
+/// The oldest cookie that is good.
+pub(super) const LIFETIME: Span = Span::from_secs(2 * 64);
 /// The counter has 5 bits.
 const PERIODS: u32 = 32;
 /// Three bits say which: the largest that the peer takes whole.

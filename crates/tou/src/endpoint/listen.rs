@@ -7,6 +7,9 @@ use std::{error, fmt};
 use windlass_base::Time;
 use windlass_tcp::{Config, Connection, Flags, Segment};
 
+/// Answers to nobody in particular that wait for the socket; more are not given.
+const REPLIES_MAX: usize = 1024;
+
 /// There is a listener already.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ListenError;
@@ -27,6 +30,8 @@ pub(super) struct Listening {
     backlog: usize,
     half_open: usize,
     complete: VecDeque<ConnectionId>,
+    /// When the last cookie went out: long afterwards nobody can have one.
+    last_cookie: Option<Time>,
 }
 
 impl Listening {
@@ -60,8 +65,9 @@ impl<Data: Default> Endpoint<Data> {
             return Err(ListenError);
         }
         let backlog = backlog.max(1);
+        let complete = VecDeque::new();
         self.listening =
-            Some(Listening { config, backlog, half_open: 0, complete: VecDeque::new() });
+            Some(Listening { config, backlog, half_open: 0, complete, last_cookie: None });
         Ok(())
     }
 
@@ -123,8 +129,8 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     fn handle_syn(&mut self, now: Time, peer: SocketAddr, syn: &Segment) -> Option<usize> {
-        let has_room = self.has_room();
-        let Some(listening) = self.listening.as_ref() else {
+        let (has_room, may_reply) = (self.has_room(), self.replies.len() < REPLIES_MAX);
+        let Some(listening) = self.listening.as_mut() else {
             self.counters.refused += 1;
             self.answer_with_reset(now, peer, syn);
             return None;
@@ -139,11 +145,12 @@ impl<Data: Default> Endpoint<Data> {
             let connection = Connection::listen(listening.config.clone(), isn);
             return Some(self.insert_half_open(peer, connection));
         }
-        if !self.budget.take(now) {
+        if !may_reply || !self.budget.take(now) {
             self.counters.unanswered += 1;
         } else if let Some(answer) =
             cookie::syn_ack(&self.secret, &listening.config, now, peer, syn)
         {
+            listening.last_cookie = Some(now);
             self.counters.cookies_sent += 1;
             self.replies.push_back((peer, answer));
         }
@@ -159,12 +166,17 @@ impl<Data: Default> Endpoint<Data> {
 
     fn redeem_cookie(&self, now: Time, peer: SocketAddr, ack: &Segment) -> Option<Connection> {
         let listening = self.listening.as_ref()?;
+        // Where none went out lately, a guess of 24 bits is not even looked at.
+        let since_last = now.saturating_since(listening.last_cookie?);
+        if since_last > cookie::LIFETIME {
+            return None;
+        }
         cookie::redeem(&self.secret, &listening.config, now, peer, ack)
     }
 
     fn answer_with_reset(&mut self, now: Time, peer: SocketAddr, segment: &Segment) {
         let Some(reset) = segment.reset_reply() else { return };
-        if self.budget.take(now) {
+        if self.replies.len() < REPLIES_MAX && self.budget.take(now) {
             self.counters.resets += 1;
             self.replies.push_back((peer, reset));
         } else {

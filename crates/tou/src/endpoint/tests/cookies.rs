@@ -135,3 +135,27 @@ fn a_guessed_or_old_cookie_makes_no_connection() {
     network.run(Span::from_millis(20));
     assert_eq!(redeemed(&mut network), 0, "two periods later");
 }
+
+/// Whoever guesses does so while there are cookies, or not at all.
+#[test]
+fn without_a_flood_no_cookie_is_good() {
+    let mut network = flooded(config());
+    let answers = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&answers);
+    network.passes = Box::new(move |packet| {
+        seen.borrow_mut().push(packet.clone());
+        packet.segment().flags.contains(Flags::SYN)
+    });
+    let _ = network.connect(1, 2);
+    network.run(Span::from_millis(100));
+    let is_ack = |packet: &&Packet| packet.segment().flags == Flags::ACK;
+    let ack = answers.borrow().iter().find(is_ack).expect("the third segment").clone();
+    // A right cookie, at a listener that has sent none.
+    let host = network.host(2);
+    host.stop_listening();
+    host.listen(config(), 4).expect("free");
+    let now = network.now;
+    let (bytes, from) = (&ack.bytes, address(1));
+    network.host(2).handle_datagrams(now, from, Ecn::NotEct, bytes, bytes.len());
+    assert_eq!(network.host(2).counters().cookies_redeemed, 0);
+}

@@ -114,6 +114,24 @@ fn blind_resets_and_syns_change_nothing() {
     assert!(network.transfer((2, server), (1, client), &data) == data);
 }
 
+/// A socket that takes nothing does not make answers pile up.
+#[test]
+fn answers_that_cannot_go_out_are_bounded() {
+    let mut network = Network::new(1);
+    let mut bytes = [0; 16];
+    let segment = Segment { seq: SeqNumber(7), flags: Flags::ACK, ..Segment::default() };
+    wire::emit(&segment, &mut bytes);
+    let now = network.now;
+    for _ in 0..5000 {
+        network.host(1).handle_datagrams(now, address(2), Ecn::NotEct, &bytes, bytes.len());
+    }
+    let counters = *network.host(1).counters();
+    assert_eq!((counters.resets, counters.unanswered), (1024, 3976));
+    let mut out = Vec::new();
+    let waiting = std::iter::from_fn(|| network.host(1).poll_transmit(now, 1, &mut out));
+    assert_eq!(waiting.count(), 1024);
+}
+
 #[test]
 fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
     let mut network = Network::new(4);
