@@ -13,7 +13,8 @@ pub struct EngineServer<F> {
     hosts: BTreeMap<Flow, Conversation>,
     out: VecDeque<Vec<u8>>,
     isn: u32,
-    resends_rests: bool,
+    /// Packets in flight at most, if it believes what [`EngineServer::taking_acks_for_sizes`] says.
+    takes_acks_for_sizes: Option<usize>,
 }
 
 struct Conversation {
@@ -42,23 +43,29 @@ impl<F: FnMut() -> Box<dyn Speaker>> EngineServer<F> {
             out: VecDeque::new(),
             // Numbers that wrap within a connection.
             isn: u32::MAX - 2000,
-            resends_rests: false,
+            takes_acks_for_sizes: None,
         }
     }
 
-    /// It takes an ACK that ends inside a segment for the sign that the rest of it is lost, and sends
-    /// that again.
-    pub fn resending_rests(mut self) -> EngineServer<F> {
-        self.resends_rests = true;
+    /// It takes what an ACK acknowledges for what a packet carries: where one ends inside a segment, it
+    /// sends the rest again, and no longer packets from then on. It has `packets_max` packets in flight
+    /// at most, however short they are.
+    pub fn taking_acks_for_sizes(mut self, packets_max: usize) -> EngineServer<F> {
+        self.takes_acks_for_sizes = Some(packets_max);
         self
     }
 
-    fn serve(&mut self, now: Time, flow: Flow) {
+    /// What an ACK or its timer lets a connection send.
+    fn serve(&mut self, now: Time, flow: Flow, by_timer: bool) {
         let Some(host) = self.hosts.get_mut(&flow) else { return };
         host.speak(now);
-        while let Some((run, payload)) = host.stream.poll_transmit(now, 1, &mut ()) {
-            if self.resends_rests && run.first.payload_len > 0 {
-                host.sent.push_back((run.first, payload.concat()));
+        // What a timeout sends again needs no place of its own.
+        let places = self.takes_acks_for_sizes.filter(|_| !by_timer).unwrap_or(usize::MAX);
+        while host.sent.len() < places
+            && let Some((run, payload)) = host.stream.poll_transmit(now, 1, &mut ())
+        {
+            if self.takes_acks_for_sizes.is_some() {
+                keep(&mut host.sent, &run.first, &payload);
             }
             let mut packet = Vec::new();
             wire::emit(&flow, &run.first, &payload, 0, &mut packet);
@@ -120,6 +127,16 @@ impl Conversation {
     }
 }
 
+/// Keeps what is new of what is sent.
+fn keep(sent: &mut VecDeque<(Segment, Vec<u8>)>, segment: &Segment, payload: &[&[u8]]) {
+    let is_new = |(last, bytes): &(Segment, Vec<u8>)| {
+        segment.seq.distance_from(last.seq) >= bytes.len() as i32
+    };
+    if segment.payload_len > 0 && sent.back().is_none_or(is_new) {
+        sent.push_back((*segment, payload.concat()));
+    }
+}
+
 impl<F: FnMut() -> Box<dyn Speaker>> Server for EngineServer<F> {
     fn handle_packet(&mut self, now: Time, packet: &[u8]) {
         let Some(incoming) = wire::parse(packet, Meta::default()) else { return };
@@ -129,14 +146,18 @@ impl<F: FnMut() -> Box<dyn Speaker>> Server for EngineServer<F> {
             self.accept(flow);
         }
         if let Some(host) = self.hosts.get_mut(&flow) {
-            if let Some((segment, bytes)) = host.rest(&received) {
+            let rest = host.rest(&received);
+            let before = host.stream.connection().bytes_acked();
+            let (segment, payload) = (&received.segment, received.payload);
+            host.stream.handle_segment(now, segment, payload, Ecn::NotEct, &mut ());
+            if let Some((segment, bytes)) = rest {
                 let mut packet = Vec::new();
                 wire::emit(&flow, &segment, &[&bytes], 0, &mut packet);
                 self.out.push_back(packet);
+                let acknowledged = host.stream.connection().bytes_acked() - before;
+                host.stream.connection_mut().set_mss(acknowledged as u32);
             }
-            let (segment, payload) = (&received.segment, received.payload);
-            host.stream.handle_segment(now, segment, payload, Ecn::NotEct, &mut ());
-            self.serve(now, flow);
+            self.serve(now, flow, false);
         } else if let Some(reset) = received.segment.reset_reply() {
             let mut packet = Vec::new();
             wire::emit(&flow, &reset, &[], 0, &mut packet);
@@ -158,7 +179,7 @@ impl<F: FnMut() -> Box<dyn Speaker>> Server for EngineServer<F> {
             let Some(host) = self.hosts.get_mut(&flow) else { continue };
             if host.stream.connection().poll_timeout().is_some_and(|at| at <= now) {
                 host.stream.connection_mut().handle_timeout(now, &mut ());
-                self.serve(now, flow);
+                self.serve(now, flow, true);
             }
         }
     }

@@ -14,7 +14,7 @@ pub use network::Network;
 pub use page::{Says, Speaker, page, says};
 pub use population::{Spec, generate, read, write};
 pub use raw::Raw;
-pub use stack::{FREEBSD_7_BUFFER, Stack, WINDOWS_2003_FLIGHT};
+pub use stack::{FREEBSD_7_PACKETS, Stack, WINDOWS_2003_FLIGHT};
 
 use windlass_base::Time;
 

@@ -28,10 +28,11 @@ pub enum Stack {
     /// in flight at most. Twice the packets at a split of 4, three times at 8 and more.
     #[serde(rename = "windows-2003")]
     Windows2003,
-    /// As papers/003 saw a FreeBSD 7.0: splitting gains nothing, packets get smaller, and more of them are
-    /// sent again. It counts ACKs, but its send buffer holds [`FREEBSD_7_BUFFER`] segments, each ACK
-    /// makes room in it for what it acknowledges, and that goes out at once (no Nagle); and it sends the
-    /// rest of the segment again that an ACK ends in.
+    /// As papers/003 saw a FreeBSD 7.0: as many packets whatever the split, but smaller ones and so fewer
+    /// bytes, and more of them are sent again. It counts ACKs, but has [`FREEBSD_7_PACKETS`] packets in
+    /// flight at most; it takes an ACK that ends inside a segment for the sign that the path carries no
+    /// more, sends packets no longer than what the last ACK acknowledged, and the rest of that segment
+    /// again.
     #[serde(rename = "freebsd-7")]
     FreeBsd7,
     /// Does not answer.
@@ -47,8 +48,8 @@ pub enum Stack {
 
 /// Segments that [`Stack::Windows2003`] has in flight at most.
 pub const WINDOWS_2003_FLIGHT: u64 = 24;
-/// Segments that the send buffer of [`Stack::FreeBsd7`] holds, or twice its initial window if that is more.
-pub const FREEBSD_7_BUFFER: u64 = 6;
+/// Packets that [`Stack::FreeBsd7`] has in flight at most, or twice its initial window if that is more.
+pub const FREEBSD_7_PACKETS: u32 = 6;
 
 const SEND_BUFFER: u64 = 256 << 10;
 const RECEIVE_BUFFER: u64 = 64 << 10;
@@ -109,7 +110,10 @@ impl Stack {
             Stack::Silent => return None,
             Stack::Refuse => Box::new(Raw::new(refuse)),
             Stack::Reset => Box::new(Raw::new(reset)),
-            Stack::FreeBsd7 => Box::new(engine().resending_rests()),
+            Stack::FreeBsd7 => {
+                let packets_max = FREEBSD_7_PACKETS.max(initial_window.saturating_mul(2));
+                Box::new(engine().taking_acks_for_sizes(packets_max as usize))
+            }
             _ => Box::new(engine()),
         })
     }
@@ -131,10 +135,7 @@ impl Stack {
                 _ => config.growth,
             },
             window_limit: (self == Stack::Windows2003).then(|| segments(WINDOWS_2003_FLIGHT)),
-            send_buffer: match self {
-                Stack::FreeBsd7 => segments(FREEBSD_7_BUFFER.max(2 * u64::from(initial_window))),
-                _ => SEND_BUFFER,
-            },
+            send_buffer: SEND_BUFFER,
             receive_buffer: RECEIVE_BUFFER,
             ..config
         }

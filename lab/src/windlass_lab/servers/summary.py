@@ -24,7 +24,7 @@ def of_server(outcome: Mapping) -> dict:
 
     By test, in small letters: `data_packets`, `retransmissions`, `total`, `kilobytes`, `acks`,
     `packet_bytes`, and beside test A: `gain` (data packets over those of A), `gain_bytes`,
-    `shrinks_percent`.
+    `shrinks_percent`. `retransmissions_rise` and `bytes_fall`: from each split to the next.
     """
     runs = [_run(number, run) for number, run in enumerate(outcome["runs"], start=1)]
     measured = [run for run in runs if run["ending"] == _MEASURED]
@@ -35,12 +35,15 @@ def of_server(outcome: Mapping) -> dict:
     if "a" in found:
         for test, figures in found.items():
             figures |= _beside(found["a"], figures) if test != "a" else {}
-    again = [_middle(found[test.lower()]["retransmissions"]) for test in SPLITS if test in tests]
+    splits = [found[test.lower()] for test in SPLITS if test in tests]
+    again = [_middle(figures["retransmissions"]) for figures in splits]
+    size = [_middle(figures["kilobytes"]) for figures in splits]
     verdict = outcome.get("verdict") or {}
     return {
         "replicates": max(map(len, tests.values()), default=0),
         **found,
         "retransmissions_rise": int(all(x < y for x, y in pairwise(again))),
+        "bytes_fall": int(all(x > y for x, y in pairwise(size))),
         **_of_verdict(verdict),
         "notes": verdict.get("notes", []),
         "runs": runs,
@@ -107,6 +110,7 @@ def _of_verdict(verdict: Mapping) -> dict:
     if window := verdict.get("initial_window"):
         found["initial_window"] = {
             "packets": window["packets"],
+            "segments": window["segments"],
             "bytes": window["bytes"],
             "exact": int(window["exact"]),
         }
