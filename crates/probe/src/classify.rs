@@ -62,11 +62,15 @@ pub enum Limit {
 pub struct InitialWindow {
     /// Packets, the median of the runs.
     pub packets: u32,
+    /// The same bytes in segments of full size, rounded up. Fewer than `packets` where some are short: a
+    /// server that counts bytes has a window of so many, one that counts packets of `packets`.
+    pub segments: u32,
     /// The fewest and the most packets of a run.
     pub spread: (u32, u32),
     /// Bytes, the median of the runs.
     pub bytes: u64,
-    /// The first flight ended for want of ACKs; otherwise the window may be larger.
+    /// The first flight ended for want of ACKs; otherwise the window may be larger, and is no less than
+    /// `segments` and `bytes`.
     pub exact: bool,
 }
 
@@ -161,14 +165,15 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     let baseline = of_baseline.len() as u32;
     let in_slow_start = Votes::of(Model::PerByteUnlimited, &of_baseline);
     let standing = standing_of(&of_baseline) + standing_of(&of_split);
-    if baseline > 0 && agree(standing, baseline + of_split.len() as u32) {
+    let grows = in_slow_start.carry(baseline);
+    if baseline > 0 && !grows && agree(standing, baseline + of_split.len() as u32) {
         let of = baseline + of_split.len() as u32;
         return Ballot { reaction: Reaction::NoGrowth, of, fit: standing };
     }
     if baseline == 0 {
         return Ballot::undecided("no run of the baseline (test A) came to its end");
     }
-    if !in_slow_start.carry(baseline) {
+    if !grows {
         let exact = in_slow_start.exact;
         return Ballot::undecided(format!(
             "not in slow start: only {exact} of {baseline} runs of test A brought two new \
@@ -248,7 +253,7 @@ fn judge_split(
     let told: Vec<&Observation> =
         split.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
     let bytes = Votes::of(per_byte, &told);
-    let less = count(&|run| run.grown < *per_byte.new_packets(run).start());
+    let less = count(&|run| per_byte.exceeds(run));
     let again = more_retransmissions(baseline, split);
     if acks.carry(free.len() as u32) {
         return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
@@ -339,7 +344,10 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
     let packets: Vec<u32> = seen.iter().map(|run| run.first_flight.sent()).collect();
     let spread = (*packets.iter().min()?, *packets.iter().max()?);
     let exact = seen.iter().filter(|run| is_full(run, https)).count() as u32;
+    let segments =
+        |run: &&Observation| run.first_flight.bytes.div_ceil(u64::from(run.mss_seen.max(1)));
     Some(InitialWindow {
+        segments: median(seen.iter().map(segments).collect())? as u32,
         packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
         spread,
         bytes: median(seen.iter().map(|run| run.first_flight.bytes).collect())?,

@@ -74,9 +74,24 @@ impl Model {
         if !run.grew_in_short_packets() {
             return self.new_packets(run).contains(&run.grown);
         }
-        let freed: u64 = run.acked.iter().map(|len| u64::from(*len)).sum();
-        run.grown_bytes.abs_diff(freed + self.grown_bytes(run)) <= u64::from(run.mss_seen) / 8
+        run.grown_bytes.abs_diff(self.new_bytes(run)) <= allowance(run)
     }
+
+    /// True if the run brought less than this model predicts, in packets or, of short ones, in bytes.
+    pub fn exceeds(self, run: &Observation) -> bool {
+        let short = run.grew_in_short_packets();
+        run.grown < *self.new_packets(run).start()
+            || short && run.grown_bytes + allowance(run) < self.new_bytes(run)
+    }
+
+    fn new_bytes(self, run: &Observation) -> u64 {
+        run.acked.iter().map(|len| u64::from(*len)).sum::<u64>() + self.grown_bytes(run)
+    }
+}
+
+/// By how much bytes may differ from a model.
+fn allowance(run: &Observation) -> u64 {
+    u64::from(run.mss_seen) / 8
 }
 
 fn to_u32(number: u64) -> u32 {

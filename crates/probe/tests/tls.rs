@@ -124,7 +124,7 @@ fn a_handshake_that_leaves_room_in_the_window_makes_it_a_lower_bound() {
         let config = config(Profile::Rfc2581, 10);
         let outcome = measure(config, names, "https://host.example/", &tests);
         let window = outcome.verdict.and_then(|verdict| verdict.initial_window).expect("seen");
-        assert!(window.packets <= 10 && !window.exact, "{names} bytes of names: {window:?}");
+        assert!(window.segments <= 10 && !window.exact, "{names} bytes of names: {window:?}");
     }
 }
 
@@ -163,6 +163,8 @@ fn told_right(
     let window = verdict.initial_window.expect("seen");
     let bytes = u64::from(initial_window) * 1460;
     assert!(window.bytes <= bytes && (!window.exact || window.bytes == bytes), "{case}");
+    let segments = window.segments;
+    assert!(segments <= initial_window && segments <= window.packets, "{case}");
 }
 
 #[test]

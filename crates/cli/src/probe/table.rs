@@ -1,7 +1,7 @@
 //! What `windlass probe` prints for people.
 
 use crate::print;
-use windlass_probe::classify::Verdict;
+use windlass_probe::classify::{InitialWindow, Verdict};
 use windlass_probe::session::{Outcome, TestRow};
 
 const HEADER: [&str; 12] = [
@@ -67,16 +67,7 @@ fn row(row: &TestRow) -> Vec<String> {
 
 fn tell(verdict: &Verdict) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(window) = &verdict.initial_window {
-        let bound = if window.exact { "" } else { "at least " };
-        let (low, high) = window.spread;
-        let spread =
-            if low == high { String::new() } else { format!(", {low} to {high} over the runs") };
-        lines.push(format!(
-            "initial window: {bound}{} packets, {} bytes{spread}",
-            window.packets, window.bytes
-        ));
-    }
+    lines.extend(verdict.initial_window.as_ref().map(initial_window));
     let gain = verdict.gain.map(|(split, gain)| format!(" (gain {gain:.1}x at {split})"));
     let mut reaction = verdict.reaction.to_string();
     if verdict.is_decided() {
@@ -87,4 +78,36 @@ fn tell(verdict: &Verdict) -> Vec<String> {
     lines.push(format!("reaction: {reaction}"));
     lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
     lines
+}
+
+/// Packets and bytes; where some packets are short, what they are if the server counts bytes.
+fn initial_window(window: &InitialWindow) -> String {
+    let (packets, bytes, segments) = (window.packets, window.bytes, window.segments);
+    let (low, high) = window.spread;
+    let spread =
+        if low == high { String::new() } else { format!(", {low} to {high} over the runs") };
+    let bound = if window.exact { "" } else { "at least " };
+    let short = match segments < packets {
+        true => format!(" ({bound}{segments} segments if it counts bytes: some packets are short)"),
+        false => String::new(),
+    };
+    format!("initial window: {bound}{packets} packets, {bytes} bytes{spread}{short}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_packets_leave_two_readings_of_the_initial_window() {
+        let window =
+            InitialWindow { packets: 4, segments: 3, spread: (4, 4), bytes: 4100, exact: false };
+        assert_eq!(
+            initial_window(&window),
+            "initial window: at least 4 packets, 4100 bytes (at least 3 segments if it counts bytes: \
+             some packets are short)"
+        );
+        let full = InitialWindow { segments: 4, bytes: 5840, exact: true, ..window };
+        assert_eq!(initial_window(&full), "initial window: 4 packets, 5840 bytes");
+    }
 }

@@ -174,6 +174,13 @@ fn less_new_data_or_more_of_the_old_is_negative() {
     let mut less = reports(Model::PerByteUnlimited, 10, 3, 2);
     splits(&mut less, &|run| run.grown = 1);
     assert_eq!(classify(&less, false).reaction, Reaction::Negative);
+    let mut shorter = reports(Model::PerByteUnlimited, 10, 3, 2);
+    splits(&mut shorter, &|run| run.grown_bytes /= 2);
+    assert_eq!(
+        classify(&shorter, false).reaction,
+        Reaction::Negative,
+        "as many packets, fewer bytes"
+    );
     let mut again = reports(Model::PerByteUnlimited, 10, 3, 2);
     splits(&mut again, &|run| run.retransmissions = 3 + u32::from(run.test.parts()));
     assert_eq!(classify(&again, false).reaction, Reaction::Negative);
@@ -197,6 +204,15 @@ fn an_answer_that_ended_does_not_count_as_no_growth() {
         .filter(|run| run.test.parts() > 1)
         .for_each(|run| (run.answer_ended, run.grown) = (true, 6));
     assert!(why(&all).contains("no run with split ACKs"), "{}", why(&all));
+}
+
+#[test]
+fn a_flight_with_short_packets_is_fewer_segments_than_packets() {
+    let mut all = reports(Model::PerByteUnlimited, 4, 3, 1);
+    let flight = Flight { packets: 4, bytes: 200 + 900 + 2 * 1460, missing: 0, short_packets: 2 };
+    all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.first_flight = flight);
+    let window = classify(&all, true).initial_window.expect("seen");
+    assert_eq!((window.packets, window.segments, window.exact), (4, 3, false));
 }
 
 #[test]

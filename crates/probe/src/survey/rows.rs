@@ -52,6 +52,8 @@ pub struct HostRow {
     pub initial_window_packets_min: Option<u32>,
     /// The most of a run.
     pub initial_window_packets_max: Option<u32>,
+    /// The same in segments of full size, rounded up: what it is if the server counts bytes.
+    pub initial_window_segments: Option<u32>,
     /// The initial window in bytes, the median of the runs.
     pub initial_window_bytes: Option<u64>,
     /// False: it is at least that much.
@@ -99,6 +101,7 @@ impl HostRow {
             initial_window_packets: window.map(|window| window.packets),
             initial_window_packets_min: window.map(|window| window.spread.0),
             initial_window_packets_max: window.map(|window| window.spread.1),
+            initial_window_segments: window.map(|window| window.segments),
             initial_window_bytes: window.map(|window| window.bytes),
             initial_window_exact: window.map(|window| window.exact),
             mss_seen: outcome.tests.first().map(|row| row.mss_seen.median),
