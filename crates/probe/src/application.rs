@@ -1,6 +1,6 @@
 //! The application of a probe: a request, by TLS or without, and the beginning of the answer.
 
-use crate::http::{self, HEAD_BYTES_MAX, Head, Parsed};
+use crate::http::{self, HEAD_BYTES_MAX, Head, LAST_CHUNK, Parsed};
 use crate::tls::Tls;
 use rustls::ClientConnection;
 use std::io::{Read, Write};
@@ -18,6 +18,8 @@ pub(crate) struct Application {
     begin: Vec<u8>,
     head: Parsed,
     answer_bytes: u64,
+    /// The last of them.
+    tail: Vec<u8>,
     trouble: Option<String>,
 }
 
@@ -36,6 +38,7 @@ impl Application {
             begin: Vec::new(),
             head: Parsed::Partial,
             answer_bytes: 0,
+            tail: Vec::new(),
             trouble,
         }
     }
@@ -73,7 +76,7 @@ impl Application {
 
     /// The answer is complete, by its own telling.
     pub(crate) fn has_ended(&self) -> bool {
-        self.head().is_some_and(|head| head.ends_after(self.answer_bytes))
+        self.head().is_some_and(|head| head.ends_after(self.answer_bytes, &self.tail))
     }
 
     /// Bytes came in.
@@ -111,6 +114,8 @@ impl Application {
 
     fn take_answer(&mut self, bytes: &[u8]) {
         self.answer_bytes += bytes.len() as u64;
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_CHUNK.len())..]);
+        self.tail.drain(..self.tail.len().saturating_sub(LAST_CHUNK.len()));
         if self.head != Parsed::Partial {
             return;
         }

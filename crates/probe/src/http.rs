@@ -7,6 +7,9 @@ use url::Url;
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 128;
 
+/// The end of a body in chunks (RFC 9112 section 7.1) without trailers.
+pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
+
 /// What a program of ours calls itself to a server.
 pub const USER_AGENT: &str = concat!("windlass-probe/", env!("CARGO_PKG_VERSION"));
 
@@ -36,6 +39,8 @@ pub struct Head {
     pub server: Option<String>,
     /// Bytes of the body, where the head tells.
     pub content_length: Option<u64>,
+    /// The body comes in chunks, and so tells of its own end.
+    pub chunked: bool,
     /// Bytes of the head itself.
     pub head_bytes: usize,
 }
@@ -52,8 +57,12 @@ impl Head {
     }
 
     /// True if the answer ends after `bytes` of it, by its own telling.
-    pub(crate) fn ends_after(&self, bytes: u64) -> bool {
-        self.content_length.is_some_and(|len| bytes >= len.saturating_add(self.head_bytes as u64))
+    /// `tail` are the last of them, as many as [`LAST_CHUNK`] has.
+    pub(crate) fn ends_after(&self, bytes: u64, tail: &[u8]) -> bool {
+        // RFC 9112 section 6.3, rules 1 and 4.
+        let length = if matches!(self.status, 204 | 304) { Some(0) } else { self.content_length };
+        let all = length.map(|length| length.saturating_add(self.head_bytes as u64));
+        all.is_some_and(|all| bytes >= all) || self.chunked && tail == LAST_CHUNK
     }
 }
 
@@ -91,6 +100,7 @@ fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
         location: value("location"),
         server: value("server"),
         content_length: content_length.filter(|_| !chunked),
+        chunked,
         head_bytes,
     }
 }
@@ -138,11 +148,14 @@ mod tests {
     #[test]
     fn the_end_of_an_answer_is_told_by_its_length_unless_it_is_chunked() {
         let plain = head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello");
-        assert!(plain.ends_after(plain.head_bytes as u64 + 5));
-        assert!(!plain.ends_after(plain.head_bytes as u64 + 4));
+        assert!(plain.ends_after(plain.head_bytes as u64 + 5, b"\r\nhello"));
+        assert!(!plain.ends_after(plain.head_bytes as u64 + 4, b"\n\r\nhell"));
         assert_eq!(plain.server.as_deref(), Some("x"));
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(head(text).content_length, None);
+        let chunks = head(text);
+        assert_eq!((chunks.content_length, chunks.chunked), (None, true));
+        assert!(chunks.ends_after(200, LAST_CHUNK) && !chunks.ends_after(200, b"\r\n10\r\n\r"));
+        assert!(head("HTTP/1.1 204 No Content\r\n\r\n").ends_after(27, b"nt\r\n\r\n"));
     }
 
     #[test]
