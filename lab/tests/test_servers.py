@@ -6,7 +6,7 @@ from windlass_lab import cli
 from windlass_lab.catalogue import find
 from windlass_lab.cli import main
 from windlass_lab.errors import LabError
-from windlass_lab.servers import measure, network, stand_ins, summary, tables
+from windlass_lab.servers import measure, network, programs, stand_ins, summary, tables
 from windlass_lab.servers.plan import SPLITS, EngineServer, KernelServer, ServerCase
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate
@@ -29,7 +29,7 @@ def outcome(packets, reaction="counts-acks", exact=True, runs=3):
     verdict = {
         "reaction": {"kind": reaction, "limit": "two"},
         "confidence": 0.9,
-        "initial_window": {"packets": 3, "bytes": 4380, "exact": exact},
+        "initial_window": {"packets": 3, "segments": 3, "bytes": 4380, "exact": exact},
         "notes": [],
     }
     made = [run(test, count) for _ in range(runs) for test, count in packets.items()]
@@ -49,7 +49,8 @@ def test_a_server_has_the_median_of_its_runs_and_what_they_are_beside_the_baseli
     assert found["verdict"]["counts-acks"] == 1
     assert found["verdict"]["counts-bytes"] == 0
     assert found["limit"]["two"] == 1
-    assert found["initial_window"] == {"packets": 3, "bytes": 4380, "exact": 1}
+    window = {"packets": 3, "segments": 3, "bytes": 4380, "exact": 1}
+    assert found["initial_window"] == window
     assert found["replicates"] == 3
     assert found["runs"][-1]["ending"] == "reset"
 
@@ -59,7 +60,7 @@ def test_smaller_packets_and_more_sent_again_are_told():
     found = summary.of_server({"verdict": None, "runs": runs})
     assert found["c"]["shrinks_percent"] == 50.0
     assert found["c"]["gain_bytes"] == 1.0
-    assert found["retransmissions_rise"] == 1
+    assert (found["retransmissions_rise"], found["bytes_fall"]) == (1, 0)
     assert "initial_window" not in found
 
 
@@ -136,11 +137,30 @@ def test_kernels_have_a_node_each_with_the_window_of_its_route_and_stacks_a_devi
     assert (tmp_path / "host1/www/page").stat().st_size == 200_000
 
 
+def test_the_same_packets_with_fewer_bytes_are_told():
+    runs = [
+        run("A", 9, 1, bytes_=13140),
+        run("B", 9, 4, bytes_=10950),
+        run("C", 9, 10, bytes_=9855),
+    ]
+    found = summary.of_server({"verdict": None, "runs": runs})
+    assert (found["c"]["gain"], found["c"]["gain_bytes"]) == (1.0, 0.75)
+    assert (found["retransmissions_rise"], found["bytes_fall"]) == (1, 1)
+
+
+def test_stacks_of_other_people_are_built_before_they_serve(tmp_path, monkeypatch):
+    monkeypatch.setattr(programs, "build_smoltcp", lambda: tmp_path / "smoltcp_server")
+    net = network.build([stand_ins.SMOLTCP, stand_ins.SMOLTCP_BEFORE], tmp_path)
+    validate(Experiment("servers", net.topology, [], net.programs))
+    assert [program.command[3] for program in net.programs] == ["0.14", "0.12"]
+    assert [tun.mode for tun in net.topology.tuns] == ["tun", "tun"]
+
+
 def test_the_whole_paper_has_the_servers_but_the_short_form_of_them():
     def ids(**how):
         return {experiment.id for experiment in find("split-ack", **{"quick": False, **how})[1]}
 
-    assert {"2.1", "4.2.2", "4.3", "4.4", "4.5", "https", "lwip", "stacks"} <= ids()
+    assert {"2.1", "4.2.2", "4.3", "4.4", "4.5", "https", "lwip", "smoltcp", "stacks"} <= ids()
     assert "4.2.2-short" not in ids()
     assert ids(sim=True) == {"2.7", "2.8", "2.1"}
     assert ids(quick=True) == {"2.7", "2.8", "4.2.2-short"}

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{interrupt, print};
 use std::process::ExitCode;
 use windlass_probe::linux;
-use windlass_probe::serve::{Spec, Stack, generate, read, write};
+use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 
 /// Plays servers until it is ended.
 pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
@@ -16,7 +16,7 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
         // Nobody who reads it need be there.
         let _ = print::line(&told);
     };
-    match linux::serve(&servers, &args.tun, args.seed, ready) {
+    match linux::serve(Network::new(&servers, args.seed), &args.tun, ready) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!(
             "probe serve: device {}: {error} (it takes CAP_NET_ADMIN and /dev/net/tun)",

@@ -1,4 +1,4 @@
-use crate::serve::{Network, Spec};
+use crate::serve::Network;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::convert::Infallible;
@@ -12,22 +12,16 @@ use windlass_base::Time;
 const QUEUE_PACKETS: u32 = 10_000;
 const WAIT_MAX_MS: u64 = 1000;
 
-/// Plays the servers of a population behind the TUN device of that name, which is made unless it is there;
+/// Plays the servers of a network behind the TUN device of that name, which is made unless it is there;
 /// who uses it gives it addresses and sets the routes. `ready` is called when they serve. It ends with the
 /// process.
 ///
 /// # Errors
 ///
 /// No such device: not permitted (CAP_NET_ADMIN), or one of another kind.
-pub fn serve(
-    population: &[Spec],
-    device: &str,
-    seed: u64,
-    ready: impl FnOnce(),
-) -> io::Result<Infallible> {
+pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Result<Infallible> {
     let tun = DeviceBuilder::new().name(device).tx_queue_len(QUEUE_PACKETS).build_sync()?;
     tun.set_nonblocking(true)?;
-    let mut network = Network::new(population, seed);
     let start = Instant::now();
     let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
     let mut buffer = vec![0; 65536];

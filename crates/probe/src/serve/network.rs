@@ -42,8 +42,21 @@ impl Network {
             let server = spec.server()?;
             Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
         };
+        Network::of(population.iter().filter_map(node).collect(), seed)
+    }
+
+    /// Servers of one's own, each by an address, at the other end of a path without loss.
+    pub fn with_servers(servers: Vec<(IpAddr, Box<dyn Server>)>, rtt: Span) -> Network {
+        let node = |(address, server)| {
+            let one_way = Span::from_nanos(rtt.as_nanos() / 2);
+            (address, Node { server, one_way, loss: 0.0, timer: None })
+        };
+        Network::of(servers.into_iter().map(node).collect(), 0)
+    }
+
+    fn of(nodes: BTreeMap<IpAddr, Node>, seed: u64) -> Network {
         Network {
-            nodes: population.iter().filter_map(node).collect(),
+            nodes,
             wire: BTreeMap::new(),
             timers: BTreeSet::new(),
             arrived: VecDeque::new(),

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from windlass_lab.errors import LabError
-from windlass_lab.servers.network import compiler, lwip_source
-from windlass_lab.servers.plan import KernelServer, LwipServer, ServerCase
+from windlass_lab.servers.plan import KernelServer, LwipServer, ServerCase, SmoltcpServer
+from windlass_lab.servers.programs import compiler, lwip_source, smoltcp_source
 from windlass_lab.testbed import check
 
 
@@ -35,8 +35,21 @@ def _missing(cases: Sequence[ServerCase]) -> Iterator[str]:
     for server in kernels:
         if server.controller not in there:
             yield f"this kernel has no congestion controller {server.controller}"
-    if any(isinstance(case.server, LwipServer) for case in cases) and not _has_lwip():
+    yield from _unbuilt({type(case.server) for case in cases})
+
+
+def _unbuilt(kinds: set[type]) -> Iterator[str]:
+    if LwipServer in kinds and not _has_lwip():
         yield "lwIP's server cannot be compiled (apt-get install build-essential liblwip-dev)"
+    if SmoltcpServer in kinds and not _has_smoltcp():
+        yield "smoltcp's server cannot be built (it takes cargo and the repository)"
+
+
+def _has_smoltcp() -> bool:
+    try:
+        return smoltcp_source().is_file() and shutil.which("cargo") is not None
+    except LabError:
+        return False
 
 
 def _has_lwip() -> bool:

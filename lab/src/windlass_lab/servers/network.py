@@ -2,12 +2,11 @@
 device at the client for each server that brings its own TCP.
 """
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.errors import LabError, RunError
+from windlass_lab.servers import programs
 from windlass_lab.servers.plan import (
     PAGE_BYTES,
     RTT_MS,
@@ -15,6 +14,7 @@ from windlass_lab.servers.plan import (
     KernelServer,
     LwipServer,
     ServerCase,
+    SmoltcpServer,
 )
 from windlass_lab.testbed import nginx
 from windlass_lab.testbed.topology import End, Link, Node, Program, Route, Topology, Tun
@@ -50,10 +50,10 @@ class Network:
 def build(cases: Sequence[ServerCase], folder: Path) -> Network:
     """The network of these servers; `folder` is for what their programs read.
 
-    Raises `RunError` where a certificate or lwIP's server cannot be made.
+    Raises `LabError` where a certificate or a stack's server cannot be made.
     """
     nodes, links, tuns, routes = [Node(CLIENT)], [], [], []
-    programs, places = [], []
+    commands, places = [], []
     for number, case in enumerate(cases, start=1):
         if isinstance(case.server, KernelServer):
             node = f"host{number}"
@@ -68,7 +68,7 @@ def build(cases: Sequence[ServerCase], folder: Path) -> Network:
             )
             if tls:
                 _certify(folder / node)
-            programs.append(Program(case.name, command, node))
+            commands.append(Program(case.name, command, node))
             scheme = "https" if tls else "http"
             places.append(Place(case, f"{scheme}://{theirs}/page", port=_PORTS[tls]))
             continue
@@ -76,45 +76,31 @@ def build(cases: Sequence[ServerCase], folder: Path) -> Network:
         mode = "tap" if isinstance(case.server, LwipServer) else "tun"
         tuns.append(Tun(CLIENT, device, [f"10.98.{number}.1/24"], mode=mode))
         command, told = _own_stack(case.server, device, address, folder)
-        programs.append(Program(case.name, command, CLIENT))
+        commands.append(Program(case.name, command, CLIENT))
         places.append(Place(case, f"http://{address}/", told=told))
-    return Network(Topology(nodes, links, tuns, routes), programs, places)
+    return Network(Topology(nodes, links, tuns, routes), commands, places)
 
 
 def _own_stack(
-    server: EngineServer | LwipServer, device: str, address: str, folder: Path
+    server: EngineServer | LwipServer | SmoltcpServer, device: str, address: str, folder: Path
 ) -> tuple[list[str], str]:
     """The command of a server behind a device, and what it says once it serves."""
     if isinstance(server, LwipServer):
         program = folder / "lwip-server"
         if not program.exists():
-            _compile(lwip_source(), program)
+            programs.compile_lwip(program)
         own6 = f"fd98::{device.removeprefix('stack')}"
         return [str(program), device, address, own6, str(RTT_MS), str(PAGE_BYTES)], "listening"
+    if isinstance(server, SmoltcpServer):
+        program = programs.build_smoltcp()
+        page = str(server.page_bytes)
+        return [str(program), device, address, server.version, str(RTT_MS), page], "serving"
     command = [
         *("{windlass}", "probe", "serve", "--tun", device, "--address", address),
         *("--stack", server.stack, "--initial-window", str(server.initial_window)),
         *("--rtt", f"{RTT_MS}ms", "--page", str(PAGE_BYTES)),
     ]
     return command, "serving"
-
-
-def lwip_source() -> Path:
-    """The server's source. Raises `LabError` outside of the repository."""
-    for above in Path(__file__).resolve().parents:
-        source = above / "crates/probe/tests/lwip/server.c"
-        if source.is_file():
-            return source
-    raise LabError("cannot find crates/probe/tests/lwip/server.c: run in the repository")
-
-
-def compiler(source: Path, program: Path) -> list[str]:
-    """The command that compiles lwIP's server."""
-    return ["cc", "-I/usr/include/lwip", str(source), "-llwip", "-o", str(program)]
-
-
-def _compile(source: Path, program: Path) -> None:
-    _do(compiler(source, program), "lwIP's server")
 
 
 def _certify(folder: Path) -> None:
@@ -124,14 +110,4 @@ def _certify(folder: Path) -> None:
         *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
         *("-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
     ]
-    _do(command, "a certificate")
-
-
-def _do(command: Sequence[str], what: str) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise RunError(f"cannot make {what}: {command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise RunError(f"cannot make {what}: {lines[-1] if lines else command[0]}")
+    programs.do(command, "a certificate")

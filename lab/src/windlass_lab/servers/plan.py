@@ -34,6 +34,14 @@ class LwipServer:
 
 
 @dataclass(frozen=True, slots=True)
+class SmoltcpServer:
+    """smoltcp of that version, with Reno."""
+
+    version: str
+    page_bytes: int = PAGE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
 class Population:
     """So many servers of all kinds, probed by `windlass probe survey`."""
 
@@ -44,7 +52,7 @@ class Population:
     rate: int = 50
 
 
-Server = KernelServer | EngineServer | LwipServer | Population
+Server = KernelServer | EngineServer | LwipServer | SmoltcpServer | Population
 
 
 @dataclass(frozen=True, slots=True)
