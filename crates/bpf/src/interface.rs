@@ -7,6 +7,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// An interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,42 @@ impl Interface {
             ),
             up: link.header.flags.contains(LinkFlags::Up),
         })
+    }
+}
+
+/// RTMGRP_LINK of rtnetlink(7).
+const LINKS: u32 = 1;
+
+/// Tells that interfaces come, go, or change.
+#[derive(Debug)]
+pub struct Changes(Socket);
+
+impl Changes {
+    /// Tells of what happens from now on.
+    ///
+    /// # Errors
+    ///
+    /// The kernel gives no such socket.
+    pub fn new() -> io::Result<Changes> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind(&SocketAddr::new(0, LINKS))?;
+        socket.set_non_blocking(true)?;
+        Ok(Changes(socket))
+    }
+
+    /// Forgets what it has told: its descriptor is readable again only after another change.
+    pub fn forget(&self) {
+        // Too many to be kept (ENOBUFS) are changes, too; what they were is asked for anew.
+        let left = |told: &io::Result<_>| {
+            told.as_ref().err().is_none_or(|error| error.kind() != io::ErrorKind::WouldBlock)
+        };
+        while left(&self.0.recv_from_full()) {}
+    }
+}
+
+impl AsFd for Changes {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

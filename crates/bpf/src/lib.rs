@@ -9,5 +9,5 @@ mod object;
 pub mod tc;
 
 pub use error::Error;
-pub use interface::Interface;
+pub use interface::{Changes, Interface};
 pub use object::{Aligned, older, release};

@@ -1,12 +1,15 @@
 //! The command: started in its cgroup, given the signals that were meant for it, waited for.
 
-use crate::{Cgroup, Error};
+use crate::{Cgroup, Error, Splitter};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
@@ -19,19 +22,24 @@ pub const NOT_EXECUTABLE: u8 = 126;
 const SI_KERNEL: i32 = 0x80;
 const PASSED_ON: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Runs a command in `cgroup` to its end. The exit status is its own, or 128 and the number of the
+/// Runs a command in `cgroup` to its end, while `splitter` follows the interfaces. The exit status is its own, or 128 and the number of the
 /// signal that ended it; the error, if there is one, says why it could not be started.
 ///
 /// # Errors
 ///
 /// The cgroup cannot be entered or left.
-pub fn run(command: &[OsString], cgroup: &Cgroup) -> Result<(u8, Option<io::Error>), Error> {
+pub fn run(
+    command: &[OsString],
+    cgroup: &Cgroup,
+    splitter: &mut Splitter,
+) -> Result<(u8, Option<io::Error>), Error> {
     let io = |doing| move |error| Error::Io(doing, error);
     let mut handled: SigSet = PASSED_ON.into_iter().collect();
     handled.add(Signal::SIGCHLD);
     let before = handled.thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let before = before.map_err(|error| Error::Io("blocking signals", error.into()))?;
-    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC);
+    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+    let signals = SignalFd::with_flags(&handled, flags);
     let signals = signals.map_err(|error| Error::Io("a descriptor of signals", error.into()))?;
     // This process goes in for a moment, so that the command is there from its first instruction.
     cgroup.enter()?;
@@ -47,7 +55,7 @@ pub fn run(command: &[OsString], cgroup: &Cgroup) -> Result<(u8, Option<io::Erro
         let _ = child.wait();
         return Err(error);
     }
-    let status = attend(&signals, &mut child).map_err(io("waiting for the command"))?;
+    let status = attend(&signals, &mut child, splitter).map_err(io("waiting for the command"))?;
     Ok((exit_code(status), None))
 }
 
@@ -67,16 +75,34 @@ fn start(command: &[OsString], mask: SigSet) -> io::Result<Child> {
     command.spawn()
 }
 
-fn attend(signals: &SignalFd, child: &mut Child) -> io::Result<ExitStatus> {
+fn attend(
+    signals: &SignalFd,
+    child: &mut Child,
+    splitter: &mut Splitter,
+) -> io::Result<ExitStatus> {
     let pid = Pid::from_raw(child.id().cast_signed());
     loop {
+        while let Some(signal) = signals.read_signal()? {
+            if let Some(signal) = to_pass_on(signal.ssi_signo, signal.ssi_code) {
+                let _ = kill(pid, signal);
+            }
+        }
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        let Some(signal) = signals.read_signal()? else { continue };
-        if let Some(signal) = to_pass_on(signal.ssi_signo, signal.ssi_code) {
-            let _ = kill(pid, signal);
-        }
+        splitter.follow();
+        wait(signals, splitter)?;
+    }
+}
+
+/// Until there is a signal, or an interface has changed.
+fn wait(signals: &SignalFd, splitter: &Splitter) -> io::Result<()> {
+    let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
+    let fds = [Some(signals.as_fd()), splitter.changes()];
+    let mut fds: Vec<PollFd<'_>> = fds.into_iter().flatten().map(readable).collect();
+    match poll(&mut fds, PollTimeout::NONE) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,10 +4,10 @@ use crate::{Connection, Error};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, ProgramMut};
 use serde::Serialize;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use windlass_bpf::capabilities::{self, BPF, NET_ADMIN};
 use windlass_bpf::tc::{self, Filter, Place};
-use windlass_bpf::{Aligned, Interface, log, older, release};
+use windlass_bpf::{Aligned, Changes, Interface, log, older, release};
 
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o")));
@@ -24,7 +24,7 @@ pub struct Settings {
     pub split: u32,
     /// How many ACKs of new data to split, the first ones of each connection.
     pub acks: u32,
-    /// Where ACKs leave; empty: all interfaces of this network namespace that are up.
+    /// Where ACKs leave; empty: all interfaces of this network namespace that are up, or come up.
     pub interfaces: Vec<String>,
     /// Filters of clsact even where the kernel has TCX.
     pub clsact: bool,
@@ -50,10 +50,14 @@ enum Way {
 /// The programs, as long as the value lives.
 #[derive(Debug)]
 pub struct Splitter {
-    interfaces: Vec<String>,
+    interfaces: Vec<Interface>,
     hook: Hook,
+    /// Of interfaces, unless those are named.
+    changes: Option<Changes>,
+    /// What went wrong at interfaces that came up later.
+    troubles: Vec<String>,
     // Before the object: they go first.
-    _ways: Vec<Way>,
+    ways: Vec<Way>,
     _counter: Link,
     object: Object,
 }
@@ -67,6 +71,9 @@ impl Splitter {
     /// Missing rights, no such interface, a kernel without what is needed.
     pub fn new(settings: &Settings, cgroup: impl AsFd) -> Result<Splitter, Error> {
         check_capabilities()?;
+        // Before it is asked which are up: none may come up in between.
+        let changes = settings.interfaces.is_empty().then(Changes::new).transpose();
+        let changes = changes.map_err(|error| Error::Io("watching the interfaces", error))?;
         let interfaces = choose(&settings.interfaces)?;
         let cgroup = cgroup.as_fd().as_raw_fd();
         log::begin();
@@ -82,17 +89,46 @@ impl Splitter {
         let attached: Result<Vec<Way>, Error> =
             interfaces.iter().map(|interface| attach(&mut object, interface, hook)).collect();
         Ok(Splitter {
-            interfaces: interfaces.into_iter().map(|interface| interface.name).collect(),
+            interfaces,
             hook,
-            _ways: attached?,
+            changes,
+            troubles: Vec::new(),
+            ways: attached?,
             _counter: counter,
             object,
         })
     }
 
     /// The interfaces at which ACKs are split.
-    pub fn interfaces(&self) -> &[String] {
-        &self.interfaces
+    pub fn interfaces(&self) -> impl Iterator<Item = &str> {
+        self.interfaces.iter().map(|interface| &*interface.name)
+    }
+
+    /// What went wrong at interfaces that came up later.
+    pub fn troubles(&self) -> &[String] {
+        &self.troubles
+    }
+
+    /// Readable when [`Splitter::follow`] has something to do; none if interfaces were named.
+    pub(crate) fn changes(&self) -> Option<BorrowedFd<'_>> {
+        self.changes.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Goes to interfaces that have come up.
+    pub(crate) fn follow(&mut self) {
+        let Some(changes) = &self.changes else { return };
+        changes.forget();
+        // Asked again at the next change.
+        let Ok(mut all) = Interface::all() else { return };
+        let known = |new: &Interface| self.interfaces.iter().any(|old| old.index == new.index);
+        all.retain(|interface| interface.up && !known(interface));
+        for interface in all {
+            match attach(&mut self.object, &interface, self.hook) {
+                Ok(way) => self.ways.push(way),
+                Err(error) => self.troubles.push(format!("{}: {error}", interface.name)),
+            }
+            self.interfaces.push(interface);
+        }
     }
 
     /// How the program stands there.

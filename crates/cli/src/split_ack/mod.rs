@@ -23,7 +23,7 @@ struct Report<'a> {
     schema_version: u32,
     split: u32,
     acks: u32,
-    interfaces: &'a [String],
+    interfaces: Vec<&'a str>,
     hook: Hook,
     exit_status: u8,
     connections: Vec<Connection>,
@@ -63,8 +63,11 @@ fn work(args: &SplitAck) -> Result<u8, String> {
     check_capabilities().map_err(told)?;
     // Dropped in the other order: the programs first.
     let cgroup = Cgroup::new().map_err(told)?;
-    let splitter = Splitter::new(&settings, &cgroup).map_err(told)?;
-    let (code, trouble) = run(&args.command_line, &cgroup).map_err(told)?;
+    let mut splitter = Splitter::new(&settings, &cgroup).map_err(told)?;
+    let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(told)?;
+    for trouble in splitter.troubles() {
+        eprintln!("windlass: split-ack: its ACKs are not split at {trouble}");
+    }
     if let Some(error) = trouble {
         let name = args.command_line.first().map(|name| name.display().to_string());
         let name = name.unwrap_or_default();
@@ -78,7 +81,7 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         schema_version: 1,
         split: args.split,
         acks: args.acks,
-        interfaces: splitter.interfaces(),
+        interfaces: splitter.interfaces().collect(),
         hook: splitter.hook(),
         exit_status: code,
         connections: splitter.connections().map_err(told)?,

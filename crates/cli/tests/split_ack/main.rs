@@ -5,7 +5,7 @@
 mod bed;
 mod life;
 
-use bed::{Bed, Waiting, answer_bytes, file, skipped, text};
+use bed::{Bed, Waiting, answer_bytes, eventually, file, skipped, text};
 use std::fs;
 use std::process::{Command, Output};
 
@@ -195,6 +195,35 @@ fn it_works_behind_ip_netns_exec_over_loopback_and_by_clsact() {
     check(&bed.split_ack(&["--clsact"], &["curl", "-s", &url]).output().expect("starts"));
     capture.connections()[0].assert_split(4, 3);
     assert_eq!(bed.report()["hook"], "clsact");
+    assert_eq!(bed.filters(), "");
+}
+
+#[test]
+fn an_interface_that_comes_up_later_is_served_too() {
+    if skipped(&["tc"]) {
+        return;
+    }
+    let bed = Bed::new();
+    let set = |state: &str| {
+        let arguments = ["link", "set", "veth0", state];
+        assert!(bed.on_client("ip").args(arguments).status().expect("iproute2").success());
+    };
+    set("down");
+    let script = format!("touch ready; read go; curl -s {}", bed.url(false));
+    // By clsact, since tc shows that.
+    let options = ["--clsact", "--split", "4"];
+    let windlass = bed.split_ack(&options, &["sh", "-c", &script]);
+    let waiting = Waiting::start(windlass, &bed.path("ready"));
+    assert_eq!(bed.filters(), "");
+    set("up");
+    assert!(eventually(|| !bed.filters().is_empty()), "no filter at the interface");
+    let mut capture = bed.capture(false);
+    assert_whole(&waiting.go_on());
+    capture.connections()[0].assert_split(4, 3);
+    let report = bed.report();
+    let interfaces = report["interfaces"].as_array().expect("a list");
+    assert!(interfaces.contains(&"lo".into()) && interfaces.contains(&"veth0".into()), "{report}");
+    assert_eq!(report["connections"][0]["acks_sent"], 12, "{report}");
     assert_eq!(bed.filters(), "");
 }
 
