@@ -242,23 +242,28 @@ fn judge_split(
     split: &[&Observation],
     usable: &[&Observation],
 ) -> Ballot {
-    let of = split.len() as u32;
     let per_byte = Model::PerByteUnlimited;
-    let count =
-        |fits: &dyn Fn(&Observation) -> bool| split.iter().filter(|run| fits(run)).count() as u32;
+    // Of a segment as short as a head by itself both models may say the same.
+    let tells = |run: &&Observation| !(Model::PerAck.fits(run) && per_byte.fits(run));
+    let telling: Vec<&Observation> = split.iter().copied().filter(tells).collect();
+    let of = telling.len() as u32;
+    if of == 0 {
+        return Ballot::undecided("the segments are so short that both models say the same");
+    }
     // Runs whose growth met a limit do not say what it would have been.
     let free: Vec<&Observation> =
-        split.iter().copied().filter(|run| !meets_a_limit(run, split)).collect();
+        telling.iter().copied().filter(|run| !meets_a_limit(run, split)).collect();
     let acks = Votes::of(Model::PerAck, &free);
     let told: Vec<&Observation> =
-        split.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
+        telling.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
     let bytes = Votes::of(per_byte, &told);
-    let less = count(&|run| per_byte.exceeds(run));
+    let less = split.iter().filter(|run| per_byte.exceeds(run)).count() as u32;
     let again = more_retransmissions(baseline, split);
     if acks.carry(free.len() as u32) {
         return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
     }
-    if agree(less.max(again), of) {
+    if agree(less.max(again), split.len() as u32) {
+        let of = split.len() as u32;
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
     }
     if bytes.carry(of) {

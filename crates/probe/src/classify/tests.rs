@@ -122,6 +122,23 @@ fn why(reports: &[Report]) -> String {
     }
 }
 
+/// A window of one packet, and a head that a server has written by itself: at a split of 2 counting ACKs and
+/// counting packets may be the same.
+#[test]
+fn runs_that_fit_both_models_tell_nothing() {
+    for (model, counts_acks) in [(Model::PerAck, true), (Model::PerByteUnlimited, false)] {
+        let mut all = reports(model, 1, 3, 3);
+        for run in all.iter_mut().flat_map(|report| &mut report.observation) {
+            let packets = *model.new_packets(run).end();
+            (run.acked, run.grown) = (vec![204], packets);
+            run.grown_bytes = u64::from(packets * run.mss_seen);
+        }
+        let verdict = classify(&all, false);
+        assert_eq!(verdict.reaction == Reaction::CountsAcks, counts_acks, "{verdict:?}");
+        assert!(verdict.is_decided(), "{verdict:?}");
+    }
+}
+
 #[test]
 fn the_gain_is_that_at_a_split_of_4() {
     let verdict = classify(&reports(Model::PerAck, 3, 3, 1), false);
