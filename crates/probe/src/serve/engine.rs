@@ -154,7 +154,7 @@ impl<F: FnMut() -> Box<dyn Speaker>> Server for EngineServer<F> {
                 let mut packet = Vec::new();
                 wire::emit(&flow, &segment, &[&bytes], 0, &mut packet);
                 self.out.push_back(packet);
-                let acknowledged = host.stream.connection().bytes_acked() - before;
+                let acknowledged = host.stream.connection().bytes_acked().saturating_sub(before);
                 host.stream.connection_mut().set_mss(acknowledged as u32);
             }
             self.serve(now, flow, false);
