@@ -19,6 +19,13 @@ const SOCKET_BUFFER: usize = 4 << 20;
 /// Bytes that the thread takes before it wakes those who wait for them.
 const WAKE_BYTES: usize = 256 << 10;
 
+/// Bytes that the thread takes before it answers: as much as the system joins to one message where
+/// it does (GRO), which brings one ACK as well.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// A call takes all there is and as many as asked for: recvmmsg; elsewhere quinn-udp takes one.
+const SHORT_IS_END: bool = cfg!(target_os = "linux");
+
 /// Who waits for a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
@@ -167,11 +174,16 @@ impl Port {
         let now = reactor::now();
         let result = change(&mut state, now);
         self.pump(&mut state, now);
+        self.release(state, wakers);
+        result
+    }
+
+    /// What happened is told without the lock.
+    fn release(&self, mut state: MutexGuard<'_, PortState>, wakers: &mut Vec<Waker>) {
         wakers.append(&mut state.to_wake);
         let stun = self.take_stun(&mut state);
         drop(state);
         self.tell_stun(stun);
-        result
     }
 
     /// Sends a datagram of its user's own: STUN, say.
@@ -185,16 +197,24 @@ impl Port {
 
 /// What the reactor does.
 impl Port {
-    /// Takes all that has come. Who waits for it is woken at the end, or each [`WAKE_BYTES`]: to
-    /// switch to a reader costs more than to take some datagrams.
+    /// Takes all that has come. It is answered at the end, or each [`ANSWER_BYTES`], and who waits
+    /// for it is woken at the end, or each [`WAKE_BYTES`]: to switch to a reader costs more than to
+    /// take some datagrams.
     pub(super) fn receive(&self, buffers: &mut reactor::Buffers) {
-        let (mut wakers, mut untold) = (Vec::new(), 0);
+        let (mut wakers, mut untold, mut unanswered) = (Vec::new(), 0, 0);
         loop {
             let mut metas = [RecvMeta::default(); reactor::BATCH];
             let mut slices = buffers.slices();
             match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
                 Ok(count) => {
-                    untold += self.take(&slices[..count], &metas[..count], &mut wakers);
+                    let metas = &metas[..count];
+                    // A call that is not full has found the end; what comes now is an event again.
+                    let end = SHORT_IS_END && count < reactor::BATCH;
+                    untold += metas.iter().map(|meta| meta.len).sum::<usize>();
+                    unanswered = self.take(&slices, metas, unanswered, end, &mut wakers);
+                    if end {
+                        return wake(&mut wakers);
+                    }
                     if untold >= WAKE_BYTES {
                         wake(&mut wakers);
                         untold = 0;
@@ -202,41 +222,49 @@ impl Port {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wake(&mut wakers);
-                    if !self.take_errors() {
-                        return;
+                    if unanswered > 0 {
+                        self.change(&mut wakers, |_, _| {});
                     }
+                    return wake(&mut wakers);
                 }
                 // What an ICMP message left (RFC 1122 §4.1.3.3); the next call goes on.
-                Err(_) => {
-                    self.take_errors();
-                }
+                Err(_) => self.take_errors(),
             }
         }
     }
 
-    /// Returns how many bytes it took.
+    /// Takes datagrams, of which `unanswered` bytes wait for an answer already; all of them get it at
+    /// the end. Returns what waits now.
     fn take(
         &self,
         slices: &[IoSliceMut<'_>],
         metas: &[RecvMeta],
+        mut unanswered: usize,
+        end: bool,
         wakers: &mut Vec<Waker>,
     ) -> usize {
-        self.change(wakers, |state, now| {
-            for (bytes, meta) in slices.iter().zip(metas) {
-                let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
-                let bytes = &bytes[..meta.len];
-                state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+        let mut state = self.lock();
+        let now = reactor::now();
+        for (bytes, meta) in slices.iter().zip(metas) {
+            let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
+            let bytes = &bytes[..meta.len];
+            state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+            unanswered += meta.len;
+            if unanswered >= ANSWER_BYTES {
+                self.pump(&mut state, now);
+                unanswered = 0;
             }
-        });
-        metas.iter().map(|meta| meta.len).sum()
+        }
+        if end && unanswered > 0 {
+            self.pump(&mut state, now);
+        }
+        self.release(state, wakers);
+        unanswered
     }
 
-    /// Errors that ICMP reported; false if there were none.
-    fn take_errors(&self) -> bool {
-        let mut any = false;
+    /// Errors that ICMP reported.
+    pub(super) fn take_errors(&self) {
         while let Ok(Some(error)) = self.udp.recv_transport_error((&self.socket).into()) {
-            any = true;
             if let TransportErrorPayload::Unreachable = error.payload {
                 let kind = match io::Error::from_raw_os_error(error.raw_errno).kind() {
                     ErrorKind::ConnectionRefused => Error::Refused,
@@ -245,7 +273,6 @@ impl Port {
                 self.with(|state, _| state.endpoint.handle_unreachable(kind));
             }
         }
-        any
     }
 
     pub(super) fn handle_timeout(&self) {

@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 use windlass_base::Time;
 
 /// Messages taken in one call, each of many datagrams where the system joins them (GRO).
-pub(super) const BATCH: usize = 16;
+pub(super) const BATCH: usize = 32;
 /// The longest message that UDP can tell.
 const MESSAGE_MAX: usize = 1 << 16;
+/// From one message to the next: not a power of two, or datagrams that come singly would all lie in
+/// the same few sets of a cache.
+const MESSAGE_STEP: usize = MESSAGE_MAX + 2048 + 64;
 const WAKE: Token = Token(usize::MAX);
 
 /// The one there is, while there are ports.
@@ -181,9 +184,12 @@ impl Reactor {
         if event.is_writable() {
             port.handle_writable();
         }
-        // Errors wait in a queue of their own.
         if event.is_readable() || event.is_error() {
             port.receive(buffers);
+        }
+        // They wait in a queue of their own, and one that comes later is an event again.
+        if event.is_error() {
+            port.take_errors();
         }
     }
 
@@ -246,15 +252,15 @@ pub(super) struct Buffers(Vec<u8>);
 
 impl Buffers {
     fn new() -> Buffers {
-        Buffers(vec![0; BATCH * MESSAGE_MAX])
+        Buffers(vec![0; BATCH * MESSAGE_STEP])
     }
 
     pub(super) fn slices(&mut self) -> [IoSliceMut<'_>; BATCH] {
         let mut rest = &mut self.0[..];
         std::array::from_fn(|_| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_MAX);
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_STEP);
             rest = tail;
-            IoSliceMut::new(head)
+            IoSliceMut::new(&mut head[..MESSAGE_MAX])
         })
     }
 }

@@ -122,6 +122,8 @@ struct Slot<Data> {
     queued: bool,
     /// The earliest entry among the deadlines.
     wakes_at: Option<Time>,
+    /// There is room to write, which is told when it is worth it.
+    room_untold: bool,
     /// Came by a SYN and has not been accepted.
     passive: Option<Passive>,
     /// The application wants to hear nothing more of it.
@@ -139,6 +141,12 @@ impl<Data> Slot<Data> {
         matches!(connection.state(), State::TimeWait | State::Closed)
             && (self.released || connection.readable() == 0)
     }
+}
+
+/// A third of the buffer, as Linux's `sk_stream_write_space` has it: who writes is not woken by each
+/// ACK.
+fn has_worthwhile_room(connection: &Connection) -> bool {
+    3 * connection.writable() >= connection.config().send_buffer
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -375,6 +383,7 @@ impl<Data: Default> Endpoint<Data> {
             path_mtu: None,
             queued: false,
             wakes_at: None,
+            room_untold: false,
             passive,
             released: false,
             orphan_until: None,
@@ -432,9 +441,15 @@ impl<Data: Default> Endpoint<Data> {
                     listening.complete(id);
                 }
             }
-            if !slot.released && slot.passive.is_none() {
+            if event == Event::Writable {
+                slot.room_untold = true;
+            } else if !slot.released && slot.passive.is_none() {
                 self.events.push_back((id, event));
             }
+        }
+        if slot.room_untold && has_worthwhile_room(slot.stream.connection()) {
+            slot.room_untold = false;
+            self.events.push_back((id, Event::Writable));
         }
         let nobodys = slot.released || slot.passive.is_some();
         match slot.stream.connection().state() {
