@@ -314,6 +314,11 @@ impl Connection {
         (self.rtt.samples() > 0).then(|| self.rtt.smoothed())
     }
 
+    /// The shortest round-trip time of late; `None` before the first sample.
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.rtt.min_rtt()
+    }
+
     /// The retransmission timeout as it would be set now, back-off included.
     pub fn rto(&self) -> Span {
         self.rtt.rto()

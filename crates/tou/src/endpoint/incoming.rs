@@ -58,6 +58,9 @@ impl<Data: Default> Endpoint<Data> {
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
             let slot = &mut self.slots[key];
+            if !payload.is_empty() {
+                self.room.note(now, &mut slot.share, slot.stream.connection_mut());
+            }
             slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
             slot.look_at_path(&segment);
             self.touch(key);

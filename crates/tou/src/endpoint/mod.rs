@@ -13,6 +13,7 @@ mod listen;
 mod outgoing;
 mod path_mtu;
 mod released;
+mod room;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use outgoing::Datagrams;
 use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
+use room::{Room, Share};
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -122,6 +124,8 @@ struct Slot<Data> {
     queued: bool,
     /// The earliest entry among the deadlines.
     wakes_at: Option<Time>,
+    /// Of the socket's receive buffer.
+    share: Share,
     /// There is room to write, which is told when it is worth it.
     room_untold: bool,
     /// Came by a SYN and has not been accepted.
@@ -160,6 +164,7 @@ pub struct Endpoint<Data = ()> {
     limits: Limits,
     secret: Secret,
     budget: Budget,
+    room: Room,
     slots: Slab<Slot<Data>>,
     peers: HashMap<SocketAddr, usize>,
     /// The connection that the last segment was for.
@@ -192,6 +197,7 @@ impl<Data: Default> Endpoint<Data> {
             limits,
             secret: Secret::new(key),
             budget: Budget::new(limits.replies_per_s),
+            room: Room::unlimited(),
             slots: Slab::new(),
             peers: HashMap::new(),
             recent: 0,
@@ -209,6 +215,16 @@ impl<Data: Default> Endpoint<Data> {
     /// Counters since the beginning.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What the socket's receive buffer holds of payload: windows are announced to fit into it.
+    pub(crate) fn set_receive_room(&mut self, bytes: u64) {
+        self.room.set_bytes(bytes);
+    }
+
+    /// What it would have to hold so that nobody's window is small.
+    pub(crate) fn wanted_receive_room(&self) -> u64 {
+        self.room.wanted_bytes()
     }
 
     /// The socket refused these.
@@ -371,9 +387,10 @@ impl<Data: Default> Endpoint<Data> {
     fn insert(
         &mut self,
         peer: SocketAddr,
-        connection: Connection,
+        mut connection: Connection,
         passive: Option<Passive>,
     ) -> usize {
+        self.room.begin(&mut connection);
         let serial = self.next_serial;
         self.next_serial += 1;
         let key = self.slots.insert(Slot {
@@ -383,6 +400,7 @@ impl<Data: Default> Endpoint<Data> {
             path_mtu: None,
             queued: false,
             wakes_at: None,
+            share: Share::default(),
             room_untold: false,
             passive,
             released: false,

@@ -5,4 +5,5 @@ mod life;
 mod network;
 mod path_mtu;
 mod random;
+mod room;
 mod strangers;
