@@ -57,6 +57,14 @@ impl Stream {
         Ok(taken)
     }
 
+    /// Gives the memory of a connection back that is over: nothing goes or comes any more, and all was
+    /// read.
+    pub fn release_buffers(&mut self) {
+        for ring in [&mut self.outgoing, &mut self.incoming] {
+            *ring = Ring::new(ring.capacity);
+        }
+    }
+
     /// A segment arrived with `payload` (`segment.payload_len` bytes).
     pub fn handle_segment(
         &mut self,

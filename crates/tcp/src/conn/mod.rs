@@ -339,6 +339,11 @@ impl Connection {
         self.agreed.sack
     }
 
+    /// Timestamps were negotiated.
+    pub fn timestamps_negotiated(&self) -> bool {
+        self.agreed.timestamps
+    }
+
     /// FlightSize: bytes between SND.UNA and SND.NXT.
     pub fn in_flight(&self) -> u64 {
         self.tx.nxt - self.tx.una

@@ -9,6 +9,7 @@
 mod drain;
 mod port;
 mod reactor;
+mod resting;
 mod wait;
 
 pub use drain::drain;

@@ -1,12 +1,13 @@
 //! A UDP socket, and the connections over it.
 
 use super::reactor::{self, Reactor};
+use super::resting::Kind;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
 #[cfg(target_os = "linux")]
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -74,6 +75,10 @@ pub(crate) struct PortState {
     /// Woken when the lock is released.
     to_wake: Vec<Waker>,
     users: usize,
+    /// Of a port that the system chose for one connection: what the next one may reuse it for.
+    kind: Option<Kind>,
+    /// It waits among those to reuse.
+    rests: bool,
     /// The receive buffer asked for; `None` if the system gives no more.
     receive_buffer: Option<usize>,
     place: Option<Place>,
@@ -136,6 +141,8 @@ impl Port {
             blocked: None,
             to_wake: Vec::new(),
             users: 1,
+            kind: None,
+            rests: false,
             receive_buffer,
             place: None,
         });
@@ -143,6 +150,35 @@ impl Port {
         let (reactor, key) = Reactor::add(&port)?;
         port.lock().place = Some(Place { reactor, key, waits_for_room: false, wakes_at: None });
         Ok(PortRef(port))
+    }
+
+    /// A port of the system's choice for one connection: perhaps one whose last connection is in
+    /// TIME-WAIT.
+    pub(crate) fn for_client(address: IpAddr, limits: Limits) -> io::Result<PortRef> {
+        let kind = Kind { address, limits };
+        if let Some(port) = Port::rested(kind, false) {
+            return Ok(port);
+        }
+        match Port::bind((address, 0).into(), limits) {
+            Ok(port) => {
+                port.lock().kind = Some(kind);
+                Ok(port)
+            }
+            Err(error) => Port::rested(kind, true).ok_or(error),
+        }
+    }
+
+    fn rested(kind: Kind, urgently: bool) -> Option<PortRef> {
+        loop {
+            let port = Reactor::take_rested(kind, urgently)?;
+            let mut state = port.lock();
+            // Otherwise its last connection went just now, and the port with it.
+            if state.place.is_some() {
+                (state.users, state.rests, state.on_stun) = (1, false, None);
+                drop(state);
+                return Some(PortRef(port));
+            }
+        }
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -361,6 +397,13 @@ impl Port {
         let (reactor, key) = (Arc::clone(&place.reactor), place.key);
         if state.is_over() {
             reactor.finished(key);
+        } else if let Some(kind) = state.kind
+            && state.users == 0
+            && !state.rests
+            && state.endpoint.is_in_time_wait()
+        {
+            state.rests = true;
+            reactor.add_resting(now, kind, key);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The thread that receives and keeps the timers of all ports.
 
 use super::port::Port;
+use super::resting::{Kind, Resting};
 use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
@@ -54,6 +55,7 @@ struct Ports {
     /// When the thread wakes up by itself; `None` while it is awake.
     sleeps_until: Option<Time>,
     finished: Vec<Key>,
+    resting: Resting<Key>,
 }
 
 struct Entry {
@@ -99,6 +101,19 @@ impl Reactor {
             reactor.lock().entries.iter().map(|(_, entry)| Arc::clone(&entry.port)).collect()
         };
         current.map(ports).unwrap_or_default()
+    }
+
+    /// A port whose connection is in TIME-WAIT and which nobody uses.
+    pub(super) fn add_resting(&self, now: Time, kind: Kind, key: Key) {
+        self.lock().resting.add(now, kind, key);
+    }
+
+    /// A port to use again.
+    pub(super) fn take_rested(kind: Kind, urgently: bool) -> Option<Arc<Port>> {
+        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let mut ports = current.lock();
+        let key = ports.resting.take(now(), kind, urgently)?;
+        ports.entry(key).map(|entry| Arc::clone(&entry.port))
     }
 
     fn begin() -> io::Result<Arc<Reactor>> {
@@ -228,6 +243,7 @@ impl Reactor {
             let is_over = port.leave_if_over();
             ports = self.lock();
             if is_over {
+                ports.resting.forget(key);
                 let entry = ports.entries.remove(key.index);
                 let fd = entry.port.as_raw_fd();
                 let _ = self.registry.deregister(&mut SourceFd(&fd));

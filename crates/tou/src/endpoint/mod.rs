@@ -40,7 +40,7 @@ use windlass_tcp::{Config, Connection, Error, Event, Segment, State};
 const ORPHAN: Span = Span::from_secs(60);
 
 /// Limits of an endpoint.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at once, those in TIME-WAIT included.
     pub connections: usize,
@@ -328,7 +328,7 @@ impl<Data: Default> Endpoint<Data> {
     /// connection knows. One that is being opened fails (RFC 9293 §3.9.2.2), others go on; but one
     /// that only waits for the ACK of its FIN, and nobody is there any more, is over.
     pub fn handle_unreachable(&mut self, error: Error) {
-        let mut slots = self.slots.iter_mut();
+        let mut slots = self.slots.iter_mut().filter(|(_, slot)| !slot.is_over());
         if let (Some((key, slot)), None) = (slots.next(), slots.next()) {
             let connection = slot.stream.connection_mut();
             connection.fail_opening(error);
@@ -468,6 +468,9 @@ impl<Data: Default> Endpoint<Data> {
         if slot.room_untold && has_worthwhile_room(slot.stream.connection()) {
             slot.room_untold = false;
             self.events.push_back((id, Event::Writable));
+        }
+        if slot.is_over() {
+            slot.stream.release_buffers();
         }
         let nobodys = slot.released || slot.passive.is_some();
         match slot.stream.connection().state() {
