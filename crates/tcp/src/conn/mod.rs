@@ -394,6 +394,26 @@ impl Connection {
         self.rules.send_buffer.saturating_sub(unacked)
     }
 
+    /// Bytes that may have been written and not acknowledged, as things stand.
+    pub fn send_buffer(&self) -> u64 {
+        self.rules.send_buffer
+    }
+
+    /// Bytes that the peer may send, or has sent, and that were not read: what is to be kept of the
+    /// incoming stream at most, as things stand.
+    pub fn receive_promise(&self) -> u64 {
+        if self.state.can_receive() {
+            self.rx.window.edge().saturating_sub(self.rx.reassembly.read_position())
+        } else {
+            self.readable()
+        }
+    }
+
+    /// Something has arrived beyond what has not.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.rx.reassembly.has_gap()
+    }
+
     /// The peer's FIN has arrived, and everything before it.
     pub fn peer_closed(&self) -> bool {
         self.rx.reassembly.fin_received()

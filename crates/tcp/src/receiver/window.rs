@@ -42,7 +42,7 @@ impl ReceiveWindow {
         self.told = Told::default();
     }
 
-    /// Announces no more than `bytes` from now on; what has been announced stays.
+    /// Announces no more than `bytes` at once from now on; what has been announced stays.
     pub(crate) fn set_limit(&mut self, bytes: u64) {
         if self.limit != bytes {
             self.limit = bytes;
@@ -54,6 +54,14 @@ impl ReceiveWindow {
     pub(crate) fn begin_with_limit(&mut self, bytes: u64) {
         self.set_limit(bytes);
         self.edge = 1 + u64::from(self.syn_field());
+    }
+
+    /// So many bytes may wait for the application from now on; what has been announced stays.
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        if self.buffer != bytes {
+            self.buffer = bytes;
+            self.told = Told::default();
+        }
     }
 
     /// The right edge: the first position that the peer may not send.

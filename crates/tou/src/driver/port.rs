@@ -1,10 +1,9 @@
 //! A UDP socket, and the connections over it.
 
+use super::options;
 use super::reactor::{self, Reactor};
 use super::resting::Kind;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
-#[cfg(target_os = "linux")]
-use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,13 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Error, Event};
-
-/// The kernel's buffers of a port, in bytes: as far as the system allows it.
-const SOCKET_BUFFER: usize = 4 << 20;
-
-/// What the receive buffer grows to when many connections use it.
-#[cfg(target_os = "linux")]
-const SOCKET_BUFFER_MAX: usize = 32 << 20;
 
 /// Bytes that the thread takes before it wakes those who wait for them.
 const WAKE_BYTES: usize = 256 << 10;
@@ -123,16 +115,16 @@ impl Port {
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let socket = UdpSocket::bind(address)?;
         let udp = UdpSocketState::new((&socket).into())?;
-        without_arrival_times(&socket)?;
+        options::without_arrival_times(&socket)?;
         // What the system refuses is left as it is: a smaller buffer serves too.
-        let _ = udp.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let receive_buffer = set_receive_buffer(&socket, &udp);
+        let _ = udp.set_send_buffer_size((&socket).into(), options::SOCKET_BUFFER);
+        let receive_buffer = options::set_receive_buffer(&socket, &udp);
         udp.enable_transport_errors((&socket).into())?;
         let local = socket.local_addr()?;
         let mut key = [0; 16];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         let mut endpoint = Endpoint::new(limits, key);
-        endpoint.set_receive_room(receive_room(&socket, &udp)?);
+        endpoint.set_receive_room(options::receive_room(&socket, &udp)?);
         let state = Mutex::new(PortState {
             endpoint,
             accepting: Vec::new(),
@@ -310,19 +302,16 @@ impl Port {
 
     /// Many connections use the receive buffer: it gets larger where that is permitted.
     fn grow_receive_buffer(&self, state: &mut PortState) {
-        #[cfg(target_os = "linux")]
         if let Some(bytes) = state.receive_buffer
-            && bytes < SOCKET_BUFFER_MAX
+            && bytes < options::SOCKET_BUFFER_MAX
             && state.endpoint.wanted_receive_room() > bytes as u64
         {
-            let grown = setsockopt(&self.socket, sockopt::RcvBufForce, &(2 * bytes));
-            state.receive_buffer = grown.ok().map(|()| 2 * bytes);
-            if let Ok(room) = receive_room(&self.socket, &self.udp) {
+            let grown = options::force_receive_buffer(&self.socket, 2 * bytes);
+            state.receive_buffer = grown.then_some(2 * bytes);
+            if let Ok(room) = options::receive_room(&self.socket, &self.udp) {
                 state.endpoint.set_receive_room(room);
             }
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = state;
     }
 
     /// Errors that ICMP reported.
@@ -470,32 +459,6 @@ impl Port {
 
 fn wake(wakers: &mut Vec<Waker>) {
     wakers.drain(..).for_each(Waker::wake);
-}
-
-/// Beyond the system's limit where that is permitted: then returns what was asked for.
-fn set_receive_buffer(socket: &UdpSocket, udp: &UdpSocketState) -> Option<usize> {
-    #[cfg(target_os = "linux")]
-    if setsockopt(socket, sockopt::RcvBufForce, &SOCKET_BUFFER).is_ok() {
-        return Some(SOCKET_BUFFER);
-    }
-    let _ = udp.set_recv_buffer_size(socket.into(), SOCKET_BUFFER);
-    None
-}
-
-/// Payload that the receive buffer holds: half of what the system tells, since it counts its own
-/// structures too. A datagram of Ethernet's size that comes alone takes 2304 bytes on Linux.
-fn receive_room(socket: &UdpSocket, udp: &UdpSocketState) -> io::Result<u64> {
-    Ok(udp.recv_buffer_size(socket.into())? as u64 / 2)
-}
-
-/// quinn-udp 0.6 asks for the time of each arrival, and then has no room for ECN's codepoint in the
-/// control messages of datagrams that were joined: marks would go unseen.
-fn without_arrival_times(socket: &UdpSocket) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
-    #[cfg(not(target_os = "linux"))]
-    let _ = socket;
-    Ok(())
 }
 
 fn is_blocked(error: &io::Error) -> bool {

@@ -57,6 +57,7 @@ impl<Data: Default> Endpoint<Data> {
         let key = key.or_else(|| self.handle_stranger(now, peer, &segment));
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
+            self.bound_growth(key);
             let slot = &mut self.slots[key];
             if !payload.is_empty() {
                 self.room.note(now, &mut slot.share, slot.stream.connection_mut());

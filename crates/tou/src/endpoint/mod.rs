@@ -10,6 +10,7 @@ mod cookie;
 mod deadlines;
 mod incoming;
 mod listen;
+mod memory;
 mod outgoing;
 mod path_mtu;
 mod released;
@@ -44,13 +45,18 @@ const ORPHAN: Span = Span::from_secs(60);
 pub struct Limits {
     /// Connections at once, those in TIME-WAIT included.
     pub connections: usize,
+    /// Bytes that the buffers of all connections take, or would if all peers used their windows: an
+    /// idle one counts for about 30 KB. Beyond it no connection begins, and those there are
+    /// get no larger buffers: windows grow no more, and who writes waits. The last one to
+    /// grow may go beyond it by a buffer of its own.
+    pub memory: u64,
     /// Answers per second to datagrams that belong to no connection: resets and SYN cookies.
     pub replies_per_s: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { connections: 1 << 16, replies_per_s: 50_000 }
+        Limits { connections: 1 << 16, memory: 4 << 30, replies_per_s: 50_000 }
     }
 }
 
@@ -98,7 +104,7 @@ pub struct ConnectionId {
 pub enum ConnectError {
     /// There is one with this peer already.
     Exists,
-    /// [`Limits::connections`] is reached.
+    /// [`Limits::connections`] or [`Limits::memory`] is reached.
     TooMany,
 }
 
@@ -128,6 +134,9 @@ struct Slot<Data> {
     share: Share,
     /// There is room to write, which is told when it is worth it.
     room_untold: bool,
+    /// Bytes that its buffers take, and whether they may take more.
+    memory: u64,
+    held: bool,
     /// Came by a SYN and has not been accepted.
     passive: Option<Passive>,
     /// The application wants to hear nothing more of it.
@@ -150,7 +159,7 @@ impl<Data> Slot<Data> {
 /// A third of the buffer, as Linux's `sk_stream_write_space` has it: who writes is not woken by each
 /// ACK.
 fn has_worthwhile_room(connection: &Connection) -> bool {
-    3 * connection.writable() >= connection.config().send_buffer
+    3 * connection.writable() >= connection.send_buffer()
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -165,6 +174,7 @@ pub struct Endpoint<Data = ()> {
     secret: Secret,
     budget: Budget,
     room: Room,
+    memory: u64,
     slots: Slab<Slot<Data>>,
     peers: HashMap<SocketAddr, usize>,
     /// The connection that the last segment was for.
@@ -198,6 +208,7 @@ impl<Data: Default> Endpoint<Data> {
             secret: Secret::new(key),
             budget: Budget::new(limits.replies_per_s),
             room: Room::unlimited(),
+            memory: 0,
             slots: Slab::new(),
             peers: HashMap::new(),
             recent: 0,
@@ -268,7 +279,7 @@ impl<Data: Default> Endpoint<Data> {
             // RFC 9293 §3.6.1: the new sequence numbers begin beyond the old ones.
             self.remove(*key);
         }
-        if self.slots.len() >= self.limits.connections {
+        if self.slots.len() >= self.limits.connections || self.is_short_of_memory() {
             return Err(ConnectError::TooMany);
         }
         let isn = self.secret.initial_sequence_number(now, peer);
@@ -286,6 +297,7 @@ impl<Data: Default> Endpoint<Data> {
     /// The same, to change it: it may have something to send then.
     pub fn stream_mut(&mut self, id: ConnectionId) -> Option<&mut Stream> {
         self.slot(id)?;
+        self.bound_growth(id.key);
         self.touch(id.key);
         Some(&mut self.slots[id.key].stream)
     }
@@ -402,6 +414,8 @@ impl<Data: Default> Endpoint<Data> {
             wakes_at: None,
             share: Share::default(),
             room_untold: false,
+            memory: 0,
+            held: false,
             passive,
             released: false,
             orphan_until: None,
@@ -414,6 +428,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn remove(&mut self, key: usize) {
         let slot = self.slots.remove(key);
+        self.memory -= slot.memory;
         self.peers.remove(&slot.peer);
         if let Some(passive) = slot.passive
             && let Some(listening) = &mut self.listening
@@ -441,6 +456,7 @@ impl<Data: Default> Endpoint<Data> {
     /// A connection that has nothing to send now: its events are told, and if it is over and
     /// nobody has it, it goes.
     fn settle(&mut self, now: Time, key: usize) {
+        self.account(key);
         let id = self.id_of(key);
         let slot = &mut self.slots[key];
         let connection = slot.stream.connection_mut();
@@ -468,9 +484,6 @@ impl<Data: Default> Endpoint<Data> {
         if slot.room_untold && has_worthwhile_room(slot.stream.connection()) {
             slot.room_untold = false;
             self.events.push_back((id, Event::Writable));
-        }
-        if slot.is_over() {
-            slot.stream.release_buffers();
         }
         let nobodys = slot.released || slot.passive.is_some();
         match slot.stream.connection().state() {

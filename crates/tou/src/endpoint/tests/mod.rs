@@ -2,6 +2,7 @@
 
 mod cookies;
 mod life;
+mod memory;
 mod network;
 mod path_mtu;
 mod random;
