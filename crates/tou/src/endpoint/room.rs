@@ -12,7 +12,7 @@ use windlass_tcp::Connection;
 const EPOCH: Span = Span::from_millis(100);
 /// How long the thread that empties the buffer may be kept from running.
 const PAUSE: Span = Span::from_millis(2);
-/// The least share, though all of them may not fit then: windows of a few segments cost four times
+/// The least share, though all of them may not fit then: windows of a few segments cost several times
 /// the CPU time for the same bytes.
 const LEAST_SEGMENTS: u64 = 16;
 /// A share that costs little more than a large one, in bytes.
