@@ -15,6 +15,7 @@ from windlass_lab.tou.plan import (
     TOU_CLASSIC,
     TOU_CUBIC,
     TOU_NEWRENO,
+    TOU_NONE,
     TUNED_CUBIC,
     TUNED_RENO,
     Cell,
@@ -29,6 +30,8 @@ _GROUPS: Sequence[tuple[str, Sequence[Contender]]] = (
     ("reno", (KERNEL_RENO, TOU_NEWRENO, TOU_CLASSIC, TUNED_RENO)),
     ("cubic", (KERNEL_CUBIC, TOU_CUBIC, TUNED_CUBIC)),
 )
+WITHOUT_CONTROL = (("without control", (KERNEL_RENO, TOU_NEWRENO, TOU_NONE)),)
+Groups = Sequence[tuple[str, Sequence[Contender]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,13 @@ TIME = Axis("time", "time_s", "time (s)", "s")
 SEQUENCE = Axis("sequence", "megabytes", "sequence number (MB acknowledged)", "MB")
 
 
-def draw(number: str, cells: Sequence[Cell], runs: Runs, axis: Axis) -> Drawn:
+def draw(
+    number: str, cells: Sequence[Cell], runs: Runs, axis: Axis, groups: Groups = _GROUPS
+) -> Drawn:
     """A panel for each cell and group of controllers, a curve a contender."""
     panels, rows = [], []
     for cell in cells:
-        for group, contenders in _GROUPS:
+        for group, contenders in groups:
             curves = list(_curves(cell, contenders, runs))
             if not curves:
                 continue
@@ -57,7 +62,7 @@ def draw(number: str, cells: Sequence[Cell], runs: Runs, axis: Axis) -> Drawn:
                 line(contender.label, place, getattr(curve, axis.column), curve.cwnd)
                 for place, (contender, curve) in enumerate(curves)
             ]
-            id_ = f"cwnd-{axis.id}-{cell.name}-{group}".replace(".", "-")
+            id_ = f"{number}-{axis.id}-{cell.name}-{group}".replace(".", "-").replace(" ", "-")
             panels.append(Panel(id_, f"{cell.label}, {group}", _spec(data, axis)))
             rows += [_row(cell, contender, curve, axis) for contender, curve in curves]
     return Drawn(
@@ -65,7 +70,7 @@ def draw(number: str, cells: Sequence[Cell], runs: Runs, axis: Axis) -> Drawn:
         figure=number,
         title=f"cwnd over {axis.label.partition(' (')[0]}",
         note="One run each, all with the losses of the same seed. A segment of the kernel has 1448 "
-        "bytes (1460 with the settings of Figure 12), one of ToU 1456 less its options.",
+        "bytes (1460 with the settings of Figure 12), one of ToU 1444.",
         panels=panels,
         headings=("", *(f"at {n}/{_TABLE_PLACES}" for n in range(1, _TABLE_PLACES + 1))),
         rows=rows,

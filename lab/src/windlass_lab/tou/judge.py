@@ -11,6 +11,7 @@ from windlass_lab.tou.plan import (
     TOU_CLASSIC,
     TOU_CUBIC,
     TOU_NEWRENO,
+    TOU_NONE,
     TUNED_CUBIC,
     TUNED_RENO,
     Cell,
@@ -38,6 +39,7 @@ _PAIRS: Sequence[tuple[Contender, Contender, Bounds, Bounds]] = (
     (TOU_CUBIC, TUNED_CUBIC, _TIME, _SHOWN),
     (TOU_CLASSIC, KERNEL_RENO, _SHOWN, _SHOWN),
     (TOU_CLASSIC, TUNED_RENO, _SHOWN, _SHOWN),
+    (TOU_NONE, KERNEL_RENO, _SHOWN, _SHOWN),
 )
 
 

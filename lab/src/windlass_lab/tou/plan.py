@@ -70,6 +70,8 @@ TUNED_CUBIC = Contender("tuned-cubic", "kernel cubic, Figure 12", "cubic", tuned
 TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
 TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
 TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", "rfc2581")
+# Figure 19: the receiver's window is the only one.
+TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux")
 CONTENDERS = (
     KERNEL_RENO,
     TOU_NEWRENO,
@@ -78,6 +80,7 @@ CONTENDERS = (
     TUNED_RENO,
     TUNED_CUBIC,
     TOU_CLASSIC,
+    TOU_NONE,
 )
 
 
@@ -107,10 +110,15 @@ class Test:
         return 0.4 if cell.rtt_ms < 200 else 0.12
 
 
+def contenders(cell: Cell) -> list[Contender]:
+    """Who goes through a cell: without congestion control only where nothing is lost."""
+    return [each for each in CONTENDERS if each != TOU_NONE or not cell.loss]
+
+
 def all_tests() -> list[Test]:
     """Every contender in every cell, those that take longest first."""
     slowest = sorted(CELLS, key=lambda cell: (cell.loss, cell.rtt_ms), reverse=True)
-    return [Test(cell, contender) for cell in slowest for contender in CONTENDERS]
+    return [Test(cell, contender) for cell in slowest for contender in contenders(cell)]
 
 
 # What both kernels have: today's defaults, but for the window, a send buffer that is no limit, and

@@ -69,8 +69,11 @@ def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
 
 def _drawn(id_: str, runs: Runs) -> list[Drawn]:
     number = str(FIGURES["bad" if id_ == SHORT else id_])
-    both = (figures.draw(number, cells_of(id_), runs, axis) for axis in _AXES)
-    return [drawn for drawn in both if drawn.panels]
+    cells = cells_of(id_)
+    all_ = [figures.draw(number, cells, runs, axis) for axis in _AXES]
+    if id_ == "nice":
+        all_.append(figures.draw("19", cells, runs, figures.SEQUENCE, figures.WITHOUT_CONTROL))
+    return [drawn for drawn in all_ if drawn.panels]
 
 
 _AXES = (figures.TIME, figures.SEQUENCE)

@@ -1,5 +1,6 @@
 """Runs the cells on this machine, and gathers one result document."""
 
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -47,7 +48,7 @@ def reproduce(
     ids = [experiment.id for experiment in experiments]
     cells = {cell.name for id_ in ids for cell in cells_of(id_)}
     tests = [test for test in plan.all_tests() if test.cell.name in cells]
-    chosen = select(tests, options.tests)
+    chosen = _possible(select(tests, options.tests), windlass, progress)
     require(chosen)
     begin = time.monotonic()
     store = Store(folder / output.RUN_LINES, _made_by(windlass, options), options.resume)
@@ -55,8 +56,14 @@ def reproduce(
         _run(chosen, windlass, options, store, progress)
     finally:
         store.close()
-    seeds = _seeds(options)
-    runs = {test.name: {seed: store.runs[test.name, seed] for seed in seeds} for test in chosen}
+    # With `tests` and `resume` also what the file has of others.
+    known = {(test.name, seed) for test in tests for seed in _seeds(options)} & set(store.runs)
+    runs = {
+        test.name: {
+            seed: store.runs[name, seed] for name, seed in sorted(known) if name == test.name
+        }
+        for test in tests
+    }
     return {
         "format": output.RESULT_FORMAT,
         "schema_version": output.SCHEMA_VERSION,
@@ -75,9 +82,22 @@ def reproduce(
         "summaries": {
             name: {"runs": {str(seed): asdict(run) for seed, run in of.items()}}
             for name, of in runs.items()
+            if of
         },
         "experiments": report.experiments(ids, runs, options.scale),
     }
+
+
+def _possible(
+    chosen: Sequence[plan.Test], windlass: Windlass, progress: Progress
+) -> list[plan.Test]:
+    """Without those for which the binary is too old, in a line that says so."""
+    command = [windlass.path, "tou", "perf", "client", "--help"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    if "none" in told or all(test.contender != plan.TOU_NONE for test in chosen):
+        return list(chosen)
+    progress("this windlass has no controller none: Figure 19 is left out")
+    return [test for test in chosen if test.contender != plan.TOU_NONE]
 
 
 def for_short(options: Options) -> Options:

@@ -20,7 +20,7 @@ from windlass_lab.errors import LabError, RunError
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.thin import thin
 from windlass_lab.tou import losses, topology
-from windlass_lab.tou.plan import WINDOW_BYTES, Cell, Contender, Test
+from windlass_lab.tou.plan import TOU_NONE, WINDOW_BYTES, Cell, Contender, Test
 from windlass_lab.tou.runs import Curve, Run
 from windlass_lab.tou.stream import LISTENING
 
@@ -30,9 +30,9 @@ _SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
 _READY_S = 60.0
 _TICK_S = 0.05
 _CURVE_POINTS = 800
-# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
+# A kernel's TCP does its work before any program; ToU is one. So the ends go before most of what
 # else the machine does, or its load would be measured.
-_FIRST = ("chrt", "--fifo", "1")
+_FIRST = ("nice", "-n", "-5")
 # Programs that a test starts: of these the log's last line tells why one failed.
 _RECEIVER, _SENDER = "receiver", "sender"
 # Time, window, threshold, acknowledged, sent again, timeouts.
@@ -63,7 +63,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
         transfer = _by_tou if test.contender.is_tou else _by_kernel
         made = transfer(bed, test, size, windlass, Path(out))
         path = _path(bed)
-    rows = made.rows
+    rows, no_control = made.rows, test.contender == TOU_NONE
     return Run(
         seconds=made.seconds,
         megabytes=size / 1e6,
@@ -74,7 +74,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
         lost=path["lost"],
         dropped=sum(path["dropped"].values()),
         load=os.getloadavg()[0],
-        curve=_curve(rows) if traced else None,
+        curve=_curve(rows, WINDOW_BYTES / made.mss if no_control else inf) if traced else None,
     )
 
 
@@ -179,8 +179,9 @@ def _path(bed: Testbed) -> dict:
         raise RunError(f"the link's figures cannot be read: {error!r}") from error
 
 
-def _curve(rows: Sequence[Row]) -> Curve:
-    times, windows = thin([row[0] for row in rows], [row[1] for row in rows], _CURVE_POINTS)
+def _curve(rows: Sequence[Row], limit: float) -> Curve:
+    windows = [min(row[1], limit) for row in rows]
+    times, windows = thin([row[0] for row in rows], windows, _CURVE_POINTS)
     acked = {row[0]: row[3] for row in rows}
     return Curve(
         time_s=[round(t, 3) for t in times],
