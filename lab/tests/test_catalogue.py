@@ -85,7 +85,7 @@ def test_every_modern_counterpart_is_a_case():
 @pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS, ids=lambda value: value.id)
 def test_every_scenario_is_in_the_repository(paper, experiment):
     folder = Path(__file__).resolve().parents[2] / "experiments" / paper.id
-    if not folder.is_dir():
+    if experiment.cases and not folder.is_dir():
         pytest.skip(f"no folder experiments/{paper.id}: not run in the repository")
     for case in experiment.cases:
         assert (folder / f"{case.stem}.toml").is_file()

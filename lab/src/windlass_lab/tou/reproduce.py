@@ -132,7 +132,7 @@ def _made_by(windlass: Windlass, options: Options) -> dict:
         "binary": [binary.st_size, binary.st_mtime_ns],
         "scale": options.scale,
         "path": [plan.RATE, plan.WINDOW_BYTES, plan.QUEUE_PACKETS],
-        "settings": [dict(plan.sysctls(contender)) for contender in plan.CONTENDERS],
+        "settings": [dict(plan.sysctls(each)) for each in (plan.KERNEL_RENO, plan.TUNED_RENO)],
     }
 
 
