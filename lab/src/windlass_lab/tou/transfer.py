@@ -30,9 +30,9 @@ _SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
 _READY_S = 60.0
 _TICK_S = 0.05
 _CURVE_POINTS = 800
-# A kernel's TCP does its work before any program; ToU is one. So the ends go before most of what
+# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
 # else the machine does, or its load would be measured.
-_FIRST = ("nice", "-n", "-5")
+_FIRST = ("chrt", "--fifo", "1")
 # Programs that a test starts: of these the log's last line tells why one failed.
 _RECEIVER, _SENDER = "receiver", "sender"
 # Time, window, threshold, acknowledged, sent again, timeouts.
