@@ -9,6 +9,7 @@ from windlass_lab.plot_parts import Drawn, as_csv
 from windlass_lab.tou import figures
 from windlass_lab.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.tou.judge import Runs, judge
+from windlass_lab.tou.plan import TOU_NONE, Test
 from windlass_lab.tou.runs import read_run
 from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
@@ -71,7 +72,7 @@ def _drawn(id_: str, runs: Runs) -> list[Drawn]:
     number = str(FIGURES["bad" if id_ == SHORT else id_])
     cells = cells_of(id_)
     all_ = [figures.draw(number, cells, runs, axis) for axis in _AXES]
-    if id_ == "nice":
+    if id_ == "nice" and any(runs.get(Test(cell, TOU_NONE).name) for cell in cells):
         all_.append(figures.draw("19", cells, runs, figures.SEQUENCE, figures.WITHOUT_CONTROL))
     return [drawn for drawn in all_ if drawn.panels]
 
