@@ -380,8 +380,9 @@ def all_papers() -> list[Paper]:
     from windlass_lab.ecn_proxy.catalogue import ECN_PROXY
     from windlass_lab.new_ecn import NEW_ECN
     from windlass_lab.split_ack import SPLIT_ACK
+    from windlass_lab.tou.catalogue import TOU
 
-    return [NEW_ECN, ECN_PROXY, SPLIT_ACK]
+    return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU]
 
 
 def find(
@@ -390,8 +391,8 @@ def find(
     """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
 
     Of a whole paper those on a real kernel are left out unless `kernel`, but for those that measure
-    servers, and these with `sim`; `quick` leaves those that end within a minute. Raises `LabError`
-    for a name that is not in the catalogue.
+    servers, and these with `sim`, and of a paper that has no others; `quick` leaves those that end
+    within a minute. Raises `LabError` for a name that is not in the catalogue.
     """
     paper_id, _, experiment_id = target.partition("/")
     papers = {paper.id: paper for paper in all_papers()}
@@ -399,6 +400,7 @@ def find(
         raise LabError(f"no paper {paper_id!r} in the catalogue; there is: {', '.join(papers)}")
     paper = papers[paper_id]
     if not experiment_id:
+        kernel = kernel or all(e.needs_root for e in paper.experiments)
         wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
         return paper, [e for e in wanted if (e.quick if quick else not e.short)]
     chosen = [e for e in paper.experiments if e.id == experiment_id]

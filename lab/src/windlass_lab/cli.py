@@ -20,6 +20,10 @@ from windlass_lab.reproduce import no_series, reproduce
 from windlass_lab.servers.lacking import lacking as lacking_for_servers
 from windlass_lab.servers.measure import Servers
 from windlass_lab.testbed import command as testbed
+from windlass_lab.tou import catalogue as tou_catalogue
+from windlass_lab.tou import reproduce as tou
+from windlass_lab.tou.judge import SEEDS
+from windlass_lab.tou.plan import PAPER as TOU
 from windlass_lab.windlass import Sampling, Windlass
 
 EXIT_CODES = """\
@@ -42,6 +46,8 @@ examples:
   windlass-lab testbed check
 """
 INTERRUPTED = 130
+# On a kernel, unless told.
+RUNS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,13 +120,14 @@ def _add_reproduce(commands) -> None:
         "  windlass-lab reproduce new-ecn --quick --kernel\n"
         "  windlass-lab reproduce new-ecn/kernel --runs 5 --jobs 2 --resume\n"
         "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n"
-        "  windlass-lab reproduce split-ack\n",
+        "  windlass-lab reproduce split-ack\n"
+        "  windlass-lab reproduce tou --runs 11 --resume\n",
     )
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
     add("--quick", action="store_true", help="only the experiments that end within a minute")
     add("--kernel", action="store_true", help="also those on this machine's kernel (needs root)")
-    add("--runs", type=_positive, default=5, metavar="N", help="on the kernel, or of a test (5)")
+    add("--runs", type=_positive, metavar="N", help="on the kernel, or of a test (5; tou: 11)")
     add("--resume", action="store_true", help="leave out the runs on the kernel that DIR has whole")
     add("--replicates", type=_positive, metavar="N", help="runs a case (20; ecn-proxy: 10)")
     jobs = {"type": _positive, "default": _cores(), "metavar": "N"}
@@ -128,9 +135,9 @@ def _add_reproduce(commands) -> None:
     add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
     add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
     add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
-    add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy: of the sizes (1)")
+    add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy, tou: of the sizes (1)")
     these = {"action": "append", "default": [], "metavar": "GLOB"}
-    add("--tests", **these, help="ecn-proxy: only those, by names as in runs.jsonl; repeatable")
+    add("--tests", **these, help="of ecn-proxy, tou only these, by names as in runs.jsonl")
     where = command.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="in the simulator alone")
     where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
@@ -191,8 +198,10 @@ def _list(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace) -> int:
     paper, experiments = find(options.target, options.quick, options.kernel, options.sim)
     windlass = Windlass(find_windlass(options.windlass))
-    scenarios = find_experiments(options.experiments, paper.id)
     folder = options.out or Path("out") / options.target.replace("/", "-")
+    if paper.id == TOU:
+        return _reproduce_tou(options, paper, experiments, windlass, folder)
+    scenarios = find_experiments(options.experiments, paper.id)
     if paper.id == ECN_PROXY:
         drawn = _ecn_proxy_options(options)
         if options.target == f"{ECN_PROXY}/{DEMO}":
@@ -203,16 +212,38 @@ def _reproduce(options: argparse.Namespace) -> int:
             )
             return _keep(paper, results, no_series(paper), directory)
     if options.real or options.scale != 1.0 or options.tests:
-        raise LabError(f"--real, --scale and --tests are for {ECN_PROXY}")
+        raise LabError(f"--real is for {ECN_PROXY}, --scale and --tests are for {TOU} as well")
     sampling = Sampling(options.replicates or 20, options.jobs, options.seed)
     experiments = _with_servers(options, experiments)
     kernel, experiments = _on_kernel(options, experiments, windlass.path, folder)
-    servers = Servers(windlass.path, options.runs)
+    servers = Servers(windlass.path, options.runs or RUNS)
     with output.OutputDirectory(folder) as directory:
         results, series = reproduce(
             paper, experiments, windlass, scenarios, sampling, _progress, kernel, servers
         )
         return _keep(paper, results, series, directory)
+
+
+def _reproduce_tou(
+    options: argparse.Namespace,
+    paper: Paper,
+    experiments: list[Experiment],
+    windlass: Windlass,
+    folder: Path,
+) -> int:
+    drawn = tou.Options(
+        runs=options.runs or options.replicates or SEEDS,
+        jobs=options.jobs,
+        seed=options.seed,
+        scale=options.scale,
+        resume=options.resume,
+        tests=tuple(options.tests),
+    )
+    if [experiment.id for experiment in experiments] == [tou_catalogue.SHORT]:
+        drawn = tou.for_short(drawn)
+    with output.OutputDirectory(folder) as directory:
+        results = tou.reproduce(paper, experiments, windlass, drawn, folder, _progress)
+        return _keep(paper, results, no_series(paper), directory)
 
 
 def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDirectory) -> int:
@@ -249,7 +280,9 @@ def _on_kernel(
     if not any(e.kernels for e in experiments):
         return None, experiments
     runs = folder / output.RUNS
-    kernel = Kernel(windlass, find_testbeds(), runs, options.runs, options.jobs, options.resume)
+    kernel = Kernel(
+        windlass, find_testbeds(), runs, options.runs or RUNS, options.jobs, options.resume
+    )
     lacks = lacking(kernel, cases_of(experiments))
     if not lacks:
         return kernel, experiments

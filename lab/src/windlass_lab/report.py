@@ -15,6 +15,8 @@ from windlass_lab.plots import draw
 from windlass_lab.power import power_table
 from windlass_lab.reference import load_reference, load_reference_acks
 from windlass_lab.servers import tables
+from windlass_lab.tou import plan as tou_plan
+from windlass_lab.tou import report as tou
 from windlass_lab.verdict import INFORMATIVE, PASS, Comparison, failures
 
 
@@ -22,6 +24,8 @@ def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     """Every file that is made from a result and its time series, by its path in the directory."""
     if paper.id == ecn_proxy_plan.PAPER:
         return ecn_proxy.files(paper, results)
+    if paper.id == tou_plan.PAPER:
+        return tou.files(paper, results)
     material = _material(paper, results, series)
     sections = _sections(paper, results, material)
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from windlass_lab import __version__, output
 from windlass_lab.catalogue import Experiment, Paper
+from windlass_lab.choose import select
 from windlass_lab.ecn_proxy import real, report, simulate
 from windlass_lab.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.ecn_proxy.published import published
@@ -76,17 +76,6 @@ def reproduce(
         "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
         "experiments": report.experiments(runs, judged),
     }
-
-
-def select(tests: Sequence[Test], globs: Sequence[str]) -> list[Test]:
-    """Those whose name one of the globs has; all where there is none.
-
-    Raises `LabError` where a glob has no test.
-    """
-    for glob in globs:
-        if not any(fnmatchcase(test.name, glob) for test in tests):
-            raise LabError(f"--tests {glob}: no test has such a name, as {tests[0].name} is one")
-    return [test for test in tests if not globs or any(fnmatchcase(test.name, g) for g in globs)]
 
 
 def for_demo(options: Options) -> Options:

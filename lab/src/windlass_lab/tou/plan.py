@@ -1,0 +1,151 @@
+"""The cells of the paper's section 5.2 and who goes through them, as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PAPER = "tou"
+# Both PCs of the paper hung on 100 Mbit/s.
+RATE = "100Mbit/s"
+# The window that both receivers give, in bytes: about the 2,200 segments at which the paper's
+# transfers stopped growing. The kernel counts its own structures in its buffer, in which so much is
+# measured to fit; ToU counts payload.
+WINDOW_BYTES = 2250 * 1448
+KERNEL_BUFFER_BYTES = 5 << 20
+# The bottleneck holds more than that, so that nothing is lost but what the list names.
+QUEUE_PACKETS = 5000
+RTTS_MS = (0, 100, 300)
+# Megabytes and the probability of loss.
+_LOADS = ((100.0, 0.0), (100.0, 0.0001), (30.0, 0.01))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A path and what is sent through it."""
+
+    megabytes: float
+    loss: float
+    rtt_ms: int
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return f"loss{self.loss * 100:g}-rtt{self.rtt_ms}"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return f"{self.megabytes:g} MB, loss {self.loss * 100:g} %, RTT {self.rtt_ms} ms"
+
+    @property
+    def sample_ms(self) -> int:
+        """Time between two looks at a window."""
+        return 10 if self.rtt_ms == 0 else 20
+
+
+CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A sender and its receiver. `profile` is ToU's; a kernel's is empty, and `tuned` says whether
+    it has the paper's settings.
+    """
+
+    name: str
+    label: str
+    controller: str
+    profile: str = ""
+    tuned: bool = False
+
+    @property
+    def is_tou(self) -> bool:
+        """Whether it is ToU."""
+        return bool(self.profile)
+
+
+KERNEL_RENO = Contender("kernel-reno", "kernel reno", "reno")
+KERNEL_CUBIC = Contender("kernel-cubic", "kernel cubic", "cubic")
+TUNED_RENO = Contender("tuned-reno", "kernel reno, Figure 12", "reno", tuned=True)
+TUNED_CUBIC = Contender("tuned-cubic", "kernel cubic, Figure 12", "cubic", tuned=True)
+TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
+TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
+TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", "rfc2581")
+# Figure 19: the receiver's window is the only one.
+TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux")
+CONTENDERS = (
+    KERNEL_RENO,
+    TOU_NEWRENO,
+    KERNEL_CUBIC,
+    TOU_CUBIC,
+    TUNED_RENO,
+    TUNED_CUBIC,
+    TOU_CLASSIC,
+    TOU_NONE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A contender in a cell."""
+
+    # pytest takes it for a class of tests otherwise.
+    __test__ = False
+
+    cell: Cell
+    contender: Contender
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return f"{self.cell.name}-{self.contender.name}"
+
+    @property
+    def cost(self) -> float:
+        """About how much of a core it takes: what is slow waits, and costs little."""
+        cell = self.cell
+        if cell.loss > 0.001 and (cell.rtt_ms or self.contender == TOU_CLASSIC):
+            return 0.08
+        if cell.rtt_ms == 0 or cell.loss == 0:
+            return 1.0
+        return 0.4 if cell.rtt_ms < 200 else 0.12
+
+
+def contenders(cell: Cell) -> list[Contender]:
+    """Who goes through a cell: without congestion control only where nothing is lost."""
+    return [each for each in CONTENDERS if each != TOU_NONE or not cell.loss]
+
+
+def all_tests() -> list[Test]:
+    """Every contender in every cell, those that take longest first."""
+    slowest = sorted(CELLS, key=lambda cell: (cell.loss, cell.rtt_ms), reverse=True)
+    return [Test(cell, contender) for cell in slowest for contender in contenders(cell)]
+
+
+# What both kernels have: today's defaults, but for the window, a send buffer that is no limit, and
+# what a transfer has learnt, which is not for the next.
+_SYSCTLS: Mapping[str, str | int] = {
+    "net.ipv4.tcp_rmem": f"4096 131072 {KERNEL_BUFFER_BYTES}",
+    "net.ipv4.tcp_wmem": "4096 16384 16777216",
+    "net.ipv4.tcp_no_metrics_save": 1,
+}
+# The paper's Figure 12 as far as a namespace has it.
+FIGURE_12: Mapping[str, str | int] = {
+    "net.ipv4.tcp_reordering": 3,
+    "net.ipv4.tcp_dsack": 0,
+    "net.ipv4.tcp_sack": 0,
+    "net.ipv4.tcp_fack": 0,
+    "net.ipv4.tcp_timestamps": 0,
+    "net.ipv4.tcp_window_scaling": 1,
+    "net.ipv4.tcp_no_metrics_save": 1,
+    "net.ipv4.tcp_slow_start_after_idle": 0,
+    # The paper's maxima of 4 MiB would hold 1,800 segments.
+    "net.ipv4.tcp_rmem": f"4096 72800 {KERNEL_BUFFER_BYTES}",
+    "net.ipv4.tcp_wmem": "4096 72800 16777216",
+    "net.ipv4.udp_rmem_min": 8192,
+    "net.ipv4.udp_wmem_min": 8192,
+}
+
+
+def sysctls(contender: Contender) -> Mapping[str, str | int]:
+    """Those of a contender's two hosts."""
+    return {**_SYSCTLS, **FIGURE_12} if contender.tuned else _SYSCTLS

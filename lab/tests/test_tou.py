@@ -1,0 +1,203 @@
+import json
+import subprocess
+import tomllib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+from plotly import graph_objects
+
+from windlass_lab.testbed.validate import validate
+from windlass_lab.tou import losses, measure, report, reproduce, topology
+from windlass_lab.tou.catalogue import TOU
+from windlass_lab.tou.judge import SEEDS, judge
+from windlass_lab.tou.plan import (
+    CELLS,
+    KERNEL_CUBIC,
+    KERNEL_RENO,
+    TOU_CLASSIC,
+    TOU_CUBIC,
+    TOU_NEWRENO,
+    TOU_NONE,
+    TUNED_RENO,
+    Test,
+    all_tests,
+    sysctls,
+)
+from windlass_lab.tou.runs import Curve, Run, Store
+from windlass_lab.tou.transfer import mean_window
+from windlass_lab.verdict import FAIL, INFORMATIVE, PASS
+
+BAD = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
+CURVE = Curve([0.0, 1.0, 2.0], [10.0, 20.0, 12.5], [0.0, 1.0, 3.0])
+RUN = Run(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0)
+
+
+def test_the_plan_has_the_papers_nine_cells():
+    assert {(cell.megabytes, cell.loss, cell.rtt_ms) for cell in CELLS} == {
+        (size, loss, rtt)
+        for size, loss in ((100, 0), (100, 0.0001), (30, 0.01))
+        for rtt in (0, 100, 300)
+    }
+    tests = all_tests()
+    assert len({test.name for test in tests}) == len(tests)
+    for cell in CELLS:
+        with_none = [test.contender for test in tests if test.cell == cell]
+        assert (TOU_NONE in with_none) == (cell.loss == 0)
+
+
+def test_a_seed_is_one_list_of_losses_and_another_seed_another():
+    assert losses.draw(BAD, 3) == losses.draw(BAD, 3)
+    assert losses.draw(BAD, 3) != losses.draw(BAD, 4)
+    assert losses.draw(CELLS[0], 3) == losses.Losses((), ())
+    # 21,429 segments of 1,400 bytes or fewer: 214 of them, and a standard deviation of 15.
+    assert all(150 < len(losses.draw(BAD, seed).first) < 280 for seed in range(20))
+    assert len(losses.draw(BAD, 3, 0.1).first) < 40
+
+
+@pytest.mark.parametrize("test", all_tests(), ids=lambda test: test.name)
+def test_every_testbed_is_one_that_can_be_built(test):
+    found = topology.experiment(test, losses.draw(test.cell, 1))
+    validate(replace(found, flows=[]))
+    link = tomllib.loads(found.programs[0].files["link.toml"])
+    client, server = (port["up"] for port in link["ports"])
+    assert client["delay"] == server["delay"] == f"{test.cell.rtt_ms / 2:g}ms"
+    assert "loss" not in server
+    assert (client["loss"] == 0) == (test.cell.loss == 0)
+
+
+def test_the_papers_settings_are_those_of_its_figure_12_and_the_window_is_everybodys():
+    plain, tuned = sysctls(KERNEL_RENO), sysctls(TUNED_RENO)
+    assert "net.ipv4.tcp_sack" not in plain
+    assert [tuned[f"net.ipv4.tcp_{key}"] for key in ("sack", "dsack", "timestamps")] == [0, 0, 0]
+    assert tuned["net.ipv4.tcp_rmem"].split()[2] == plain["net.ipv4.tcp_rmem"].split()[2]
+
+
+def test_a_mean_window_is_over_time_and_not_more_than_acts():
+    rows = [[0.0, 10.0], [1.0, 40.0], [4.0, 99.0]]
+    assert mean_window(rows) == pytest.approx((10 + 3 * 40) / 4)
+    assert mean_window(rows, 20.0) == pytest.approx((10 + 3 * 20) / 4)
+
+
+def runs(ratios, cwnd=1.0, dropped=0):
+    """Runs in the bad cell: ToU's times over the kernel's are `ratios`."""
+    kernel = {seed: replace(RUN, seconds=10.0 + seed) for seed in range(len(ratios))}
+    tou = {
+        seed: replace(RUN, seconds=(10.0 + seed) * ratio, cwnd=RUN.cwnd * cwnd, dropped=dropped)
+        for seed, ratio in enumerate(ratios)
+    }
+    return {
+        Test(BAD, contender).name: kernel if contender in (KERNEL_RENO, KERNEL_CUBIC) else tou
+        for contender in (KERNEL_RENO, KERNEL_CUBIC, TOU_NEWRENO, TOU_CUBIC, TOU_CLASSIC)
+    }
+
+
+def verdicts(found, key):
+    return {c.verdict for c in judge([BAD], found, whole=True) if c.key.startswith(key)}
+
+
+@pytest.mark.parametrize(("median", "verdict"), [(1.05, PASS), (1.051, FAIL), (0.7, PASS)])
+def test_tou_may_take_a_twentieth_longer_by_the_median_of_the_pairs(median, verdict):
+    found = runs([0.5] * 5 + [median] + [3.0] * 5)
+    assert verdicts(found, "time.tou-newreno.kernel-reno") == {verdict}
+    # The paper's own TCP is shown.
+    assert verdicts(found, "time.tou-classic") == {INFORMATIVE}
+
+
+@pytest.mark.parametrize(
+    ("cwnd", "verdict"), [(0.86, PASS), (1.14, PASS), (0.84, FAIL), (1.2, FAIL)]
+)
+def test_the_windows_are_within_fifteen_percent(cwnd, verdict):
+    assert verdicts(runs([1.0] * SEEDS, cwnd), "mean cwnd.tou-cubic.kernel-cubic") == {verdict}
+
+
+def test_fewer_seeds_or_bytes_are_shown_and_not_judged():
+    few = runs([3.0] * (SEEDS - 1))
+    assert verdicts(few, "time") == {INFORMATIVE}
+    small = judge([BAD], runs([3.0] * SEEDS), whole=False)
+    assert {c.verdict for c in small if c.key.startswith("time")} == {INFORMATIVE}
+
+
+def test_a_queue_that_loses_is_told_of():
+    assert verdicts(runs([1.0] * SEEDS, dropped=1), "dropped") == {FAIL}
+
+
+def test_fast_and_slow_tests_do_not_wait_for_each_other():
+    slow = [(test, seed) for seed in (1, 2) for test in all_tests() if test.cost < 0.2]
+    fast = [(test, 1) for test in all_tests() if test.cost == 1]
+    chosen = measure._next([*slow, *fast], [], 2)
+    assert sum(test.cost == 1 for test, _ in chosen) == 2
+    assert sum(test.cost < 0.2 for test, _ in chosen) > 10
+    assert measure._next(fast[2:], fast[:2], 2) == []
+
+
+@pytest.fixture
+def no_testbeds(monkeypatch):
+    """Runs that take no time, in the place of testbeds; their number."""
+    made = []
+
+    def pretend(_windlass, wanted, _scale, _jobs, traced, store, _progress):
+        for test, seed in wanted:
+            made.append(test.name)
+            curve = CURVE if seed == traced else None
+            store.add(test, seed, replace(RUN, seconds=10.0 + seed, curve=curve))
+
+    monkeypatch.setattr(reproduce, "measure", pretend)
+    monkeypatch.setattr(reproduce, "require", lambda _tests: None)
+    return made
+
+
+def test_a_result_follows_the_schema_and_its_report_has_every_figure(
+    lab, no_testbeds, repository, tmp_path
+):
+    out = tmp_path / "out"
+    assert lab("--runs", "11", out=out, target="tou") == 0
+    results = json.loads((out / "results.json").read_text())
+    schema = repository / "lab/src/windlass_lab/data/results.schema.json"
+    jsonschema.validate(results, json.loads(schema.read_text()))
+    assert [e["id"] for e in results["experiments"]] == ["nice", "regular", "bad"]
+    page = (out / "report.html").read_text()
+    for figure in ("Figure 16", "Figure 17", "Figure 18", "Table 2: throughput"):
+        assert figure in page
+    names = {file.stem for file in (out / "data").glob("*.csv")}
+    assert names >= {f"figure-{n}-{axis}" for n in (16, 17, 18) for axis in ("time", "sequence")}
+    curve = (out / "data/figure-18-sequence.csv").read_text().splitlines()
+    assert curve[1] == '"30 MB, loss 1 %, RTT 0 ms, reno",kernel reno,0.0,10.0,'
+    before = len(no_testbeds)
+    lab("--runs", "11", "--resume", out=out, target="tou")
+    assert len(no_testbeds) == before
+
+
+def test_every_panel_is_a_plot_that_plotly_accepts(lab, no_testbeds, tmp_path):
+    out = tmp_path / "out"
+    lab("--runs", "1", "--tests", "loss0-*", out=out, target="tou/nice")
+    results = json.loads((out / "results.json").read_text())
+    for section in [report._section(TOU, e, {}) for e in results["experiments"]]:
+        assert section["drawn"] == []
+    drawn = report._drawn("nice", {n: {1: RUN} for n in results["summaries"]})
+    assert drawn == []
+    with_curves = {n: {1: replace(RUN, curve=CURVE)} for n in results["summaries"]}
+    for panel in (panel for each in report._drawn("nice", with_curves) for panel in each.panels):
+        graph_objects.Figure(panel.spec["data"], panel.spec["layout"])
+
+
+def test_a_store_gives_back_curves(tmp_path):
+    test = Test(BAD, TOU_CUBIC)
+    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store.add(test, 1, replace(RUN, curve=CURVE))
+    store.close()
+    again = Store(tmp_path / "runs.jsonl", {}, resume=True)
+    assert again.of(test) == [replace(RUN, curve=CURVE)]
+    again.close()
+
+
+def test_a_binary_without_the_controller_none_is_told_of_in_one_line(monkeypatch):
+    tests = [Test(CELLS[0], contender) for contender in (TOU_NEWRENO, TOU_NONE)]
+    told, lines = SimpleNamespace(stdout="cubic, newreno, reno"), []
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: told)
+    windlass = SimpleNamespace(path="windlass")
+    assert reproduce._possible(tests, windlass, lines.append) == tests[:1]
+    assert len(lines) == 1
+    told.stdout += "; none: for experiments"
+    assert reproduce._possible(tests, windlass, lines.append) == tests

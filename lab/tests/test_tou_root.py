@@ -1,0 +1,49 @@
+"""ToU beside the kernel's TCP on this machine. Needs root and the binary."""
+
+import subprocess
+
+import pytest
+
+from windlass_lab.errors import LabError
+from windlass_lab.locate import find_windlass
+from windlass_lab.testbed import check
+from windlass_lab.tou import losses
+from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, TOU_CUBIC, Test
+from windlass_lab.tou.transfer import measure
+
+_LACKING = [line for needed, line in check.missing() if needed]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+]
+CELL = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 0))
+# 1.2 MB, 800 segments: of this seed's list at least three of them are lost.
+SCALE, SEED = 0.04, 2
+
+
+@pytest.fixture(scope="module")
+def windlass():
+    try:
+        found = find_windlass(None)
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+    command = [found, "tou", "perf", "client", "--help"]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("the binary windlass is older than `windlass tou`")
+    return found
+
+
+@pytest.mark.parametrize("contender", [KERNEL_CUBIC, TOU_CUBIC], ids=lambda who: who.name)
+def test_a_transfer_meets_the_losses_of_its_list_and_no_others(windlass, contender):
+    listed = losses.draw(CELL, SEED, SCALE).first
+    assert len(listed) >= 3
+    run = measure(Test(CELL, contender), SEED, SCALE, windlass, traced=True)
+    # A segment of the kernel has 1448 bytes, of ToU 1172 at first.
+    least, most = (sum(n <= 1.2e6 / size for n in listed) for size in (1448, 1172))
+    assert least <= run.lost <= most + 2
+    assert run.dropped == 0
+    assert run.retransmitted >= run.lost
+    # 100 Mbit/s at most.
+    assert run.seconds > 0.09
+    assert run.curve.megabytes[-1] == pytest.approx(1.2, abs=0.01)
+    assert 1 <= run.cwnd < 2300
