@@ -82,6 +82,9 @@ pub struct Config {
 
     /// Offer and take ECN (RFC 3168 §6.1.1).
     pub ecn: bool,
+    /// A SYN that is sent again asks for ECN no more, since there are middleboxes that drop those which
+    /// do (RFC 3168 §6.1.1.1). Linux: `net.ipv4.tcp_ecn_fallback`.
+    pub ecn_fallback: bool,
     /// How CE is echoed.
     pub ecn_echo: EcnEcho,
     /// Retransmissions are ECT as well, and carry CWR where it is due: RFC 3168 §6.1.5 forbids
