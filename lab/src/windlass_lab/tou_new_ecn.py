@@ -28,7 +28,7 @@ from windlass_lab.verdict import Tolerance
 
 _CHAPTER = "New-ECN over ToU"
 _SCENARIO = "four_rtts_newecn"
-_SHORT_S = 20
+_SHORT_S = 15
 # What ToU has on, and the profile linux of the simulator has not.
 _AS_TOU = {"defaults.pacing": True, "defaults.undo": True, "defaults.frto": True}
 
@@ -72,7 +72,7 @@ def _short() -> Experiment:
         cases=[simulated],
         kernels=[real],
         checks=[
-            Near(real.name, STEADY_FAIRNESS, Tolerance(absolute=0.06), headline=True),
+            AtLeast(real.name, STEADY_FAIRNESS, 0.80, headline=True),
             Shown(real.name, STEADY_RATE, Flows.EACH),
             Shown(real.name, WITHOUT_ECN),
         ],
@@ -102,7 +102,7 @@ def _whole() -> Experiment:
         checks=[
             Near(real.name, STEADY_FAIRNESS, Tolerance(absolute=0.03), headline=True),
             AtLeast(real.name, STEADY_FAIRNESS, 0.90),
-            Near(real.name, STEADY_RATE, Tolerance(relative=0.15), Flows.EACH),
+            Shown(real.name, STEADY_RATE, Flows.EACH),
             Shown(same.name, STEADY_FAIRNESS),
             Shown(same.name, STEADY_RATE, Flows.EACH),
             *(Shown(real.name, q) for q in (FAIRNESS, STEADY_TOTAL, QUEUE, MARKS, WITHOUT_ECN)),
