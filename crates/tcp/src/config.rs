@@ -185,7 +185,7 @@ pub enum ReductionBase {
 pub enum EcnEcho {
     /// ECE in every ACK from a CE until a CWR arrives.
     UntilCwr,
-    /// ECE in one ACK for each CE packet.
+    /// ECE in one ACK for each CE packet; where several came before an ACK, in that one.
     OncePerCe,
 }
 
