@@ -7,8 +7,10 @@
 //! descriptor of a C program wait alike.
 
 mod drain;
+mod options;
 mod port;
 mod reactor;
+mod resting;
 mod wait;
 
 pub use drain::drain;

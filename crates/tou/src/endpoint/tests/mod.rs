@@ -2,7 +2,9 @@
 
 mod cookies;
 mod life;
+mod memory;
 mod network;
 mod path_mtu;
 mod random;
+mod room;
 mod strangers;
