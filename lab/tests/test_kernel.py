@@ -133,7 +133,7 @@ def test_without_root_the_rest_runs(lab, tmp_path, monkeypatch, capsys):
 
 
 def test_a_binary_that_does_not_know_what_it_lacks_is_told(fake_windlass, repository, tmp_path):
-    assert "cannot say" in kernel._doctor(fake_windlass)
+    assert "cannot say" in kernel._doctor(fake_windlass, ["link", "cc"])
 
 
 def test_runs_that_are_there_are_not_made_again(on_a_fake_kernel, lab, tmp_path, capsys):

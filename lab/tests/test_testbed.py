@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import time
 
 import pytest
 
 from windlass_lab.cli import main
 from windlass_lab.errors import LabError, RunError
-from windlass_lab.testbed import flows, link_log, load, names, remove, results, trace, units
+from windlass_lab.testbed import flows, link_log, load, names, remove, results, tou, trace, units
 from windlass_lab.testbed import run as testbed_run
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell
 from windlass_lab.testbed.sample import Sample, parse_line
@@ -32,6 +33,22 @@ to = "r"
 controller = "reno"
 start = "500ms"
 """
+
+TOU_FILE = FILE.replace(
+    'controller = "reno"',
+    """controller = "new-ecn"
+app = "tou"
+mss = 468
+rtt_min_ms = 4
+client_options = ["--ecn"]
+server_options = ["--ecn-echo", "once-per-ce"]""",
+)
+
+
+def planned(experiment, folder):
+    """The first flow's programs."""
+    flow = dataclasses.replace(experiment.flows[0], stop_s=experiment.duration_s)
+    return flows.plan(flow, 0, "wlab-1-1-00abcd", experiment.topology, folder / "flow-0")
 
 
 def sample(**changed) -> Sample:
@@ -272,12 +289,64 @@ class TestFlows:
         assert "--congestion reno --time 2 " in words
         assert words.endswith("--set-mss 472")
 
+    def test_a_flow_of_tou_has_the_options_of_both_ends(self, tmp_path):
+        experiment = load.parse(TOU_FILE)
+        plan = planned(experiment, tmp_path)
+        server, client = (" ".join(job.command) for job in (plan.server, plan.client))
+        assert server.startswith("{windlass} tou perf server --port 5201 --one-off")
+        assert server.endswith("--ecn-echo once-per-ce")
+        assert "tou perf client 10.0.0.2:5201 --time 3.5 --json --cc new-ecn" in client
+        assert client.endswith("--mss 468 --ecn")
+        assert not plan.is_kernels
+
+    def test_options_of_tou_are_for_tou_alone(self):
+        with pytest.raises(ValueError, match="go with app = 'tou' alone"):
+            load.parse(TOU_FILE.replace('"tou"', '"iperf3"'))
+
     def test_what_iperf3_complains_of_is_told(self, tmp_path):
         experiment = load.parse(FILE)
         flow = dataclasses.replace(experiment.flows[0], stop_s=2.0)
         plan = flows.plan(flow, 0, "wlab-1-1-00abcd", experiment.topology, tmp_path)
         assert flows.complaint(plan, '{"error": "unable to connect"}') == "unable to connect"
         assert flows.complaint(plan, "") == "no message"
+
+
+class TestTou:
+    TRACE = (
+        "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_bytes,acked_bytes,"
+        "retransmitted_segments\n"
+        "0.000000000,0,4560,,,0,0,0\n"
+        "1.000000000,0,4560,9120,20.5,456,45600,0\n"
+        "3.000000000,0,9120,9120,21,456,137256,1\n"
+    )
+
+    def read(self, folder, report: dict) -> tuple:
+        experiment = load.parse(TOU_FILE)
+        plan = planned(experiment, folder)
+        flows.trace_of(plan.folder).write_text(self.TRACE)
+        start_ns = time.monotonic_ns() - 4_000_000_000
+        return tou.read(plan, json.dumps(report), start_ns, experiment)
+
+    def test_the_report_and_the_trace_are_a_flow_of_the_simulator(self, tmp_path):
+        sender = {
+            **dict.fromkeys(("timeouts", "fast_retransmits"), 0),
+            **{"mss": 456, "bytes": 137256, "ecn": True, "ecn_cuts": 2},
+            "retransmitted_segments": 1,
+        }
+        ends = {"sender": {"streams": [sender]}, "receiver": {"streams": [{"ce_received": 7}]}}
+        rows, summary = self.read(tmp_path, {"test": {"controller": "new-ecn"}, **ends})
+        # The last sample was written now, four seconds after the start.
+        first, second, last = rows
+        assert first.time_s == pytest.approx(1.0, abs=0.5)
+        assert (second.cwnd_packets, second.ssthresh_packets, second.srtt_ms) == (10, 20, 20.5)
+        assert (first.ssthresh_packets, first.srtt_ms, last.acked_packets) == (None, None, 301)
+        assert (summary["ecn"], summary["marks"], summary["packet_bytes"]) == (True, 7, 456)
+        assert summary["packets_per_s"]["whole_run"] > 0
+        assert summary["rtt_min_ms"] == 4
+
+    def test_a_client_that_reported_nothing_is_an_error_of_the_run(self, tmp_path):
+        with pytest.raises(RunError, match="flow one: no report of ToU"):
+            self.read(tmp_path, {})
 
 
 class TestCommand:

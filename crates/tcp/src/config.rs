@@ -82,6 +82,9 @@ pub struct Config {
 
     /// Offer and take ECN (RFC 3168 §6.1.1).
     pub ecn: bool,
+    /// A SYN that is sent again asks for ECN no more, since there are middleboxes that drop those which
+    /// do (RFC 3168 §6.1.1.1). Linux: `net.ipv4.tcp_ecn_fallback`.
+    pub ecn_fallback: bool,
     /// How CE is echoed.
     pub ecn_echo: EcnEcho,
     /// Retransmissions are ECT as well, and carry CWR where it is due: RFC 3168 §6.1.5 forbids
@@ -182,7 +185,7 @@ pub enum ReductionBase {
 pub enum EcnEcho {
     /// ECE in every ACK from a CE until a CWR arrives.
     UntilCwr,
-    /// ECE in one ACK for each CE packet.
+    /// ECE in one ACK for each CE packet; where several came before an ACK, in that one.
     OncePerCe,
 }
 

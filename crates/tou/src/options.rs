@@ -80,6 +80,8 @@ impl Options {
             receive_buffer: self.receive_buffer,
             nagle: !self.nodelay,
             ecn: self.ecn,
+            // What drops such SYNs of TCP does not read ToU's flags.
+            ecn_fallback: false,
             ecn_echo: self.ecn_echo,
             keep_alive: self.keep_alive,
             pacing: self.pacing,

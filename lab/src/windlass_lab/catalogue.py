@@ -12,6 +12,9 @@ from windlass_lab.errors import LabError
 from windlass_lab.servers.plan import ServerCase
 from windlass_lab.verdict import Tolerance
 
+# Whose TCP runs in a testbed.
+KERNEL, TOU = "kernel", "ToU"
+
 
 class Flows(StrEnum):
     """What a check looks at: the case as a whole, or each flow in turn."""
@@ -46,6 +49,7 @@ class KernelCase:
 
     The file is `lab/testbeds/TESTBED.toml`; `time_s` replaces its duration. What it is held against
     are the figures of the case `beside`, which is of the simulator. `most_runs` bounds the runs.
+    `stack` is whose TCP it is: the kernel's, or another over the kernel's UDP.
     """
 
     name: str
@@ -54,6 +58,7 @@ class KernelCase:
     beside: str
     time_s: float | None = None
     most_runs: int | None = None
+    stack: str = KERNEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +297,11 @@ class HistogramPlot:
 Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot | TestsPlot | HistogramPlot
 
 
-def columns(of_kernel: bool) -> tuple[str, str]:
-    """What the reference and the measured are called: of a kernel the former is the simulator's."""
-    return ("simulator", "kernel") if of_kernel else ("reference", "measured")
+def columns(stack: str) -> tuple[str, str]:
+    """What the reference and the measured are called: of a kernel's TCP, or of another's in a
+    testbed, the former is the simulator's. `stack` is empty for none.
+    """
+    return ("simulator", stack) if stack else ("reference", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +339,7 @@ class Experiment:
     @property
     def columns(self) -> tuple[str, str]:
         """What the columns of its reference and of its measured figures are called."""
-        return columns(bool(self.kernels))
+        return columns(self.kernels[0].stack if self.kernels else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +388,9 @@ def all_papers() -> list[Paper]:
     from windlass_lab.new_ecn import NEW_ECN
     from windlass_lab.split_ack import SPLIT_ACK
     from windlass_lab.tou.catalogue import TOU
+    from windlass_lab.new_ecn_tou import NEW_ECN_TOU
 
-    return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU]
+    return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU, NEW_ECN_TOU]
 
 
 def find(

@@ -4,18 +4,16 @@ import json
 import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.catalogue import Experiment, KernelCase
+from windlass_lab.catalogue import KERNEL, Experiment, KernelCase
 from windlass_lab.derive import of_kernel
 from windlass_lab.errors import LabError
 from windlass_lab.estimate import pool
 from windlass_lab.testbed import check, controller, load, stored
 from windlass_lab.testbed.many import Job, run_all
-
-# What `windlass doctor` is asked for: the path, and the controller.
-_TOOLS = ("link", "cc")
 
 Progress = Callable[[str], None]
 
@@ -59,20 +57,25 @@ def lacking(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
     try:
         for job in (job for case in cases for job in kernel.jobs(case)[:1]):
             check.require_programs(load.load(job.file, job.time_s))
-        return _doctor(kernel.windlass)
+        return _doctor(kernel.windlass, _tools(cases))
     except LabError as error:
         return str(error)
 
 
-def _doctor(windlass: Path) -> str:
-    command = [str(windlass), "doctor", *_TOOLS, "--json"]
+def _tools(cases: Sequence[KernelCase]) -> list[str]:
+    """What `windlass doctor` is asked for: the path, and the controller."""
+    return ["link", *sorted({"cc" if case.stack == KERNEL else "tou" for case in cases})]
+
+
+def _doctor(windlass: Path, asked: Sequence[str]) -> str:
+    command = [str(windlass), "doctor", *asked, "--json"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         tools = json.loads(told.stdout)["tools"]
         needs = [(tool["tool"], need) for tool in tools for need in tool["needs"]]
         absent = [(t, n) for t, n in needs if n["required"] and not n["present"]]
     except (ValueError, KeyError, TypeError):
-        return f"this binary windlass cannot say whether it has {' and '.join(_TOOLS)}"
+        return f"this binary windlass cannot say whether it has {' and '.join(asked)}"
     for tool, need in absent:
         return f"windlass {tool}: {need['need']}: {need['found']}; {need['get']}"
     return ""
@@ -80,7 +83,7 @@ def _doctor(windlass: Path) -> str:
 
 def gather(kernel: Kernel, cases: Sequence[KernelCase], progress: Progress) -> dict[str, Found]:
     """Runs the cases, or what is missing of them with `resume`, with New-ECN in the kernel as long
-    as they run. By name, what came of each.
+    as they run, where it is the kernel's TCP that runs. By name, what came of each.
 
     Raises `LabError` where they cannot run, `RunError` where one fails.
     """
@@ -96,7 +99,8 @@ def gather(kernel: Kernel, cases: Sequence[KernelCase], progress: Progress) -> d
         progress(f"kernel: {len(done)} of {len(wanted)} runs are done, the last {name}")
 
     if wanted:
-        with controller.in_kernel(kernel.windlass, progress):
+        loaded = any(case.stack == KERNEL for case in cases)
+        with controller.in_kernel(kernel.windlass, progress) if loaded else nullcontext():
             run_all(wanted, kernel.at_once, tell)
     return {case.name: _found([job.out for job in kernel.jobs(case)]) for case in cases}
 
@@ -118,7 +122,8 @@ def _middle(values: Sequence[float]) -> int:
 
 def as_commands(kernel: Kernel, cases: Sequence[KernelCase]) -> list[str]:
     """The runs as one types them in the repository."""
-    lines = ["windlass cc load new-ecn"]
+    loads = any(case.stack == KERNEL for case in cases)
+    lines = ["windlass cc load new-ecn"] if loads else []
     for case in cases:
         time = f" --time {case.time_s:g}" if case.time_s is not None else ""
         runs = f" --runs {len(kernel.jobs(case))} --jobs {kernel.at_once}"

@@ -64,8 +64,8 @@ def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
 
 def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
     of_servers = any(isinstance(cases[name], ServerCase) for name in plot.cases)
-    of_kernel = any(isinstance(cases[name], KernelCase) for name in plot.cases)
-    names_of = columns(of_kernel)
+    stacks = [cases[name].stack for name in plot.cases if isinstance(cases[name], KernelCase)]
+    names_of = columns(stacks[0] if stacks else "")
     panels, rows = [], []
     highest = 0.0
     for number, (label, names, published, reference, measured) in enumerate(groups):
@@ -92,7 +92,7 @@ def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
-        note=f"Bars are {_OF_SERVERS if of_servers else _bars_of(of_kernel)}",
+        note=f"Bars are {_OF_SERVERS if of_servers else _bars_of(bool(stacks))}",
         panels=panels,
         headings=("", "published", *names_of),
         rows=rows,

@@ -97,6 +97,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         max_retries: 15,
         max_syn_retries: 6,
         ecn: false,
+        ecn_fallback: true,
         ecn_echo: EcnEcho::UntilCwr,
         ecn_on_retransmit: false,
         ack_marks_at_once: false,

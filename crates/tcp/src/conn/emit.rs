@@ -39,9 +39,7 @@ impl Connection {
             let ecn = if self.agreed.ecn { Flags::ECE } else { Flags::empty() };
             return Flags::SYN | Flags::ACK | ecn;
         }
-        // A SYN that got lost may have been dropped for its ECN flags (RFC 3168 §6.1.1.1).
-        let ecn = self.config.ecn && self.timers.retries == 0;
-        Flags::SYN | if ecn { Flags::ECE | Flags::CWR } else { Flags::empty() }
+        Flags::SYN | if self.offers_ecn() { Flags::ECE | Flags::CWR } else { Flags::empty() }
     }
 
     /// A SYN offers, a SYN-ACK answers what was offered.

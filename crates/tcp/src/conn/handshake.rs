@@ -72,8 +72,8 @@ impl Connection {
         let setup = Flags::ECE | Flags::CWR;
         // A SYN asks with both flags, a SYN-ACK answers with ECE alone (RFC 3168 §6.1.1).
         let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
-        // A SYN sent again offered no ECN any more, whichever of them is answered.
-        let offered = config.ecn && self.timers.retries == 0;
+        // Whichever of the SYNs is answered.
+        let offered = self.offers_ecn();
         let scaling = options.window_scale.filter(|_| config.window_scaling);
         self.agreed = Agreed {
             mss: 0,
@@ -87,6 +87,11 @@ impl Connection {
         if self.agreed.scaling.is_some() {
             self.rx.window.set_shift(shift_for(self.config.receive_buffer));
         }
+    }
+
+    /// A SYN that got lost may have been dropped for its ECN flags (RFC 3168 §6.1.1.1).
+    pub(super) fn offers_ecn(&self) -> bool {
+        self.config.ecn && (self.timers.retries == 0 || !self.config.ecn_fallback)
     }
 
     fn agree_on_mss(&mut self, peer_mss: u16) {

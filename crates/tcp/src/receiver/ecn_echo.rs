@@ -4,37 +4,36 @@ use crate::config::EcnEcho;
 #[derive(Clone, Debug)]
 pub(crate) struct EcnEchoState {
     policy: EcnEcho,
-    /// CE packets not echoed yet ([`EcnEcho::OncePerCe`]), or 1 while echoing.
-    owed: u32,
+    /// The next ACK has ECE.
+    owed: bool,
 }
 
 impl EcnEchoState {
     pub(crate) fn new(policy: EcnEcho) -> EcnEchoState {
-        EcnEchoState { policy, owed: 0 }
+        EcnEchoState { policy, owed: false }
     }
 
     /// A data packet arrived. CWR ends the echo of older marks before a mark of its own begins a
     /// new one (RFC 3168 §6.1.3).
     pub(crate) fn data(&mut self, ce: bool, cwr: bool) {
         match self.policy {
-            EcnEcho::UntilCwr if ce => self.owed = 1,
-            EcnEcho::UntilCwr if cwr => self.owed = 0,
-            EcnEcho::OncePerCe => self.owed = self.owed.saturating_add(ce as u32),
-            EcnEcho::UntilCwr => {}
+            _ if ce => self.owed = true,
+            EcnEcho::UntilCwr if cwr => self.owed = false,
+            EcnEcho::UntilCwr | EcnEcho::OncePerCe => {}
         }
     }
 
     /// The next echo is for one packet alone: a run of several would repeat it.
     pub(crate) fn is_for_one(&self) -> bool {
-        self.owed > 0 && self.policy == EcnEcho::OncePerCe
+        self.owed && self.policy == EcnEcho::OncePerCe
     }
 
-    /// Whether the ACK that goes out now has ECE.
+    /// Whether the ACK that goes out now has ECE. It echoes every mark that came before it: were one
+    /// echo owed for each of many that came at once (joined datagrams have one ACK), marks of long ago
+    /// would cut the window, once in each round trip.
     pub(crate) fn take(&mut self) -> bool {
-        let echo = self.owed > 0;
-        if echo && self.policy == EcnEcho::OncePerCe {
-            self.owed -= 1;
-        }
+        let echo = self.owed;
+        self.owed &= self.policy == EcnEcho::UntilCwr;
         echo
     }
 }
@@ -57,8 +56,18 @@ mod tests {
     #[test]
     fn papers_002_one_echo_for_each_mark() {
         let mut echo = EcnEchoState::new(EcnEcho::OncePerCe);
-        echo.data(true, false);
-        echo.data(true, false);
-        assert_eq!([echo.take(), echo.take(), echo.take()], [true, true, false]);
+        for _ in 0..2 {
+            echo.data(true, false);
+            assert_eq!([echo.take(), echo.take()], [true, false]);
+        }
+    }
+
+    #[test]
+    fn marks_that_come_before_one_ack_are_echoed_by_that_one_alone() {
+        let mut echo = EcnEchoState::new(EcnEcho::OncePerCe);
+        for _ in 0..500 {
+            echo.data(true, false);
+        }
+        assert_eq!([echo.take(), echo.take()], [true, false]);
     }
 }

@@ -98,6 +98,10 @@ class Testbed:
         self._running.append((name, process))
         return process
 
+    def filled(self, command: Sequence[str]) -> list[str]:
+        """A command with its placeholders replaced, but for those of files."""
+        return [self._filled(word, {}) for word in command]
+
     def log(self, name: str) -> Path:
         """Where a program's messages go."""
         return self.scratch / f"{name}.log"

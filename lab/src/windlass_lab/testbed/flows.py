@@ -29,7 +29,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a flow comes about. `port` is one that only the connection that counts has."""
+    """How a flow comes about. `port` is one that only the connection that counts has; `folder` is
+    the path that it was planned with.
+    """
 
     flow: Flow
     port: int
@@ -37,6 +39,12 @@ class Plan:
     server: Job | None
     client: Job
     fine: frozenset[int]
+    folder: Path
+
+    @property
+    def is_kernels(self) -> bool:
+        """Whether it is a connection of the kernel's TCP, which the kernel can be asked about."""
+        return self.flow.app != "tou"
 
     @property
     def ended_by_s(self) -> float:
@@ -50,9 +58,9 @@ def plan(flow: Flow, number: int, run: str, topology: Topology, folder: Path) ->
     """The programs of the flow of this number. `folder` is for what they read."""
     port = _PORT_FIRST + int(run[-6:], 16) % _PORT_SPAN + number
     server_port = _SERVER_PORT_FIRST + number
-    make = {"iperf3": _iperf3, "http": _http, "command": _command}[flow.app]
+    make = {"iperf3": _iperf3, "http": _http, "tou": _tou, "command": _command}[flow.app]
     server, client, fine = make(flow, port, server_port, topology, folder)
-    return Plan(flow, port, server_port, server, client, frozenset(fine))
+    return Plan(flow, port, server_port, server, client, frozenset(fine), folder)
 
 
 def first_address(topology: Topology, node: str) -> str:
@@ -106,6 +114,24 @@ def _http(flow: Flow, port: int, server_port: int, topology: Topology, folder: P
         f"http://{host}:{server_port}/endless",
     ]
     return server, Job(flow.to, command), {_CURL_TIME_IS_UP}
+
+
+def _tou(flow: Flow, _port: int, server_port: int, topology: Topology, folder: Path) -> tuple:
+    perf = ["{windlass}", "tou", "perf"]
+    size = ["--mss", str(flow.mss)] if flow.mss is not None else []
+    server = [*perf, "server", "--port", str(server_port), "--one-off"]
+    host = _target(flow, topology)
+    host = f"[{host}]" if ":" in host else host
+    client = [
+        *(*perf, "client", f"{host}:{server_port}", "--time", f"{_lasts_s(flow):g}", "--json"),
+        *("--cc", flow.controller, "--trace", str(trace_of(folder)), *size, *flow.client_options),
+    ]
+    return Job(flow.to, [*server, *flow.server_options]), Job(flow.source, client), {0}
+
+
+def trace_of(folder: Path) -> Path:
+    """Where a client of ToU writes its trace."""
+    return folder.with_name(f"{folder.name}.csv")
 
 
 def _command(flow: Flow, port: int, _server_port: int, topology: Topology, _folder: Path) -> tuple:

@@ -191,7 +191,7 @@ _flow = _table(
     Flow,
     {
         **dict.fromkeys(("name", "from", "to", "controller", "address", "app"), _text),
-        "command": _list(_text),
+        **dict.fromkeys(("command", "client_options", "server_options"), _list(_text)),
         "start": _time,
         "stop": _time,
         "mss": _whole,

@@ -24,8 +24,8 @@ class Row(NamedTuple):
     """The state of a flow from a time on, in seconds since the experiment began."""
 
     time_s: float
-    cwnd_packets: int
-    ssthresh_packets: int | None
+    cwnd_packets: float
+    ssthresh_packets: float | None
     srtt_ms: float | None
     slope: float | None
     acked_packets: float
@@ -45,7 +45,7 @@ def of_flow(samples: Iterable[Sample], port: int) -> list[Sample]:
 def rows_of_samples(samples: Sequence[Sample], start_ns: int) -> list[Row]:
     """A row for each sample that differs from the one before."""
     mss = packet_bytes(samples)
-    return _changes(
+    return changes(
         Row(
             (sample.time_ns - start_ns) / 1e9,
             sample.cwnd,
@@ -77,7 +77,7 @@ def rows_of_probes(probes: Iterable[Probe], mss: int, start_ns: int) -> list[Row
                 acked_bytes / mss,
             )
         )
-    return _changes(rows)
+    return changes(rows)
 
 
 def packet_bytes(samples: Sequence[Sample]) -> int:
@@ -89,7 +89,8 @@ def _ssthresh(packets: int) -> int | None:
     return None if packets >= _SSTHRESH_INFINITE else packets
 
 
-def _changes(rows: Iterable[Row]) -> list[Row]:
+def changes(rows: Iterable[Row]) -> list[Row]:
+    """The rows that differ from the one before."""
     kept: list[Row] = []
     for row in rows:
         if not kept or row[1:] != kept[-1][1:]:
@@ -113,15 +114,30 @@ def flow_summary(
     """What is known of a flow, under the keys of the simulator; `null` for what a kernel does not
     tell.
     """
-    end_s, steady_s = experiment.duration_s, experiment.steady_from_s
     last = samples[-1]
     rtt_min_ms = flow.rtt_min_ms
     if rtt_min_ms is None:
         rtt_min_ms = min((s.min_rtt_us for s in samples if s.min_rtt_us), default=0) / 1e3
-    return {
-        "name": flow.name,
+    return summary_of_rows(flow.name, rows, experiment) | {
         "controller": last.controller,
         "rtt_min_ms": rtt_min_ms,
+        "timeouts": last.total_rto,
+        "retransmitted_segments": last.total_retrans,
+        "ecn": bool(last.options & _OPTION_ECN),
+        "delivered_ce": last.delivered_ce,
+        "packet_bytes": packet_bytes(samples),
+        "acked_bytes": last.bytes_acked,
+        "sample_gap_ms": gaps_ms([sample.time_ns for sample in samples]),
+    }
+
+
+def summary_of_rows(name: str, rows: Sequence[Row], experiment: Experiment) -> dict:
+    """The part of a flow's summary that follows from its series; the rest is `null`."""
+    end_s, steady_s = experiment.duration_s, experiment.steady_from_s
+    return {
+        "name": name,
+        "controller": None,
+        "rtt_min_ms": None,
         "packets_per_s": {
             "whole_run": _acked(rows, end_s) / end_s,
             "steady": (_acked(rows, end_s) - _acked(rows, steady_s)) / (end_s - steady_s),
@@ -143,15 +159,15 @@ def flow_summary(
         "drops_elsewhere": None,
         "lost": None,
         "window_cuts_by_ecn": None,
-        "timeouts": last.total_rto,
+        "timeouts": None,
         "fast_retransmits": None,
-        "retransmitted_segments": last.total_retrans,
+        "retransmitted_segments": None,
         "transfers": None,
-        "ecn": bool(last.options & _OPTION_ECN),
-        "delivered_ce": last.delivered_ce,
-        "packet_bytes": packet_bytes(samples),
-        "acked_bytes": last.bytes_acked,
-        "sample_gap_ms": _gaps_ms([sample.time_ns for sample in samples]),
+        "ecn": None,
+        "delivered_ce": None,
+        "packet_bytes": None,
+        "acked_bytes": None,
+        "sample_gap_ms": None,
     }
 
 
@@ -194,7 +210,7 @@ def _slope(rows: Sequence[Row], end_s: float) -> dict | None:
     return None if mean is None else {"trace_mean": None, "time_mean": mean}
 
 
-def _gaps_ms(times_ns: Sequence[int]) -> dict | None:
+def gaps_ms(times_ns: Sequence[int]) -> dict | None:
     """How long it took from one sample to the next."""
     gaps = sorted((later - sooner) / 1e6 for sooner, later in itertools.pairwise(times_ns))
     if not gaps:

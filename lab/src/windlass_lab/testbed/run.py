@@ -12,7 +12,7 @@ from pathlib import Path
 
 from windlass_lab.errors import LabError, RunError
 from windlass_lab.output import write_atomically
-from windlass_lab.testbed import check, flows, link_log, results, sample, trace
+from windlass_lab.testbed import check, flows, link_log, results, sample, tou, trace
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.flows import Plan
 from windlass_lab.testbed.sample import Sample
@@ -58,12 +58,13 @@ def run(
     _make(out, experiment)
     with Testbed(experiment.topology, experiment.programs, out, windlass) as bed:
         plans = [
-            flows.plan(flow, number, bed.run, experiment.topology, bed.scratch / f"http-{number}")
+            flows.plan(flow, number, bed.run, experiment.topology, bed.scratch / f"flow-{number}")
             for number, flow in enumerate(experiment.flows)
         ]
         _start_servers(bed, plans)
-        samplers = _start_samplers(bed, plans, experiment.sample_s)
-        traced = experiment.tcp_probe and _start_trace(bed, plans, progress)
+        asked = [plan for plan in plans if plan.is_kernels]
+        samplers = _start_samplers(bed, asked, experiment.sample_s)
+        traced = experiment.tcp_probe and asked and _start_trace(bed, asked, progress)
         time.sleep(_WARM_S)
         start_ns = time.monotonic_ns()
         _play(bed, plans, experiment.duration_s, start_ns)
@@ -97,31 +98,36 @@ def _start_servers(bed: Testbed, plans: Sequence[Plan]) -> None:
             continue
         name = f"{plan.flow.name}-server"
         with bed.log(name).open("w") as log:
+            command = bed.filled(plan.server.command)
             process = bed.start(
-                name, plan.server.node, plan.server.command, stdout=log, stderr=subprocess.STDOUT
+                name, plan.server.node, command, stdout=log, stderr=subprocess.STDOUT
             )
+        protocol = "tcp" if plan.is_kernels else "udp"
         wait_until(
-            lambda process=process, name=name, port=plan.server_port: listens(
-                bed, process, name, port
+            lambda process=process, name=name, port=plan.server_port, protocol=protocol: listens(
+                bed, process, name, port, protocol
             ),
             f"{name}: does not listen",
         )
 
 
-def listens(bed: Testbed, process: subprocess.Popen, name: str, port: int) -> bool:
-    """Whether a program listens at a TCP port in the node that it was started in. Raises `RunError`
-    if it has ended.
+def listens(
+    bed: Testbed, process: subprocess.Popen, name: str, port: int, protocol: str = "tcp"
+) -> bool:
+    """Whether a program listens at a port, of TCP or of UDP, in the node that it was started in.
+    Raises `RunError` if it has ended.
     """
     if process.poll() is not None:
         raise RunError(f"{name} ended with status {process.returncode}: {bed.complaint(name)}")
     # The sockets of the namespace that the process is in.
-    for family in ("tcp", "tcp6"):
+    for family in (protocol, f"{protocol}6"):
         try:
             lines = Path(f"/proc/{process.pid}/net/{family}").read_text().splitlines()[1:]
         except OSError:
             continue
         for cells in (line.split() for line in lines):
-            if cells[3] == _LISTEN and int(cells[1].rpartition(":")[2], 16) == port:
+            listening = protocol == "udp" or cells[3] == _LISTEN
+            if listening and int(cells[1].rpartition(":")[2], 16) == port:
                 return _in_namespace(process)
     return False
 
@@ -220,9 +226,8 @@ def _attend(bed: Testbed, client: _Client, now_s: float) -> None:
 
 def _start_client(bed: Testbed, plan: Plan) -> subprocess.Popen:
     with _report(bed, plan).open("w") as out, bed.log(plan.flow.name).open("w") as log:
-        return bed.start(
-            plan.flow.name, plan.client.node, plan.client.command, stdout=out, stderr=log
-        )
+        command = bed.filled(plan.client.command)
+        return bed.start(plan.flow.name, plan.client.node, command, stdout=out, stderr=log)
 
 
 def _report(bed: Testbed, plan: Plan) -> Path:
@@ -239,7 +244,7 @@ def _stop(processes: Sequence[subprocess.Popen]) -> None:
 
 def _keep_reports(bed: Testbed, plans: Sequence[Plan], out: Path) -> None:
     for plan in plans:
-        ending = "json" if plan.flow.app == "iperf3" else "txt"
+        ending = "json" if plan.flow.app in ("iperf3", "tou") else "txt"
         text = _report(bed, plan).read_text(errors="replace")
         write_atomically(out / f"{plan.flow.app}-{plan.flow.name}.{ending}", text)
 
@@ -254,8 +259,15 @@ def _write_results(
 ) -> dict:
     summaries = []
     cookies: dict[int, tuple[str, int]] = {}
-    by_node = {plan.flow.source: _read_samples(bed, plan.flow.source) for plan in plans}
+    nodes = {plan.flow.source for plan in plans if plan.is_kernels}
+    by_node = {node: _read_samples(bed, node) for node in sorted(nodes)}
     for plan in plans:
+        if not plan.is_kernels:
+            report = _report(bed, plan).read_text(errors="replace")
+            rows, summary = tou.read(plan, report, start_ns, experiment)
+            write_atomically(out / f"flow-{plan.flow.name}.csv", results.as_csv(rows))
+            summaries.append(summary)
+            continue
         samples = results.of_flow(by_node[plan.flow.source], plan.port)
         _check(bed, plan, samples)
         rows = results.rows_of_samples(samples, start_ns)

@@ -114,8 +114,10 @@ class Flow:
     """A TCP connection whose sender is at the node `source`.
 
     `app` is `iperf3` (data from its client), `http` (nginx at the source, curl at `to` fetches for
-    as long as the flow lasts) or `command`: a program of one's own at the source, with `{to}` for
-    the address, `{port}` for the port it has to use as its own, and `{time}` for the seconds.
+    as long as the flow lasts), `tou` (`windlass tou perf`: TCP over UDP, its client at the source;
+    `client_options` and `server_options` are more of its flags) or `command`: a program of one's
+    own at the source, with `{to}` for the address, `{port}` for the port it has to use as its own,
+    and `{time}` for the seconds.
     `address` is that of the server (`to`; the source for `http`); unless told, the first that the
     topology gives to the node.
     """
@@ -131,6 +133,8 @@ class Flow:
     stop_s: float | None = None
     mss: int | None = None
     rtt_min_ms: float | None = None
+    client_options: Sequence[str] = ()
+    server_options: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from windlass_lab.testbed.topology import End, Experiment, Topology
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _DEVICE_CHARACTERS_MAX = 15
 _MSS_MIN, _MSS_MAX = 88, 65495
-APPS = ("iperf3", "http", "command")
+APPS = ("iperf3", "http", "tou", "command")
 
 
 def validate(experiment: Experiment) -> None:
@@ -114,6 +114,8 @@ def _flow(flow, duration_s: float) -> Iterator[str]:
         yield f"flow {flow.name}: app: expected {_either(APPS)}, found {flow.app!r}"
     if (flow.app == "command") != bool(flow.command):
         yield f"flow {flow.name}: command: goes with app = 'command', and only with it"
+    if (flow.client_options or flow.server_options) and flow.app != "tou":
+        yield f"flow {flow.name}: client_options, server_options: go with app = 'tou' alone"
     if flow.mss is not None and not _MSS_MIN <= flow.mss <= _MSS_MAX:
         yield f"flow {flow.name}: mss: expected {_MSS_MIN} to {_MSS_MAX}"
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,15}", flow.controller):

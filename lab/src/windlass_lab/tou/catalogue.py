@@ -37,7 +37,7 @@ _SECONDS = {"nice": 1500.0, "regular": 1500.0, "bad": 3600.0}
 
 TOU = Paper(
     id=PAPER,
-    citation="C.-H. Lee, S. A. Baset, H. Schulzrinne, TCP over UDP, Columbia University, 2009",
+    citation="C.-H. Lee and others, TCP-over-UDP (ToU), project report, about 2009",
     title="TCP over UDP",
     question="Does TCP in UDP datagrams do what the kernel's TCP does?",
     experiments=[

@@ -72,6 +72,8 @@ keys! {
         max_retries: Option<u32>,
         /// Retransmissions of a SYN before the connection fails.
         max_syn_retries: Option<u32>,
+        /// A SYN sent again asks for ECN no more.
+        ecn_fallback: Option<bool>,
         /// Retransmissions are ECT as well.
         ecn_on_retransmit: Option<bool>,
         /// Acknowledge data with CE or CWR at once.

@@ -131,6 +131,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.repeated_fast_retransmit, keys.repeated_fast_retransmit);
     set(&mut config.hold_ssthresh_on_repeated_timeout, keys.hold_ssthresh_on_repeated_timeout);
     set(&mut config.ecn, keys.ecn);
+    set(&mut config.ecn_fallback, keys.ecn_fallback);
     set(&mut config.ecn_on_retransmit, keys.ecn_on_retransmit);
     set(&mut config.ack_marks_at_once, keys.ack_marks_at_once);
     set(&mut config.ecn_after_timeout, keys.ecn_after_timeout);

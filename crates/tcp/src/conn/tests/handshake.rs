@@ -271,6 +271,16 @@ fn rfc3168_a_lost_syn_falls_back_to_no_ecn() {
 }
 
 #[test]
+fn without_fallback_a_lost_syn_asks_for_ecn_again() {
+    let mut s = Script::connect(Config { ecn_fallback: false, ..ecn() });
+    s.expect(&["SEW 0 mss 1000"]);
+    s.advance_ms(1000);
+    s.expect(&["SEW 0 mss 1000"]);
+    s.recv("SE. 0 ack 1 mss 1000");
+    assert!(s.connection.ecn_negotiated());
+}
+
+#[test]
 fn rfc3168_a_repeated_syn_without_ecn_takes_the_offer_back() {
     let mut s = Script::listen(ecn());
     s.recv("SEW 0 mss 1000");

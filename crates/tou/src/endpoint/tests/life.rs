@@ -1,6 +1,7 @@
 //! Connections from their beginning to their end.
 
 use super::network::{Network, address, config, pattern};
+use crate::Options;
 use crate::endpoint::ConnectError;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -49,6 +50,21 @@ fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
     // 1500 less IPv4's 20 bytes and UDP's 8 (papers/004 §5.2: 1456 bytes of payload). The probe of the
     // path's MTU is not ECT: it must be lost where others are marked.
     assert_eq!((largest.get(), not_ect.get()), (1472, 1));
+}
+
+#[test]
+fn a_lost_syn_costs_no_ecn() {
+    let mut network = Network::new(2);
+    let asks = Options { ecn: true, ..Options::default() }.config(false);
+    network.host(2).listen(asks.clone(), 1).expect("free");
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), asks).expect("new");
+    let lost = Cell::new(false);
+    network.passes = Box::new(move |_| lost.replace(true));
+    network.run(Span::from_secs(2));
+    let stream = network.host(1).stream_mut(client).expect("there");
+    assert_eq!(stream.connection_mut().stats().timeouts, 1, "the SYN went out again");
+    assert!(stream.connection_mut().ecn_negotiated());
 }
 
 #[test]
