@@ -91,14 +91,17 @@ def show(browser, whole_result):
 
 @pytest.fixture
 def downloads(browser, tmp_path):
-    """Where the browser saves; gives the text of a file once it is there."""
+    """Where the browser saves; gives the text of a file once it is there.
+
+    Chromium creates the file empty, then renames the whole one over it.
+    """
     browser.execute_cdp_cmd(
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )
 
     def wait_for(name: str) -> str:
         file = tmp_path / name
-        WebDriverWait(browser, 60).until(lambda _: file.is_file())
+        WebDriverWait(browser, 60).until(lambda _: file.is_file() and file.stat().st_size > 0)
         return file.read_text(encoding="utf-8")
 
     return wait_for

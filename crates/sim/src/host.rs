@@ -9,7 +9,7 @@ use crate::record::{Context, FlowTap, Recorder};
 use crate::scenario::model::{Flow, Scenario};
 use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_tcp::conn::Established;
-use windlass_tcp::{Config, Connection, Event as TcpEvent, Flags, Segment, SeqNumber, State};
+use windlass_tcp::{Config, Connection, Event as TcpEvent, Flags, Run, Segment, SeqNumber, State};
 
 /// The side of a connection that opens it and sends.
 const SENDER: usize = 0;
@@ -261,13 +261,16 @@ impl Pair {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
+        let mut run = Run::default();
         loop {
-            let connection = &mut self.ends[side].connection;
-            let run = match side {
-                SENDER => connection.poll_transmit(now, RUN_MAX, &mut tap(self.flow, cx)),
-                _ => connection.poll_transmit(now, RUN_MAX, &mut ()),
+            let (connection, run) = (&mut self.ends[side].connection, &mut run);
+            let any = match side {
+                SENDER => connection.poll_transmit_into(now, RUN_MAX, &mut tap(self.flow, cx), run),
+                _ => connection.poll_transmit_into(now, RUN_MAX, &mut (), run),
             };
-            let Some(run) = run else { return };
+            if !any {
+                return;
+            }
             let from = Sink::tcp(number, side);
             if run.count == 1 {
                 self.send(now, from, &run.first, run.ecn, network, cx);

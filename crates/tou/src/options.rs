@@ -90,7 +90,8 @@ impl Options {
     }
 }
 
-/// The congestion controller of that name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn` or `tahoe`.
+/// The congestion controller of that name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `tahoe`, or
+/// `none`, which is [no congestion control](cc::NoControl) and for experiments on one's own links alone.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] for any other name, with the list.

@@ -219,8 +219,8 @@ pub(crate) struct Tell {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The connection")]
 pub(crate) struct Transport {
-    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe. With perf client
-    /// --reverse it is the server's
+    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe; none: for experiments on
+    /// links of one's own. With perf client --reverse it is the server's
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_cc)]
     pub cc: String,
     /// Offer ECN

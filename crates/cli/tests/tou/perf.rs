@@ -36,6 +36,7 @@ fn every_byte_asked_for_is_counted_once_at_both_ends() {
     for (more, streams) in [
         (&["--cc", "new-ecn", "--ecn", "--parallel", "3"][..], 3),
         (&["--cc", "vegas", "--reverse"], 1),
+        (&["--cc", "none"], 1),
         (&["--reverse", "--parallel", "4", "--profile", "rfc2581"], 4),
     ] {
         let told = client(&server, &[&["--bytes", "1000001"], more].concat());

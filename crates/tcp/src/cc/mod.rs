@@ -11,6 +11,7 @@ mod cubic;
 mod hystart;
 mod new_ecn;
 mod new_reno;
+mod none;
 mod reno;
 mod tahoe;
 mod vegas;
@@ -22,6 +23,8 @@ mod tests;
 pub use cubic::Cubic;
 pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
+pub use none::NoControl;
+pub(crate) use none::UNLIMITED;
 pub use reno::Reno;
 pub use tahoe::Tahoe;
 pub use vegas::Vegas;
@@ -217,10 +220,11 @@ pub fn by_name(name: &str) -> Option<Arc<dyn ControllerFactory>> {
         "vegas" => Arc::new(Vegas::default()),
         "cubic" => Arc::new(Cubic::default()),
         "new-ecn" => Arc::new(NewEcn::default()),
+        "none" => Arc::new(NoControl),
         _ => return None,
     };
     Some(factory)
 }
 
 /// The controllers that [`by_name`] knows.
-pub const NAMES: [&str; 6] = ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn"];
+pub const NAMES: [&str; 7] = ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn", "none"];

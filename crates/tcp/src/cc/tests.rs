@@ -55,6 +55,11 @@ fn every_name_makes_the_controller_of_that_name() {
     assert!(by_name("Reno").is_none());
 }
 
+/// All but the one that is no control.
+fn window_keepers() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().filter(|name| *name != "none")
+}
+
 /// What a connection may tell its controller.
 #[derive(Clone, Debug)]
 enum Step {
@@ -233,7 +238,7 @@ proptest! {
 
     #[test]
     fn every_controller_keeps_the_rules_of_a_window(start in starts(), steps in steps()) {
-        for name in NAMES {
+        for name in window_keepers() {
             let (mut driver, mut again) = (Driver::new(name, &start), Driver::new(name, &start));
             for step in &steps {
                 driver.step(step);
@@ -251,7 +256,7 @@ proptest! {
         rounds in 1usize..8,
         acks_a_segment in 1u64..4,
     ) {
-        for name in NAMES {
+        for name in window_keepers() {
             let mut driver = Driver::new(name, &Params { initial_ssthresh: u64::MAX, ..start });
             for _ in 0..rounds {
                 let before = driver.controller.cwnd();
@@ -262,6 +267,31 @@ proptest! {
                 prop_assert!(driver.controller.cwnd() <= 2.0 * before);
             }
             prop_assert!(driver.controller.cwnd() > start.initial_window as f64);
+        }
+    }
+
+    #[test]
+    fn without_congestion_control_nothing_limits_and_nothing_asks_for_marks(
+        start in starts(),
+        steps in steps(),
+    ) {
+        let mut driver = Driver::new("none", &start);
+        let outlook = driver.controller.outlook();
+        // RFC 7323 §2.3: a window of 16 bits, scaled by 14.
+        prop_assert!(outlook.cwnd > f64::from(u32::from(u16::MAX) << 14));
+        prop_assert_eq!((outlook.ssthresh, outlook.ecn_codepoint), (u64::MAX, Ecn::NotEct));
+        for step in &steps {
+            match *step {
+                Step::Ack { after_ms, credit, rtt_ms, sampled } => {
+                    driver.ack(after_ms, credit, rtt_ms, sampled);
+                }
+                Step::Congestion { cause, hold_ssthresh } => driver.congestion(cause, hold_ssthresh),
+                Step::IdleRestart { segments } => {
+                    driver.controller.on_idle_restart(segments * u64::from(MSS));
+                }
+                Step::Undo => driver.controller.on_mss_change(2 * MSS),
+            }
+            prop_assert_eq!(driver.controller.outlook(), outlook);
         }
     }
 }

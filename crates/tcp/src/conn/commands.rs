@@ -2,7 +2,7 @@
 
 use super::governor::Governor;
 use super::timers::Timers;
-use super::{Connection, Error, Event, State, controller_params};
+use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
 use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
@@ -138,8 +138,11 @@ impl Connection {
         if let Some(undo) = &mut self.recovery.undo {
             undo.distrust_reports();
         }
-        (open && self.agreed.sack)
-            .then(|| Segment { payload_len: len, ..self.run_at(now, from).first })
+        (open && self.agreed.sack).then(|| {
+            let mut run = Run::default();
+            self.fill_header(now, from, &mut run);
+            Segment { payload_len: len, ..run.first }
+        })
     }
 
     /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).

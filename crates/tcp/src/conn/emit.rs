@@ -1,4 +1,5 @@
-//! Segments filled in and accounted for.
+//! Segments filled in and accounted for. Each is built in the caller's [`Run`]: to hand runs back by
+//! value would copy each of them twice.
 
 use super::transmit::Data;
 use super::{Connection, Run, State};
@@ -12,30 +13,18 @@ pub(super) fn timestamp(now: Time) -> u32 {
 }
 
 impl Connection {
-    /// A segment alone in its packet, Not-ECT.
-    pub(super) fn bare_run(&self, first: Segment) -> Run {
-        Run {
-            first,
-            count: 1,
-            ecn: Ecn::NotEct,
-            stream_offset: 0,
-            retransmission: false,
-            is_last: false,
-        }
-    }
-
     /// SYN, or SYN-ACK once the peer's SYN is here.
     #[cold]
-    pub(super) fn syn_run(&mut self, now: Time) -> Run {
+    pub(super) fn fill_syn(&mut self, now: Time, run: &mut Run) {
         let with_ack = self.state == State::SynReceived;
-        let segment = Segment {
+        *run = Run::bare(Segment {
             seq: self.tx.isn,
             ack: if with_ack { self.rx.isn.at(1) } else { Default::default() },
             flags: self.syn_flags(with_ack),
             window: self.rx.window.syn_field(),
             options: self.syn_options(now, with_ack),
             payload_len: 0,
-        };
+        });
         let first_time = self.tx.max == 0;
         (self.tx.nxt, self.tx.max) = (1, 1);
         if first_time {
@@ -43,7 +32,6 @@ impl Connection {
         }
         self.rx.last_ack_sent = u64::from(with_ack);
         self.arm_retransmit_timer(now);
-        self.bare_run(segment)
     }
 
     fn syn_flags(&self, with_ack: bool) -> Flags {
@@ -76,8 +64,8 @@ impl Connection {
     }
 
     /// A pure ACK.
-    pub(super) fn ack_run(&mut self, now: Time) -> Run {
-        let mut run = self.run_at(now, self.tx.bare_position());
+    pub(super) fn fill_ack(&mut self, now: Time, run: &mut Run) {
+        self.fill_header(now, self.tx.bare_position(), run);
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
@@ -85,19 +73,18 @@ impl Connection {
         }
         self.stats.acks_sent += 1;
         self.ack_sent();
-        run
     }
 
     /// A segment without payload, with the header fields that every one of a synchronised connection
-    /// has. In line, so that it is built where its caller returns it.
+    /// has.
     #[inline(always)]
-    pub(super) fn run_at(&mut self, now: Time, position: u64) -> Run {
+    pub(super) fn fill_header(&mut self, now: Time, position: u64, run: &mut Run) {
         let nxt = self.rx.reassembly.nxt();
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();
         let window = self.rx.window.field(ack, read, self.agreed.mss);
         let echo = if self.rx.echo.take() { Flags::ECE } else { Flags::empty() };
-        self.bare_run(Segment {
+        *run = Run::bare(Segment {
             seq: self.tx.isn.at(position),
             ack: self.rx.isn.at(ack),
             flags: Flags::ACK | echo,
@@ -107,7 +94,7 @@ impl Connection {
                 ..Options::default()
             },
             payload_len: 0,
-        })
+        });
     }
 
     /// The segment just filled in goes out, and the ACK with it.
@@ -119,11 +106,11 @@ impl Connection {
     }
 
     /// Data, or a bare FIN, at whatever position was decided.
-    pub(super) fn data_run(&mut self, now: Time, mut data: Data) -> Run {
+    pub(super) fn fill_data(&mut self, now: Time, mut data: Data, run: &mut Run) {
         if self.rx.echo.is_for_one() {
             data.count = 1;
         }
-        let mut run = self.run_at(now, data.from);
+        self.fill_header(now, data.from, run);
         let first = &mut run.first;
         first.payload_len = data.segment;
         let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
@@ -148,7 +135,6 @@ impl Connection {
         }
         run.stream_offset = data.from - 1;
         run.retransmission = retransmission;
-        run
     }
 
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
@@ -198,15 +184,15 @@ impl Connection {
     /// peer may take it, but not as in flight. A window that is only small takes what fits: the
     /// override timeout of RFC 9293 §3.8.6.2.1.
     #[cold]
-    pub(super) fn window_probe_run(&mut self, now: Time) -> Run {
+    pub(super) fn fill_window_probe(&mut self, now: Time, run: &mut Run) {
         let position = self.tx.nxt;
         let unsent = self.tx.written - position;
         let small = unsent.min(self.tx.window_left()).min(u64::from(self.agreed.mss)) as u32;
         if small > 0 {
-            return self.data_run(now, Data { from: position, segment: small, count: 1 });
+            return self.fill_data(now, Data { from: position, segment: small, count: 1 }, run);
         }
         let fin = unsent == 0;
-        let mut run = self.run_at(now, position);
+        self.fill_header(now, position, run);
         run.first.payload_len = u32::from(!fin);
         if fin {
             run.first.flags |= Flags::FIN;
@@ -215,13 +201,12 @@ impl Connection {
         self.ack_sent();
         self.update_persist_timer(now);
         run.stream_offset = position - 1;
-        run
     }
 
     /// A segment that the peer cannot but answer: its number is acknowledged already (RFC 9293
     /// §3.8.4).
     #[cold]
-    pub(super) fn keep_alive_run(&mut self, now: Time) -> Run {
-        self.run_at(now, self.tx.una - 1)
+    pub(super) fn fill_keep_alive(&mut self, now: Time, run: &mut Run) {
+        self.fill_header(now, self.tx.una - 1, run);
     }
 }

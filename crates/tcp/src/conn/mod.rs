@@ -116,7 +116,7 @@ struct Pending {
 }
 
 /// A run of segments to send: all of the same size, one after the other in the stream.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Run {
     /// The first segment. CWR rides on it alone; PSH and FIN belong on the last.
     pub first: Segment,
@@ -133,6 +133,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// A segment alone in its packet, Not-ECT.
+    #[inline(always)]
+    fn bare(first: Segment) -> Run {
+        Run { first, count: 1, ..Run::default() }
+    }
+
     /// The segments one by one.
     pub fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
         (0..self.count).map(|index| if self.count == 1 { self.first } else { self.segment(index) })
@@ -457,12 +463,25 @@ impl Connection {
         max: u32,
         observer: &mut impl Observer,
     ) -> Option<Run> {
-        let run = self.next_run(now, max.max(1));
-        if run.is_none() {
+        let mut run = Run::default();
+        self.poll_transmit_into(now, max, observer, &mut run).then_some(run)
+    }
+
+    /// As [`Connection::poll_transmit`], into a run of the caller's, which spares a copy: false, and
+    /// the run is no longer what it was, if there is none.
+    pub fn poll_transmit_into(
+        &mut self,
+        now: Time,
+        max: u32,
+        observer: &mut impl Observer,
+        run: &mut Run,
+    ) -> bool {
+        let any = self.fill_next(now, max.max(1), run);
+        if !any {
             self.update_persist_timer(now);
         }
-        trace::publish_run(self, now, run.as_ref(), observer);
-        run
+        trace::publish_run(self, now, any.then_some(&*run), observer);
+        any
     }
 
     /// When [`Connection::handle_timeout`] wants to be called; `None`: never, as things stand.

@@ -1,6 +1,7 @@
 //! The way of the window down to ssthresh in fast recovery: PRR (RFC 9937).
 
 use super::Connection;
+use crate::cc::UNLIMITED;
 use crate::recovery::{Progress, Reduction};
 
 /// How things stood before an ACK.
@@ -25,8 +26,8 @@ impl Connection {
 
     /// The controller has cut a window of `prior` bytes.
     pub(super) fn begin_reduction(&mut self, prior: u64) {
-        if self.rules.prr && self.agreed.sack {
-            let target = self.congestion.cwnd_bytes();
+        let target = self.congestion.cwnd_bytes();
+        if self.rules.prr && self.agreed.sack && target < UNLIMITED {
             let sent = self.stats.data_segments_sent;
             self.recovery.reduction = Some(Reduction::new(prior, target, sent));
         }

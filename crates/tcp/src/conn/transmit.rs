@@ -19,18 +19,19 @@ pub(super) struct Data {
 impl Connection {
     /// In line, or every second poll would be a call for nothing.
     #[inline(always)]
-    pub(super) fn next_run(&mut self, now: Time, max: u32) -> Option<Run> {
+    pub(super) fn fill_next(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if CHECKED || !self.is_plain() {
-            let mut run = self.next_whatever_the_state(now, max)?;
-            run.is_last = self.is_plain() && self.is_done();
-            return Some(run);
+            let any = self.fill_whatever_the_state(now, max, run);
+            run.is_last = any && self.is_plain() && self.is_done();
+            return any;
         }
-        let mut run = match self.data_at_nxt(max) {
-            Some(data) => self.data_run(now, data),
-            None => self.next_ack(now)?,
-        };
+        match self.data_at_nxt(max) {
+            Some(data) => self.fill_data(now, data, run),
+            None if self.rx.acks.is_due() => self.fill_ack(now, run),
+            None => return false,
+        }
         run.is_last = self.is_done();
-        Some(run)
+        true
     }
 
     /// True if one look tells that a [plain](Self::is_plain) connection has nothing more to send: all
@@ -64,47 +65,52 @@ impl Connection {
     }
 
     #[cold]
-    fn next_whatever_the_state(&mut self, now: Time, max: u32) -> Option<Run> {
+    fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if let Some(reset) = self.pending.reset.take() {
-            return Some(self.bare_run(*reset));
+            *run = Run::bare(*reset);
+            return true;
         }
         match self.state {
-            State::Closed | State::Listen => None,
-            State::SynSent | State::SynReceived if self.tx.una == 0 => self.next_syn_or_ack(now),
-            State::TimeWait => self.next_ack(now),
-            _ => self.next_synchronized(now, max),
+            State::Closed | State::Listen => return false,
+            State::SynSent | State::SynReceived if self.tx.una == 0 && self.tx.nxt == 0 => {
+                self.fill_syn(now, run);
+            }
+            State::SynSent | State::SynReceived if self.tx.una == 0 => {
+                return self.fill_due_ack(now, run);
+            }
+            State::TimeWait => return self.fill_due_ack(now, run),
+            _ => return self.fill_synchronized(now, max, run),
         }
+        true
     }
 
-    fn next_syn_or_ack(&mut self, now: Time) -> Option<Run> {
-        if self.tx.nxt == 0 { Some(self.syn_run(now)) } else { self.next_ack(now) }
+    fn fill_due_ack(&mut self, now: Time, run: &mut Run) -> bool {
+        let due = self.rx.acks.is_due();
+        if due {
+            self.fill_ack(now, run);
+        }
+        due
     }
 
-    fn next_ack(&mut self, now: Time) -> Option<Run> {
-        self.rx.acks.is_due().then(|| self.ack_run(now))
-    }
-
-    fn next_synchronized(&mut self, now: Time, max: u32) -> Option<Run> {
+    fn fill_synchronized(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if self.rx.acks.is_due_alone() {
-            return Some(self.ack_run(now));
-        }
-        if let Some(data) = self.next_data(now, max) {
+            self.fill_ack(now, run);
+        } else if let Some(data) = self.next_data(now, max) {
             let pace = self.pace();
-            let run = self.data_run(now, data);
-            self.note_paced(now, &run, pace);
-            return Some(run);
-        }
+            self.fill_data(now, data, run);
+            self.note_paced(now, run, pace);
         // Since the timer expired, something may have gone out without a probe.
-        if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
-            return Some(match self.overridden_data() {
-                Some(data) => self.data_run(now, data),
-                None => self.window_probe_run(now),
-            });
+        } else if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
+            match self.overridden_data() {
+                Some(data) => self.fill_data(now, data, run),
+                None => self.fill_window_probe(now, run),
+            }
+        } else if core::mem::take(&mut self.pending.keep_alive_probe) {
+            self.fill_keep_alive(now, run);
+        } else {
+            return self.fill_due_ack(now, run);
         }
-        if core::mem::take(&mut self.pending.keep_alive_probe) {
-            return Some(self.keep_alive_run(now));
-        }
-        self.next_ack(now)
+        true
     }
 
     /// Data that may go out now, or a bare FIN (no payload).
@@ -186,7 +192,7 @@ impl Connection {
         }
     }
 
-    /// Data at SND.NXT within both windows. In line in [`Connection::next_run`]; elsewhere
+    /// Data at SND.NXT within both windows. In line in [`Connection::fill_next`]; elsewhere
     /// [`Connection::next_data_at_nxt`].
     #[inline(always)]
     fn data_at_nxt(&self, max: u32) -> Option<Data> {

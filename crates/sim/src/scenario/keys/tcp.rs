@@ -125,6 +125,8 @@ choice! {
         Cubic(NoSettingsKeys) = "cubic",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
+        /// No congestion control, for experiments: the receiver's window alone limits the sender.
+        None(NoSettingsKeys) = "none",
     }
 }
 

@@ -56,6 +56,7 @@ fn controller(
         Some(ControllerKeys::NewReno(_)) => "newreno",
         Some(ControllerKeys::Vegas(_)) => "vegas",
         Some(ControllerKeys::Cubic(_)) => "cubic",
+        Some(ControllerKeys::None(_)) => "none",
         None => default_controller(profile),
     };
     let factory = cc::by_name(name);

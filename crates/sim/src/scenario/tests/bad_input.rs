@@ -100,14 +100,14 @@ fn one_clear_message_for_each_mistake() {
             "profile = \"rfc5681\"",
             "controller = \"cubik\"",
             "x.toml:6:14: defaults.controller: expected a congestion controller (\"tahoe\", \
-             \"reno\", \"newreno\", \"vegas\", \"cubic\", \"new-ecn\"), found \"cubik\"; did you \
-             mean \"cubic\"?",
+             \"reno\", \"newreno\", \"vegas\", \"cubic\", \"new-ecn\", \"none\"), found \"cubik\"; did \
+             you mean \"cubic\"?",
         ),
         (
             "profile = \"rfc5681\"",
             "controller = { beta = 16 }",
             "x.toml:6:14: defaults.controller.kind: missing: expected the kind of a congestion \
-             controller (tahoe, reno, newreno, vegas, cubic, new-ecn)",
+             controller (tahoe, reno, newreno, vegas, cubic, new-ecn, none)",
         ),
         (
             "queue = \"marking\"",

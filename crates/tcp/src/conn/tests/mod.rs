@@ -9,6 +9,7 @@ mod frto;
 mod handshake;
 mod keepalive;
 mod loss;
+mod no_control;
 mod pacing;
 mod paths;
 mod prr;

@@ -226,7 +226,8 @@ fn no_cwr_tells_of_a_cut_that_was_taken_back() {
 
 #[test]
 fn every_controller_has_its_window_back() {
-    for name in crate::cc::NAMES {
+    // Without congestion control it is never taken.
+    for name in crate::cc::NAMES.into_iter().filter(|name| *name != "none") {
         let config = Config { undo: true, timestamps: true, ..with_controller(name) };
         let mut s = flight(config);
         let before = (s.connection.cwnd(), s.connection.ssthresh(), s.connection.slope());
