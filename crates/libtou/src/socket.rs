@@ -338,7 +338,11 @@ impl Socket {
     }
 
     fn take_port(&self, address: SocketAddr, bound: bool) -> Result<()> {
-        let port = TouSocket::bind_with(address, &self.settings().in_force())?;
+        let options = self.settings().in_force();
+        let port = match bound {
+            true => TouSocket::bind_with(address, &options)?,
+            false => TouSocket::for_client(address.ip(), &options)?,
+        };
         port.on_stun(self.stun.sink());
         let mut inner = lock(&self.inner);
         if matches!(inner.phase, Phase::Closed) {

@@ -57,6 +57,32 @@ impl Stream {
         Ok(taken)
     }
 
+    /// Bytes of memory that the buffers take, or must take if the peer uses its window.
+    pub fn memory(&self) -> u64 {
+        let incoming = self.incoming.size_for(self.connection.receive_promise());
+        self.outgoing.bytes.len() as u64 + incoming
+    }
+
+    /// Gives back the memory of buffers in which nothing is.
+    pub fn release_buffers(&mut self) {
+        let connection = &self.connection;
+        if connection.bytes_acked() == connection.bytes_written() {
+            self.outgoing = Ring::new(self.outgoing.capacity);
+        }
+        if connection.readable() == 0 && !connection.has_gap() {
+            self.incoming = Ring::new(self.incoming.capacity);
+        }
+    }
+
+    /// The buffers grow no more, but for what the peer may send already; or they may again.
+    pub fn hold_buffers(&mut self, hold: bool) {
+        let most = |ring: &Ring| match hold {
+            true => (ring.bytes.len() as u64).max(RING_BYTES_MIN),
+            false => u64::MAX,
+        };
+        self.connection.limit_buffers(most(&self.outgoing), most(&self.incoming));
+    }
+
     /// A segment arrived with `payload` (`segment.payload_len` bytes).
     pub fn handle_segment(
         &mut self,
@@ -124,12 +150,21 @@ impl Ring {
         self.put(offset, bytes);
     }
 
+    /// Its size once it holds `len` bytes.
+    fn size_for(&self, len: u64) -> u64 {
+        let size = self.bytes.len() as u64;
+        if len <= size {
+            return size;
+        }
+        len.next_power_of_two().max(RING_BYTES_MIN).min(self.capacity.max(len))
+    }
+
     /// Grows to hold `len` bytes from `needed_from` on.
     fn make_room(&mut self, needed_from: u64, len: u64) {
         if len <= self.bytes.len() as u64 {
             return;
         }
-        let size = len.next_power_of_two().max(RING_BYTES_MIN).min(self.capacity.max(len));
+        let size = self.size_for(len);
         let mut larger = Ring {
             bytes: alloc::vec![0; size as usize].into_boxed_slice(),
             capacity: self.capacity,

@@ -3,7 +3,7 @@ use crate::endpoint::{ConnectError, Counters};
 use crate::{Options, TouListener, TouStream, wire};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// A UDP port before it listens or connects: what hosts behind NATs need, which find a way to each
 /// other over a port (ICE, RFC 8445) and then use it.
@@ -40,6 +40,16 @@ impl TouSocket {
             }
         }
         Err(last)
+    }
+
+    /// A port of the system's choice at `address`, for one connection. It may be one whose last
+    /// connection is in TIME-WAIT, so that a minute's connections need no descriptor each.
+    ///
+    /// # Errors
+    /// Of the socket.
+    pub fn for_client(address: IpAddr, options: &Options) -> io::Result<TouSocket> {
+        let port = Port::for_client(address, options.limits)?;
+        Ok(TouSocket { port, options: options.clone() })
     }
 
     /// The same port, with options for what is begun from now on. Those of the port stay as they

@@ -3,7 +3,7 @@ use crate::handle::Handle;
 use crate::{Info, Options, Ready, TouSocket};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
@@ -85,11 +85,11 @@ impl TouStream {
     /// # Errors
     /// Of the socket.
     pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
-        let any: SocketAddr = match peer {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        TouSocket::bind_with(any, options)?.begin(peer)
+        TouSocket::for_client(any, options)?.begin(peer)
     }
 
     pub(crate) fn new(handle: Handle) -> TouStream {

@@ -102,8 +102,10 @@ impl Connection {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let before = self.rules.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
+        let highest = self.recovery.scoreboard.sacked().end().unwrap_or(0);
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
-        let newly_sacked = if has_blocks { self.take_sack_blocks(now, segment) } else { 0 };
+        let newly_sacked =
+            if has_blocks { self.take_sack_blocks(now, segment, highest) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         let held = echo && !self.is_stale_echo(ack);
         if echo {
@@ -112,7 +114,7 @@ impl Connection {
         let advances = ack > self.tx.una;
         if advances {
             if rack {
-                self.note_delivered(now, self.tx.una..ack);
+                self.note_delivered(now, self.tx.una..ack, highest);
             }
             self.handle_new_ack(now, segment, ack, held);
         } else if self.is_duplicate_ack(segment, ack, window_changed, newly_sacked) {
@@ -144,7 +146,7 @@ impl Connection {
     }
 
     /// Returns how many bytes were news.
-    fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> u64 {
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, highest: u64) -> u64 {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
@@ -156,7 +158,7 @@ impl Connection {
                 && right <= max
             {
                 if self.has_rack() {
-                    self.note_delivered(now, left..right);
+                    self.note_delivered(now, left..right, highest);
                 }
                 news += self.recovery.scoreboard.sack(left..right);
             }

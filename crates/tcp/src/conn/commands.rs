@@ -145,6 +145,25 @@ impl Connection {
         })
     }
 
+    /// Announces no more than `bytes` beyond what has arrived, whatever the buffer has room for: for
+    /// a carrier that loses what it cannot hold. What was announced before stays so, and the window
+    /// shrinks as it is used up (RFC 9293 §3.8.6: a window is not taken back).
+    pub fn limit_window(&mut self, bytes: u64) {
+        let begins = matches!(self.state, State::Listen | State::SynSent) && self.tx.max == 0;
+        if begins {
+            self.rx.window.begin_with_limit(bytes);
+        } else {
+            self.rx.window.set_limit(bytes);
+        }
+    }
+
+    /// The buffers are no larger than this from now on, nor than the config has them: for a carrier
+    /// that is short of memory. What they hold, or the peer was allowed to send, stays.
+    pub fn limit_buffers(&mut self, send: u64, receive: u64) {
+        self.rules.send_buffer = self.config.send_buffer.min(send);
+        self.rx.window.set_buffer(self.config.receive_buffer.min(receive));
+    }
+
     /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.nagle = nagle;

@@ -162,6 +162,10 @@ impl Connection {
             self.stats.retransmitted_segments += u64::from(again);
         }
         if retransmission {
+            if self.has_rack() && data.from == self.tx.una {
+                // RFC 6675 §6 leaves it open; Linux waits for the copy as for an original.
+                self.extend_retransmit_timer(now);
+            }
             self.note_sent_again(now, data.from..end);
             self.note_copy(now, data.from..end);
         } else {

@@ -320,6 +320,11 @@ impl Connection {
         (self.rtt.samples() > 0).then(|| self.rtt.smoothed())
     }
 
+    /// The shortest round-trip time of late; `None` before the first sample.
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.rtt.min_rtt()
+    }
+
     /// The retransmission timeout as it would be set now, back-off included.
     pub fn rto(&self) -> Span {
         self.rtt.rto()
@@ -338,6 +343,11 @@ impl Connection {
     /// SACK was negotiated.
     pub fn sack_negotiated(&self) -> bool {
         self.agreed.sack
+    }
+
+    /// Timestamps were negotiated.
+    pub fn timestamps_negotiated(&self) -> bool {
+        self.agreed.timestamps
     }
 
     /// FlightSize: bytes between SND.UNA and SND.NXT.
@@ -388,6 +398,26 @@ impl Connection {
         }
         let unacked = self.bytes_written() - self.bytes_acked();
         self.rules.send_buffer.saturating_sub(unacked)
+    }
+
+    /// Bytes that may have been written and not acknowledged, as things stand.
+    pub fn send_buffer(&self) -> u64 {
+        self.rules.send_buffer
+    }
+
+    /// Bytes that the peer may send, or has sent, and that were not read: what is to be kept of the
+    /// incoming stream at most, as things stand.
+    pub fn receive_promise(&self) -> u64 {
+        if self.state.can_receive() {
+            self.rx.window.edge().saturating_sub(self.rx.reassembly.read_position())
+        } else {
+            self.readable()
+        }
+    }
+
+    /// Something has arrived beyond what has not.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.rx.reassembly.has_gap()
     }
 
     /// The peer's FIN has arrived, and everything before it.

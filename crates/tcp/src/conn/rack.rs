@@ -24,11 +24,12 @@ impl Connection {
                 || !recovery.rack.is_quiet())
     }
 
-    /// The peer tells for the first time that it has what is missing of `range`.
-    pub(super) fn note_delivered(&mut self, now: Time, range: Range<u64>) {
+    /// The peer tells for the first time that it has what is missing of `range`. `highest` is what it
+    /// had told of before this ACK (RACK.fack): a receiver that delays ACKs tells at once of what
+    /// came before a hole and behind it.
+    pub(super) fn note_delivered(&mut self, now: Time, range: Range<u64>, highest: u64) {
         let board = &self.recovery.scoreboard;
         let (sacked, high_rxt) = (board.sacked(), board.high_rxt());
-        let highest = sacked.end().unwrap_or(0);
         for gap in sacked.gaps(range) {
             let (start, end) = (gap.start, gap.end);
             let original = self.tx.timing.last_sent_within(gap.clone()).is_some();
@@ -43,6 +44,11 @@ impl Connection {
     pub(super) fn find_losses(&mut self, now: Time, segment: &Segment) {
         if let Some(sent) = self.recovery.rack.take_sample() {
             self.rtt.sample(sent, now);
+            // What was sent before the first segment went out again tells nothing of how that fares:
+            // the timer waits for it as long as for any other, as in Linux.
+            if self.recovery.rack.copy_sent_at(self.tx.una).is_some_and(|again| sent < again) {
+                self.extend_retransmit_timer(now);
+            }
         }
         let now_ms = now.as_nanos() / 1_000_000;
         let judge = Judge {

@@ -62,6 +62,13 @@ impl Connection {
         self.timers.retransmit = Deadline::at(now + self.rtt.rto());
     }
 
+    /// The same, if it runs: something new is to be waited for.
+    pub(super) fn extend_retransmit_timer(&mut self, now: Time) {
+        if self.timers.retransmit.is_set() {
+            self.arm_retransmit_timer(now);
+        }
+    }
+
     fn retransmission_timeout(&mut self, now: Time) {
         if matches!(self.state, State::SynSent | State::SynReceived) && self.tx.una == 0 {
             return self.syn_timeout();

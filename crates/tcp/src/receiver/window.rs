@@ -5,6 +5,8 @@ use crate::segment::wire::MAX_WINDOW_SHIFT;
 pub(crate) struct ReceiveWindow {
     /// Bytes that may wait for the application.
     buffer: u64,
+    /// No more than this is announced beyond what has arrived.
+    limit: u64,
     /// Shift of the window field; 0 until scaling is agreed.
     shift: u8,
     /// Right edge announced so far: it never moves back, and nothing beyond it is taken.
@@ -31,13 +33,35 @@ impl ReceiveWindow {
     pub(crate) fn new(buffer: u64) -> ReceiveWindow {
         let edge = 1 + buffer.min(u64::from(u16::MAX));
         // No ACK is for 0: nothing was told yet.
-        ReceiveWindow { buffer, shift: 0, edge, told: Told::default() }
+        ReceiveWindow { buffer, limit: u64::MAX, shift: 0, edge, told: Told::default() }
     }
 
     /// Both ends offered scaling.
     pub(crate) fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
         self.told = Told::default();
+    }
+
+    /// Announces no more than `bytes` at once from now on; what has been announced stays.
+    pub(crate) fn set_limit(&mut self, bytes: u64) {
+        if self.limit != bytes {
+            self.limit = bytes;
+            self.told = Told::default();
+        }
+    }
+
+    /// The same before anything was announced.
+    pub(crate) fn begin_with_limit(&mut self, bytes: u64) {
+        self.set_limit(bytes);
+        self.edge = 1 + u64::from(self.syn_field());
+    }
+
+    /// So many bytes may wait for the application from now on; what has been announced stays.
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        if self.buffer != bytes {
+            self.buffer = bytes;
+            self.told = Told::default();
+        }
     }
 
     /// The right edge: the first position that the peer may not send.
@@ -47,7 +71,7 @@ impl ReceiveWindow {
 
     /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
     pub(crate) fn syn_field(&self) -> u16 {
-        self.buffer.min(u64::from(u16::MAX)) as u16
+        self.buffer.min(self.limit).min(u64::from(u16::MAX)) as u16
     }
 
     /// The window field of an ACK for `nxt` while the application has read up to `read`; moves the
@@ -80,7 +104,7 @@ impl ReceiveWindow {
     /// True if an ACK sent now would open the window enough to be worth an ACK of its own.
     pub(crate) fn update_due(&self, nxt: u64, read: u64, mss: u32) -> bool {
         let announced = self.edge.saturating_sub(nxt);
-        let threshold = (self.buffer / 2).max(u64::from(mss));
+        let threshold = (self.buffer.min(self.limit) / 2).max(u64::from(mss));
         self.worthwhile_edge(nxt, read, mss)
             .is_some_and(|edge| announced < u64::from(mss) || edge - self.edge >= threshold)
     }
@@ -88,7 +112,7 @@ impl ReceiveWindow {
     /// The edge that the buffer allows, if it is ahead of the announced one by a segment or half
     /// the buffer: receiver's avoidance of silly windows (RFC 9293 §3.8.6.2.2).
     fn worthwhile_edge(&self, nxt: u64, read: u64, mss: u32) -> Option<u64> {
-        let free = (read + self.buffer).saturating_sub(nxt);
+        let free = (read + self.buffer).saturating_sub(nxt).min(self.limit);
         let edge = nxt + ((free >> self.shift).min(u64::from(u16::MAX)) << self.shift);
         let step = u64::from(mss).min(self.buffer / 2).max(1);
         (edge >= self.edge + step).then_some(edge)
@@ -132,16 +156,38 @@ mod tests {
         assert_eq!((nxt, window.field(nxt, 1, 1000)), (100_001, 0));
     }
 
+    #[test]
+    fn a_limit_shrinks_the_window_only_as_data_arrives() {
+        let mut window = ReceiveWindow::new(60_000);
+        assert_eq!(window.field(1, 1, 1000), 60_000);
+        window.set_limit(5000);
+        assert_eq!(window.field(1, 1, 1000), 60_000, "what was announced may be on its way");
+        assert_eq!(window.field(50_001, 50_001, 1000), 10_000);
+        assert_eq!(window.field(58_001, 58_001, 1000), 5000);
+        // What was read and not announced is no news.
+        assert!(!window.update_due(58_001, 58_001, 1000));
+        window.set_limit(u64::MAX);
+        assert_eq!(window.field(58_001, 58_001, 1000), 60_000);
+    }
+
+    #[test]
+    fn a_limit_before_the_handshake_holds_for_its_window() {
+        let mut window = ReceiveWindow::new(1 << 20);
+        window.begin_with_limit(20_000);
+        assert_eq!((window.syn_field(), window.edge()), (20_000, 20_001));
+    }
+
     proptest! {
         #[test]
         fn the_right_edge_never_moves_back(
             buffer in 0u64..300_000, shift in 0u8..5,
-            steps in proptest::collection::vec((0u64..5000, 0u64..5000), 1..50),
+            steps in proptest::collection::vec((0u64..5000, 0u64..5000, 200u64..9000), 1..50),
         ) {
             let mut window = ReceiveWindow::new(buffer);
             window.set_shift(shift);
             let (mut nxt, mut read) = (1, 1);
-            for (arrived, taken) in steps {
+            for (arrived, taken, limit) in steps {
+                window.set_limit(limit);
                 nxt = (nxt + arrived).min(window.edge());
                 read = (read + taken).min(nxt);
                 let before = window.edge();

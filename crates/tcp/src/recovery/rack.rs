@@ -119,6 +119,11 @@ impl Rack {
         bytes > 0
     }
 
+    /// When the segment at `position` was sent again, if it was and is on its way.
+    pub(crate) fn copy_sent_at(&self, position: u64) -> Option<Time> {
+        self.again.iter().find(|copy| copy.range.contains(&position)).map(|copy| copy.sent)
+    }
+
     /// What was sent again is among what `ack` acknowledges.
     pub(crate) fn has_copy_below(&self, ack: u64) -> bool {
         self.again.iter().any(|copy| copy.range.start < ack)

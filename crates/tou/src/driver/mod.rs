@@ -8,8 +8,10 @@
 
 mod drain;
 mod icmp;
+mod options;
 mod port;
 mod reactor;
+mod resting;
 mod wait;
 
 pub use drain::drain;

@@ -1,24 +1,28 @@
 //! A UDP socket, and the connections over it.
 
 use super::icmp::{self, Undelivered};
+use super::options;
 use super::reactor::{self, Reactor};
+use super::resting::Kind;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
-#[cfg(target_os = "linux")]
-use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::Event;
 
-/// The kernel's buffers of a port, in bytes: as far as the system allows it.
-const SOCKET_BUFFER: usize = 4 << 20;
-
 /// Bytes that the thread takes before it wakes those who wait for them.
 const WAKE_BYTES: usize = 256 << 10;
+
+/// Bytes that the thread takes before it answers: as much as the system joins to one message where
+/// it does (GRO), which brings one ACK as well.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// A call takes all there is and as many as asked for: recvmmsg; elsewhere quinn-udp takes one.
+const SHORT_IS_END: bool = cfg!(target_os = "linux");
 
 /// Who waits for a connection.
 #[derive(Debug, Default)]
@@ -66,6 +70,12 @@ pub(crate) struct PortState {
     /// Woken when the lock is released.
     to_wake: Vec<Waker>,
     users: usize,
+    /// Of a port that the system chose for one connection: what the next one may reuse it for.
+    kind: Option<Kind>,
+    /// It waits among those to reuse.
+    rests: bool,
+    /// The receive buffer asked for; `None` if the system gives no more.
+    receive_buffer: Option<usize>,
     place: Option<Place>,
 }
 
@@ -108,28 +118,62 @@ impl Port {
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let socket = UdpSocket::bind(address)?;
         let udp = UdpSocketState::new((&socket).into())?;
-        without_arrival_times(&socket)?;
+        options::without_arrival_times(&socket)?;
         // What the system refuses is left as it is: a smaller buffer serves too.
-        let _ = udp.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let _ = udp.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = udp.set_send_buffer_size((&socket).into(), options::SOCKET_BUFFER);
+        let receive_buffer = options::set_receive_buffer(&socket, &udp);
         udp.enable_transport_errors((&socket).into())?;
         let local = socket.local_addr()?;
         let mut key = [0; 16];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
+        let mut endpoint = Endpoint::new(limits, key);
+        endpoint.set_receive_room(options::receive_room(&socket, &udp)?);
         let state = Mutex::new(PortState {
-            endpoint: Endpoint::new(limits, key),
+            endpoint,
             accepting: Vec::new(),
             on_stun: None,
             buffer: Vec::new(),
             blocked: None,
             to_wake: Vec::new(),
             users: 1,
+            kind: None,
+            rests: false,
+            receive_buffer,
             place: None,
         });
         let port = Arc::new(Port { socket, udp, local, state });
         let (reactor, key) = Reactor::add(&port)?;
         port.lock().place = Some(Place { reactor, key, waits_for_room: false, wakes_at: None });
         Ok(PortRef(port))
+    }
+
+    /// A port of the system's choice for one connection: perhaps one whose last connection is in
+    /// TIME-WAIT.
+    pub(crate) fn for_client(address: IpAddr, limits: Limits) -> io::Result<PortRef> {
+        let kind = Kind { address, limits };
+        if let Some(port) = Port::rested(kind, false) {
+            return Ok(port);
+        }
+        match Port::bind((address, 0).into(), limits) {
+            Ok(port) => {
+                port.lock().kind = Some(kind);
+                Ok(port)
+            }
+            Err(error) => Port::rested(kind, true).ok_or(error),
+        }
+    }
+
+    fn rested(kind: Kind, urgently: bool) -> Option<PortRef> {
+        loop {
+            let port = Reactor::take_rested(kind, urgently)?;
+            let mut state = port.lock();
+            // Otherwise its last connection went just now, and the port with it.
+            if state.place.is_some() {
+                (state.users, state.rests, state.on_stun) = (1, false, None);
+                drop(state);
+                return Some(PortRef(port));
+            }
+        }
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -170,11 +214,16 @@ impl Port {
         let now = reactor::now();
         let result = change(&mut state, now);
         self.pump(&mut state, now);
+        self.release(state, wakers);
+        result
+    }
+
+    /// What happened is told without the lock.
+    fn release(&self, mut state: MutexGuard<'_, PortState>, wakers: &mut Vec<Waker>) {
         wakers.append(&mut state.to_wake);
         let stun = self.take_stun(&mut state);
         drop(state);
         self.tell_stun(stun);
-        result
     }
 
     /// Sends a datagram of its user's own: STUN, say.
@@ -188,16 +237,24 @@ impl Port {
 
 /// What the reactor does.
 impl Port {
-    /// Takes all that has come. Who waits for it is woken at the end, or each [`WAKE_BYTES`]: to
-    /// switch to a reader costs more than to take some datagrams.
+    /// Takes all that has come. It is answered at the end, or each [`ANSWER_BYTES`], and who waits
+    /// for it is woken at the end, or each [`WAKE_BYTES`]: to switch to a reader costs more than to
+    /// take some datagrams.
     pub(super) fn receive(&self, buffers: &mut reactor::Buffers) {
-        let (mut wakers, mut untold) = (Vec::new(), 0);
+        let (mut wakers, mut untold, mut unanswered) = (Vec::new(), 0, 0);
         loop {
             let mut metas = [RecvMeta::default(); reactor::BATCH];
             let mut slices = buffers.slices();
             match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
                 Ok(count) => {
-                    untold += self.take(&slices[..count], &metas[..count], &mut wakers);
+                    let metas = &metas[..count];
+                    // A call that is not full has found the end; what comes now is an event again.
+                    let end = SHORT_IS_END && count < reactor::BATCH;
+                    untold += metas.iter().map(|meta| meta.len).sum::<usize>();
+                    unanswered = self.take(&slices, metas, unanswered, end, &mut wakers);
+                    if end {
+                        return wake(&mut wakers);
+                    }
                     if untold >= WAKE_BYTES {
                         wake(&mut wakers);
                         untold = 0;
@@ -205,41 +262,64 @@ impl Port {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wake(&mut wakers);
-                    if !self.take_errors() {
-                        return;
+                    if unanswered > 0 {
+                        self.change(&mut wakers, |_, _| {});
                     }
+                    return wake(&mut wakers);
                 }
                 // What an ICMP message left (RFC 1122 §4.1.3.3); the next call goes on.
-                Err(_) => {
-                    self.take_errors();
-                }
+                Err(_) => self.take_errors(),
             }
         }
     }
 
-    /// Returns how many bytes it took.
+    /// Takes datagrams, of which `unanswered` bytes wait for an answer already; all of them get it at
+    /// the end. Returns what waits now.
     fn take(
         &self,
         slices: &[IoSliceMut<'_>],
         metas: &[RecvMeta],
+        mut unanswered: usize,
+        end: bool,
         wakers: &mut Vec<Waker>,
     ) -> usize {
-        self.change(wakers, |state, now| {
-            for (bytes, meta) in slices.iter().zip(metas) {
-                let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
-                let bytes = &bytes[..meta.len];
-                state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+        let mut state = self.lock();
+        let now = reactor::now();
+        for (bytes, meta) in slices.iter().zip(metas) {
+            let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
+            let bytes = &bytes[..meta.len];
+            state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+            unanswered += meta.len;
+            if unanswered >= ANSWER_BYTES {
+                self.pump(&mut state, now);
+                unanswered = 0;
             }
-        });
-        metas.iter().map(|meta| meta.len).sum()
+        }
+        self.grow_receive_buffer(&mut state);
+        if end && unanswered > 0 {
+            self.pump(&mut state, now);
+        }
+        self.release(state, wakers);
+        unanswered
     }
 
-    /// Errors that ICMP reported; false if there were none.
-    fn take_errors(&self) -> bool {
-        let mut any = false;
+    /// Many connections use the receive buffer: it gets larger where that is permitted.
+    fn grow_receive_buffer(&self, state: &mut PortState) {
+        if let Some(bytes) = state.receive_buffer
+            && bytes < options::SOCKET_BUFFER_MAX
+            && state.endpoint.wanted_receive_room() > bytes as u64
+        {
+            let grown = options::force_receive_buffer(&self.socket, 2 * bytes);
+            state.receive_buffer = grown.then_some(2 * bytes);
+            if let Ok(room) = options::receive_room(&self.socket, &self.udp) {
+                state.endpoint.set_receive_room(room);
+            }
+        }
+    }
+
+    /// Errors that ICMP reported.
+    pub(super) fn take_errors(&self) {
         while let Some(report) = icmp::receive(&self.socket) {
-            any = true;
             let Some(Undelivered { peer, error, errno, quoted }) = report else { continue };
             self.with(|state, _| {
                 let endpoint = &mut state.endpoint;
@@ -249,7 +329,6 @@ impl Port {
                 }
             });
         }
-        any
     }
 
     pub(super) fn handle_timeout(&self) {
@@ -311,6 +390,13 @@ impl Port {
         let (reactor, key) = (Arc::clone(&place.reactor), place.key);
         if state.is_over() {
             reactor.finished(key);
+        } else if let Some(kind) = state.kind
+            && state.users == 0
+            && !state.rests
+            && state.endpoint.is_in_time_wait()
+        {
+            state.rests = true;
+            reactor.add_resting(now, kind, key);
         }
     }
 
@@ -379,16 +465,6 @@ impl Port {
 
 fn wake(wakers: &mut Vec<Waker>) {
     wakers.drain(..).for_each(Waker::wake);
-}
-
-/// quinn-udp 0.6 asks for the time of each arrival, and then has no room for ECN's codepoint in the
-/// control messages of datagrams that were joined: marks would go unseen.
-fn without_arrival_times(socket: &UdpSocket) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
-    #[cfg(not(target_os = "linux"))]
-    let _ = socket;
-    Ok(())
 }
 
 fn is_blocked(error: &io::Error) -> bool {

@@ -1,6 +1,7 @@
 //! The thread that receives and keeps the timers of all ports.
 
 use super::port::Port;
+use super::resting::{Kind, Resting};
 use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
@@ -14,9 +15,12 @@ use std::time::{Duration, Instant};
 use windlass_base::Time;
 
 /// Messages taken in one call, each of many datagrams where the system joins them (GRO).
-pub(super) const BATCH: usize = 16;
+pub(super) const BATCH: usize = 32;
 /// The longest message that UDP can tell.
 const MESSAGE_MAX: usize = 1 << 16;
+/// From one message to the next: not a power of two, or datagrams that come singly would all lie in
+/// the same few sets of a cache.
+const MESSAGE_STEP: usize = MESSAGE_MAX + 2048 + 64;
 const WAKE: Token = Token(usize::MAX);
 
 /// The one there is, while there are ports.
@@ -51,6 +55,7 @@ struct Ports {
     /// When the thread wakes up by itself; `None` while it is awake.
     sleeps_until: Option<Time>,
     finished: Vec<Key>,
+    resting: Resting<Key>,
 }
 
 struct Entry {
@@ -96,6 +101,19 @@ impl Reactor {
             reactor.lock().entries.iter().map(|(_, entry)| Arc::clone(&entry.port)).collect()
         };
         current.map(ports).unwrap_or_default()
+    }
+
+    /// A port whose connection is in TIME-WAIT and which nobody uses.
+    pub(super) fn add_resting(&self, now: Time, kind: Kind, key: Key) {
+        self.lock().resting.add(now, kind, key);
+    }
+
+    /// A port to use again.
+    pub(super) fn take_rested(kind: Kind, urgently: bool) -> Option<Arc<Port>> {
+        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let mut ports = current.lock();
+        let key = ports.resting.take(now(), kind, urgently)?;
+        ports.entry(key).map(|entry| Arc::clone(&entry.port))
     }
 
     fn begin() -> io::Result<Arc<Reactor>> {
@@ -181,9 +199,12 @@ impl Reactor {
         if event.is_writable() {
             port.handle_writable();
         }
-        // Errors wait in a queue of their own.
         if event.is_readable() || event.is_error() {
             port.receive(buffers);
+        }
+        // They wait in a queue of their own, and one that comes later is an event again.
+        if event.is_error() {
+            port.take_errors();
         }
     }
 
@@ -222,6 +243,7 @@ impl Reactor {
             let is_over = port.leave_if_over();
             ports = self.lock();
             if is_over {
+                ports.resting.forget(key);
                 let entry = ports.entries.remove(key.index);
                 let fd = entry.port.as_raw_fd();
                 let _ = self.registry.deregister(&mut SourceFd(&fd));
@@ -246,15 +268,15 @@ pub(super) struct Buffers(Vec<u8>);
 
 impl Buffers {
     fn new() -> Buffers {
-        Buffers(vec![0; BATCH * MESSAGE_MAX])
+        Buffers(vec![0; BATCH * MESSAGE_STEP])
     }
 
     pub(super) fn slices(&mut self) -> [IoSliceMut<'_>; BATCH] {
         let mut rest = &mut self.0[..];
         std::array::from_fn(|_| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_MAX);
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_STEP);
             rest = tail;
-            IoSliceMut::new(head)
+            IoSliceMut::new(&mut head[..MESSAGE_MAX])
         })
     }
 }

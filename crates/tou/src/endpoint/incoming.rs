@@ -57,7 +57,11 @@ impl<Data: Default> Endpoint<Data> {
         let key = key.or_else(|| self.handle_stranger(now, peer, &segment));
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
+            self.bound_growth(key);
             let slot = &mut self.slots[key];
+            if !payload.is_empty() {
+                self.room.note(now, &mut slot.share, slot.stream.connection_mut());
+            }
             slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
             slot.look_at_path(&segment);
             self.touch(key);

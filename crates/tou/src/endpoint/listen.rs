@@ -125,7 +125,7 @@ impl<Data: Default> Endpoint<Data> {
     /// A connection that is complete at once could wait to be accepted.
     fn has_room(&self) -> bool {
         let waits = self.listening.as_ref().is_some_and(Listening::has_room_for_one_more);
-        waits && self.slots.len() < self.limits.connections
+        waits && self.slots.len() < self.limits.connections && !self.is_short_of_memory()
     }
 
     fn handle_syn(&mut self, now: Time, peer: SocketAddr, syn: &Segment) -> Option<usize> {

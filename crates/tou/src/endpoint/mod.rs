@@ -10,9 +10,11 @@ mod cookie;
 mod deadlines;
 mod incoming;
 mod listen;
+mod memory;
 mod outgoing;
 mod path_mtu;
 mod released;
+mod room;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use crate::wire;
 use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
+use room::{Room, Share};
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -39,17 +42,22 @@ use windlass_tcp::{Config, Connection, Error, Event, Segment, State};
 const ORPHAN: Span = Span::from_secs(60);
 
 /// Limits of an endpoint.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at once, those in TIME-WAIT included.
     pub connections: usize,
+    /// Bytes that the buffers of all connections take, or would if all peers used their windows: an
+    /// idle one counts for about 30 KB. Beyond it no connection begins, and those there are
+    /// get no larger buffers: windows grow no more, and who writes waits. The last one to
+    /// grow may go beyond it by a buffer of its own.
+    pub memory: u64,
     /// Answers per second to datagrams that belong to no connection: resets and SYN cookies.
     pub replies_per_s: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { connections: 1 << 16, replies_per_s: 50_000 }
+        Limits { connections: 1 << 16, memory: 4 << 30, replies_per_s: 50_000 }
     }
 }
 
@@ -97,7 +105,7 @@ pub struct ConnectionId {
 pub enum ConnectError {
     /// There is one with this peer already.
     Exists,
-    /// [`Limits::connections`] is reached.
+    /// [`Limits::connections`] or [`Limits::memory`] is reached.
     TooMany,
 }
 
@@ -123,6 +131,13 @@ struct Slot<Data> {
     queued: bool,
     /// The earliest entry among the deadlines.
     wakes_at: Option<Time>,
+    /// Of the socket's receive buffer.
+    share: Share,
+    /// There is room to write, which is told when it is worth it.
+    room_untold: bool,
+    /// Bytes that its buffers take, and whether they may take more.
+    memory: u64,
+    held: bool,
     /// Came by a SYN and has not been accepted.
     passive: Option<Passive>,
     /// The application wants to hear nothing more of it.
@@ -142,6 +157,12 @@ impl<Data> Slot<Data> {
     }
 }
 
+/// A third of the buffer, as Linux's `sk_stream_write_space` has it: who writes is not woken by each
+/// ACK.
+fn has_worthwhile_room(connection: &Connection) -> bool {
+    3 * connection.writable() >= connection.send_buffer()
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Passive {
     HalfOpen,
@@ -153,6 +174,8 @@ pub struct Endpoint<Data = ()> {
     limits: Limits,
     secret: Secret,
     budget: Budget,
+    room: Room,
+    memory: u64,
     slots: Slab<Slot<Data>>,
     peers: HashMap<SocketAddr, usize>,
     /// The connection that the last segment was for.
@@ -185,6 +208,8 @@ impl<Data: Default> Endpoint<Data> {
             limits,
             secret: Secret::new(key),
             budget: Budget::new(limits.replies_per_s),
+            room: Room::unlimited(),
+            memory: 0,
             slots: Slab::new(),
             peers: HashMap::new(),
             recent: 0,
@@ -202,6 +227,16 @@ impl<Data: Default> Endpoint<Data> {
     /// Counters since the beginning.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What the socket's receive buffer holds of payload: windows are announced to fit into it.
+    pub(crate) fn set_receive_room(&mut self, bytes: u64) {
+        self.room.set_bytes(bytes);
+    }
+
+    /// What it would have to hold so that nobody's window is small.
+    pub(crate) fn wanted_receive_room(&self) -> u64 {
+        self.room.wanted_bytes()
     }
 
     /// The socket refused these.
@@ -245,7 +280,7 @@ impl<Data: Default> Endpoint<Data> {
             // RFC 9293 §3.6.1: the new sequence numbers begin beyond the old ones.
             self.remove(*key);
         }
-        if self.slots.len() >= self.limits.connections {
+        if self.slots.len() >= self.limits.connections || self.is_short_of_memory() {
             return Err(ConnectError::TooMany);
         }
         let isn = self.secret.initial_sequence_number(now, peer);
@@ -263,6 +298,7 @@ impl<Data: Default> Endpoint<Data> {
     /// The same, to change it: it may have something to send then.
     pub fn stream_mut(&mut self, id: ConnectionId) -> Option<&mut Stream> {
         self.slot(id)?;
+        self.bound_growth(id.key);
         self.touch(id.key);
         Some(&mut self.slots[id.key].stream)
     }
@@ -375,9 +411,10 @@ impl<Data: Default> Endpoint<Data> {
     fn insert(
         &mut self,
         peer: SocketAddr,
-        connection: Connection,
+        mut connection: Connection,
         passive: Option<Passive>,
     ) -> usize {
+        self.room.begin(&mut connection);
         let serial = self.next_serial;
         self.next_serial += 1;
         let key = self.slots.insert(Slot {
@@ -387,6 +424,10 @@ impl<Data: Default> Endpoint<Data> {
             path_mtu: None,
             queued: false,
             wakes_at: None,
+            share: Share::default(),
+            room_untold: false,
+            memory: 0,
+            held: false,
             passive,
             released: false,
             orphan_until: None,
@@ -399,6 +440,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn remove(&mut self, key: usize) {
         let slot = self.slots.remove(key);
+        self.memory -= slot.memory;
         self.peers.remove(&slot.peer);
         if let Some(passive) = slot.passive
             && let Some(listening) = &mut self.listening
@@ -426,6 +468,7 @@ impl<Data: Default> Endpoint<Data> {
     /// A connection that has nothing to send now: its events are told, and if it is over and
     /// nobody has it, it goes.
     fn settle(&mut self, now: Time, key: usize) {
+        self.account(key);
         let id = self.id_of(key);
         let slot = &mut self.slots[key];
         let connection = slot.stream.connection_mut();
@@ -444,9 +487,15 @@ impl<Data: Default> Endpoint<Data> {
                     listening.complete(id);
                 }
             }
-            if !slot.released && slot.passive.is_none() {
+            if event == Event::Writable {
+                slot.room_untold = true;
+            } else if !slot.released && slot.passive.is_none() {
                 self.events.push_back((id, event));
             }
+        }
+        if slot.room_untold && has_worthwhile_room(slot.stream.connection()) {
+            slot.room_untold = false;
+            self.events.push_back((id, Event::Writable));
         }
         let nobodys = slot.released || slot.passive.is_some();
         match slot.stream.connection().state() {

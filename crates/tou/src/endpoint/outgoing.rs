@@ -33,9 +33,15 @@ impl<Data: Default> Endpoint<Data> {
             return Some(Datagrams { peer, ecn: Ecn::NotEct, size: len, len });
         }
         while let Some(key) = self.ready.pop_front() {
-            let Some(slot) = self.slots.get_mut(key) else { continue };
+            if !self.slots.contains(key) {
+                continue;
+            }
+            // A window is announced by what goes, and counted before another's is.
+            self.bound_growth(key);
+            let slot = &mut self.slots[key];
             // Back to the end of the queue: nobody waits for the end of another's window.
             if let Some(datagrams) = transmit(slot, now, max, out) {
+                self.account(key);
                 self.counters.sent += datagrams.len.div_ceil(datagrams.size) as u64;
                 self.ready.push_back(key);
                 return Some(datagrams);

@@ -17,6 +17,16 @@ impl<Data: Default> Endpoint<Data> {
         })
     }
 
+    /// All there is are released connections in TIME-WAIT whose timestamps tell their segments from
+    /// those of a next one.
+    pub fn is_in_time_wait(&self) -> bool {
+        self.slots.iter().all(|(_, slot)| {
+            let connection = slot.stream.connection();
+            let waits = connection.state() == State::TimeWait;
+            slot.released && waits && connection.timestamps_negotiated()
+        })
+    }
+
     /// Forgets all released connections, TIME-WAIT or not. Their peers hear nothing of it.
     pub fn forget_released(&mut self) {
         let released = self.slots.iter().filter(|(_, slot)| slot.released);

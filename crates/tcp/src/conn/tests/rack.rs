@@ -72,6 +72,34 @@ fn once_reordering_was_seen_three_are_not_enough() {
 }
 
 #[test]
+fn an_ack_that_tells_at_once_of_both_sides_of_a_hole_shows_no_reordering() {
+    let mut s = flight(5, 5000);
+    // 1:1001 waited for its ACK when 2001:3001 came.
+    s.recv(". 1 ack 1001 sack 2001:3001");
+    s.recv(". 1 ack 1001 sack 2001:4001");
+    s.expect_nothing();
+    s.recv(". 1 ack 1001 sack 2001:5001");
+    s.expect(&[". 1001:2001 ack 1"]);
+}
+
+#[test]
+fn the_timer_waits_for_a_retransmission_as_for_an_original() {
+    let mut s = flight(5, 20_000);
+    s.recv(". 1 ack 1 sack 1001:4001");
+    assert!(s.skip().first().is_some_and(|run| run.retransmission));
+    let rto_ms = s.connection.rto().as_nanos() / 1_000_000;
+    s.advance_ms(90);
+    assert_eq!(s.next_timer_ms(), Some(rto_ms - 90), "since it went out");
+    // Sent before it.
+    s.recv(". 1 ack 1 sack 1001:5001");
+    s.skip();
+    let rto_ms = s.connection.rto().as_nanos() / 1_000_000;
+    assert_eq!(s.next_timer_ms(), Some(rto_ms));
+    s.advance_ms(rto_ms);
+    assert_eq!(s.connection.stats().timeouts, 1, "and not for ever");
+}
+
+#[test]
 fn each_round_trip_with_a_dsack_adds_a_quarter() {
     let mut s = flight(10, 40_000);
     s.recv(". 1 ack 1 sack 1001:2001");

@@ -3,7 +3,9 @@
 mod cookies;
 mod half_close;
 mod life;
+mod memory;
 mod network;
 mod path_mtu;
 mod random;
+mod room;
 mod strangers;
