@@ -95,6 +95,8 @@ fn who_cannot_be_reached_is_told_as_with_tcp() {
     let router = move || {
         set_up(OTHER);
         fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("a router");
+        // It answers a host once in a second otherwise, and each try is to be answered.
+        fs::write("/proc/sys/net/ipv4/icmp_ratelimit", "0").expect("a router");
         run("ip route add unreachable 192.0.2.0/24");
         run("ip route add prohibit 198.18.0.0/24");
         ready.send(()).expect("heard");
