@@ -3,11 +3,12 @@
 
 SEEDS ?= 0..100000
 SECONDS_PER_TARGET ?= 60
+SOAK_SECONDS ?= 1800
 
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench chaos fuzz install install-tou uninstall-tou install-service clean
+.PHONY: help setup build demo test lint bench chaos fuzz sanitize soak install install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +39,12 @@ chaos: build ## Run random connections over random paths; SEEDS=0..100000
 
 fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60
 	@scripts/fuzz $(SECONDS_PER_TARGET)
+
+sanitize: setup ## Run ToU's tests under AddressSanitizer and ThreadSanitizer
+	@scripts/sanitize
+
+soak: build ## Let ToU live on bad paths, with kills and blackouts, as root; SOAK_SECONDS=1800
+	@benches/tou_soak.py --seconds $(SOAK_SECONDS)
 
 ifdef PREFIX
 install: build install-tou ## Install the windlass binary where cargo puts binaries; PREFIX=/usr/local: there, and libtou with it

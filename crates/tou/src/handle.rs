@@ -178,15 +178,20 @@ impl Handle {
     fn take_error(&self, state: &mut PortState) -> Option<io::Error> {
         let error = state.endpoint.error(self.id)?;
         let waiters = state.endpoint.data_mut(self.id)?;
-        if std::mem::replace(&mut waiters.error_told, true) { None } else { Some(io_error(error)) }
+        if std::mem::replace(&mut waiters.error_told, true) {
+            return None;
+        }
+        Some(io_error(error, waiters.icmp_errno))
     }
 
     /// The error also if it was told before.
     fn told(&self, state: &mut PortState, error: Error) -> io::Error {
-        if let Some(waiters) = state.endpoint.data_mut(self.id) {
+        let waiters = state.endpoint.data_mut(self.id);
+        let icmp_errno = waiters.and_then(|waiters| {
             waiters.error_told = true;
-        }
-        io_error(error)
+            waiters.icmp_errno
+        });
+        io_error(error, icmp_errno)
     }
 
     fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {
@@ -203,7 +208,10 @@ fn gone() -> io::Error {
 }
 
 /// As a socket of TCP tells it.
-fn io_error(error: Error) -> io::Error {
+fn io_error(error: Error, icmp_errno: Option<i32>) -> io::Error {
+    if let (Error::Unreachable, Some(errno)) = (error, icmp_errno) {
+        return io::Error::from_raw_os_error(errno);
+    }
     match error {
         Error::Reset => ErrorKind::ConnectionReset,
         Error::Refused => ErrorKind::ConnectionRefused,

@@ -59,6 +59,11 @@ impl TouSocket {
         TouSocket { port: self.port.clone(), options: options.clone() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn port(&self) -> &Port {
+        &self.port
+    }
+
     /// This end.
     pub fn local_addr(&self) -> SocketAddr {
         self.port.local_addr()

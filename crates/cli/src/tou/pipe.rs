@@ -5,7 +5,7 @@ use super::copy::{self, Fault};
 use super::live::Live;
 use super::tell::{self, Story, Traffic};
 use super::{address, settings};
-use crate::args::{Tell, TouConnect, TouListen};
+use crate::args::{Tell, TouConnect, TouListen, Transport};
 use crate::failure::Failure;
 use crate::interrupt;
 use std::io::{self, ErrorKind};
@@ -14,19 +14,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
+use windlass_base::Span;
 use windlass_tcp::State;
-use windlass_tou::TouStream;
+use windlass_tcp::config::KeepAlive;
+use windlass_tou::{Options, TouStream};
 
 /// How long the direction out may take to its end when nobody reads what comes in.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a thread may take to tell what it has been told, while the machine is busy.
 const TELLING: Duration = Duration::from_secs(10);
+/// No kernel speaks for a process that was killed: who only receives from one would wait for ever.
+/// After two minutes and a quarter of silence it is told.
+const KEEP_ALIVE: KeepAlive =
+    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
 /// Longer than this nobody waits in TIME-WAIT.
 const LINGER_MAX: Duration = Duration::from_secs(3);
 
 /// Connects and copies both ways.
 pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
-    let options = settings::options(&args.how)?;
+    let options = options(&args.how)?;
     let live = Live::default();
     watch(&live, false);
     let addresses = args.peer.resolve(args.family)?;
@@ -39,7 +45,7 @@ pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
 
 /// Takes a connection and copies both ways, or takes one after the other and receives.
 pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
-    let options = settings::options(&args.how)?;
+    let options = options(&args.how)?;
     let live = Live::default();
     watch(&live, args.keep_open);
     let listener = args.local.listen(args.family, &options)?;
@@ -63,6 +69,10 @@ pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
         }
         live.clear();
     }
+}
+
+fn options(how: &Transport) -> Result<Options, Failure> {
+    Ok(Options { keep_alive: Some(KEEP_ALIVE), ..settings::options(how)? })
 }
 
 /// Ctrl-C resets the connection; there is no kernel that would tell the peer. Who waits for the

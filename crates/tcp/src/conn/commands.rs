@@ -4,7 +4,7 @@ use super::governor::Governor;
 use super::timers::Timers;
 use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
-use crate::{Flags, Segment};
+use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use windlass_base::Time;
@@ -101,6 +101,11 @@ impl Connection {
             }));
         }
         self.finish(Some(Error::Aborted));
+    }
+
+    /// True if its SYN had that sequence number.
+    pub fn began_with(&self, seq: SeqNumber) -> bool {
+        self.tx.isn == seq
     }
 
     /// The carrier has learnt that the peer cannot be reached, by ICMP: a connection that is being

@@ -7,6 +7,7 @@
 //! descriptor of a C program wait alike.
 
 mod drain;
+mod icmp;
 mod options;
 mod port;
 mod reactor;

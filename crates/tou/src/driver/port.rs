@@ -1,17 +1,18 @@
 //! A UDP socket, and the connections over it.
 
+use super::icmp::{self, Undelivered};
 use super::options;
 use super::reactor::{self, Reactor};
 use super::resting::Kind;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use windlass_base::{Ecn, Time};
-use windlass_tcp::{Error, Event};
+use windlass_tcp::Event;
 
 /// Bytes that the thread takes before it wakes those who wait for them.
 const WAKE_BYTES: usize = 256 << 10;
@@ -30,6 +31,8 @@ pub(crate) struct Waiters {
     pub(crate) writing: Vec<Waker>,
     /// Its error was reported already.
     pub(crate) error_told: bool,
+    /// What ICMP said when the connection failed to open.
+    pub(crate) icmp_errno: Option<i32>,
     /// Nothing more is read.
     pub(crate) reading_closed: bool,
 }
@@ -316,14 +319,15 @@ impl Port {
 
     /// Errors that ICMP reported.
     pub(super) fn take_errors(&self) {
-        while let Ok(Some(error)) = self.udp.recv_transport_error((&self.socket).into()) {
-            if let TransportErrorPayload::Unreachable = error.payload {
-                let kind = match io::Error::from_raw_os_error(error.raw_errno).kind() {
-                    ErrorKind::ConnectionRefused => Error::Refused,
-                    _ => Error::Unreachable,
-                };
-                self.with(|state, _| state.endpoint.handle_unreachable(kind));
-            }
+        while let Some(report) = icmp::receive(&self.socket) {
+            let Some(Undelivered { peer, error, errno, quoted }) = report else { continue };
+            self.with(|state, _| {
+                let endpoint = &mut state.endpoint;
+                let failed = endpoint.handle_unreachable(peer, error, &quoted);
+                if let Some(data) = failed.and_then(|id| endpoint.data_mut(id)) {
+                    data.icmp_errno = Some(errno);
+                }
+            });
         }
     }
 
@@ -406,7 +410,9 @@ impl Port {
             segment_size: several.then_some(datagrams.size),
             src_ip: None,
         };
-        match self.udp.try_send((&self.socket).into(), &transmit) {
+        let send = || self.udp.try_send((&self.socket).into(), &transmit);
+        // A report that waits, of any earlier datagram to any peer, is told once instead of sending.
+        match send().or_else(|error| if is_blocked(&error) { Err(error) } else { send() }) {
             Err(error) if several && !is_blocked(&error) => self.send_singly(datagrams, contents),
             result => result,
         }
@@ -494,6 +500,7 @@ impl PortState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::thread;
 
     #[test]
@@ -512,5 +519,37 @@ mod tests {
             }
         });
         assert!(times.into_inner().expect("sound").is_sorted());
+    }
+
+    /// As on a system without UDP_SEGMENT: the kernel refuses it for a socket without checksums.
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[allow(unsafe_code, reason = "no library has this option")]
+    fn what_the_system_does_not_cut_apart_goes_singly() {
+        let listener = crate::TouListener::bind("127.0.0.1:0").expect("a port");
+        let own = crate::TouSocket::bind("127.0.0.1:0").expect("a port");
+        let fd = own.port().as_raw_fd();
+        let on: libc::c_int = 1;
+        // SAFETY: an int, and its size.
+        let set = unsafe {
+            let value = (&raw const on).cast();
+            libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_NO_CHECK, value, 4)
+        };
+        assert_eq!(set, 0);
+        let before = own.port().udp.max_gso_segments();
+        let mut stream = own.connect(listener.local_addr().expect("bound")).expect("listens");
+        let (mut server, _) = listener.accept().expect("comes");
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|i| (i >> 3) as u8).collect();
+        let arrived = thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut arrived = Vec::new();
+                server.read_to_end(&mut arrived).map(|_| arrived)
+            });
+            stream.write_all(&bytes).expect("open");
+            stream.finish(None).expect("arrives");
+            reader.join().expect("no panic").expect("to its end")
+        });
+        assert!(arrived == bytes);
+        assert!(before > 1 && own.port().udp.max_gso_segments() == 1, "it was tried, and refused");
     }
 }

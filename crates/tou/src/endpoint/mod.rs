@@ -23,6 +23,7 @@ pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
 pub use outgoing::Datagrams;
 
+use crate::wire;
 use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
@@ -336,21 +337,32 @@ impl<Data: Default> Endpoint<Data> {
         self.touch(id.key);
     }
 
-    /// The network reported that a peer cannot be reached. Which, it does not say: a port with one
-    /// connection knows. One that is being opened fails (RFC 9293 §3.9.2.2), others go on; but one
-    /// that only waits for the ACK of its FIN, and nobody is there any more, is over.
-    pub fn handle_unreachable(&mut self, error: Error) {
-        let mut slots = self.slots.iter_mut().filter(|(_, slot)| !slot.is_over());
-        if let (Some((key, slot)), None) = (slots.next(), slots.next()) {
-            let connection = slot.stream.connection_mut();
+    /// The network reported that a datagram to `peer` was not delivered, and has `quoted` so much of
+    /// it. A connection that is being opened fails (RFC 9293 §3.9.2.2), and is returned; others go
+    /// on; but one that only waits for the ACK of its FIN, and nobody is there any more, is over.
+    pub fn handle_unreachable(
+        &mut self,
+        peer: SocketAddr,
+        error: Error,
+        quoted: &[u8],
+    ) -> Option<ConnectionId> {
+        let key = *self.peers.get(&peer)?;
+        let slot = &mut self.slots[key];
+        let connection = slot.stream.connection_mut();
+        // Who forges one has to know the SYN (RFC 5927 §4.1). Some routers quote nothing of it.
+        let quoted = wire::parse(quoted).ok();
+        let forged = quoted.is_some_and(|(segment, _)| !connection.began_with(segment.seq));
+        let fails = connection.state() == State::SynSent && !forged;
+        if fails {
             connection.fail_opening(error);
-            let all_arrived = connection.bytes_acked() == connection.bytes_written();
-            let fin_only = slot.released && connection.peer_closed() && all_arrived;
-            if fin_only && error == Error::Refused {
-                connection.abort();
-            }
-            self.touch(key);
         }
+        let all_arrived = connection.bytes_acked() == connection.bytes_written();
+        let fin_only = slot.released && connection.peer_closed() && all_arrived;
+        if fin_only && error == Error::Refused {
+            connection.abort();
+        }
+        self.touch(key);
+        fails.then(|| self.id_of(key))
     }
 
     /// The next event of any connection. A connection that is released tells no more.

@@ -67,10 +67,14 @@ impl PathMtu {
 
     /// The next probe, if it is time for one.
     pub(super) fn poll_probe(&mut self, now: Time, connection: &mut Connection) -> Option<Segment> {
-        if connection.state() != State::Established || self.largest == self.base {
+        if self.largest == self.base {
             return None;
         }
+        // An end that has closed its way, or whose peer has, still sends what was written.
         self.look_for_a_black_hole(connection);
+        if !matches!(connection.state(), State::Established | State::CloseWait) {
+            return None;
+        }
         match &self.probe {
             Some(probe) if now < probe.lost_at => return None,
             Some(probe) => self.lost(now, probe.len),

@@ -1,6 +1,7 @@
 //! Endpoints in virtual time, over a network of the test's own.
 
 mod cookies;
+mod half_close;
 mod life;
 mod memory;
 mod network;

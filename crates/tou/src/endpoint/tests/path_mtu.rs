@@ -92,3 +92,28 @@ fn without_sack_nobody_would_tell_and_segments_stay_small() {
     send(&mut network, ends, 100_000);
     assert_eq!(mss(&mut network, ends[0]), 1172);
 }
+
+#[test]
+fn a_path_that_shrinks_is_noticed_by_ends_that_are_half_closed() {
+    for peer_closes in [true, false] {
+        let (mut network, [client, server], limit) = connected(&config());
+        send(&mut network, [client, server], 100_000);
+        assert_eq!(mss(&mut network, client), 1444);
+        let now = network.now;
+        if peer_closes {
+            network.host(2).stream_mut(server).expect("there").connection_mut().close(now);
+            network.run(Span::from_millis(100));
+        }
+        limit.set(1300);
+        let data = pattern(50_000);
+        let stream = network.host(1).stream_mut(client).expect("there");
+        assert_eq!(stream.write(&data).expect("open"), data.len());
+        stream.connection_mut().close(now);
+        let mut arrived = Vec::new();
+        for _ in 0..200 {
+            network.run(Span::from_millis(100));
+            arrived.extend(network.read(2, server).unwrap_or_default());
+        }
+        assert!(arrived == data, "the peer closes: {peer_closes}; {} came", arrived.len());
+    }
+}

@@ -149,3 +149,26 @@ fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
     network.run(Span::from_secs(4));
     assert_eq!(network.state(3, clients[2]), State::Established);
 }
+
+/// RFC 5927 §4.1: who forges a report has to know the SYN that it quotes.
+#[test]
+fn a_report_ends_the_opening_of_the_peer_that_it_names_and_no_other() {
+    let mut network = Network::new(3);
+    network.passes = Box::new(|_| false);
+    let (second, third) = (network.connect(1, 2), network.connect(1, 3));
+    let mut syn = Vec::new();
+    let now = network.now;
+    let sent = network.host(1).poll_transmit(now, 1, &mut syn).expect("a SYN");
+    assert_eq!(sent.peer, address(2));
+    let mut forged = syn.clone();
+    forged[3] ^= 1;
+    let host = network.host(1);
+    assert_eq!(host.handle_unreachable(address(4), Error::Refused, &[]), None);
+    assert_eq!(host.handle_unreachable(address(2), Error::Refused, &forged), None);
+    assert_eq!(host.handle_unreachable(address(2), Error::Refused, &syn), Some(second));
+    // Some routers quote eight bytes of UDP, and nothing of the segment.
+    assert_eq!(host.handle_unreachable(address(3), Error::Unreachable, &[]), Some(third));
+    network.run(Span::from_millis(1));
+    assert_eq!(network.host(1).error(second), Some(Error::Refused));
+    assert_eq!(network.host(1).error(third), Some(Error::Unreachable));
+}

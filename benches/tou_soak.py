@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Lets connections of ToU live on bad paths, kills their programs and takes the link away, and
+looks whether every byte arrived or somebody was told. As root; benches/README.md has the rest.
+
+Exit status: 0 all of them did; 1 some did not, or the soak could not run.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from process import BenchError
+from soak_bed import DAMAGES, Bed, bed
+from soak_plan import draw
+from soak_round import Round
+from table import aligned
+
+ROOT = Path(__file__).resolve().parent.parent
+# An end may die in silence so long before the end: whoever retransmits gives up after a quarter
+# of an hour at the least.
+SILENCE_S = 1000.0
+OUTCOMES = ("intact", "reset", "timed out", "refused", "ended first", "other", "fault")
+HEAD = ("disturbance", "rounds", *OUTCOMES, "MB", "longest s", "survivor s")
+
+
+class Lane(threading.Thread):
+    """Rounds one after the other on hosts of its own, and those that outlast their turn."""
+
+    def __init__(self, arguments: argparse.Namespace, number: int, until: float) -> None:
+        super().__init__(name=f"lane {number}")
+        self.arguments = arguments
+        self.number = number
+        self.until = until
+        self.folder = arguments.folder / f"lane{number}"
+        self.results: list[dict] = []
+        self.waiting: list[Round] = []
+        self.failure: str | None = None
+        self.damage: dict[str, int] = {}
+
+    def run(self) -> None:
+        self.folder.mkdir()
+        try:
+            with bed(self.arguments.windlass, self.number, self.folder) as own:
+                try:
+                    self._play(own)
+                    self._wait()
+                finally:
+                    for one in self.waiting:
+                        one.kill()
+                    own.unplug()
+                    self.damage = {**own.damage, "checksum_errors": own.checksum_errors()}
+        except (BenchError, OSError, TimeoutError, ValueError) as error:
+            self.failure = f"{self.name}: {error}"
+
+    def _play(self, own: Bed) -> None:
+        number = 0
+        # One at the least, however busy the machine.
+        while number == 0 or time.monotonic() < self.until:
+            number += 1
+            silence = time.monotonic() + SILENCE_S < self.until
+            seed = self.arguments.seed
+            plan = draw(seed, self.number, number, silence, self.arguments.scale)
+            one = Round(own, plan, f"{seed}/{self.number}/{number}/run")
+            self.waiting.append(one)
+            one.play()
+            self._look()
+
+    def _look(self) -> None:
+        over = [one for one in self.waiting if one.over() or one.hangs()]
+        self.waiting = [one for one in self.waiting if one not in over]
+        for one in over:
+            self._end(one)
+
+    def _wait(self) -> None:
+        while self.waiting:
+            time.sleep(0.2)
+            self._look()
+
+    def _end(self, one: Round) -> None:
+        result = {"lane": self.number, "round": one.plan.number, **one.end()}
+        self.results.append(result)
+        if result["faults"]:
+            print(f"FAULT: {json.dumps(result)}\n  {one.plan}", file=sys.stderr, flush=True)
+
+
+def rows(results: list[dict]) -> list[dict]:
+    """The table: a row for each disturbance, and one for all."""
+    kinds = sorted({result["disturbance"] for result in results})
+    made = [(kind, [one for one in results if one["disturbance"] == kind]) for kind in kinds]
+    return [_row(kind, chosen) for kind, chosen in [*made, ("all", results)] if chosen]
+
+
+def _row(kind: str, chosen: list[dict]) -> dict:
+    survivors = [one["survivor_s"] for one in chosen if one["survivor_s"] is not None]
+    return {
+        "disturbance": kind,
+        "rounds": len(chosen),
+        "outcomes": dict(Counter(one["outcome"] for one in chosen)),
+        "bytes": sum(one["bytes"] for one in chosen),
+        "longest_s": max(one["seconds"] for one in chosen),
+        "longest_survivor_s": max(survivors, default=None),
+    }
+
+
+def report(summary: dict) -> str:
+    """The table as text, and what the links did."""
+    lines = []
+    for row in summary["rows"]:
+        counts = [str(row["outcomes"].get(outcome, 0)) for outcome in OUTCOMES]
+        survivor = row["longest_survivor_s"]
+        waited = "-" if survivor is None else f"{survivor:.1f}"
+        figures = (f"{row['bytes'] / 1e6:.1f}", f"{row['longest_s']:.1f}", waited)
+        lines.append((row["disturbance"], str(row["rounds"]), *counts, *figures))
+    damage = ", ".join(f"{count} {name}" for name, count in summary["packets"].items())
+    return f"{aligned(HEAD, lines, words=1)}\n\npackets: {damage}\nseed {summary['seed']}"
+
+
+def soak(arguments: argparse.Namespace) -> tuple[dict, list[str]]:
+    """The figures, and what kept lanes from going on."""
+    until = time.monotonic() + arguments.seconds
+    lanes = [Lane(arguments, number, until) for number in range(arguments.lanes)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    results = [result for lane in lanes for result in lane.results]
+    packets = {
+        name: sum(lane.damage.get(name, 0) for lane in lanes)
+        for name in (*DAMAGES, "checksum_errors")
+    }
+    summary = {
+        "schema": 1,
+        "kind": "tou-soak",
+        "seed": arguments.seed,
+        "seconds": arguments.seconds,
+        "rows": rows(results),
+        "packets": packets,
+        "faults": [result for result in results if result["faults"]],
+        "errors": [result for result in results if result["outcome"] != "intact"],
+    }
+    return summary, [lane.failure for lane in lanes if lane.failure]
+
+
+def parse() -> argparse.Namespace:
+    """The arguments."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1800.0, help="begin rounds for so long")
+    parser.add_argument("--seed", type=int, help="draws the same rounds again [default: random]")
+    parser.add_argument("--lanes", type=int, default=3, help="connections at once")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the sizes of the files")
+    parser.add_argument("--windlass", type=Path, default=ROOT / "target/release/windlass")
+    parser.add_argument("--json", action="store_true", help="figures as JSON")
+    arguments = parser.parse_args()
+    if arguments.seed is None:
+        arguments.seed = secrets.randbits(32)
+    if not 1 <= arguments.lanes <= 26:
+        parser.error("--lanes: expected 1 to 26")
+    return arguments
+
+
+def missing(windlass: Path) -> str | None:
+    """Why it cannot run here; None if it can."""
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces"
+    if not shutil.which("ip"):
+        return "needs ip, of iproute2"
+    return None if windlass.exists() else f"needs {windlass} (make build)"
+
+
+def main() -> int:
+    arguments = parse()
+    if why := missing(arguments.windlass):
+        print(f"tou_soak: {why}", file=sys.stderr)
+        return 1
+    print(f"seed {arguments.seed}", file=sys.stderr, flush=True)
+    arguments.folder = Path(tempfile.mkdtemp(prefix="windlass-soak-"))
+    summary, failures = soak(arguments)
+    print(json.dumps(summary) if arguments.json else report(summary))
+    for failure in failures:
+        print(f"tou_soak: {failure}", file=sys.stderr)
+    if summary["faults"] or failures:
+        print(f"what was sent and came: {arguments.folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(arguments.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

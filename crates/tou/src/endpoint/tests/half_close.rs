@@ -1,0 +1,252 @@
+//! Every way of ending: who ends, in what condition the connection is, in order or by a reset. In
+//! order, all that was written arrives and then the end, both ways; a reset is never taken for an end.
+
+use super::network::{Network, address, config, pattern};
+use crate::endpoint::ConnectionId;
+use windlass_base::{Rng, Span};
+use windlass_tcp::{Config, Error, State};
+
+/// A receiver's buffer, so a window that is soon full.
+const BUFFER: usize = 32 << 10;
+/// Less than that.
+const SMALL: usize = 20_000;
+/// More than a send buffer and a receive buffer hold.
+const LARGE: usize = 200_000;
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Who {
+    Client,
+    Server,
+    Both,
+}
+
+impl Who {
+    const ALL: [Who; 3] = [Who::Client, Who::Server, Who::Both];
+
+    fn has(self, host: u8) -> bool {
+        self == Who::Both || (self == Who::Client) == (host == 1)
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Condition {
+    /// What was written last has not left yet, or is on its way.
+    InFlight,
+    /// The peer's window is closed, and there is more to send.
+    WindowFull,
+    /// The peer has room for all of it, and reads nothing for ten minutes.
+    NotReading,
+    /// Of everything a fifth is lost, from the closing on.
+    Loss,
+}
+
+impl Condition {
+    const ALL: [Condition; 4] =
+        [Condition::InFlight, Condition::WindowFull, Condition::NotReading, Condition::Loss];
+}
+
+/// A connection, and what each end has written and read.
+struct Talk {
+    network: Network,
+    ends: [ConnectionId; 2],
+    data: Vec<u8>,
+    written: [usize; 2],
+    read: [Vec<u8>; 2],
+    /// Ends that write no more.
+    closed: [bool; 2],
+    /// How reading ended.
+    over: [Option<Error>; 2],
+}
+
+impl Talk {
+    fn begin() -> Talk {
+        let small =
+            Config { send_buffer: BUFFER as u64, receive_buffer: BUFFER as u64, ..config() };
+        let mut network = Network::new(2);
+        network.host(2).listen(small.clone(), 1).expect("free");
+        let now = network.now;
+        let client = network.host(1).connect(now, address(2), small).expect("new");
+        network.run(Span::from_millis(100));
+        let server = network.host(2).accept().expect("complete");
+        Talk {
+            network,
+            ends: [client, server],
+            data: pattern(LARGE),
+            written: [0; 2],
+            read: [Vec::new(), Vec::new()],
+            closed: [false; 2],
+            over: [None; 2],
+        }
+    }
+
+    fn lose_a_fifth(&mut self) {
+        let mut dice = Rng::new(7);
+        self.network.passes = Box::new(move |_| dice.below(5) > 0);
+    }
+
+    fn run_ms(&mut self, ms: u64) {
+        self.network.run(Span::from_millis(ms));
+    }
+
+    /// Writes as much as is taken, up to `until` bytes in all.
+    fn write(&mut self, host: u8, until: usize) {
+        let end = usize::from(host) - 1;
+        let rest = &self.data[self.written[end]..until.max(self.written[end])];
+        if let Some(stream) = self.network.host(host).stream_mut(self.ends[end])
+            && let Ok(taken) = stream.write(rest)
+        {
+            self.written[end] += taken;
+        }
+    }
+
+    fn read(&mut self, host: u8) {
+        let end = usize::from(host) - 1;
+        if self.over[end].is_some() {
+            return;
+        }
+        match self.network.read(host, self.ends[end]) {
+            Ok(bytes) => self.read[end].extend(bytes),
+            Err(error) => self.over[end] = Some(error),
+        }
+    }
+
+    fn close(&mut self, host: u8) {
+        let (end, now) = (usize::from(host) - 1, self.network.now);
+        let stream = self.network.host(host).stream_mut(self.ends[end]).expect("there");
+        stream.connection_mut().close(now);
+        self.closed[end] = true;
+    }
+
+    fn abort(&mut self, host: u8) {
+        let end = usize::from(host) - 1;
+        let stream = self.network.host(host).stream_mut(self.ends[end]).expect("there");
+        stream.connection_mut().abort();
+        self.closed[end] = true;
+    }
+
+    /// Brings the connection into the condition; those who are to end have bytes under way.
+    fn prepare(&mut self, who: Who, condition: Condition) {
+        let enders = [1, 2].into_iter().filter(|host| who.has(*host));
+        match condition {
+            Condition::InFlight | Condition::NotReading => {
+                enders.for_each(|host| self.write(host, SMALL))
+            }
+            Condition::WindowFull => {
+                for host in enders {
+                    // A buffer at each end.
+                    self.write(host, LARGE);
+                    self.run_ms(2000);
+                    self.write(host, LARGE);
+                    assert!(self.written[usize::from(host) - 1] > BUFFER + SMALL);
+                }
+            }
+            Condition::Loss => {
+                self.lose_a_fifth();
+                enders.for_each(|host| self.write(host, SMALL));
+            }
+        }
+    }
+
+    /// Both read, and who is not closed writes `LARGE` bytes and closes.
+    fn go_on(&mut self) {
+        for _ in 0..40_000 {
+            for host in [1, 2] {
+                self.read(host);
+                let end = usize::from(host) - 1;
+                if !self.closed[end] {
+                    self.write(host, LARGE);
+                    if self.written[end] == LARGE {
+                        self.close(host);
+                    }
+                }
+            }
+            if self.over.iter().all(Option::is_some) {
+                return;
+            }
+            self.run_ms(10);
+        }
+        panic!("no end: {:?}, read {:?}", self.over, self.read.each_ref().map(Vec::len));
+    }
+
+    fn error(&mut self, host: u8) -> Option<Error> {
+        let id = self.ends[usize::from(host) - 1];
+        self.network.host(host).error(id)
+    }
+}
+
+#[test]
+fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
+    for condition in Condition::ALL {
+        for who in Who::ALL {
+            let mut talk = Talk::begin();
+            talk.prepare(who, condition);
+            [1, 2].into_iter().filter(|host| who.has(*host)).for_each(|host| talk.close(host));
+            if matches!(condition, Condition::WindowFull | Condition::NotReading) {
+                talk.run_ms(600_000);
+            }
+            talk.go_on();
+            let case = format!("{who:?} closes, {condition:?}");
+            for (end, other) in [(0, 1), (1, 0)] {
+                assert_eq!(talk.over[end], Some(Error::Closed), "{case}");
+                assert_eq!(talk.read[end].len(), talk.written[other], "{case}");
+                assert!(talk.read[end] == talk.data[..talk.written[other]], "{case}");
+            }
+            // The last FIN and its acknowledgment, or TIME-WAIT's.
+            talk.network.passes = Box::new(|_| true);
+            talk.run_ms(20_000);
+            for (host, id) in [(1, talk.ends[0]), (2, talk.ends[1])] {
+                assert_eq!(talk.error(host), None, "{case}");
+                let state = talk.network.state(host, id);
+                assert!(matches!(state, State::TimeWait | State::Closed), "{case}: {state:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_resets_in_whatever_condition_nobody_takes_it_for_the_end() {
+    for condition in Condition::ALL {
+        for who in Who::ALL {
+            let mut talk = Talk::begin();
+            talk.prepare(who, condition);
+            if condition == Condition::InFlight {
+                // Some have left, and are behind the reset or before it.
+                talk.run_ms(5);
+            }
+            [1, 2].into_iter().filter(|host| who.has(*host)).for_each(|host| talk.abort(host));
+            if matches!(condition, Condition::WindowFull | Condition::NotReading) {
+                talk.run_ms(600_000);
+            }
+            talk.go_on();
+            talk.run_ms(1000);
+            let case = format!("{who:?} resets, {condition:?}");
+            for host in [1, 2] {
+                let own = if who.has(host) { Error::Aborted } else { Error::Reset };
+                assert_eq!(talk.error(host), Some(own), "{case}");
+                let (end, other) = (usize::from(host) - 1, 2 - usize::from(host));
+                assert_ne!(talk.over[end], None, "{case}");
+                assert!(talk.data[..talk.written[other]].starts_with(&talk.read[end]), "{case}");
+            }
+        }
+    }
+}
+
+/// The peer closes its way first, so that one end waits in CLOSE-WAIT and the other in FIN-WAIT-2.
+#[test]
+fn a_reset_of_a_half_closed_connection_is_told_from_its_end() {
+    for resets in [1, 2] {
+        let mut talk = Talk::begin();
+        talk.write(1, SMALL);
+        talk.close(1);
+        talk.run_ms(500);
+        talk.read(2);
+        assert!(talk.read[1] == talk.data[..SMALL]);
+        talk.read(2);
+        assert_eq!(talk.over[1], Some(Error::Closed), "the end of one way");
+        talk.write(2, SMALL);
+        talk.abort(resets);
+        talk.run_ms(500);
+        let other = 3 - resets;
+        assert_eq!(talk.error(other), Some(Error::Reset), "{resets} resets");
+    }
+}
