@@ -150,7 +150,7 @@ impl Port {
     /// A port of the system's choice for one connection: perhaps one whose last connection is in
     /// TIME-WAIT.
     pub(crate) fn for_client(address: IpAddr, limits: Limits) -> io::Result<PortRef> {
-        let kind = Kind { address, limits };
+        let kind = Kind::here(address, limits);
         if let Some(port) = Port::rested(kind, false) {
             return Ok(port);
         }

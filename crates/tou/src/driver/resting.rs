@@ -17,11 +17,33 @@ const REST: Span = Span::from_secs(1);
 /// The same where there is no other descriptor: the peer's timestamps, in milliseconds, have gone on.
 const LEAST_REST: Span = Span::from_millis(2);
 
-/// What a port was bound with.
+/// Where a port was bound, and with what.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) address: IpAddr,
     pub(super) limits: Limits,
+    /// Of the thread that bound it: a socket stays in the network namespace of its birth.
+    pub(super) namespace: u64,
+}
+
+impl Kind {
+    /// What the calling thread would bind.
+    pub(super) fn here(address: IpAddr, limits: Limits) -> Kind {
+        Kind { address, limits, namespace: namespace() }
+    }
+}
+
+/// The number of the thread's network namespace; 0 where nobody tells.
+#[cfg(target_os = "linux")]
+fn namespace() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |found| found.ino())
+}
+
+/// No other system has them.
+#[cfg(not(target_os = "linux"))]
+fn namespace() -> u64 {
+    0
 }
 
 /// The ports, since when they rest, and what they are, the longest first.
@@ -64,6 +86,7 @@ mod tests {
         let kind = |address: &str| Kind {
             address: address.parse().expect("an address"),
             limits: Limits::default(),
+            namespace: 1,
         };
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let mut resting = Resting::default();
@@ -75,6 +98,8 @@ mod tests {
         assert_eq!(resting.take(at(1000), kind("0.0.0.0"), false), None);
         assert_eq!(resting.take(at(501), kind("0.0.0.0"), true), None);
         assert_eq!(resting.take(at(502), kind("0.0.0.0"), true), Some(3));
+        resting.add(at(0), Kind { namespace: 2, ..kind("0.0.0.0") }, 4);
+        assert_eq!(resting.take(at(9000), kind("0.0.0.0"), false), None);
         resting.forget(1);
         assert_eq!(resting.take(at(9000), kind("::"), false), None);
     }
