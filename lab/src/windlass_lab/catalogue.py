@@ -386,9 +386,9 @@ def all_papers() -> list[Paper]:
     """Every paper in the catalogue."""
     from windlass_lab.ecn_proxy.catalogue import ECN_PROXY
     from windlass_lab.new_ecn import NEW_ECN
+    from windlass_lab.new_ecn_tou import NEW_ECN_TOU
     from windlass_lab.split_ack import SPLIT_ACK
     from windlass_lab.tou.catalogue import TOU
-    from windlass_lab.new_ecn_tou import NEW_ECN_TOU
 
     return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU, NEW_ECN_TOU]
 
