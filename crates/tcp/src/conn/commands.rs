@@ -128,21 +128,32 @@ impl Connection {
         }
     }
 
+    /// It is worth while to look what the path takes: more is to come, or may be.
+    pub fn may_probe_path(&self) -> bool {
+        let open = match self.state {
+            State::Established | State::CloseWait => true,
+            State::FinWait1 | State::Closing | State::LastAck => self.tx.has_unsent(),
+            _ => false,
+        };
+        open && self.agreed.sack
+    }
+
     /// The segment by which a carrier looks whether `len` payload bytes pass the path: it repeats
     /// that many of those that the peer has acknowledged, so that nothing is lost with it, and an ACK
     /// with a DSACK (RFC 2883) tells that it arrived. Its payload is any, as nobody reads it. `None`
-    /// where so much has not been acknowledged yet, or without SACK.
+    /// where so much has not been acknowledged yet, or where it
+    /// [may not](Connection::may_probe_path).
     pub fn path_probe(&mut self, now: Time, len: u32) -> Option<Segment> {
         let from = self.tx.una.checked_sub(u64::from(len)).filter(|from| *from > 0)?;
-        let open = matches!(self.state, State::Established | State::CloseWait);
+        if !self.may_probe_path() {
+            return None;
+        }
         if let Some(undo) = &mut self.recovery.undo {
             undo.distrust_reports();
         }
-        (open && self.agreed.sack).then(|| {
-            let mut run = Run::default();
-            self.fill_header(now, from, &mut run);
-            Segment { payload_len: len, ..run.first }
-        })
+        let mut run = Run::default();
+        self.fill_header(now, from, &mut run);
+        Some(Segment { payload_len: len, ..run.first })
     }
 
     /// Announces no more than `bytes` beyond what has arrived, whatever the buffer has room for: for

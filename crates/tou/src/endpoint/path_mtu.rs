@@ -6,7 +6,7 @@
 //! that the path has changed: back to the beginning.
 
 use windlass_base::{Span, Time};
-use windlass_tcp::{Connection, Segment, SeqNumber, State};
+use windlass_tcp::{Connection, Segment, SeqNumber};
 
 /// Payload of UDP that every path is taken to have (RFC 8899 §5.1.2, BASE_PLPMTU).
 const BASE: u32 = 1200;
@@ -72,7 +72,7 @@ impl PathMtu {
         }
         // An end that has closed its way, or whose peer has, still sends what was written.
         self.look_for_a_black_hole(connection);
-        if !matches!(connection.state(), State::Established | State::CloseWait) {
+        if !connection.may_probe_path() {
             return None;
         }
         match &self.probe {

@@ -117,3 +117,20 @@ fn a_path_that_shrinks_is_noticed_by_ends_that_are_half_closed() {
         assert!(arrived == data, "the peer closes: {peer_closes}; {} came", arrived.len());
     }
 }
+
+#[test]
+fn segments_grow_on_a_connection_that_was_closed_before_all_was_sent() {
+    let (mut network, [client, server], _) = connected(&config());
+    let data = pattern(100_000);
+    let now = network.now;
+    let stream = network.host(1).stream_mut(client).expect("there");
+    assert_eq!(stream.write(&data).expect("open"), data.len());
+    stream.connection_mut().close(now);
+    let mut arrived = Vec::new();
+    for _ in 0..20 {
+        network.run(Span::from_millis(50));
+        arrived.extend(network.read(2, server).unwrap_or_default());
+    }
+    assert!(arrived == data);
+    assert_eq!(mss(&mut network, client), 1444);
+}
