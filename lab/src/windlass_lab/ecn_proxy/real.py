@@ -1,17 +1,15 @@
 """The tests on real kernels: several testbeds side by side, each a process of its own."""
 
-import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from windlass_lab import child
 from windlass_lab.ecn_proxy import topology
 from windlass_lab.ecn_proxy.plan import Test
 from windlass_lab.ecn_proxy.runs import Run, Store
-from windlass_lab.errors import RunError
 from windlass_lab.testbed import check
 
 _POLL_S = 0.1
@@ -63,25 +61,9 @@ def _has_proxy(windlass: Path) -> bool:
 
 
 def _start(test: Test, scale: float, windlass: Path) -> subprocess.Popen:
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "windlass_lab.ecn_proxy.transfer"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Ctrl-C is for this process, which ends the others.
-        start_new_session=True,
-    )
     order = {"test": asdict(test), "scale": scale, "windlass": str(windlass)}
-    with process.stdin as stream:
-        stream.write(json.dumps(order))
-    return process
+    return child.start("windlass_lab.ecn_proxy.transfer", order)
 
 
 def _result(test: Test, process: subprocess.Popen) -> Run:
-    with process.stdout as out, process.stderr as complaints:
-        text, told = out.read(), complaints.read().strip()
-    if process.returncode != 0:
-        last = told.splitlines()[-1] if told else "no message"
-        raise RunError(f"{test.name}: status {process.returncode}: {last}")
-    return Run(**json.loads(text))
+    return Run(**child.result(test.name, process))

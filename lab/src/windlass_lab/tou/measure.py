@@ -1,13 +1,12 @@
 """The tests on this machine: testbeds side by side, each a process of its own."""
 
-import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from windlass_lab import child
 from windlass_lab.errors import RunError
 from windlass_lab.testbed import check
 from windlass_lab.tou import topology
@@ -94,15 +93,6 @@ def _next(waiting: Sequence[Wanted], running: Sequence[Wanted], jobs: int) -> li
 
 def _start(each: Wanted, scale: float, traced: bool, windlass: Path) -> subprocess.Popen:
     test, seed = each
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "windlass_lab.tou.transfer"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Ctrl-C is for this process, which ends the others.
-        start_new_session=True,
-    )
     order = {
         **asdict(test),
         "seed": seed,
@@ -110,15 +100,8 @@ def _start(each: Wanted, scale: float, traced: bool, windlass: Path) -> subproce
         "windlass": str(windlass),
         "traced": traced,
     }
-    with process.stdin as stream:
-        stream.write(json.dumps(order))
-    return process
+    return child.start("windlass_lab.tou.transfer", order)
 
 
 def _result(test: Test, process: subprocess.Popen) -> Run:
-    with process.stdout as out, process.stderr as complaints:
-        text, told = out.read(), complaints.read().strip()
-    if process.returncode != 0:
-        last = told.splitlines()[-1] if told else "no message"
-        raise RunError(f"{test.name}: status {process.returncode}: {last}")
-    return read_run(**json.loads(text))
+    return read_run(**child.result(test.name, process))
