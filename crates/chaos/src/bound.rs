@@ -49,7 +49,7 @@ fn round_trip(setup: &Setup) -> Span {
 
 pub(crate) fn ack_delay(config: &Config) -> Span {
     match config.ack_policy {
-        AckPolicy::Delayed { max } => max,
+        AckPolicy::Delayed { max } | AckPolicy::Linux { max } => max,
         AckPolicy::Immediate | AckPolicy::Split { .. } => Span::ZERO,
     }
 }
