@@ -233,6 +233,14 @@ impl Watch {
         self.acknowledgment(segment, now)
     }
 
+    /// All of it was acknowledged before: it may have been long on its way, and tells nothing of the
+    /// peer as it is.
+    pub(crate) fn is_old(&self, segment: &Segment) -> bool {
+        let Some(start) = segment.seq.unwrap_near(self.peer_isn, self.acked) else { return true };
+        let len = u64::from(segment.sequence_len());
+        start < self.acked && start + len <= self.acked
+    }
+
     fn acknowledgment(&mut self, segment: &Segment, now: &Connection) -> Result<(), String> {
         if !segment.flags.contains(Flags::ACK) {
             ensure!(segment.flags.contains(Flags::SYN), "neither SYN nor ACK");

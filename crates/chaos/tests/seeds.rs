@@ -36,10 +36,10 @@ fn seeds_break_nothing_and_meet_everything() {
 /// RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, all at both ends.
 #[test]
 fn seeds_break_nothing_with_the_options_of_tou() {
-    let summary = run_range(0..SEEDS, Features::Modern, 2, &|_| {});
+    let summary = run_range(0..SEEDS / 4, Features::Modern, 2, &|_| {});
     let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert!(summary.orderly > SEEDS / 2, "most connections end orderly");
+    assert!(summary.orderly > SEEDS / 8, "most connections end orderly");
     assert!(summary.undone_cuts > 0 && summary.frto_probes > 0, "{summary}");
 }
 
@@ -78,4 +78,18 @@ fn a_reset_that_is_challenged_answers_nothing() {
 #[test]
 fn a_fin_alone_may_be_a_probe() {
     run_seed(12_974, Features::Modern).expect("the probe was the FIN");
+}
+
+/// A reader that takes a byte a second from a buffer of one is slow, and no stall.
+#[test]
+fn a_small_buffer_makes_many_reads() {
+    for seed in [100_933, 648_549] {
+        run_seed(seed, Features::Modern).expect("all is read at last");
+    }
+}
+
+/// An old ACK, late by reordering, does not answer a keep-alive probe (RFC 9293 §3.8.4).
+#[test]
+fn what_is_old_does_not_keep_alive() {
+    run_seed(385_061, Features::Modern).expect("nothing new was heard");
 }
