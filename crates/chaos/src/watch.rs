@@ -233,9 +233,12 @@ impl Watch {
         self.acknowledgment(segment, now)
     }
 
-    /// All of it was acknowledged before: it may have been long on its way, and tells nothing of the
-    /// peer as it is.
+    /// All of it was acknowledged before: it may have been long on its way, and by its timestamp is not
+    /// looked at (PAWS, RFC 7323 §5).
     pub(crate) fn is_old(&self, segment: &Segment) -> bool {
+        if segment.options.timestamps.is_none() {
+            return false;
+        }
         let Some(start) = segment.seq.unwrap_near(self.peer_isn, self.acked) else { return true };
         let len = u64::from(segment.sequence_len());
         start < self.acked && start + len <= self.acked
