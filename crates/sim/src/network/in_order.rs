@@ -12,19 +12,21 @@ use crate::record::{Context, Recorder};
 use windlass_aqm::Queue;
 use windlass_base::{Ecn, Rng, Time};
 
-/// A queue that decides on arrival, and the line behind it.
+/// A queue that decides on arrival, and the line behind it, which lies at the same place in every kind
+/// of channel, so that to ask it is no question of kinds.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct InOrder<Q> {
-    pub(super) queue: Q,
     pub(super) line: Line,
-    rng: Rng,
     /// When everything that was let in so far has been transmitted.
     free_at: Time,
+    pub(super) queue: Q,
+    rng: Rng,
 }
 
 impl<Q: Queue<Queued>> InOrder<Q> {
     pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
-        InOrder { queue, line, rng, free_at: Time::ZERO }
+        InOrder { line, free_at: Time::ZERO, queue, rng }
     }
 
     /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
@@ -39,26 +41,13 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         self.advance(now, cx);
-        let packet = shared.packets.get_mut(slot);
-        let marked = self.queue.stats().marked;
-        let queued = Queued::new(slot, packet);
-        let mut lost = false;
-        if self.line.idle {
-            lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
-        } else {
-            self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
-        }
-        if self.queue.stats().marked != marked {
-            packet.ecn = Ecn::Ce;
-            cx.records.mark(packet, self.line.direction);
-        }
-        if lost {
-            cx.records.drop(packet, self.line.direction);
+        let wire_bytes = shared.packets.get(slot).wire_bytes;
+        if !self.take(now, slot, shared, cx) {
             shared.packets.release(slot);
             self.line.note_length(now, &self.queue, cx);
             return None;
         }
-        let begin = self.let_in(now, packet.wire_bytes);
+        let begin = self.let_in(now, wire_bytes);
         self.line.note_length(now, &self.queue, cx);
         self.line.capture_departure(begin, slot, shared, cx);
         if hand_over {
@@ -66,6 +55,36 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         }
         self.line.launch(self.free_at, slot, cx);
         None
+    }
+
+    /// The queue takes the packet, and gives it to the line at once if that is idle; false if it is
+    /// lost.
+    #[inline(always)]
+    fn take<R>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        shared: &mut Shared,
+        cx: &mut Context<'_, R>,
+    ) -> bool {
+        let packet = shared.packets.get_mut(slot);
+        let marked = self.queue.stats().marked;
+        let mut lost = false;
+        if self.line.idle {
+            let queued = Queued::new(slot, packet);
+            lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
+        } else {
+            let queued = Queued::new(slot, packet);
+            self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
+        }
+        if self.queue.stats().marked != marked {
+            packet.run.ecn = Ecn::Ce;
+            cx.records.mark(packet, self.line.direction);
+        }
+        if lost {
+            cx.records.drop(packet, self.line.direction);
+        }
+        !lost
     }
 
     /// When the transmission begins of a packet that is let in now.

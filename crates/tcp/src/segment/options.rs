@@ -2,15 +2,16 @@ use crate::SeqNumber;
 
 /// The options of a segment that the engine understands; others are skipped on arrival.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Options {
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
     /// Maximum segment size in bytes (RFC 9293 §3.7.1); SYN only.
     pub mss: Option<u16>,
     /// Window scale shift (RFC 7323 §2); SYN only.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); SYN only.
     pub sack_permitted: bool,
-    /// Timestamps (RFC 7323 §3).
-    pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018 §3); the first may be a DSACK (RFC 2883).
     pub sack: SackBlocks,
 }
@@ -26,9 +27,10 @@ pub struct Timestamps {
 
 /// Up to four SACK blocks, each a left edge and the sequence number after its right edge.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct SackBlocks {
-    blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
     len: u8,
+    blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
 }
 
 impl SackBlocks {
