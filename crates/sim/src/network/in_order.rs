@@ -7,7 +7,7 @@
 use super::Shared;
 use super::line::Line;
 use super::queued::Queued;
-use crate::packet::Slot;
+use crate::packet::{InFlight, Slot};
 use crate::record::{Context, Recorder};
 use windlass_aqm::Queue;
 use windlass_base::{Ecn, Rng, Time};
@@ -40,14 +40,27 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
-        self.advance(now, cx);
-        let wire_bytes = shared.packets.get(slot).wire_bytes;
-        if !self.take(now, slot, shared, cx) {
+        // Most links are faster than what comes in.
+        if self.line.busy_until <= now && !self.queue.is_empty() {
+            self.drain(now, cx);
+        }
+        let free = self.line.busy_until <= now && self.queue.is_empty();
+        if free {
+            self.fall_idle();
+        }
+        let packet = shared.packets.get_mut(slot);
+        let wire_bytes = packet.wire_bytes;
+        if !self.take(now, free, slot, packet, cx) {
             shared.packets.release(slot);
             self.line.note_length(now, &self.queue, cx);
             return None;
         }
-        let begin = self.let_in(now, wire_bytes);
+        let begin = if free { now } else { self.free_at };
+        self.free_at = begin + self.line.transmission_time(wire_bytes);
+        if free {
+            self.line.idle = false;
+            self.line.busy_until = self.free_at;
+        }
         self.line.note_length(now, &self.queue, cx);
         self.line.capture_departure(begin, slot, shared, cx);
         if hand_over {
@@ -57,24 +70,22 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         None
     }
 
-    /// The queue takes the packet, and gives it to the line at once if that is idle; false if it is
-    /// lost.
+    /// The queue takes the packet, and gives it at once to a line that is free; false if it is lost.
     #[inline(always)]
     fn take<R>(
         &mut self,
         now: Time,
+        free: bool,
         slot: Slot,
-        shared: &mut Shared,
+        packet: &mut InFlight,
         cx: &mut Context<'_, R>,
     ) -> bool {
-        let packet = shared.packets.get_mut(slot);
         let marked = self.queue.stats().marked;
+        let queued = Queued::new(slot, packet);
         let mut lost = false;
-        if self.line.idle {
-            let queued = Queued::new(slot, packet);
+        if free {
             lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
         } else {
-            let queued = Queued::new(slot, packet);
             self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
         }
         if self.queue.stats().marked != marked {
@@ -87,47 +98,35 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         !lost
     }
 
-    /// When the transmission begins of a packet that is let in now.
+    /// The transmitter asks for a packet, if it has not yet, and gets none.
     #[inline]
-    fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
-        let begin = now.max(self.free_at);
-        self.free_at = begin + self.line.transmission_time(wire_bytes);
-        if self.line.idle {
-            self.line.idle = false;
-            self.line.busy_until = self.free_at;
+    fn fall_idle(&mut self) {
+        if !self.line.idle {
+            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
+            debug_assert!(nothing.is_none(), "nothing waits");
+            self.line.idle = true;
         }
-        begin
     }
 
     /// Catches up with the transmissions that have begun until `now`.
-    #[inline]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        if !self.line.is_due(now) {
-            return;
-        }
-        // Most links are faster than what comes in.
-        if !self.queue.is_empty() {
+        if self.line.is_due(now) {
             self.drain(now, cx);
         }
         if self.line.is_due(now) {
-            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
-            debug_assert!(nothing.is_none(), "drained");
-            self.line.idle = true;
+            self.fall_idle();
         }
     }
 
     /// Begins transmissions until `now`, or until nothing waits.
     #[inline(never)]
     fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while self.line.busy_until <= now {
+        while self.line.busy_until <= now && !self.queue.is_empty() {
             let at = self.line.busy_until;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
             let Some(next) = next else { return };
             self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
             self.line.note_length(at, &self.queue, cx);
-            if self.queue.is_empty() {
-                return;
-            }
         }
     }
 }

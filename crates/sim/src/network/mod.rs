@@ -198,35 +198,37 @@ impl Network {
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
         let place = self.shared.packets.get(slot).hop;
-        if self.pass_on(now, slot, place, cx) {
+        if self.routes.channel(place).is_some() {
+            self.pass_on(now, slot, place, cx);
+        } else {
             self.inbox.push_back(slot);
         }
     }
 
     /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
-    /// as far as it is handed over. True if it is at its destination.
+    /// as far as it is handed over.
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
         slot: Slot,
         mut place: u32,
         cx: &mut Context<'_, R>,
-    ) -> bool {
+    ) {
         loop {
             let hop = self.routes.hop(place);
-            let Some(channel) = hop.channel() else { return true };
+            let channel = hop.number();
             let offered = &mut self.channels[channel as usize];
             let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.shared, cx);
-            let Some(arrival) = arrival else { return false };
+            let Some(arrival) = arrival else { return };
             if arrival > cx.end {
                 self.shared.packets.release(slot);
-                return false;
+                return;
             }
             now = arrival;
             if hop.is_last() {
                 let since = cx.events.now();
                 self.ahead.push_back(HandedOver { arrival, since, packet: slot, channel });
-                return false;
+                return;
             }
             self.capture_arrival(now, channel, slot, cx);
             place += 1;
@@ -327,7 +329,10 @@ impl Network {
         let place = *place;
         match self.chain_behind[channel as usize] {
             NO_CHAIN if self.routes.channel(place).is_none() => Some(slot),
-            NO_CHAIN => self.pass_on(now, slot, place, cx).then_some(slot),
+            NO_CHAIN => {
+                self.pass_on(now, slot, place, cx);
+                None
+            }
             chain => {
                 self.pass_chain(now, chain, slot, cx);
                 None

@@ -17,10 +17,17 @@ impl Hop {
     const HANDS_OVER: u32 = 1 << 31;
     const LAST: u32 = 1 << 30;
 
+    /// The channel, anywhere but at the destination.
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        debug_assert!(self != DELIVERED, "there is no channel");
+        self.0 & !(Hop::HANDS_OVER | Hop::LAST)
+    }
+
     /// The channel; `None` at the destination.
     #[inline]
     pub(crate) fn channel(self) -> Option<u32> {
-        (self != DELIVERED).then_some(self.0 & !(Hop::HANDS_OVER | Hop::LAST))
+        (self != DELIVERED).then(|| self.number())
     }
 
     /// True if a packet goes on from this channel without an event: all that the next channel gets

@@ -29,7 +29,8 @@ pub struct Timestamps {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct SackBlocks {
-    len: u8,
+    /// As wide as a number of the blocks: no padding, which would cost a copy of its own.
+    len: u32,
     blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
 }
 
@@ -39,7 +40,7 @@ impl SackBlocks {
 
     /// Adds a block; returns false if there is no room for it.
     pub fn push(&mut self, left: SeqNumber, right: SeqNumber) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        let Some(slot) = self.blocks.get_mut(self.len as usize) else { return false };
         *slot = (left, right);
         self.len += 1;
         true
@@ -47,7 +48,7 @@ impl SackBlocks {
 
     /// The blocks in the order of the option: the most recent first.
     pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
-        &self.blocks[..usize::from(self.len)]
+        &self.blocks[..self.len as usize]
     }
 
     /// True without any block.
