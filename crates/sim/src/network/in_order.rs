@@ -45,23 +45,16 @@ impl<Q: Queue<Queued>> InOrder<Q> {
             self.drain(now, cx);
         }
         let free = self.line.busy_until <= now && self.queue.is_empty();
-        if free {
-            self.fall_idle();
-        }
         let packet = shared.packets.get_mut(slot);
-        let wire_bytes = packet.wire_bytes;
-        if !self.take(now, free, slot, packet, cx) {
-            shared.packets.release(slot);
-            self.line.note_length(now, &self.queue, cx);
-            return None;
-        }
-        let begin = if free { now } else { self.free_at };
-        self.free_at = begin + self.line.transmission_time(wire_bytes);
-        if free {
-            self.line.idle = false;
-            self.line.busy_until = self.free_at;
-        }
+        let begin = match free {
+            true => self.pass(now, slot, packet, cx),
+            false => self.enqueue(now, slot, packet, cx),
+        };
         self.line.note_length(now, &self.queue, cx);
+        let Some(begin) = begin else {
+            shared.packets.release(slot);
+            return None;
+        };
         self.line.capture_departure(begin, slot, shared, cx);
         if hand_over {
             return Some(self.line.arrival(self.free_at));
@@ -70,32 +63,58 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         None
     }
 
-    /// The queue takes the packet, and gives it at once to a line that is free; false if it is lost.
+    /// A packet finds the link free. When its transmission begins, unless it is lost.
     #[inline(always)]
-    fn take<R>(
+    fn pass<R>(
         &mut self,
         now: Time,
-        free: bool,
         slot: Slot,
         packet: &mut InFlight,
         cx: &mut Context<'_, R>,
-    ) -> bool {
+    ) -> Option<Time> {
+        self.fall_idle();
+        let marked = self.queue.stats().marked;
+        let queued = Queued::new(slot, packet);
+        let passed = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {});
+        self.note_mark(marked, packet, cx);
+        if passed.is_none() {
+            cx.records.drop(packet, self.line.direction);
+            return None;
+        }
+        self.free_at = now + self.line.transmission_time(packet.wire_bytes);
+        self.line.idle = false;
+        self.line.busy_until = self.free_at;
+        Some(now)
+    }
+
+    /// A packet has to wait. When its transmission begins, unless it is lost.
+    fn enqueue<R>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        packet: &mut InFlight,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
         let marked = self.queue.stats().marked;
         let queued = Queued::new(slot, packet);
         let mut lost = false;
-        if free {
-            lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
-        } else {
-            self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
+        self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
+        self.note_mark(marked, packet, cx);
+        if lost {
+            cx.records.drop(packet, self.line.direction);
+            return None;
         }
-        if self.queue.stats().marked != marked {
+        let begin = self.free_at;
+        self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
+        Some(begin)
+    }
+
+    /// The queue may have marked the packet; it had marked `before` until then.
+    fn note_mark<R>(&mut self, before: u64, packet: &mut InFlight, cx: &mut Context<'_, R>) {
+        if self.queue.stats().marked != before {
             packet.run.ecn = Ecn::Ce;
             cx.records.mark(packet, self.line.direction);
         }
-        if lost {
-            cx.records.drop(packet, self.line.direction);
-        }
-        !lost
     }
 
     /// The transmitter asks for a packet, if it has not yet, and gets none.
