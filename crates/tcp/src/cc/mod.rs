@@ -94,6 +94,13 @@ pub trait Controller: fmt::Debug + Send {
             ecn_codepoint: self.ecn_codepoint(),
         }
     }
+
+    /// [`Controller::on_ack`] and [`Controller::outlook`] in one call, which every ACK needs. Not
+    /// meant to be implemented anew.
+    fn take_ack(&mut self, ack: &Ack, outlook: &mut Outlook) {
+        self.on_ack(ack);
+        *outlook = self.outlook();
+    }
 }
 
 /// What a controller's getters say; they change in its `on_*` alone.
