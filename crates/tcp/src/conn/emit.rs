@@ -125,6 +125,10 @@ impl Connection {
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
+        if self.rules.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
+            run.first.flags |= Flags::PSH;
+        }
+        self.rx.acks.data_out(now);
         self.ack_sent(ack);
         run.count = data.count;
         if data.segment > 0 {

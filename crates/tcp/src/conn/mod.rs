@@ -279,6 +279,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         initial_window: u64::from(mss) * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.whole_segment_cuts,
+        whole_segment_growth: config.whole_segment_growth,
         least_window: u64::from(mss) * u64::from(config.least_window),
         hystart: config.hystart,
     }
