@@ -146,8 +146,7 @@ impl Hosts {
             && !packet.run.first.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
     }
 
-    /// A packet reaches its endpoint. Each side has code of its own, for which the other side's
-    /// choices are made.
+    /// A packet reaches its endpoint. Each side has code of its own, in which nothing asks which it is.
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         now: Time,
@@ -319,15 +318,10 @@ impl Pair {
                 send_several(now, slot, network, cx);
             }
             if is_last {
-                debug_assert!(self.is_silent(now, SIDE), "the last run");
+                debug_assert!(connection.poll_transmit(now, 1, &mut ()).is_none(), "the last run");
                 return;
             }
         }
-    }
-
-    /// True if an endpoint has nothing to send.
-    fn is_silent(&mut self, now: Time, side: usize) -> bool {
-        self.ends[side].connection.poll_transmit(now, 1, &mut ()).is_none()
     }
 
     /// Answers a packet for an endpoint that is closed.
