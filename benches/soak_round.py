@@ -128,7 +128,7 @@ class Round:
     def _wait_for(self, condition, what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self.over():
                 raise TimeoutError(f"round {self.plan.number}: not {what} in {PATIENCE_S:.0f} s")
             time.sleep(TURN_S)
 

@@ -2,7 +2,8 @@
 """Lets connections of ToU live on bad paths, kills their programs and takes the link away, and
 looks whether every byte arrived or somebody was told. As root; benches/README.md has the rest.
 
-Exit status: 0 all of them did; 1 some did not, or the soak could not run.
+Exit status: 0 all of them did; 1 some did not, or the soak could not run; 130 interrupted, 143
+terminated.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # An end may die in silence so long before the end: whoever retransmits gives up after a quarter
 # of an hour at the least.
 SILENCE_S = 1000.0
+INTERRUPTED = 130
 OUTCOMES = ("intact", "reset", "timed out", "refused", "ended first", "other", "fault")
 HEAD = ("disturbance", "rounds", *OUTCOMES, "MB", "longest s", "survivor s")
 
@@ -44,6 +47,9 @@ class Lane(threading.Thread):
         self.waiting: list[Round] = []
         self.failure: str | None = None
         self.damage: dict[str, int] = {}
+        self.stopped = False
+        # Thread.join() takes a thread for ended when a signal has interrupted it (CPython 90882).
+        self.ended = threading.Event()
 
     def run(self) -> None:
         self.folder.mkdir()
@@ -59,11 +65,21 @@ class Lane(threading.Thread):
                     self.damage = {**own.damage, "checksum_errors": own.checksum_errors()}
         except (BenchError, OSError, TimeoutError, ValueError) as error:
             self.failure = f"{self.name}: {error}"
+        finally:
+            self.ended.set()
+
+    def stop(self) -> None:
+        """Ends it before its time; its hosts go, and what was under way is judged no more."""
+        self.stopped = True
+        while not self.ended.wait(0.1):
+            # A round may have been about to start a program.
+            for one in list(self.waiting):
+                one.kill()
 
     def _play(self, own: Bed) -> None:
         number = 0
         # One at the least, however busy the machine.
-        while number == 0 or time.monotonic() < self.until:
+        while not self.stopped and (number == 0 or time.monotonic() < self.until):
             number += 1
             silence = time.monotonic() + SILENCE_S < self.until
             seed = self.arguments.seed
@@ -85,6 +101,8 @@ class Lane(threading.Thread):
             self._look()
 
     def _end(self, one: Round) -> None:
+        if self.stopped:
+            return
         result = {"lane": self.number, "round": one.plan.number, **one.end()}
         self.results.append(result)
         if result["faults"]:
@@ -129,8 +147,18 @@ def soak(arguments: argparse.Namespace) -> tuple[dict, list[str]]:
     lanes = [Lane(arguments, number, until) for number in range(arguments.lanes)]
     for lane in lanes:
         lane.start()
-    for lane in lanes:
-        lane.join()
+    try:
+        for lane in lanes:
+            lane.ended.wait()
+    except BaseException:
+        # A second one would leave hosts and programs; this takes a moment.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        for lane in lanes:
+            lane.stop()
+        if not any(result["faults"] for lane in lanes for result in lane.results):
+            shutil.rmtree(arguments.folder)
+        raise
     results = [result for lane in lanes for result in lane.results]
     packets = {
         name: sum(lane.damage.get(name, 0) for lane in lanes)
@@ -181,8 +209,13 @@ def main() -> int:
         print(f"tou_soak: {why}", file=sys.stderr)
         return 1
     print(f"seed {arguments.seed}", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     arguments.folder = Path(tempfile.mkdtemp(prefix="windlass-soak-"))
-    summary, failures = soak(arguments)
+    try:
+        summary, failures = soak(arguments)
+    except KeyboardInterrupt:
+        print("tou_soak: interrupted", file=sys.stderr)
+        return INTERRUPTED
     print(json.dumps(summary) if arguments.json else report(summary))
     for failure in failures:
         print(f"tou_soak: {failure}", file=sys.stderr)

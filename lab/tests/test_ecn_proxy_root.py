@@ -2,14 +2,17 @@
 
 import shutil
 import subprocess
+from dataclasses import asdict
 
 import pytest
 
+from windlass_lab import child
 from windlass_lab.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
 from windlass_lab.ecn_proxy.transfer import measure
 from windlass_lab.errors import LabError
 from windlass_lab.locate import find_windlass
-from windlass_lab.testbed import check
+from windlass_lab.testbed import check, remove
+from windlass_lab.testbed.bed import wait_until
 
 _LACKING = [line for needed, line in check.missing() if needed]
 _LACKING += [] if shutil.which("iperf3") else ["iperf3 is missing"]
@@ -59,3 +62,26 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
     # Congestion was told of; a stall (an ACK with a wrong checksum, say) lasts for minutes.
     assert told["marks"] if direction == "download" else told["holes"] + told["answered_floor"]
     assert run.seconds < 60
+
+
+def test_a_run_that_is_told_to_end_takes_its_network_away(windlass):
+    test = Test("download", "1", True, NEITHER)
+    order = {"test": asdict(test), "scale": 1.0, "windlass": str(windlass)}
+    process = child.start("windlass_lab.ecn_proxy.transfer", order)
+
+    def standing() -> list[str]:
+        names = [path.name for path in remove._listed(remove.NETNS)]
+        return [name for name in names if name.startswith(f"wlab-{process.pid}-")]
+
+    try:
+        wait_until(lambda: process.poll() is not None or standing(), "no network", 60)
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(60) == 143
+        assert standing() == []
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        remove.sweep()

@@ -7,14 +7,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from windlass_lab import child
 from windlass_lab.ecn_proxy import topology
 from windlass_lab.ecn_proxy.plan import Test
 from windlass_lab.ecn_proxy.runs import Run, jain
-from windlass_lab.errors import LabError, RunError
+from windlass_lab.errors import RunError
 from windlass_lab.testbed.bed import Testbed, wait_until
 
 _UDP_PORT, _TCP_PORT = 5301, 5201
@@ -151,17 +152,9 @@ def _seconds(name: str, report: str) -> float:
         raise RunError(f"{name}: iperf3's report cannot be read: {error!r}") from error
 
 
-def main() -> int:
-    """Obeys an order; 1, and a line, where that cannot be done."""
-    order = json.load(sys.stdin)
-    try:
-        run = measure(Test(**order["test"]), order["scale"], Path(order["windlass"]))
-    except LabError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(json.dumps(asdict(run)))
-    return 0
+def _obey(order: Mapping) -> Run:
+    return measure(Test(**order["test"]), order["scale"], Path(order["windlass"]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(child.obey(_obey))

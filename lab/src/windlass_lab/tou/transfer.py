@@ -9,14 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass_lab.errors import LabError, RunError
+from windlass_lab import child
+from windlass_lab.errors import RunError
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.thin import thin
 from windlass_lab.tou import losses, topology
@@ -190,18 +190,10 @@ def _curve(rows: Sequence[Row], limit: float) -> Curve:
     )
 
 
-def main() -> int:
-    """Obeys an order; 1, and a line, where that cannot be done."""
-    order = json.load(sys.stdin)
+def _obey(order: Mapping) -> Run:
     test = Test(Cell(**order["cell"]), Contender(**order["contender"]))
-    try:
-        run = measure(test, order["seed"], order["scale"], Path(order["windlass"]), order["traced"])
-    except LabError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(json.dumps(asdict(run)))
-    return 0
+    return measure(test, order["seed"], order["scale"], Path(order["windlass"]), order["traced"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(child.obey(_obey))
