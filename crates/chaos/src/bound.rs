@@ -22,10 +22,10 @@ pub(crate) fn deadline(setup: &Setup) -> Time {
     let flight = setup.paths.iter().fold(Span::ZERO, |sum, path| sum + path.longest_delay());
     let mut bound = setup.calm + rto_max * 8 + flight * 8;
     for sender in 0..2 {
-        let (from, to) = (&setup.ends[sender].app, &setup.ends[1 - sender].app);
+        let from = &setup.ends[sender].app;
         bound += pauses(&setup.ends[sender])
             + round_trip(setup) * steps(setup, sender)
-            + reading(from, to);
+            + reading(from, &setup.ends[1 - sender]);
         let config = &setup.ends[sender].config;
         bound += config.time_wait + config.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
     }
@@ -49,7 +49,7 @@ fn round_trip(setup: &Setup) -> Span {
 
 pub(crate) fn ack_delay(config: &Config) -> Span {
     match config.ack_policy {
-        AckPolicy::Delayed { max } => max,
+        AckPolicy::Delayed { max } | AckPolicy::Linux { max } => max,
         AckPolicy::Immediate | AckPolicy::Split { .. } => Span::ZERO,
     }
 }
@@ -81,6 +81,8 @@ fn pauses(end: &EndSetup) -> Span {
     app.read_stall + close + app.write_gap * writes
 }
 
-fn reading(from: &AppSetup, to: &AppSetup) -> Span {
-    to.read_gap.map_or(Span::ZERO, |gap| gap * (from.total / to.read.0 + 2))
+fn reading(from: &AppSetup, to: &EndSetup) -> Span {
+    // A read takes no more than the buffer holds.
+    let least = to.app.read.0.min(to.config.receive_buffer.max(1));
+    to.app.read_gap.map_or(Span::ZERO, |gap| gap * (from.total / least + 2))
 }

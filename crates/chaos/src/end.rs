@@ -115,7 +115,9 @@ impl End {
         // (RFC 9293 §3.10.7.4): it answers nothing.
         if !packet.segment.flags.contains(Flags::RST) {
             self.answered = self.answered.max(packet.answers);
-            self.last_arrival = now;
+            if !self.watch.is_old(&packet.segment) {
+                self.last_arrival = now;
+            }
         }
         self.watch.arriving(&packet.segment, self.una());
         self.reset_in_calm |= calm

@@ -24,6 +24,7 @@ mod world;
 
 pub use range::run_range;
 pub use report::{Ending, Failure, Report, Summary};
+pub use setup::Features;
 
 use log::Log;
 use setup::Setup;
@@ -35,13 +36,13 @@ use world::World;
 /// Lines of the log that a [`Failure`] shows.
 const LAST_EVENTS: usize = 60;
 
-/// Runs a seed.
+/// Runs a seed, with these options of TCP.
 ///
 /// # Errors
 /// The first invariant that breaks, a panic of the engine included, with the last events: the seed
 /// is run a second time for them.
-pub fn run_seed(seed: u64) -> Result<Report, Failure> {
-    let setup = Setup::draw(seed);
+pub fn run_seed(seed: u64, features: Features) -> Result<Report, Failure> {
+    let setup = Setup::draw(seed, features);
     run(seed, &setup, None).map_err(|(at, what)| {
         let mut last_events = VecDeque::new();
         let _ = run(seed, &setup, Some(&mut |line: &str| remember(&mut last_events, line)));
@@ -53,8 +54,12 @@ pub fn run_seed(seed: u64) -> Result<Report, Failure> {
 ///
 /// # Errors
 /// As [`run_seed`].
-pub fn replay(seed: u64, line: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
-    let setup = Setup::draw(seed);
+pub fn replay(
+    seed: u64,
+    features: Features,
+    line: &mut dyn FnMut(&str),
+) -> Result<Report, Failure> {
+    let setup = Setup::draw(seed, features);
     let setup_lines = describe(&setup);
     setup_lines.lines().for_each(&mut *line);
     let mut last_events = VecDeque::new();

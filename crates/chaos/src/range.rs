@@ -1,4 +1,4 @@
-use crate::{Summary, run_seed};
+use crate::{Features, Summary, run_seed};
 use core::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,9 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Seeds that a thread takes at a time.
 const BATCH: u64 = 64;
 
-/// Runs all of `seeds` on `jobs` threads (one at least). `progress` is told now and then how many
+/// Runs all of `seeds`, with these options of TCP, on `jobs` threads (one at least). `progress` is told now and then how many
 /// seeds are done, from whichever thread it is.
-pub fn run_range(seeds: Range<u64>, jobs: usize, progress: &(dyn Fn(u64) + Sync)) -> Summary {
+pub fn run_range(
+    seeds: Range<u64>,
+    features: Features,
+    jobs: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Summary {
     let next = AtomicU64::new(seeds.start);
     let done = AtomicU64::new(0);
     let total = Mutex::new(Summary::default());
@@ -20,7 +25,7 @@ pub fn run_range(seeds: Range<u64>, jobs: usize, progress: &(dyn Fn(u64) + Sync)
                 break;
             }
             let last = first.saturating_add(BATCH).min(seeds.end);
-            (first..last).for_each(|seed| summary.add(run_seed(seed)));
+            (first..last).for_each(|seed| summary.add(run_seed(seed, features)));
             progress(done.fetch_add(last - first, Ordering::Relaxed) + last - first);
         }
         // A thread that panicked left the sum as it was.

@@ -141,8 +141,11 @@ impl Watch {
         check_sizes(run, now)?;
         check_ecn(run, now)?;
         let reset = run.first.flags.contains(Flags::RST);
+        // Also one without payload: the FIN alone may be a probe.
+        let probes = now.stats().tail_probes + now.stats().frto_probes;
+        let probe = probes > core::mem::replace(&mut self.probes, probes);
         if run.first.payload_len > 0 {
-            self.check_data(before, run, now)?;
+            self.check_data(before, run, probe, now)?;
         } else {
             ensure!(run.count == 1, "{} segments without payload in a run", run.count);
         }
@@ -155,15 +158,21 @@ impl Watch {
         Ok(())
     }
 
-    fn check_data(&mut self, before: Before, run: &Run, now: &Connection) -> Result<(), String> {
+    fn check_data(
+        &mut self,
+        before: Before,
+        run: &Run,
+        probe: bool,
+        now: &Connection,
+    ) -> Result<(), String> {
         let from = run.stream_offset + 1;
         let len = u64::from(run.count) * u64::from(run.first.payload_len);
         ensure!(run.first.seq == self.isn.at(from), "the offset is not the sequence number's");
         ensure!(run.stream_offset + len <= now.bytes_written(), "sent what was not written");
         let outside = run.stream_offset + len > before.peer_edge;
         if outside {
-            let probe = len == 1 && run.stream_offset == before.peer_edge && before.in_flight == 0;
-            ensure!(probe, "sent to {} beyond edge {}", run.stream_offset + len, before.peer_edge);
+            let asks = len == 1 && run.stream_offset == before.peer_edge && before.in_flight == 0;
+            ensure!(asks, "sent to {} beyond edge {}", run.stream_offset + len, before.peer_edge);
             ensure!(self.probe_allowed, "a window probe without a timer");
             self.probe_allowed = false;
             return Ok(());
@@ -174,8 +183,6 @@ impl Watch {
             run.retransmission,
             self.max
         );
-        let probes = now.stats().tail_probes + now.stats().frto_probes;
-        let probe = probes > core::mem::replace(&mut self.probes, probes);
         ensure!(!probe || run.count == 1, "{} segments as a probe", run.count);
         if now.in_flight() > before.in_flight {
             let pipe = self.least_pipe(now);
@@ -224,6 +231,17 @@ impl Watch {
             self.fin = Some(end);
         }
         self.acknowledgment(segment, now)
+    }
+
+    /// All of it was acknowledged before: it may have been long on its way, and by its timestamp is not
+    /// looked at (PAWS, RFC 7323 §5).
+    pub(crate) fn is_old(&self, segment: &Segment) -> bool {
+        if segment.options.timestamps.is_none() {
+            return false;
+        }
+        let Some(start) = segment.seq.unwrap_near(self.peer_isn, self.acked) else { return true };
+        let len = u64::from(segment.sequence_len());
+        start < self.acked && start + len <= self.acked
     }
 
     fn acknowledgment(&mut self, segment: &Segment, now: &Connection) -> Result<(), String> {

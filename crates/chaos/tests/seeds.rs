@@ -1,20 +1,20 @@
 //! Seeds keep what the crate promises: invariants hold, and a seed is one run and no other.
 
 use std::sync::Mutex;
-use windlass_chaos::{replay, run_range, run_seed};
+use windlass_chaos::{Features, replay, run_range, run_seed};
 
 /// Enough to meet every feature; the long runs are the command's.
 const SEEDS: u64 = 400;
 
 fn log(seed: u64) -> (Vec<String>, Option<u64>) {
     let mut lines = Vec::new();
-    let report = replay(seed, &mut |line| lines.push(line.to_owned()));
+    let report = replay(seed, Features::Drawn, &mut |line| lines.push(line.to_owned()));
     (lines, report.ok().map(|report| report.digest))
 }
 
 #[test]
 fn seeds_break_nothing_and_meet_everything() {
-    let summary = run_range(0..SEEDS, 2, &|_| {});
+    let summary = run_range(0..SEEDS, Features::Drawn, 2, &|_| {});
     let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
     assert_eq!(summary.seeds, SEEDS);
@@ -33,6 +33,16 @@ fn seeds_break_nothing_and_meet_everything() {
     }
 }
 
+/// RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, all at both ends.
+#[test]
+fn seeds_break_nothing_with_the_options_of_tou() {
+    let summary = run_range(0..SEEDS / 4, Features::Modern, 2, &|_| {});
+    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert!(summary.orderly > SEEDS / 8, "most connections end orderly");
+    assert!(summary.undone_cuts > 0 && summary.frto_probes > 0, "{summary}");
+}
+
 #[test]
 fn a_seed_is_one_run() {
     for seed in 0..40 {
@@ -40,7 +50,7 @@ fn a_seed_is_one_run() {
         let (second, _) = log(seed);
         assert!(first == second, "seed {seed} ran in two ways");
         assert!(first.len() > 5, "seed {seed} tells nothing");
-        let report = run_seed(seed).expect("checked by the other test");
+        let report = run_seed(seed, Features::Drawn).expect("checked by the other test");
         assert_eq!(Some(report.digest), digest, "listening changes nothing");
     }
 }
@@ -48,11 +58,11 @@ fn a_seed_is_one_run() {
 #[test]
 fn the_number_of_jobs_changes_nothing() {
     let seen = Mutex::new(0);
-    let one = run_range(100..300, 1, &|done| {
+    let one = run_range(100..300, Features::Drawn, 1, &|done| {
         let mut seen = seen.lock().expect("no thread panicked");
         *seen = done.max(*seen);
     });
-    assert_eq!(one, run_range(100..300, 2, &|_| {}));
+    assert_eq!(one, run_range(100..300, Features::Drawn, 2, &|_| {}));
     assert_eq!(*seen.lock().expect("no thread panicked"), 200);
 }
 
@@ -60,5 +70,26 @@ fn the_number_of_jobs_changes_nothing() {
 /// challenged (RFC 9293 §3.10.7.4), and the other end, whose challenge is lost, times out.
 #[test]
 fn a_reset_that_is_challenged_answers_nothing() {
-    run_seed(864_003).expect("to time out is explained");
+    run_seed(864_003, Features::Drawn).expect("to time out is explained");
+}
+
+/// A probe of the tail is the FIN alone; what a timeout sends again later is no probe, and without
+/// congestion control all of it goes at once.
+#[test]
+fn a_fin_alone_may_be_a_probe() {
+    run_seed(12_974, Features::Modern).expect("the probe was the FIN");
+}
+
+/// A reader that takes a byte a second from a buffer of one is slow, and no stall.
+#[test]
+fn a_small_buffer_makes_many_reads() {
+    for seed in [100_933, 648_549] {
+        run_seed(seed, Features::Modern).expect("all is read at last");
+    }
+}
+
+/// An old ACK, late by reordering, does not answer a keep-alive probe (RFC 9293 §3.8.4).
+#[test]
+fn what_is_old_does_not_keep_alive() {
+    run_seed(385_061, Features::Modern).expect("nothing new was heard");
 }

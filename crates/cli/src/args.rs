@@ -229,6 +229,7 @@ accumulate: each packet finds what the one before it left.";
 const CHAOS_HELP: &str = "\
 Examples:
   windlass sim chaos --seeds 0..2000
+  windlass sim chaos --seeds 0..2000 --modern            # as ToU sets them
   windlass sim chaos --replay 1234      # everything that happened, line by line
 
 A seed draws a path (loss, bursts, duplication, reordering, corruption, delay changes, blackouts), \
@@ -353,6 +354,9 @@ pub(crate) struct Chaos {
     /// Seeds at a time [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, as ToU
+    #[arg(long)]
+    pub modern: bool,
     /// Run one seed and print everything that happens
     #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "jobs"])]
     pub replay: Option<u64>,

@@ -79,6 +79,7 @@ impl Simulated {
             initial_ssthresh: row.after.ssthresh.map_or(u64::MAX, |segments| segments as u64 * mss),
             // As the kernel, which counts windows in segments.
             whole_segment_cuts: true,
+            whole_segment_growth: false,
             least_window: mss,
             hystart: false,
         });

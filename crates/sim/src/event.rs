@@ -241,11 +241,16 @@ impl Tournament {
         self.first
     }
 
-    fn set(&mut self, place: Place, entry: Entry) {
+    #[inline(always)]
+    fn set(&mut self, place: Place, Entry { time, tie, event }: Entry) {
+        self.set_numbers(place, time, tie, event);
+    }
+
+    /// Number by number: as one block, what was just stored as numbers is slow to be read.
+    #[inline(never)]
+    fn set_numbers(&mut self, place: Place, mut time: Time, mut tie: u64, mut event: u64) {
         let mut group = self.last_level + place.0 as usize / GROUP;
         let mut member = place.0 as usize % GROUP;
-        // Number by number: as one block, what was just stored as numbers is slow to be read.
-        let Entry { mut time, mut tie, mut event } = entry;
         loop {
             let members = &mut self.groups[group];
             members[member] = Entry { time, tie, event };

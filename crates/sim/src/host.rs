@@ -43,12 +43,15 @@ struct Pair {
 
 /// One end of a connection.
 #[derive(Debug)]
+// In the order of need, as the connection itself.
+#[repr(C)]
 struct Endpoint {
-    connection: Connection,
     /// When the pending timer event is due that counts; [`Time::MAX`] without one.
     armed: Time,
     /// Where its packets start.
     first_hop: u32,
+    flow: u32,
+    connection: Connection,
 }
 
 impl Hosts {
@@ -97,6 +100,7 @@ impl Hosts {
             connection,
             armed: Time::MAX,
             first_hop: network.first_hop(flow, reverse),
+            flow,
         };
         let mut ends = [end(sender, false), end(receiver, true)];
         ends[RECEIVER].connection.discard_incoming();
@@ -105,8 +109,8 @@ impl Hosts {
             pair.writer.fill(now, &mut pair.ends[SENDER].connection);
         }
         self.connections.push(Some(pair));
-        self.drive(now, Sink::tcp(number, RECEIVER), network, cx);
-        self.drive(now, Sink::tcp(number, SENDER), network, cx);
+        self.drive_apart::<R, RECEIVER>(now, number, network, cx);
+        self.drive_apart::<R, SENDER>(now, number, network, cx);
     }
 
     /// A flow's application stops writing.
@@ -122,7 +126,7 @@ impl Hosts {
         if let Some(pair) = &mut self.connections[number as usize] {
             pair.writer.stop();
             pair.writer.fill(now, &mut pair.ends[SENDER].connection);
-            self.drive(now, Sink::tcp(number, SENDER), network, cx);
+            self.drive_apart::<R, SENDER>(now, number, network, cx);
         }
     }
 
@@ -139,10 +143,11 @@ impl Hosts {
         };
         quiet
             && connection.state() == State::Established
-            && !packet.segment.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
+            && !packet.run.first.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
     }
 
-    /// A packet reaches its endpoint.
+    /// A packet reaches its endpoint. Each side has code of its own, for which the other side's
+    /// choices are made.
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         now: Time,
@@ -150,19 +155,35 @@ impl Hosts {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let InFlight { to, ecn, segment, .. } = network.shared.packets.get(packet);
-        let (to, number, side) = (*to, to.connection(), to.side());
+        let to = network.shared.packets.get(packet).to;
+        match to.side() {
+            SENDER => self.handle_packet_at::<R, SENDER>(now, to, packet, network, cx),
+            _ => self.handle_packet_at::<R, RECEIVER>(now, to, packet, network, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn handle_packet_at<R: Recorder, const SIDE: usize>(
+        &mut self,
+        now: Time,
+        to: Sink,
+        packet: Slot,
+        network: &mut Network,
+        cx: &mut Context<'_, R>,
+    ) {
+        let Run { first: segment, ecn, .. } = &network.shared.packets.get(packet).run;
+        let number = to.connection();
         let Some(pair) = &mut self.connections[number as usize] else { return };
-        let delivered = side == RECEIVER && segment.payload_len > 0;
+        let delivered = SIDE == RECEIVER && segment.payload_len > 0;
         cx.records.delivered_segments += u64::from(delivered);
-        if pair.ends[side].connection.state() == State::Closed {
+        if pair.ends[SIDE].connection.state() == State::Closed {
             if let Some(reset) = segment.reset_reply() {
-                pair.send(now, to, &reset, Ecn::NotEct, network, cx);
+                pair.reply(now, to, reset, network, cx);
             }
             return;
         }
-        pair.handle_segment(now, side, segment, *ecn, cx);
-        self.drive(now, to, network, cx);
+        pair.handle_segment::<R, SIDE>(now, segment, *ecn, cx);
+        self.drive::<R, SIDE>(now, number, network, cx);
     }
 
     /// An endpoint's timer is due, unless it was set anew since.
@@ -183,36 +204,50 @@ impl Hosts {
         self.receivers_armed -= u32::from(sink.side() == RECEIVER);
         if end.connection.poll_timeout().is_some_and(|due| due <= now) {
             pair.handle_timeout(now, sink.side(), cx);
-            self.drive(now, sink, network, cx);
-        } else if pair.arm(now, sink, cx) {
+            match sink.side() {
+                SENDER => self.drive_apart::<R, SENDER>(now, sink.connection(), network, cx),
+                _ => self.drive_apart::<R, RECEIVER>(now, sink.connection(), network, cx),
+            }
+        } else if pair.ends[sink.side()].arm(now, sink, cx) {
             // The endpoint may be ahead of time, and has nothing to do anyway.
             self.receivers_armed += u32::from(sink.side() == RECEIVER);
         }
     }
 
-    /// Drains an endpoint that was changed.
-    fn drive<R: Recorder>(
+    /// As [`Hosts::drive`], out of line for all that is not a packet.
+    #[inline(never)]
+    fn drive_apart<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
-        sink: Sink,
+        number: u32,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let (number, side) = (sink.connection(), sink.side());
+        self.drive::<R, SIDE>(now, number, network, cx);
+    }
+
+    /// Drains an endpoint that was changed.
+    #[inline(always)]
+    fn drive<R: Recorder, const SIDE: usize>(
+        &mut self,
+        now: Time,
+        number: u32,
+        network: &mut Network,
+        cx: &mut Context<'_, R>,
+    ) {
         let slot = &mut self.connections[number as usize];
         let Some(pair) = slot else { return };
-        let source = &mut self.sources[pair.flow as usize];
-        pair.handle_events(now, side, source, cx);
+        pair.handle_events::<R, SIDE>(now, &mut self.sources, cx);
         loop {
-            pair.transmit(now, number, side, network, cx);
-            if !pair.handle_events(now, side, source, cx) {
+            pair.transmit::<R, SIDE>(now, number, network, cx);
+            if !pair.handle_events::<R, SIDE>(now, &mut self.sources, cx) {
                 break;
             }
         }
-        if pair.arm(now, sink, cx) {
-            self.receivers_armed += u32::from(side == RECEIVER);
+        if pair.ends[SIDE].arm(now, Sink::tcp(number, SIDE), cx) {
+            self.receivers_armed += u32::from(SIDE == RECEIVER);
         }
-        if pair.is_over() {
+        if pair.is_over(SIDE) {
             self.receivers_armed -= u32::from(pair.ends[RECEIVER].armed != Time::MAX);
             let stats = pair.ends[SENDER].connection.stats();
             cx.records.flows[pair.flow as usize].connection_ended(now, stats);
@@ -229,17 +264,16 @@ impl Hosts {
 }
 
 impl Pair {
-    fn handle_segment<R: Recorder>(
+    fn handle_segment<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
-        side: usize,
         segment: &Segment,
         ecn: Ecn,
         cx: &mut Context<'_, R>,
     ) {
-        let connection = &mut self.ends[side].connection;
-        match side {
-            SENDER => connection.handle_segment(now, segment, ecn, &mut tap(self.flow, cx)),
+        let Endpoint { flow, connection, .. } = &mut self.ends[SIDE];
+        match SIDE {
+            SENDER => connection.handle_segment(now, segment, ecn, &mut tap(*flow, cx)),
             _ => connection.handle_segment(now, segment, ecn, &mut ()),
         };
     }
@@ -252,35 +286,40 @@ impl Pair {
         }
     }
 
-    /// Sends what the endpoint has to send.
-    fn transmit<R: Recorder>(
+    /// Sends what the endpoint has to send. The engine makes each segment where it lies until it
+    /// arrives.
+    fn transmit<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
         number: u32,
-        side: usize,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let mut run = Run::default();
         loop {
-            let (connection, run) = (&mut self.ends[side].connection, &mut run);
-            let any = match side {
-                SENDER => connection.poll_transmit_into(now, RUN_MAX, &mut tap(self.flow, cx), run),
+            let slot = network.shared.packets.allocate();
+            let packet = network.shared.packets.get_mut(slot);
+            let Endpoint { flow, first_hop, connection, .. } = &mut self.ends[SIDE];
+            let run = &mut packet.run;
+            let any = match SIDE {
+                SENDER => connection.poll_transmit_into(now, RUN_MAX, &mut tap(*flow, cx), run),
                 _ => connection.poll_transmit_into(now, RUN_MAX, &mut (), run),
             };
             if !any {
+                network.shared.packets.release(slot);
                 return;
             }
-            let from = Sink::tcp(number, side);
-            if run.count == 1 {
-                self.send(now, from, &run.first, run.ecn, network, cx);
+            let (count, is_last) = (run.count, run.is_last);
+            packet.to = Sink::tcp(number, SIDE).other_end();
+            packet.flow = *flow;
+            packet.hop = *first_hop;
+            if count == 1 {
+                packet.wire_bytes = IPV4_HEADER_BYTES + run.first.wire_bytes();
+                network.send(now, slot, cx);
             } else {
-                for segment in run.segments() {
-                    self.send(now, from, &segment, run.ecn, network, cx);
-                }
+                send_several(now, slot, network, cx);
             }
-            if run.is_last {
-                debug_assert!(self.is_silent(now, side), "the last run");
+            if is_last {
+                debug_assert!(self.is_silent(now, SIDE), "the last run");
                 return;
             }
         }
@@ -291,44 +330,45 @@ impl Pair {
         self.ends[side].connection.poll_transmit(now, 1, &mut ()).is_none()
     }
 
-    /// Sends a segment from one end to the other.
-    fn send<R: Recorder>(
+    /// Answers a packet for an endpoint that is closed.
+    #[cold]
+    fn reply<R: Recorder>(
         &self,
         now: Time,
         from: Sink,
-        segment: &Segment,
-        ecn: Ecn,
+        first: Segment,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let slot = network.shared.packets.allocate();
-        let packet = network.shared.packets.get_mut(slot);
-        packet.segment = *segment;
-        packet.to = from.other_end();
-        packet.flow = self.flow;
-        packet.hop = self.ends[from.side()].first_hop;
-        packet.wire_bytes = IPV4_HEADER_BYTES + segment.wire_bytes();
-        packet.ecn = ecn;
+        let slot = network.shared.packets.put(InFlight {
+            to: from.other_end(),
+            flow: self.flow,
+            hop: self.ends[from.side()].first_hop,
+            wire_bytes: IPV4_HEADER_BYTES + first.wire_bytes(),
+            run: Run { first, count: 1, ..Run::default() },
+        });
         network.send(now, slot, cx);
     }
 
     /// Lets the applications act on what happened; false if nothing did.
     #[inline(always)]
-    fn handle_events<R: Recorder>(
+    fn handle_events<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
-        side: usize,
-        source: &mut TcpSource,
+        sources: &mut [TcpSource],
         cx: &mut Context<'_, R>,
     ) -> bool {
         let mut any = false;
-        while let Some(event) = self.ends[side].connection.poll_event() {
+        while let Some(event) = self.ends[SIDE].connection.poll_event() {
             any = true;
-            match (event, side) {
+            match (event, SIDE) {
                 (TcpEvent::Writable, SENDER) => {
                     self.writer.fill(now, &mut self.ends[SENDER].connection);
                 }
-                _ => self.handle_rare_event(now, side, event, source, cx),
+                _ => {
+                    let source = &mut sources[self.flow as usize];
+                    self.handle_rare_event(now, SIDE, event, source, cx);
+                }
             }
         }
         any
@@ -384,24 +424,45 @@ impl Pair {
         }
     }
 
+    /// Both ends are closed. The one that changed, which is at hand, mostly settles it.
+    fn is_over(&self, changed: usize) -> bool {
+        let is_closed = |side: usize| self.ends[side].connection.state() == State::Closed;
+        is_closed(changed) && is_closed(1 - changed)
+    }
+}
+
+impl Endpoint {
     /// Sees to it that an event is pending for the endpoint's timer; true if none was before. A timer
     /// set later leaves the earlier event, which then finds nothing to do.
     fn arm<R>(&mut self, now: Time, sink: Sink, cx: &mut Context<'_, R>) -> bool {
-        let end = &mut self.ends[sink.side()];
-        let Some(due) = end.connection.poll_timeout() else { return false };
+        let Some(due) = self.connection.poll_timeout() else { return false };
         // A timer that does not move must not stop the clock.
         let due = due.max(now + Span::from_nanos(1));
-        if due >= end.armed {
+        if due >= self.armed {
             return false;
         }
-        let first = end.armed == Time::MAX;
-        end.armed = due;
+        let first = self.armed == Time::MAX;
+        self.armed = due;
         cx.events.schedule(due, Event::Timer { endpoint: sink.endpoint() });
         first
     }
+}
 
-    fn is_over(&self) -> bool {
-        self.ends.iter().all(|end| end.connection.state() == State::Closed)
+/// Sends a run of several segments, which lies in one slot yet.
+#[cold]
+fn send_several<R: Recorder>(
+    now: Time,
+    slot: Slot,
+    network: &mut Network,
+    cx: &mut Context<'_, R>,
+) {
+    let all = *network.shared.packets.get(slot);
+    network.shared.packets.release(slot);
+    for first in all.run.segments() {
+        let wire_bytes = IPV4_HEADER_BYTES + first.wire_bytes();
+        let run = Run { first, count: 1, ..all.run };
+        let slot = network.shared.packets.put(InFlight { wire_bytes, run, ..all });
+        network.send(now, slot, cx);
     }
 }
 

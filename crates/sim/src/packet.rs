@@ -2,7 +2,7 @@
 
 use crate::scenario::model::NodeId;
 use windlass_base::Ecn;
-use windlass_tcp::Segment;
+use windlass_tcp::{Run, Segment};
 
 /// An IPv4 header without options, in bytes.
 pub const IPV4_HEADER_BYTES: u32 = 20;
@@ -62,6 +62,8 @@ impl Packet {
 
 /// A packet on its way. Queues and links move its [`Slot`].
 #[derive(Copy, Clone, Debug, Default)]
+// What is asked for on the way, and of most segments at their end, lies in one cache line.
+#[repr(C, align(64))]
 pub(crate) struct InFlight {
     /// The endpoint or UDP sink that it is for.
     pub(crate) to: Sink,
@@ -70,9 +72,9 @@ pub(crate) struct InFlight {
     /// Where in the list of hops it is.
     pub(crate) hop: u32,
     pub(crate) wire_bytes: u32,
-    pub(crate) ecn: Ecn,
-    /// Without meaning for UDP.
-    pub(crate) segment: Segment,
+    /// Its segment, as the engine made it, and its ECN field. Of several segments the first; without
+    /// meaning for UDP, but for the ECN field.
+    pub(crate) run: Run,
 }
 
 /// Where a packet is kept in [`Packets`].
@@ -193,8 +195,7 @@ mod tests {
             flow: 0,
             hop: 0,
             wire_bytes,
-            ecn: Ecn::NotEct,
-            segment: Segment::default(),
+            run: Run::default(),
         };
         let mut packets = Packets::default();
         let first = packets.put(packet(1));

@@ -15,8 +15,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 use windlass_aqm::ConfigError;
-use windlass_base::{Ecn, Time};
-use windlass_tcp::Segment;
+use windlass_base::Time;
+use windlass_tcp::Run;
 
 /// Runs a scenario: the same scenario and seed give the same summary, bit for bit, whoever listens.
 pub fn run(
@@ -101,23 +101,24 @@ impl<'a> Simulation<'a> {
         let mut end = Time::ZERO + self.scenario.duration;
         self.schedule_starts(end, recorder);
         let mut handled = 0;
-        while let Some((now, event)) = self.events.pop(end) {
-            self.handle(now, event, end, recorder);
+        let Simulation { mut network, mut hosts, mut udp, mut events, mut records, .. } = self;
+        let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
+        while let Some((now, event)) = cx.events.pop(end) {
+            handle(now, event, &mut network, &mut hosts, &mut udp, cx);
             handled += 1;
-            if self.records.unfinished == 0 && self.scenario.until_done {
+            if cx.records.unfinished == 0 && self.scenario.until_done {
                 end = now;
+                cx.end = now;
                 break;
             }
         }
-        let Simulation { mut network, hosts, mut events, mut records, proxies, .. } = self;
-        let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
         network.finish(end, cx);
         hosts.finish(cx);
         for flow in &mut records.flows {
             flow.finish(end);
         }
         Summary {
-            middleboxes: summary::middleboxes(self.scenario, &proxies),
+            middleboxes: summary::middleboxes(self.scenario, &self.proxies),
             ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
         }
     }
@@ -131,41 +132,49 @@ impl<'a> Simulation<'a> {
             }
         }
     }
+}
 
-    fn handle<R: Recorder>(&mut self, now: Time, event: Event, end: Time, recorder: &mut R) {
-        let Simulation { network, hosts, udp, events, records, scenario, .. } = self;
-        let cx = &mut Context { events, records, recorder, end };
-        if cx.recorder.wants_packets() {
-            network.show_captures(now, cx);
-        }
-        match event {
-            Event::Arrival { channel } => {
-                if let Some(packet) = network.handle_arrival(now, channel, cx) {
-                    deliver(now, packet, hosts, network, cx);
-                }
-            }
-            Event::Late { slot } => {
-                if let Some(packet) = network.handle_late(now, Slot::from_number(slot), cx) {
-                    deliver(now, packet, hosts, network, cx);
-                }
-            }
-            Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
-            Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
-            Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
-            Event::Middlebox { chain } => network.handle_middlebox(now, chain, cx),
-            Event::Udp { source } => {
-                let flow = scenario.flows.len() as u32 + source;
-                send_udp(now, source, flow, &mut udp[source as usize], network, cx);
-            }
-        }
-        loop {
-            if let Some(packet) = network.inbox.pop_front() {
+/// What is due now, and what it leads to at once.
+#[inline(always)]
+fn handle<R: Recorder>(
+    now: Time,
+    event: Event,
+    network: &mut Network,
+    hosts: &mut Hosts,
+    udp: &mut [UdpSource],
+    cx: &mut Context<'_, R>,
+) {
+    if cx.recorder.wants_packets() {
+        network.show_captures(now, cx);
+    }
+    match event {
+        Event::Arrival { channel } => {
+            if let Some(packet) = network.handle_arrival(now, channel, cx) {
                 deliver(now, packet, hosts, network, cx);
-            } else if let Some(packet) = network.next_ahead() {
-                deliver_ahead(packet, hosts, network, cx);
-            } else {
-                break;
             }
+        }
+        Event::Late { slot } => {
+            if let Some(packet) = network.handle_late(now, Slot::from_number(slot), cx) {
+                deliver(now, packet, hosts, network, cx);
+            }
+        }
+        Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
+        Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
+        Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
+        Event::Middlebox { chain } => network.handle_middlebox(now, chain, cx),
+        Event::Udp { source } => {
+            // UDP sources follow the TCP flows.
+            let flow = cx.records.flows.len() as u32 + source;
+            send_udp(now, source, flow, &mut udp[source as usize], network, cx);
+        }
+    }
+    loop {
+        if let Some(packet) = network.inbox.pop_front() {
+            deliver(now, packet, hosts, network, cx);
+        } else if let Some(packet) = network.next_ahead() {
+            deliver_ahead(packet, hosts, network, cx);
+        } else {
+            break;
         }
     }
 }
@@ -206,7 +215,7 @@ fn deliver_ahead<R: Recorder>(
     cx: &mut Context<'_, R>,
 ) {
     let packet = network.shared.packets.get(handed.packet);
-    let ahead = network.is_next_to_arrive(packet)
+    let ahead = network.is_next_to_arrive(&handed)
         && (packet.to.is_udp() || hosts.can_take_ahead(handed.arrival, packet));
     if ahead {
         cx.events.go_to(handed.arrival);
@@ -245,8 +254,7 @@ fn send_udp<R: Recorder>(
         flow,
         hop: network.first_hop(flow, false),
         wire_bytes: source.spec.packet_bytes,
-        ecn: Ecn::NotEct,
-        segment: Segment::default(),
+        run: Run::default(),
     };
     let slot = network.shared.packets.put(packet);
     network.send(now, slot, cx);

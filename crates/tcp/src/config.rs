@@ -28,6 +28,10 @@ pub struct Config {
     /// The same in congestion avoidance, if it is something else there: to study ACK division in
     /// one phase alone (papers/003, Table 2.1).
     pub avoidance_growth: Option<Growth>,
+    /// In congestion avoidance cwnd grows by whole segments, each once enough was acknowledged for it
+    /// (RFC 3465 §2.1; Linux). What is less than a segment could not be sent; a window that has it
+    /// comes later to the next, by half a segment each time.
+    pub whole_segment_growth: bool,
     /// What a cut of the window starts from.
     pub reduction_base: ReductionBase,
     /// Windows after a cut are whole segments.
@@ -95,6 +99,11 @@ pub struct Config {
     pub ack_marks_at_once: bool,
     /// An ECN echo after a timeout cuts again even within the same window (ns-2).
     pub ecn_after_timeout: bool,
+
+    /// The last segment that the window has room for carries PSH, as if the application's data ended
+    /// there: the receiver need not wait for more, which cannot come before its ACK (Linux sets it at
+    /// the end of each write and of what half the peer's window takes).
+    pub push_when_held_back: bool,
 
     /// Offer window scaling (RFC 7323 §2).
     pub window_scaling: bool,
@@ -196,6 +205,13 @@ pub enum AckPolicy {
     Immediate,
     /// Every second full segment, or after a while (RFC 9293 §3.8.6.3).
     Delayed {
+        /// The longest delay.
+        max: Span,
+    },
+    /// As `Delayed`; but data that nothing more is to follow for now, by PSH or because it is less
+    /// than a full segment, is acknowledged once the application has taken all, and the first
+    /// segments, and those after a duplicate, at once (Linux).
+    Linux {
         /// The longest delay.
         max: Span,
     },

@@ -2,7 +2,7 @@ use crate::endpoint::Limits;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use windlass_tcp::cc::{self, ControllerFactory};
-use windlass_tcp::config::{EcnEcho, KeepAlive};
+use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
 use windlass_tcp::{Config, Profile};
 
 /// UDP's payload on Ethernet over IPv4, less ToU's header: 1500 - 20 - 8 - 16 bytes.
@@ -75,6 +75,11 @@ impl Options {
         // Off in the profile itself, which is held against kernels without them in the simulator.
         let modern = self.profile == Profile::Linux;
         let mss = if ipv6 { self.mss.saturating_sub(IPV6_EXTRA) } else { self.mss };
+        let base = self.profile.config(mss, Arc::clone(&self.congestion));
+        let ack_policy = match base.ack_policy {
+            AckPolicy::Delayed { max } if modern => AckPolicy::Linux { max },
+            other => other,
+        };
         Config {
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
@@ -87,7 +92,10 @@ impl Options {
             pacing: self.pacing,
             undo: modern,
             frto: modern,
-            ..self.profile.config(mss, Arc::clone(&self.congestion))
+            whole_segment_growth: modern,
+            push_when_held_back: modern,
+            ack_policy,
+            ..base
         }
     }
 }

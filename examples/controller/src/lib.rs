@@ -144,6 +144,7 @@ mod tests {
             initial_window: segments * 1000,
             initial_ssthresh: segments * 1000,
             whole_segment_cuts: false,
+            whole_segment_growth: false,
             least_window: 1000,
             hystart: false,
         }

@@ -75,8 +75,9 @@ impl<P: Packet> Red<P> {
 
     fn len_in_unit(&self) -> f64 {
         match self.config.unit {
-            Unit::Packets => self.fifo.len() as f64,
-            Unit::Bytes => self.fifo.bytes() as f64,
+            // With a sign: a single instruction where it is asked for with every arrival.
+            Unit::Packets => self.fifo.len().cast_signed() as f64,
+            Unit::Bytes => self.fifo.bytes().cast_signed() as f64,
         }
     }
 

@@ -1,4 +1,5 @@
 use super::{Opening, pick, spread};
+use std::sync::Arc;
 use windlass_base::{Rng, Span};
 use windlass_tcp::cc;
 use windlass_tcp::config::{
@@ -43,6 +44,44 @@ pub(super) fn draw_options(rng: &mut Rng, config: &mut Config) {
         let limit = pick(rng, &[1, 2, u32::MAX]);
         config.avoidance_growth = Some(pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]));
     }
+}
+
+/// The same, of a stream that came later.
+pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
+    for option in [&mut config.whole_segment_growth, &mut config.push_when_held_back] {
+        *option = rng.chance(0.4);
+    }
+    if rng.chance(0.3) {
+        config.ack_policy = AckPolicy::Linux { max: Span::from_micros(spread(rng, 100, 500_000)) };
+    }
+}
+
+/// What ToU turns on, beside what both ends have to agree on for it.
+pub(super) fn modernise(config: &mut Config) {
+    let linux = Profile::Linux.config(config.mss, Arc::clone(&config.congestion));
+    *config = Config {
+        initial_window: config.initial_window,
+        initial_ssthresh: config.initial_ssthresh,
+        window_limit: config.window_limit,
+        ecn: config.ecn,
+        ecn_echo: config.ecn_echo,
+        clock: config.clock,
+        rto: RtoConfig { min_of: linux.rto.min_of, ..config.rto },
+        max_retries: config.max_retries,
+        max_syn_retries: config.max_syn_retries,
+        send_buffer: config.send_buffer,
+        receive_buffer: config.receive_buffer,
+        nagle: config.nagle,
+        keep_alive: config.keep_alive,
+        time_wait: config.time_wait,
+        pacing: true,
+        undo: true,
+        frto: true,
+        whole_segment_growth: true,
+        push_when_held_back: true,
+        ack_policy: AckPolicy::Linux { max: Span::from_millis(40) },
+        ..linux
+    };
 }
 
 /// More in flight than an unscaled window announces, from the first round trip on.

@@ -27,6 +27,16 @@ pub(crate) struct Setup {
     pub(crate) paths: [PathSetup; 2],
 }
 
+/// Which options of TCP both ends have.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub enum Features {
+    /// Each is drawn.
+    #[default]
+    Drawn,
+    /// All of today's recovery and pacing, as ToU turns them on; the rest is drawn.
+    Modern,
+}
+
 /// How the connection comes to be.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -53,7 +63,7 @@ pub(crate) struct EndSetup {
 }
 
 impl Setup {
-    pub(crate) fn draw(seed: u64) -> Setup {
+    pub(crate) fn draw(seed: u64, features: Features) -> Setup {
         let mut rng = Rng::fork(seed, 1);
         let start = draw_start(&mut rng);
         let opening = match rng.below(10) {
@@ -64,6 +74,11 @@ impl Setup {
         let mut configs = config::draw_pair(&mut rng, opening);
         let mut options = Rng::fork(seed, 2);
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
+        let mut options = Rng::fork(seed, 3);
+        configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
+        if features == Features::Modern {
+            configs.iter_mut().for_each(config::modernise);
+        }
         let fat = rng.chance(0.05);
         if fat {
             configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));

@@ -68,6 +68,7 @@ Examples:
   windlass tou perf client host                   # to the server, ten seconds
   windlass tou perf client host:7001 --bytes 100M --json
   windlass tou perf client host --reverse --parallel 4 --cc vegas
+  windlass tou perf client host --omit 2          # twelve seconds, of which the last ten count
   windlass tou perf client host --bytes 30M --cc newreno --trace cwnd.csv
 
 A line a second: what was acknowledged (with --reverse: what came), bits per second, segments sent again, \
@@ -163,6 +164,10 @@ pub(crate) struct PerfClient {
     /// Send so much instead, over all connections: 100M, 64KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub bytes: Option<u64>,
+    /// Leave the first seconds, in which the window grows, out of the figures at the end; a test of a
+    /// time lasts so much longer
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub omit: Option<Span>,
     /// The server sends
     #[arg(long)]
     pub reverse: bool,

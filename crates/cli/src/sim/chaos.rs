@@ -4,6 +4,7 @@ use super::progress;
 use crate::args::Chaos;
 use crate::failure::Failure;
 use crate::{parallel, print};
+use windlass_chaos::Features;
 
 /// Failing seeds that are shown whole.
 const SHOWN: usize = 3;
@@ -11,7 +12,7 @@ const SHOWN: usize = 3;
 /// Runs the seeds, or shows one of them.
 pub(super) fn main(args: &Chaos) -> Result<(), Failure> {
     match args.replay {
-        Some(seed) => replay(seed),
+        Some(seed) => replay(seed, args),
         None => run(args),
     }
 }
@@ -19,8 +20,9 @@ pub(super) fn main(args: &Chaos) -> Result<(), Failure> {
 fn run(args: &Chaos) -> Result<(), Failure> {
     let bar = progress::bar(args.seeds.end - args.seeds.start, "seeds");
     let jobs = parallel::jobs(args.jobs);
-    let summary =
-        windlass_chaos::run_range(args.seeds.clone(), jobs, &|done| bar.set_position(done));
+    let summary = windlass_chaos::run_range(args.seeds.clone(), features(args), jobs, &|done| {
+        bar.set_position(done)
+    });
     bar.finish_and_clear();
     print::line(summary.to_string().trim_end())?;
     if summary.failures.is_empty() {
@@ -31,15 +33,20 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     }
     let seeds: Vec<String> = summary.failures.iter().map(|f| f.seed.to_string()).collect();
     Err(Failure::Work(format!(
-        "broken by seeds {}; see one with windlass sim chaos --replay SEED",
-        seeds.join(", ")
+        "broken by seeds {}; see one with windlass sim chaos{} --replay SEED",
+        seeds.join(", "),
+        if args.modern { " --modern" } else { "" }
     )))
 }
 
-fn replay(seed: u64) -> Result<(), Failure> {
+fn features(args: &Chaos) -> Features {
+    if args.modern { Features::Modern } else { Features::Drawn }
+}
+
+fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
     // A reader that has seen enough ends the printing, not the run.
     let mut printed = Ok(());
-    let result = windlass_chaos::replay(seed, &mut |line| {
+    let result = windlass_chaos::replay(seed, features(args), &mut |line| {
         if printed.is_ok() {
             printed = print::line(line);
         }

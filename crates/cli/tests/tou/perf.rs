@@ -89,6 +89,32 @@ fn a_timed_test_lasts_its_time_and_tells_of_each_interval() {
 }
 
 #[test]
+fn what_is_omitted_is_told_and_in_no_sum() {
+    let server = server(&["--json"]);
+    for way in [&[][..], &["--reverse"]] {
+        let omit = ["--time", "0.2", "--omit", "0.3", "--interval", "200ms"];
+        let told = client(&server, &[&omit, way].concat());
+        assert_eq!((&told["test"]["omit_s"], &told["test"]["time_s"]), (&0.3.into(), &0.2.into()));
+        let intervals = told["intervals"].as_array().expect("a list");
+        let count = |omitted: bool| -> u64 {
+            let counted = intervals.iter().filter(|interval| interval["omitted"] == omitted);
+            counted.map(|interval| interval["bytes"].as_u64().expect("bytes")).sum()
+        };
+        // The first count; one ends where they do.
+        let first = intervals.iter().find(|one| one["omitted"] == false).expect("what counts");
+        assert!(first["from_s"].as_f64().is_some_and(|from| from >= 0.3), "{told}");
+        assert_eq!(intervals[0]["omitted"], true, "{told}");
+        let own = if way.is_empty() { "sender" } else { "receiver" };
+        assert_eq!(told[own]["bytes"], count(false), "{told}");
+        let lasted = told["sender"]["duration_s"].as_f64().expect("a time");
+        let whole = intervals.last().and_then(|last| last["to_s"].as_f64()).expect("a time");
+        assert!(lasted > 0.0 && (own == "receiver" || lasted <= whole - 0.299_999), "{told}");
+    }
+    let told = client(&server, &["--bytes", "50k", "--omit", "1h"]);
+    assert_eq!((&told["sender"]["bytes"], &told["sender"]["bit_per_s"]), (&0.into(), &Value::Null));
+}
+
+#[test]
 fn a_timed_test_the_other_way_ends_too() {
     let server = server(&["--one-off"]);
     let told = client(&server, &["--time", "0.2", "--reverse", "--parallel", "2"]);

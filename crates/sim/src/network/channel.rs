@@ -102,6 +102,8 @@ impl Channel {
         match self {
             // Most channels have a plain queue.
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            // Nor is a bottleneck to look through all others.
+            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, shared, cx),
             _ => self.offer_aqm(now, packet, hand_over, shared, cx),
         }
     }
@@ -117,7 +119,7 @@ impl Channel {
     ) -> Option<Time> {
         match self {
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
-            Channel::Red(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, shared, cx),
             Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::TcRed(channel) => channel.offer(now, packet, hand_over, shared, cx),
             Channel::CoDel(channel) => {
@@ -193,6 +195,18 @@ impl Channel {
             }
         });
     }
+}
+
+#[inline(never)]
+fn offer_red<R: Recorder>(
+    channel: &mut InOrder<Red<Queued>>,
+    now: Time,
+    packet: Slot,
+    hand_over: bool,
+    shared: &mut Shared,
+    cx: &mut Context<'_, R>,
+) -> Option<Time> {
+    channel.offer(now, packet, hand_over, shared, cx)
 }
 
 /// Channels are numbered in the order of links, forward before backward.

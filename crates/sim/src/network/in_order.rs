@@ -7,24 +7,26 @@
 use super::Shared;
 use super::line::Line;
 use super::queued::Queued;
-use crate::packet::Slot;
+use crate::packet::{InFlight, Slot};
 use crate::record::{Context, Recorder};
 use windlass_aqm::Queue;
 use windlass_base::{Ecn, Rng, Time};
 
-/// A queue that decides on arrival, and the line behind it.
+/// A queue that decides on arrival, and the line behind it, which lies at the same place in every kind
+/// of channel, so that to ask it is no question of kinds.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct InOrder<Q> {
-    pub(super) queue: Q,
     pub(super) line: Line,
-    rng: Rng,
     /// When everything that was let in so far has been transmitted.
     free_at: Time,
+    pub(super) queue: Q,
+    rng: Rng,
 }
 
 impl<Q: Queue<Queued>> InOrder<Q> {
     pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
-        InOrder { queue, line, rng, free_at: Time::ZERO }
+        InOrder { line, free_at: Time::ZERO, queue, rng }
     }
 
     /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
@@ -38,28 +40,21 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         shared: &mut Shared,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
-        self.advance(now, cx);
+        // Most links are faster than what comes in.
+        if self.line.busy_until <= now && !self.queue.is_empty() {
+            self.drain(now, cx);
+        }
+        let free = self.line.busy_until <= now && self.queue.is_empty();
         let packet = shared.packets.get_mut(slot);
-        let marked = self.queue.stats().marked;
-        let queued = Queued::new(slot, packet);
-        let mut lost = false;
-        if self.line.idle {
-            lost = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {}).is_none();
-        } else {
-            self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
-        }
-        if self.queue.stats().marked != marked {
-            packet.ecn = Ecn::Ce;
-            cx.records.mark(packet, self.line.direction);
-        }
-        if lost {
-            cx.records.drop(packet, self.line.direction);
-            shared.packets.release(slot);
-            self.line.note_length(now, &self.queue, cx);
-            return None;
-        }
-        let begin = self.let_in(now, packet.wire_bytes);
+        let begin = match free {
+            true => self.pass(now, slot, packet, cx),
+            false => self.enqueue(now, slot, packet, cx),
+        };
         self.line.note_length(now, &self.queue, cx);
+        let Some(begin) = begin else {
+            shared.packets.release(slot);
+            return None;
+        };
         self.line.capture_departure(begin, slot, shared, cx);
         if hand_over {
             return Some(self.line.arrival(self.free_at));
@@ -68,47 +63,89 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         None
     }
 
-    /// When the transmission begins of a packet that is let in now.
-    #[inline]
-    fn let_in(&mut self, now: Time, wire_bytes: u32) -> Time {
-        let begin = now.max(self.free_at);
-        self.free_at = begin + self.line.transmission_time(wire_bytes);
-        if self.line.idle {
-            self.line.idle = false;
-            self.line.busy_until = self.free_at;
+    /// A packet finds the link free. When its transmission begins, unless it is lost.
+    #[inline(always)]
+    fn pass<R>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        packet: &mut InFlight,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        self.fall_idle();
+        let marked = self.queue.stats().marked;
+        let queued = Queued::new(slot, packet);
+        let passed = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {});
+        self.note_mark(marked, packet, cx);
+        if passed.is_none() {
+            cx.records.drop(packet, self.line.direction);
+            return None;
         }
-        begin
+        self.free_at = now + self.line.transmission_time(packet.wire_bytes);
+        self.line.idle = false;
+        self.line.busy_until = self.free_at;
+        Some(now)
+    }
+
+    /// A packet has to wait. When its transmission begins, unless it is lost.
+    fn enqueue<R>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        packet: &mut InFlight,
+        cx: &mut Context<'_, R>,
+    ) -> Option<Time> {
+        let marked = self.queue.stats().marked;
+        let queued = Queued::new(slot, packet);
+        let mut lost = false;
+        self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
+        self.note_mark(marked, packet, cx);
+        if lost {
+            cx.records.drop(packet, self.line.direction);
+            return None;
+        }
+        let begin = self.free_at;
+        self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
+        Some(begin)
+    }
+
+    /// The queue may have marked the packet; it had marked `before` until then.
+    fn note_mark<R>(&mut self, before: u64, packet: &mut InFlight, cx: &mut Context<'_, R>) {
+        if self.queue.stats().marked != before {
+            packet.run.ecn = Ecn::Ce;
+            cx.records.mark(packet, self.line.direction);
+        }
+    }
+
+    /// The transmitter asks for a packet, if it has not yet, and gets none.
+    #[inline]
+    fn fall_idle(&mut self) {
+        if !self.line.idle {
+            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
+            debug_assert!(nothing.is_none(), "nothing waits");
+            self.line.idle = true;
+        }
     }
 
     /// Catches up with the transmissions that have begun until `now`.
-    #[inline]
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        if !self.line.is_due(now) {
-            return;
-        }
-        // Most links are faster than what comes in.
-        if !self.queue.is_empty() {
+        if self.line.is_due(now) {
             self.drain(now, cx);
         }
         if self.line.is_due(now) {
-            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
-            debug_assert!(nothing.is_none(), "drained");
-            self.line.idle = true;
+            self.fall_idle();
         }
     }
 
     /// Begins transmissions until `now`, or until nothing waits.
     #[inline(never)]
     fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while self.line.busy_until <= now {
+        while self.line.busy_until <= now && !self.queue.is_empty() {
             let at = self.line.busy_until;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
             let Some(next) = next else { return };
             self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
             self.line.note_length(at, &self.queue, cx);
-            if self.queue.is_empty() {
-                return;
-            }
         }
     }
 }

@@ -12,26 +12,28 @@ use windlass_base::{BitRate, Rng, Span, Time};
 
 /// A transmitter, and the packets that it has been given.
 #[derive(Debug)]
+// In the order of need.
+#[repr(C)]
 pub(super) struct Line {
-    pub(super) direction: LinkDirection,
-    rate: Option<BitRate>,
-    /// The last packet's size and time: most are followed by one of their size, and divisions are
-    /// slow.
-    last_transmission: (u32, Span),
-    delay: Span,
-    /// What goes wrong on the way; `None` if nothing ever does.
-    wire: Option<Box<Wire>>,
-    /// True if the transmitter has asked for a packet and got none.
-    pub(super) idle: bool,
+    pipe: VecDeque<InPipe>,
     /// When the transmission going on ends.
     pub(super) busy_until: Time,
-    pipe: VecDeque<InPipe>,
-    /// Where its arrivals wait for their time; given at the first one.
-    place: Option<Place>,
-    /// The fates of those in the pipe that do not arrive on time, in order.
-    mishaps: VecDeque<Fate>,
+    /// The last packet's time and size: most are followed by one of their size, and divisions are
+    /// slow.
+    last_transmission: (Span, u32),
+    delay: Span,
+    /// True if the transmitter has asked for a packet and got none.
+    pub(super) idle: bool,
+    /// What goes wrong on the way; `None` if nothing ever does.
+    wire: Option<Box<Wire>>,
     /// How long its queue was, if that is reported.
     pub(super) record: Option<Box<QueueRecord>>,
+    /// Where its arrivals wait for their time; given at the first one.
+    place: Option<Place>,
+    pub(super) direction: LinkDirection,
+    rate: Option<BitRate>,
+    /// The fates of those in the pipe that do not arrive on time, in order.
+    mishaps: VecDeque<Fate>,
 }
 
 /// A packet whose arrival is known. One that is lost or late keeps its place, so that the channel
@@ -54,6 +56,8 @@ pub(crate) struct HandedOver {
     /// When that became known.
     pub(crate) since: Time,
     pub(crate) packet: Slot,
+    /// By which channel.
+    pub(super) channel: u32,
 }
 
 impl Line {
@@ -67,7 +71,7 @@ impl Line {
         Line {
             direction,
             rate: spec.rate,
-            last_transmission: (0, Span::ZERO),
+            last_transmission: (Span::ZERO, 0),
             delay: spec.delay,
             wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng).map(Box::new),
             idle: true,
@@ -93,11 +97,11 @@ impl Line {
     /// How long a packet of this size takes to be put on the link.
     #[inline]
     pub(super) fn transmission_time(&mut self, bytes: u32) -> Span {
-        if bytes != self.last_transmission.0 {
+        if bytes != self.last_transmission.1 {
             let time = self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(bytes));
-            self.last_transmission = (bytes, time);
+            self.last_transmission = (time, bytes);
         }
-        self.last_transmission.1
+        self.last_transmission.0
     }
 
     /// When a packet is at the far end whose transmission ends at `end`.
@@ -143,7 +147,7 @@ impl Line {
 
     /// A packet that was handed over does need an event at its arrival.
     pub(super) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        let HandedOver { arrival, since, packet } = handed;
+        let HandedOver { arrival, since, packet, .. } = handed;
         debug_assert!(self.pipe.back().is_none_or(|last| last.arrival <= arrival), "in order");
         self.await_arrival(InPipe { arrival, since, packet, on_time: true }, cx);
     }

@@ -28,7 +28,7 @@ pub(crate) use line::HandedOver;
 use routes::Routes;
 use std::collections::VecDeque;
 use windlass_base::{Span, Time};
-use windlass_tcp::Segment;
+use windlass_tcp::{Run, Segment};
 use wire::Fate;
 
 const NO_CHAIN: u32 = u32::MAX;
@@ -70,7 +70,7 @@ const FIRST_CLIENT_PORT: u16 = 1024;
 impl Shared {
     /// A packet with all that it says.
     fn view(&self, slot: Slot) -> Packet {
-        let InFlight { to, flow, wire_bytes, ecn, segment, .. } = *self.packets.get(slot);
+        let InFlight { to, flow, wire_bytes, ref run, .. } = *self.packets.get(slot);
         let connection = to.connection();
         let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
         let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
@@ -84,9 +84,9 @@ impl Shared {
             let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
             Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
         } else {
-            Body::Tcp(segment)
+            Body::Tcp(run.first)
         };
-        Packet { flow, connection, reverse, source, destination, ecn, body }
+        Packet { flow, connection, reverse, source, destination, ecn: run.ecn, body }
     }
 
     /// A packet will pass end `a` of a link at `at`.
@@ -198,35 +198,37 @@ impl Network {
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
         let place = self.shared.packets.get(slot).hop;
-        if self.pass_on(now, slot, place, cx) {
+        if self.routes.channel(place).is_some() {
+            self.pass_on(now, slot, place, cx);
+        } else {
             self.inbox.push_back(slot);
         }
     }
 
     /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
-    /// as far as it is handed over. True if it is at its destination.
+    /// as far as it is handed over.
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
         slot: Slot,
         mut place: u32,
         cx: &mut Context<'_, R>,
-    ) -> bool {
+    ) {
         loop {
             let hop = self.routes.hop(place);
-            let Some(channel) = hop.channel() else { return true };
+            let channel = hop.number();
             let offered = &mut self.channels[channel as usize];
             let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.shared, cx);
-            let Some(arrival) = arrival else { return false };
+            let Some(arrival) = arrival else { return };
             if arrival > cx.end {
                 self.shared.packets.release(slot);
-                return false;
+                return;
             }
             now = arrival;
-            if self.routes.channel(place + 1).is_none() {
+            if hop.is_last() {
                 let since = cx.events.now();
-                self.ahead.push_back(HandedOver { arrival, since, packet: slot });
-                return false;
+                self.ahead.push_back(HandedOver { arrival, since, packet: slot, channel });
+                return;
             }
             self.capture_arrival(now, channel, slot, cx);
             place += 1;
@@ -242,23 +244,18 @@ impl Network {
 
     /// True if all packets before this one on its last channel have been taken.
     #[inline]
-    pub(crate) fn is_next_to_arrive(&self, packet: &InFlight) -> bool {
-        let last = self.routes.channel(packet.hop);
-        last.is_some_and(|last| self.channels[last as usize].awaits_nothing())
+    pub(crate) fn is_next_to_arrive(&self, handed: &HandedOver) -> bool {
+        self.channels[handed.channel as usize].awaits_nothing()
     }
 
     /// Shows a packet that is taken ahead.
     pub(crate) fn capture_ahead<R: Recorder>(&mut self, handed: HandedOver, cx: &Context<'_, R>) {
-        if let Some(last) = self.routes.channel(self.shared.packets.get(handed.packet).hop) {
-            self.capture_arrival(handed.arrival, last, handed.packet, cx);
-        }
+        self.capture_arrival(handed.arrival, handed.channel, handed.packet, cx);
     }
 
     /// A packet is not taken ahead: there will be an event at its arrival.
     pub(crate) fn await_arrival<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        if let Some(last) = self.routes.channel(self.shared.packets.get(handed.packet).hop) {
-            self.channels[last as usize].take_back(handed, cx);
-        }
+        self.channels[handed.channel as usize].take_back(handed, cx);
     }
 
     /// Shows a packet that reaches end `a` of its link.
@@ -332,7 +329,10 @@ impl Network {
         let place = *place;
         match self.chain_behind[channel as usize] {
             NO_CHAIN if self.routes.channel(place).is_none() => Some(slot),
-            NO_CHAIN => self.pass_on(now, slot, place, cx).then_some(slot),
+            NO_CHAIN => {
+                self.pass_on(now, slot, place, cx);
+                None
+            }
             chain => {
                 self.pass_chain(now, chain, slot, cx);
                 None
@@ -385,14 +385,14 @@ impl Network {
     fn on_its_way(&self, chain: u32, packet: &Packet) -> Option<InFlight> {
         let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
         let hop = self.chains[chain as usize].entries[entry]?;
-        let (to, segment) = match packet.body {
+        let (to, first) = match packet.body {
             Body::Udp { .. } => (Sink::udp(packet.connection), Segment::default()),
             Body::Tcp(segment) => {
                 (Sink::tcp(packet.connection, usize::from(!packet.reverse)), segment)
             }
         };
-        let (wire_bytes, ecn) = (packet.wire_bytes(), packet.ecn);
-        Some(InFlight { to, flow: packet.flow, hop, wire_bytes, ecn, segment })
+        let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };
+        Some(InFlight { to, flow: packet.flow, hop, wire_bytes: packet.wire_bytes(), run })
     }
 
     /// Shows a listener the packets that it has not seen yet, up to `now`.

@@ -15,8 +15,8 @@ pub(crate) struct Queued {
 
 impl Queued {
     pub(super) fn new(slot: Slot, packet: &InFlight) -> Queued {
-        let InFlight { wire_bytes, ecn, to, .. } = *packet;
-        Queued { slot, wire_bytes, ecn, endpoint: to.endpoint() }
+        let InFlight { wire_bytes, to, ref run, .. } = *packet;
+        Queued { slot, wire_bytes, ecn: run.ecn, endpoint: to.endpoint() }
     }
 }
 

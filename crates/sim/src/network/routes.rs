@@ -15,11 +15,19 @@ pub(crate) struct Hop(u32);
 
 impl Hop {
     const HANDS_OVER: u32 = 1 << 31;
+    const LAST: u32 = 1 << 30;
+
+    /// The channel, anywhere but at the destination.
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        debug_assert!(self != DELIVERED, "there is no channel");
+        self.0 & !(Hop::HANDS_OVER | Hop::LAST)
+    }
 
     /// The channel; `None` at the destination.
     #[inline]
     pub(crate) fn channel(self) -> Option<u32> {
-        (self != DELIVERED).then_some(self.0 & !Hop::HANDS_OVER)
+        (self != DELIVERED).then(|| self.number())
     }
 
     /// True if a packet goes on from this channel without an event: all that the next channel gets
@@ -27,6 +35,12 @@ impl Hop {
     #[inline]
     pub(crate) fn hands_over(self) -> bool {
         self.0 & Hop::HANDS_OVER != 0
+    }
+
+    /// True if this channel leads to the destination.
+    #[inline]
+    pub(crate) fn is_last(self) -> bool {
+        self.0 & Hop::LAST != 0
     }
 }
 
@@ -77,6 +91,9 @@ impl Routes {
         }
         self.hops.extend(first.map(Hop));
         self.hops[begin..].reverse();
+        if let Some(last) = self.hops[begin..].last_mut() {
+            last.0 |= Hop::LAST;
+        }
         self.hops.push(DELIVERED);
         Some(begin as u32)
     }

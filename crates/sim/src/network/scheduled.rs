@@ -17,15 +17,16 @@ use windlass_base::{Rng, Time};
 /// is soon enough, since whatever leaves the queue after the packet in transmission arrives after
 /// it, too.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Scheduled<Q> {
-    pub(super) queue: Q,
     pub(super) line: Line,
+    pub(super) queue: Q,
     rng: Rng,
 }
 
 impl<Q: Queue<Queued>> Scheduled<Q> {
     pub(super) fn new(queue: Q, line: Line, rng: Rng) -> Scheduled<Q> {
-        Scheduled { queue, line, rng }
+        Scheduled { line, queue, rng }
     }
 
     /// A packet arrives at the queue.
@@ -77,8 +78,8 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
             return;
         };
         let packet = shared.packets.get_mut(next.slot);
-        if next.ecn != packet.ecn {
-            packet.ecn = next.ecn;
+        if next.ecn != packet.run.ecn {
+            packet.run.ecn = next.ecn;
             cx.records.mark(packet, direction);
         }
         self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);

@@ -104,6 +104,8 @@ impl FlowRecord {
         }
     }
 
+    /// In line, where it is known which event it is.
+    #[inline(always)]
     fn observe(&mut self, now: Time, event: TraceEvent) {
         match event {
             TraceEvent::Cwnd { bytes } => {
@@ -133,6 +135,7 @@ pub(crate) struct FlowTap<'a, R> {
 }
 
 impl<R: Recorder> Observer for FlowTap<'_, R> {
+    #[inline(always)]
     fn observe(&mut self, now: Time, event: TraceEvent) {
         self.record.observe(now, event);
         self.recorder.flow_event(now, self.flow, event);

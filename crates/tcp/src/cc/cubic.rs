@@ -109,11 +109,11 @@ impl CubicController {
 
         let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
         if epoch.w_cubic(t_s) < epoch.w_est {
-            self.window.set_cwnd(cwnd.max(epoch.w_est));
+            self.window.grow_to(epoch.w_est);
         } else {
             let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
             let target = ahead.max(cwnd).min(1.5 * cwnd);
-            self.window.set_cwnd(cwnd + (target - cwnd) * acked_share);
+            self.window.grow_by((target - cwnd) * acked_share);
         }
         self.epoch = Some(epoch);
     }

@@ -94,6 +94,13 @@ pub trait Controller: fmt::Debug + Send {
             ecn_codepoint: self.ecn_codepoint(),
         }
     }
+
+    /// [`Controller::on_ack`] and [`Controller::outlook`] in one call, which every ACK needs. Not
+    /// meant to be implemented anew.
+    fn take_ack(&mut self, ack: &Ack, outlook: &mut Outlook) {
+        self.on_ack(ack);
+        *outlook = self.outlook();
+    }
 }
 
 /// What a controller's getters say; they change in its `on_*` alone.
@@ -129,6 +136,9 @@ pub struct Params {
     pub initial_ssthresh: u64,
     /// Cut to whole segments, before and after the multiplication, as ns-2 does.
     pub whole_segment_cuts: bool,
+    /// Congestion avoidance adds whole segments
+    /// ([`Config::whole_segment_growth`](crate::Config::whole_segment_growth)).
+    pub whole_segment_growth: bool,
     /// What fast retransmits and ECN echoes leave at least, in bytes.
     pub least_window: u64,
     /// The first slow start ends when the RTT grows (HyStart++, RFC 9406), where the controller can do

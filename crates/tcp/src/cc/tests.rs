@@ -14,6 +14,7 @@ pub(super) fn params() -> Params {
         initial_window: 4000,
         initial_ssthresh: u64::MAX,
         whole_segment_cuts: false,
+        whole_segment_growth: false,
         least_window: 1000,
         hystart: false,
     }

@@ -7,12 +7,18 @@ pub struct Window {
     params: Params,
     cwnd: f64,
     ssthresh: u64,
+    /// Growth in bytes that is not a segment yet, where whole ones are added.
+    due: f64,
 }
+
+/// So much less than a segment is one: what many ACKs add up to is inexact.
+const ROUNDING: f64 = 1e-6;
 
 impl Window {
     /// The window at the beginning of a connection.
     pub fn new(params: &Params) -> Window {
-        let mut window = Window { params: *params, cwnd: 0.0, ssthresh: params.initial_ssthresh };
+        let mut window =
+            Window { params: *params, cwnd: 0.0, ssthresh: params.initial_ssthresh, due: 0.0 };
         window.set_cwnd(params.initial_window as f64);
         window
     }
@@ -43,6 +49,7 @@ impl Window {
         let segments = self.params.least_window / u64::from(self.params.mss.max(1));
         self.params.least_window = segments * u64::from(mss);
         self.params.mss = mss;
+        self.due = 0.0;
         self.set_cwnd(self.cwnd);
     }
 
@@ -74,7 +81,28 @@ impl Window {
     /// Congestion avoidance by `slope` segments for each window acknowledged (RFC 5681 §3.1,
     /// equation 3, for a slope of 1).
     pub fn congestion_avoidance(&mut self, credit: f64, slope: f64) {
-        self.cwnd += slope * self.mss() * credit / self.cwnd;
+        self.grow_by(slope * self.mss() * credit / self.cwnd);
+    }
+
+    /// Growth by `bytes` in congestion avoidance: at once, or once whole segments are due.
+    pub fn grow_by(&mut self, bytes: f64) {
+        if !self.params.whole_segment_growth {
+            self.cwnd += bytes;
+            return;
+        }
+        self.due += bytes;
+        let whole = libm::floor(self.due / self.mss() + ROUNDING) * self.mss();
+        self.cwnd += whole;
+        self.due = (self.due - whole).max(0.0);
+    }
+
+    /// Growth to `bytes`, if cwnd is less, likewise.
+    pub fn grow_to(&mut self, bytes: f64) {
+        if self.params.whole_segment_growth {
+            self.grow_by((bytes - self.cwnd - self.due).max(0.0));
+        } else {
+            self.set_cwnd(bytes.max(self.cwnd));
+        }
     }
 
     /// Slow start, then congestion avoidance, as Reno does for `credit` bytes.
@@ -87,6 +115,7 @@ impl Window {
     /// or one segment after a timeout.
     pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
         let cut = self.params.cut(congestion.window, factor);
+        self.due = 0.0;
         if !congestion.hold_ssthresh {
             self.set_ssthresh(cut);
         }
@@ -110,6 +139,7 @@ impl Window {
 mod tests {
     use super::*;
     use crate::cc::tests::{MSS, congestion, params};
+    use alloc::vec::Vec;
 
     #[test]
     fn slow_start_doubles_the_window_in_a_round_trip() {
@@ -150,6 +180,36 @@ mod tests {
             window.grow(u64::from(MSS));
         }
         assert!((window.cwnd() - 21_000.0).abs() < 30.0, "{}", window.cwnd());
+    }
+
+    /// As `tcp_cong_avoid_ai` of Linux: from 6 segments to 8 with 6 and 7 more acknowledged.
+    #[test]
+    fn whole_segments_are_added_when_a_window_of_them_was_acknowledged() {
+        let mut window = Window::new(&Params { whole_segment_growth: true, ..params() });
+        window.set_ssthresh(2000.0);
+        window.set_cwnd(6000.0);
+        let mut steps = Vec::new();
+        for acked in 1..=13 {
+            let before = window.cwnd();
+            window.grow(u64::from(MSS));
+            if window.cwnd() > before {
+                steps.push((acked, window.cwnd()));
+            }
+        }
+        assert_eq!(steps, [(6, 7000.0), (13, 8000.0)]);
+    }
+
+    #[test]
+    fn a_cut_forgets_what_is_not_a_segment_yet() {
+        let mut window = Window::new(&Params { whole_segment_growth: true, ..params() });
+        window.set_ssthresh(2000.0);
+        window.set_cwnd(10_000.0);
+        window.grow(9000);
+        window.reduce(&congestion(CongestionCause::FastRetransmit, 10_000.0), 0.5);
+        window.grow(4000);
+        assert_eq!(window.cwnd(), 5000.0);
+        window.grow(1000);
+        assert_eq!(window.cwnd(), 6000.0);
     }
 
     #[test]

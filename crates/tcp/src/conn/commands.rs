@@ -65,6 +65,8 @@ impl Connection {
         let silent = taken > 0 && !self.rx.acks.is_due();
         if silent && self.state.can_receive() && self.window_update_due() {
             self.rx.acks.at_once();
+        } else if silent && self.rx.reassembly.readable() == 0 {
+            self.rx.acks.all_taken();
         }
         taken
     }

@@ -61,7 +61,8 @@ impl Connection {
         }
         let before = self.rx.reassembly.nxt();
         let arrival = self.rx.reassembly.insert(from..end);
-        self.schedule_ack(now, arrival, (end - from) as u32);
+        let push = segment.flags.contains(Flags::PSH);
+        self.schedule_ack(now, arrival, (end - from) as u32, push);
         if self.rx.reassembly.nxt() > before {
             self.tell_readable();
         }
@@ -93,12 +94,13 @@ impl Connection {
 
     /// RFC 5681 §4.2: in order may wait, anything else is acknowledged at once; duplicates of an
     /// ACK are counted by the peer and must not ride on data.
-    fn schedule_ack(&mut self, now: Time, arrival: Arrival, len: u32) {
+    fn schedule_ack(&mut self, now: Time, arrival: Arrival, len: u32, push: bool) {
         match arrival {
-            Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss),
+            Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss, push),
             Arrival::FilledGap if self.rx.reassembly.has_gap() => self.rx.acks.alone(),
             Arrival::FilledGap => self.rx.acks.at_once(),
-            Arrival::OutOfOrder | Arrival::Duplicate | Arrival::Refused => self.rx.acks.alone(),
+            Arrival::Duplicate => self.rx.acks.duplicate(),
+            Arrival::OutOfOrder | Arrival::Refused => self.rx.acks.alone(),
         }
     }
 

@@ -63,20 +63,20 @@ impl Connection {
 
     /// A pure ACK.
     pub(super) fn fill_ack(&mut self, now: Time, run: &mut Run) {
-        self.fill_header(now, self.tx.bare_position(), run);
+        let ack = self.fill_header(now, self.tx.bare_position(), run);
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
             run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
         }
         self.stats.acks_sent += 1;
-        self.ack_sent();
+        self.ack_sent(ack);
     }
 
     /// A segment without payload, with the header fields that every one of a synchronised connection
-    /// has.
+    /// has. Returns the position that it acknowledges.
     #[inline(always)]
-    pub(super) fn fill_header(&mut self, now: Time, position: u64, run: &mut Run) {
+    pub(super) fn fill_header(&mut self, now: Time, position: u64, run: &mut Run) -> u64 {
         let nxt = self.rx.reassembly.nxt();
         let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
         let read = self.rx.reassembly.read_position();
@@ -93,14 +93,13 @@ impl Connection {
             },
             payload_len: 0,
         });
+        ack
     }
 
-    /// The segment just filled in goes out, and the ACK with it.
-    fn ack_sent(&mut self) {
-        let nxt = self.rx.reassembly.nxt();
-        let ack = self.rx.acks.next_ack(self.rx.last_ack_sent, nxt);
+    /// The segment just filled in goes out, and its ACK of what comes before `ack` with it.
+    fn ack_sent(&mut self, ack: u64) {
         self.rx.last_ack_sent = ack;
-        self.rx.acks.sent(ack, nxt);
+        self.rx.acks.sent(ack, self.rx.reassembly.nxt());
     }
 
     /// Data, or a bare FIN, at whatever position was decided.
@@ -108,7 +107,7 @@ impl Connection {
         if self.rx.echo.is_for_one() {
             data.count = 1;
         }
-        self.fill_header(now, data.from, run);
+        let ack = self.fill_header(now, data.from, run);
         let first = &mut run.first;
         first.payload_len = data.segment;
         let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
@@ -126,7 +125,11 @@ impl Connection {
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
-        self.ack_sent();
+        if self.rules.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
+            run.first.flags |= Flags::PSH;
+        }
+        self.rx.acks.data_out(now);
+        self.ack_sent(ack);
         run.count = data.count;
         if data.segment > 0 {
             run.ecn = self.data_codepoint(retransmission);
@@ -194,13 +197,13 @@ impl Connection {
             return self.fill_data(now, Data { from: position, segment: small, count: 1 }, run);
         }
         let fin = unsent == 0;
-        self.fill_header(now, position, run);
+        let ack = self.fill_header(now, position, run);
         run.first.payload_len = u32::from(!fin);
         if fin {
             run.first.flags |= Flags::FIN;
         }
         self.tx.max = self.tx.max.max(position + 1);
-        self.ack_sent();
+        self.ack_sent(ack);
         self.update_persist_timer(now);
         run.stream_offset = position - 1;
     }

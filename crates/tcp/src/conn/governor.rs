@@ -19,8 +19,8 @@ impl Governor {
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
-        self.controller.on_ack(ack);
-        self.ask();
+        self.controller.take_ack(ack, &mut self.outlook);
+        self.allow_cwnd();
     }
 
     pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
@@ -55,7 +55,7 @@ impl Governor {
 
     fn ask(&mut self) {
         self.outlook = self.controller.outlook();
-        self.cwnd_bytes = self.outlook.cwnd as u64;
+        self.allow_cwnd();
     }
 
     /// On its way down the window is `bytes` and not cwnd, until [`Governor::allow_cwnd`] or the next

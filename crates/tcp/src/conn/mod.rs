@@ -117,19 +117,20 @@ struct Pending {
 
 /// A run of segments to send: all of the same size, one after the other in the stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Run {
-    /// The first segment. CWR rides on it alone; PSH and FIN belong on the last.
-    pub first: Segment,
+    /// Where in the stream of bytes the payload begins (0: the first byte written).
+    pub stream_offset: u64,
     /// How many segments; each has `first.payload_len` bytes. One for anything without payload.
     pub count: u32,
     /// The codepoint of every packet of the run.
     pub ecn: Ecn,
-    /// Where in the stream of bytes the payload begins (0: the first byte written).
-    pub stream_offset: u64,
     /// The bytes were sent before.
     pub retransmission: bool,
     /// Nothing follows: one more poll would yield nothing. False promises nothing.
     pub is_last: bool,
+    /// The first segment. CWR rides on it alone; PSH and FIN belong on the last.
+    pub first: Segment,
 }
 
 impl Run {
@@ -278,6 +279,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         initial_window: u64::from(mss) * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.whole_segment_cuts,
+        whole_segment_growth: config.whole_segment_growth,
         least_window: u64::from(mss) * u64::from(config.least_window),
         hystart: config.hystart,
     }

@@ -21,6 +21,7 @@ pub(super) struct Rules {
     pub(super) pacing: bool,
     pub(super) undo: bool,
     pub(super) frto: bool,
+    pub(super) push_when_held_back: bool,
 }
 
 impl Rules {
@@ -40,6 +41,7 @@ impl Rules {
             pacing: config.pacing,
             undo: config.undo,
             frto: config.frto,
+            push_when_held_back: config.push_when_held_back,
             tail_loss_probe: config.rack && config.tail_loss_probe,
         }
     }

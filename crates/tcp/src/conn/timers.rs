@@ -145,7 +145,18 @@ impl Connection {
     }
 
     /// Runs while there is something to send, nothing in flight and no window for it.
+    #[inline(always)]
     pub(super) fn update_persist_timer(&mut self, now: Time) {
+        let may_be_stuck = self.tx.is_idle() && self.tx.has_unsent();
+        if may_be_stuck || self.timers.persist.is_set() {
+            self.set_persist_timer(now);
+        } else {
+            self.pending.window_probe = false;
+        }
+    }
+
+    #[inline(never)]
+    fn set_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
             if self.timers.persist.is_set() {
                 // The peer has answered: the back-off was the probes' own.

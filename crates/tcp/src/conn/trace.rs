@@ -47,6 +47,7 @@ impl Snapshot {
         Snapshot(O::ENABLED.then(|| Watched::of(connection)))
     }
 
+    #[inline(always)]
     pub(crate) fn publish<O: Observer>(self, connection: &Connection, now: Time, observer: &mut O) {
         let Some(before) = self.0 else { return };
         let after = Watched::of(connection);

@@ -42,7 +42,7 @@ impl Connection {
             && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
     }
 
-    fn is_held_back_by_cwnd(&self) -> bool {
+    pub(super) fn is_held_back_by_cwnd(&self) -> bool {
         let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
         let room = self.window_in_force().saturating_sub(self.pipe());
         room < mss && room < tx.window_left() && tx.nxt + mss <= tx.written && !tx.is_idle()

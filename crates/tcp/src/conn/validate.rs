@@ -155,6 +155,7 @@ impl Connection {
         let end = start + u64::from(segment.payload_len);
         if end <= self.rx.reassembly.nxt() {
             self.rx.reassembly.insert(start..end);
+            self.rx.acks.duplicate();
             self.stats.duplicates_received += 1;
         }
     }

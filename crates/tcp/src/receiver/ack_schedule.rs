@@ -13,6 +13,13 @@ pub(crate) struct AckSchedule {
     largest_segment: u32,
     /// ACKs still to send for what has arrived ([`AckPolicy::Split`]).
     parts_left: u32,
+    /// Segments to acknowledge at once yet ([`AckPolicy::Linux`]).
+    quick: u32,
+    /// No more is to be expected than what has arrived.
+    ended: bool,
+    /// The application answers what arrives: an ACK rides on the answer.
+    answers: bool,
+    last_data: Time,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -28,23 +35,71 @@ enum Due {
 /// A peer cannot make the schedule owe more ACKs than this.
 const MAX_PARTS: u32 = 4096;
 
+/// Linux: TCP_MAX_QUICKACKS.
+const QUICK_SEGMENTS: u32 = 16;
+
 impl AckSchedule {
     pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
-        AckSchedule { policy, due: Due::Never, unacked_bytes: 0, largest_segment: 0, parts_left: 0 }
+        AckSchedule {
+            policy,
+            due: Due::Never,
+            unacked_bytes: 0,
+            largest_segment: 0,
+            parts_left: 0,
+            quick: QUICK_SEGMENTS,
+            ended: false,
+            answers: false,
+            last_data: Time::ZERO,
+        }
     }
 
-    /// Data in order arrived: `bytes` in one segment, or several coalesced.
-    pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32) {
+    /// Data in order arrived: `bytes` in one segment, or several coalesced; `push`: with PSH.
+    pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32, push: bool) {
         self.largest_segment = self.largest_segment.max(bytes.min(mss));
         self.unacked_bytes += u64::from(bytes);
         match self.policy {
             AckPolicy::Immediate => self.at_once(),
             AckPolicy::Delayed { max } => self.delay(now, max),
+            AckPolicy::Linux { max } => {
+                self.ended |= push || bytes < self.largest_segment;
+                self.last_data = now;
+                self.delay_unless_quick(now, max);
+            }
             AckPolicy::Split { parts } => {
                 self.parts_left = (self.parts_left + parts).min(MAX_PARTS);
                 self.alone();
             }
         }
+    }
+
+    fn delay_unless_quick(&mut self, now: Time, max: Span) {
+        if self.quick == 0 {
+            return self.delay(now, max);
+        }
+        self.quick -= 1;
+        self.at_once();
+    }
+
+    /// The application has taken all that is in order: what ended there need not wait for more, unless
+    /// an answer is likely to carry its ACK (Linux: tcp_cleanup_rbuf).
+    pub(crate) fn all_taken(&mut self) {
+        if self.ended && !self.answers && matches!(self.due, Due::At(_)) {
+            self.due = Due::Now;
+        }
+    }
+
+    /// Data goes out. Soon after some came, it is taken for an answer (Linux: pingpong mode).
+    pub(crate) fn data_out(&mut self, now: Time) {
+        if let AckPolicy::Linux { max } = self.policy {
+            self.answers |= self.largest_segment > 0 && now.saturating_since(self.last_data) < max;
+        }
+    }
+
+    /// A segment came again: the peer did not hear of it, or not soon enough (Linux:
+    /// tcp_enter_quickack_mode).
+    pub(crate) fn duplicate(&mut self) {
+        (self.quick, self.answers) = (QUICK_SEGMENTS, false);
+        self.alone();
     }
 
     fn delay(&mut self, now: Time, max: Span) {
@@ -74,6 +129,7 @@ impl AckSchedule {
             && deadline <= now
         {
             self.due = Due::Now;
+            self.answers = false;
         }
     }
 
@@ -111,6 +167,7 @@ impl AckSchedule {
         self.parts_left = 0;
         self.unacked_bytes = 0;
         self.due = Due::Never;
+        self.ended = false;
     }
 }
 
@@ -124,23 +181,83 @@ mod tests {
     #[test]
     fn rfc5681_every_second_full_segment_or_after_a_while() {
         let mut acks = AckSchedule::new(DELAYED);
-        acks.data_in_order(NOW, 100, 100);
+        acks.data_in_order(NOW, 100, 100, false);
         assert!(!acks.is_due());
         assert_eq!(acks.deadline().time(), Some(NOW + Span::from_millis(200)));
-        acks.data_in_order(NOW, 100, 100);
+        acks.data_in_order(NOW, 100, 100, false);
         assert!(acks.is_due());
         acks.sent(200, 200);
-        acks.data_in_order(NOW, 10, 100);
+        acks.data_in_order(NOW, 10, 100, true);
+        acks.all_taken();
         acks.handle_timeout(NOW + Span::from_millis(199));
         assert!(!acks.is_due());
         acks.handle_timeout(NOW + Span::from_millis(200));
         assert!(acks.is_due());
     }
 
+    /// Past the first segments, with `nxt` acknowledged.
+    fn linux() -> (AckSchedule, u64) {
+        let mut acks = AckSchedule::new(AckPolicy::Linux { max: Span::from_millis(40) });
+        let mut nxt = 0;
+        for _ in 0..QUICK_SEGMENTS {
+            acks.data_in_order(NOW, 100, 100, false);
+            assert!(acks.is_due(), "at the beginning each at once");
+            nxt += 100;
+            acks.sent(nxt, nxt);
+        }
+        (acks, nxt)
+    }
+
+    #[test]
+    fn linux_waits_for_a_second_segment_unless_the_first_was_the_last() {
+        let (mut acks, nxt) = linux();
+        acks.data_in_order(NOW, 100, 100, false);
+        acks.all_taken();
+        assert!(!acks.is_due(), "more is to come");
+        acks.sent(nxt + 100, nxt + 100);
+        acks.data_in_order(NOW, 100, 100, true);
+        assert!(!acks.is_due(), "the application has not read it");
+        acks.all_taken();
+        assert!(acks.is_due());
+        acks.sent(nxt + 200, nxt + 200);
+        acks.data_in_order(NOW, 10, 100, false);
+        acks.all_taken();
+        assert!(acks.is_due(), "less than a full segment ends something too");
+    }
+
+    #[test]
+    fn linux_lets_an_ack_ride_on_an_answer_until_none_comes() {
+        let (mut acks, nxt) = linux();
+        acks.data_out(NOW + Span::from_millis(1));
+        acks.data_in_order(NOW, 10, 100, true);
+        acks.all_taken();
+        assert!(!acks.is_due());
+        acks.handle_timeout(NOW + Span::from_millis(40));
+        acks.sent(nxt + 10, nxt + 10);
+        acks.data_in_order(NOW, 10, 100, true);
+        acks.all_taken();
+        assert!(acks.is_due());
+    }
+
+    #[test]
+    fn linux_acknowledges_at_once_for_a_while_after_a_duplicate() {
+        let (mut acks, nxt) = linux();
+        acks.duplicate();
+        assert!(acks.is_due_alone());
+        acks.sent(nxt, nxt);
+        for _ in 0..QUICK_SEGMENTS {
+            acks.data_in_order(NOW, 100, 100, false);
+            assert!(acks.is_due());
+            acks.sent(nxt, nxt);
+        }
+        acks.data_in_order(NOW, 100, 100, false);
+        assert!(!acks.is_due());
+    }
+
     #[test]
     fn a_split_ack_ascends_to_the_whole_segment() {
         let mut acks = AckSchedule::new(AckPolicy::Split { parts: 4 });
-        acks.data_in_order(NOW, 100, 100);
+        acks.data_in_order(NOW, 100, 100, false);
         let mut last = 0;
         for expected in [25, 50, 75, 100] {
             assert!(acks.is_due_alone());
@@ -154,7 +271,7 @@ mod tests {
     #[test]
     fn more_parts_than_bytes_end_all_the_same() {
         let mut acks = AckSchedule::new(AckPolicy::Split { parts: 1000 });
-        acks.data_in_order(NOW, 3, 100);
+        acks.data_in_order(NOW, 3, 100, false);
         let (mut last, mut sent) = (0, 0);
         while acks.is_due() {
             last = acks.next_ack(last, 3);

@@ -2,15 +2,16 @@ use crate::SeqNumber;
 
 /// The options of a segment that the engine understands; others are skipped on arrival.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Options {
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
     /// Maximum segment size in bytes (RFC 9293 §3.7.1); SYN only.
     pub mss: Option<u16>,
     /// Window scale shift (RFC 7323 §2); SYN only.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); SYN only.
     pub sack_permitted: bool,
-    /// Timestamps (RFC 7323 §3).
-    pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018 §3); the first may be a DSACK (RFC 2883).
     pub sack: SackBlocks,
 }
@@ -26,9 +27,11 @@ pub struct Timestamps {
 
 /// Up to four SACK blocks, each a left edge and the sequence number after its right edge.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct SackBlocks {
+    /// As wide as a number of the blocks: no padding, which would cost a copy of its own.
+    len: u32,
     blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
-    len: u8,
 }
 
 impl SackBlocks {
@@ -37,7 +40,7 @@ impl SackBlocks {
 
     /// Adds a block; returns false if there is no room for it.
     pub fn push(&mut self, left: SeqNumber, right: SeqNumber) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        let Some(slot) = self.blocks.get_mut(self.len as usize) else { return false };
         *slot = (left, right);
         self.len += 1;
         true
@@ -45,7 +48,7 @@ impl SackBlocks {
 
     /// The blocks in the order of the option: the most recent first.
     pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
-        &self.blocks[..usize::from(self.len)]
+        &self.blocks[..self.len as usize]
     }
 
     /// True without any block.

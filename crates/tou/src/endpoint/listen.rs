@@ -1,6 +1,7 @@
 //! Passive opens: a bounded backlog, and SYN cookies beyond it.
 
 use super::{ConnectionId, Endpoint, Passive, cookie};
+use crate::options::IPV6_EXTRA;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::{error, fmt};
@@ -24,8 +25,8 @@ impl error::Error for ListenError {}
 
 /// A listener: connections under way and connections that wait.
 pub(super) struct Listening {
-    /// What new connections are made with.
-    pub(super) config: Config,
+    /// What new connections over IPv4 are made with.
+    config: Config,
     /// Half-open ones and those that wait, each at most so many.
     backlog: usize,
     half_open: usize,
@@ -35,6 +36,12 @@ pub(super) struct Listening {
 }
 
 impl Listening {
+    /// IPv4's header is shorter, also to peers that a socket of IPv6 has mapped addresses of.
+    fn config_for(&self, peer: SocketAddr) -> Config {
+        let extra = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
+        Config { mss: self.config.mss.saturating_sub(extra), ..self.config.clone() }
+    }
+
     fn has_room_for_one_more(&self) -> bool {
         self.complete.len() < self.backlog
     }
@@ -54,7 +61,7 @@ impl Listening {
 }
 
 impl<Data: Default> Endpoint<Data> {
-    /// Takes connections from now on, with this config. `backlog`, one at least, bounds those
+    /// Takes connections from now on, with this config; over IPv6 its MSS is 20 bytes less. `backlog`, one at least, bounds those
     /// that are half open, and those that wait for [`Endpoint::accept`]. A SYN that finds no room
     /// among the first gets a cookie, among the second none.
     ///
@@ -142,13 +149,13 @@ impl<Data: Default> Endpoint<Data> {
         }
         if listening.half_open < listening.backlog {
             let isn = self.secret.initial_sequence_number(now, peer);
-            let connection = Connection::listen(listening.config.clone(), isn);
+            let connection = Connection::listen(listening.config_for(peer), isn);
             return Some(self.insert_half_open(peer, connection));
         }
         if !may_reply || !self.budget.take(now) {
             self.counters.unanswered += 1;
         } else if let Some(answer) =
-            cookie::syn_ack(&self.secret, &listening.config, now, peer, syn)
+            cookie::syn_ack(&self.secret, &listening.config_for(peer), now, peer, syn)
         {
             listening.last_cookie = Some(now);
             self.counters.cookies_sent += 1;
@@ -171,7 +178,7 @@ impl<Data: Default> Endpoint<Data> {
         if since_last > cookie::LIFETIME {
             return None;
         }
-        cookie::redeem(&self.secret, &listening.config, now, peer, ack)
+        cookie::redeem(&self.secret, &listening.config_for(peer), now, peer, ack)
     }
 
     fn answer_with_reset(&mut self, now: Time, peer: SocketAddr, segment: &Segment) {

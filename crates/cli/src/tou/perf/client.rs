@@ -57,6 +57,7 @@ fn test(args: &PerfClient) -> Result<Test, Failure> {
         direction,
         streams: args.parallel,
         limit,
+        omit_ms: args.omit.map_or(0, |omit| omit.as_nanos().div_ceil(1_000_000)),
         controller: args.how.cc.clone(),
     };
     test.check().map_err(Failure::Input)?;

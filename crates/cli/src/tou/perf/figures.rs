@@ -53,6 +53,24 @@ impl StreamFigures {
         }
     }
 
+    /// With what was counted since then.
+    fn since(&self, then: &StreamFigures) -> StreamFigures {
+        StreamFigures {
+            bytes: self.bytes.saturating_sub(then.bytes),
+            data_segments: self.data_segments.saturating_sub(then.data_segments),
+            retransmitted_segments: self
+                .retransmitted_segments
+                .saturating_sub(then.retransmitted_segments),
+            timeouts: self.timeouts.saturating_sub(then.timeouts),
+            fast_retransmits: self.fast_retransmits.saturating_sub(then.fast_retransmits),
+            tail_probes: self.tail_probes.saturating_sub(then.tail_probes),
+            ecn_cuts: self.ecn_cuts.saturating_sub(then.ecn_cuts),
+            segments_received: self.segments_received.saturating_sub(then.segments_received),
+            ce_received: self.ce_received.saturating_sub(then.ce_received),
+            ..*self
+        }
+    }
+
     fn of(info: &Info, bytes: u64) -> StreamFigures {
         StreamFigures {
             bytes,
@@ -108,21 +126,39 @@ pub(super) struct Interval {
     pub(super) to_us: u64,
     /// At its end; bytes and counters since its beginning.
     pub(super) streams: Vec<StreamFigures>,
+    /// It is in no other figures.
+    pub(super) omitted: bool,
+}
+
+/// What was seen at a look at all connections.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    /// Since the start.
+    pub(super) at_us: u64,
+    pub(super) streams: Vec<StreamFigures>,
+    pub(super) cpu: CpuTime,
+}
+
+impl Look {
+    pub(super) fn bytes(&self) -> u64 {
+        sum(&self.streams, |stream| stream.bytes)
+    }
+
+    /// From an earlier look to this one.
+    pub(super) fn since(&self, then: &Look) -> Figures {
+        let streams = since(&self.streams, &then.streams);
+        Figures::new(streams, self.at_us - then.at_us, self.cpu.since(then.cpu))
+    }
+}
+
+fn since(now: &[StreamFigures], then: &[StreamFigures]) -> Vec<StreamFigures> {
+    now.iter().zip(then).map(|(now, then)| now.since(then)).collect()
 }
 
 impl Interval {
-    pub(super) fn between(
-        (from_us, before): (u64, &[StreamFigures]),
-        (to_us, now): (u64, &[StreamFigures]),
-    ) -> Interval {
-        let since = |(now, before): (&StreamFigures, &StreamFigures)| StreamFigures {
-            bytes: now.bytes.saturating_sub(before.bytes),
-            retransmitted_segments: now
-                .retransmitted_segments
-                .saturating_sub(before.retransmitted_segments),
-            ..*now
-        };
-        Interval { from_us, to_us, streams: now.iter().zip(before).map(since).collect() }
+    pub(super) fn between(then: &Look, now: &Look, omitted: bool) -> Interval {
+        let streams = since(&now.streams, &then.streams);
+        Interval { from_us: then.at_us, to_us: now.at_us, streams, omitted }
     }
 
     pub(super) fn bytes(&self) -> u64 {

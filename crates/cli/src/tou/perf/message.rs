@@ -72,6 +72,9 @@ pub(super) struct Test {
     pub(super) direction: Direction,
     pub(super) streams: u16,
     pub(super) limit: Limit,
+    /// What happens before this is in no figures. A test of a time lasts so much longer.
+    #[serde(default)]
+    pub(super) omit_ms: u64,
     /// The sender's congestion controller.
     pub(super) controller: String,
 }
@@ -161,6 +164,12 @@ impl Test {
             Limit::Bytes(0) => return Err("expected bytes above zero".to_owned()),
             _ => {}
         }
+        if self.omit_ms > TIME_MAX_MS {
+            return Err(format!(
+                "expected to omit {TIME_MAX_MS} ms at most, found {}",
+                self.omit_ms
+            ));
+        }
         if !NAMES.contains(&self.controller.as_str()) {
             let name = shown(&self.controller);
             return Err(format!("{name}: no controller, expected one of {}", NAMES.join(", ")));
@@ -216,13 +225,15 @@ mod tests {
     fn test() -> impl Strategy<Value = Test> {
         let direction = prop_oneof![Just(Direction::Up), Just(Direction::Down)];
         let controller = prop::sample::select(&NAMES[..]).prop_map(str::to_owned);
-        ("[a-zA-Z0-9]{1,64}", direction, 1..=STREAMS_MAX, limit(), controller).prop_map(
-            |(id, direction, streams, limit, controller)| Test {
+        let times = (limit(), 0..=TIME_MAX_MS);
+        ("[a-zA-Z0-9]{1,64}", direction, 1..=STREAMS_MAX, times, controller).prop_map(
+            |(id, direction, streams, (limit, omit_ms), controller)| Test {
                 version: VERSION,
                 id,
                 direction,
                 streams,
                 limit,
+                omit_ms,
                 controller,
             },
         )

@@ -15,13 +15,14 @@ pub(super) fn line(interval: &Interval, sends: bool) -> String {
     let rate = bit_per_s(bytes, interval.to_us - interval.from_us).unwrap_or(0.0);
     let (from, to) = (interval.from_us as f64 / 1e6, interval.to_us as f64 / 1e6);
     let moved = format!("{from:7.2} to {to:7.2} s  {:>10}  {:>14}", size(bytes), bits(rate));
+    let mark = if interval.omitted { "  (omitted)" } else { "" };
     if !sends {
-        return moved;
+        return moved + mark;
     }
     let rtt = interval.rtt_ms().map_or("-".to_owned(), |ms| format!("{ms:.2} ms"));
     let again = sum(&interval.streams, |stream| stream.retransmitted_segments);
     let cwnd = size(sum(&interval.streams, |stream| stream.cwnd_bytes));
-    format!("{moved}  sent again {again:5}  cwnd {cwnd:>9}  RTT {rtt:>10}")
+    format!("{moved}  sent again {again:5}  cwnd {cwnd:>9}  RTT {rtt:>10}{mark}")
 }
 
 /// What is to come, in a line.
@@ -91,6 +92,7 @@ pub(super) fn json(
             "streams": test.streams,
             "time_s": time_s,
             "bytes": bytes,
+            "omit_s": test.omit_ms as f64 / 1e3,
             "controller": test.controller,
         },
         "intervals": intervals.iter().map(|interval| interval_json(interval, sends)).collect::<Vec<_>>(),
@@ -113,6 +115,7 @@ fn interval_json(interval: &Interval, sends: bool) -> Value {
     json!({
         "from_s": interval.from_us as f64 / 1e6,
         "to_s": interval.to_us as f64 / 1e6,
+        "omitted": interval.omitted,
         "bytes": interval.bytes(),
         "bit_per_s": bit_per_s(interval.bytes(), span_us),
         "streams": interval.streams.iter().map(stream).collect::<Vec<_>>(),
@@ -175,6 +178,8 @@ fn scaled(mut value: f64, units: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::CpuTime;
+    use super::super::figures::Look;
     use super::*;
 
     #[test]
@@ -194,9 +199,10 @@ mod tests {
             cwnd_bytes: 20_000,
             ..StreamFigures::default()
         };
-        let before = [stream(1000, 3, None), stream(500, 0, None)];
-        let now = [stream(126_000, 5, Some(10_000)), stream(500, 0, Some(20_000))];
-        let interval = Interval::between((1_000_000, &before), (2_000_000, &now));
+        let look = |at_us, streams| Look { at_us, streams, cpu: CpuTime::default() };
+        let before = look(1_000_000, vec![stream(1000, 3, None), stream(500, 0, None)]);
+        let now = vec![stream(126_000, 5, Some(10_000)), stream(500, 0, Some(20_000))];
+        let interval = Interval::between(&before, &look(2_000_000, now), false);
         let told = line(&interval, true);
         for part in ["1.00 to    2.00 s", "125.00 kB", "1.00 Mbit/s", "again     2", "15.00 ms"] {
             assert!(told.contains(part), "{part}: {told}");

@@ -1,7 +1,7 @@
 //! A test from its start to its end, at either end.
 
 use super::cpu::CpuTime;
-use super::figures::{Figures, Interval, StreamFigures};
+use super::figures::{Figures, Interval, Look, StreamFigures};
 use super::message::{self, Fault, Limit, Message, Test, shown};
 use crate::failure::Failure;
 use std::cell::Cell;
@@ -179,8 +179,9 @@ pub(super) struct Run<'a> {
 /// What a run knows of itself.
 struct Progress {
     start: Instant,
-    /// When it was looked at last, in microseconds, and what was seen.
-    last: (u64, Vec<StreamFigures>),
+    last: Look,
+    /// The last look before what counts; `None` until then.
+    counts_from: Option<Look>,
     /// The sender's time is over.
     stopped: bool,
     peer: Option<Figures>,
@@ -210,19 +211,23 @@ impl Run<'_> {
         &self,
         mut on_interval: impl FnMut(&Interval) -> Result<(), Failure>,
     ) -> Result<Outcome, Failure> {
-        let cpu = CpuTime::now();
         let start = Instant::now();
-        let mut progress =
-            Progress { start, last: (0, self.figures()), stopped: false, peer: None };
+        let first = self.look_at(start);
+        let omit = Duration::from_millis(self.test.omit_ms);
+        let counts_from = omit.is_zero().then(|| first.clone());
+        let mut progress = Progress { start, last: first, counts_from, stopped: false, peer: None };
         for (index, carrier) in self.carriers.iter().enumerate() {
             carrier.begin(index, self.sends, self.test.share(index), self.link.tell.clone());
         }
-        let end = self.time_limit().filter(|_| self.sends).map(|limit| start + limit);
+        let end = self.time_limit().filter(|_| self.sends).map(|limit| start + omit + limit);
         let mut next_look = start + self.interval;
         let mut open = self.carriers.len();
         while open > 0 {
-            let wanted =
-                end.filter(|_| !progress.stopped).map_or(next_look, |end| end.min(next_look));
+            let look = match progress.counts_from {
+                Some(_) => next_look,
+                None => next_look.min(start + omit),
+            };
+            let wanted = end.filter(|_| !progress.stopped).map_or(look, |end| end.min(look));
             match self.link.events.recv_timeout(wanted.saturating_duration_since(Instant::now())) {
                 Ok(Event::Ended(index, ended)) => {
                     open -= 1;
@@ -237,9 +242,16 @@ impl Run<'_> {
                     self.stop();
                 }
                 Err(RecvTimeoutError::Timeout) => {
+                    let omitted = progress.counts_from.is_none() && wanted == start + omit;
+                    if omitted {
+                        next_look = wanted;
+                    }
                     next_look += self.interval;
                     if !progress.stopped {
                         self.look(&mut progress, &mut on_interval)?;
+                    }
+                    if omitted {
+                        progress.counts_from = Some(progress.last.clone());
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(unexpected("silence")),
@@ -248,18 +260,24 @@ impl Run<'_> {
         if !progress.stopped {
             self.look(&mut progress, &mut on_interval)?;
         }
-        let (duration_us, streams) = progress.last;
-        let own = Figures::new(streams, duration_us, CpuTime::now().since(cpu));
-        self.conclude(own, progress.peer)
+        self.check_bytes(progress.last.bytes())?;
+        // What ended before anything counted has figures of no time.
+        let from = progress.counts_from.as_ref().unwrap_or(&progress.last);
+        let counted = Look { cpu: CpuTime::now(), ..progress.last.clone() };
+        self.conclude(counted.since(from), progress.peer)
+    }
+
+    fn check_bytes(&self, came: u64) -> Result<(), Failure> {
+        match self.test.limit {
+            Limit::Bytes(bytes) if !self.sends && came != bytes => {
+                Err(Failure::Work(format!("{came} bytes came, expected {bytes}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Both ends tell each other how it was.
     fn conclude(&self, own: Figures, peer: Option<Figures>) -> Result<Outcome, Failure> {
-        if let (Limit::Bytes(bytes), false) = (self.test.limit, self.sends)
-            && own.bytes != bytes
-        {
-            return Err(Failure::Work(format!("{} bytes came, expected {bytes}", own.bytes)));
-        }
         self.link.say(&Message::Result(own.clone()))?;
         let peer = match peer {
             Some(peer) => peer,
@@ -320,11 +338,19 @@ impl Run<'_> {
         progress: &mut Progress,
         on_interval: &mut impl FnMut(&Interval) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let now = (progress.start.elapsed().as_micros() as u64, self.figures());
-        let before = (progress.last.0, &progress.last.1[..]);
-        let interval = Interval::between(before, (now.0, &now.1));
+        let now = self.look_at(progress.start);
+        let omitted = progress.counts_from.is_none();
+        let interval = Interval::between(&progress.last, &now, omitted);
         progress.last = now;
         on_interval(&interval)
+    }
+
+    fn look_at(&self, start: Instant) -> Look {
+        Look {
+            at_us: start.elapsed().as_micros() as u64,
+            streams: self.figures(),
+            cpu: CpuTime::now(),
+        }
     }
 
     fn stop(&self) {

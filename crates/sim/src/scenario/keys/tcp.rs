@@ -32,6 +32,8 @@ keys! {
         reduction_base: Option<ReductionKeys>,
         /// Windows after a cut are whole segments.
         whole_segment_cuts: Option<bool>,
+        /// In congestion avoidance cwnd grows by whole segments (RFC 3465 section 2.1; Linux).
+        whole_segment_growth: Option<bool>,
         /// cwnd grows only while it is what limits the sender.
         cwnd_validation: Option<bool>,
         /// After an idle RTO the window restarts at the initial window (RFC 5681 section 4.1).
@@ -80,6 +82,8 @@ keys! {
         ack_marks_at_once: Option<bool>,
         /// An ECN echo after a timeout cuts again even within the same window.
         ecn_after_timeout: Option<bool>,
+        /// The last segment that cwnd has room for carries PSH.
+        push_when_held_back: Option<bool>,
         /// Offer window scaling (RFC 7323).
         window_scaling: Option<bool>,
         /// Offer timestamps (RFC 7323).
@@ -156,6 +160,9 @@ choice! {
         Immediate(NoSettingsKeys) = "immediate",
         /// Every second segment, or after a while.
         Delayed(DelayedAckKeys) = "delayed",
+        /// As `delayed`, but at once where PSH or a small segment ends something that the application
+        /// has read, at the beginning and after duplicates.
+        Linux(LinuxAckKeys) = "linux",
         /// Every segment by several ACKs.
         Split(SplitAckKeys) = "split",
     }
@@ -165,6 +172,14 @@ keys! {
     /// Settings of delayed ACKs.
     struct DelayedAckKeys {
         /// The longest delay. Default: 200ms.
+        max: Option<Span>,
+    }
+}
+
+keys! {
+    /// Settings of Linux's ACKs.
+    struct LinuxAckKeys {
+        /// The longest delay. Default: 40ms.
         max: Option<Span>,
     }
 }

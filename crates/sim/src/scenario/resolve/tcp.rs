@@ -118,6 +118,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     });
     set(&mut config.reduction_base, base);
     set(&mut config.whole_segment_cuts, keys.whole_segment_cuts);
+    set(&mut config.whole_segment_growth, keys.whole_segment_growth);
     set(&mut config.cwnd_validation, keys.cwnd_validation);
     set(&mut config.idle_restart, keys.idle_restart);
     set(&mut config.limited_transmit, keys.limited_transmit);
@@ -181,6 +182,7 @@ fn extensions(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     set(&mut config.timestamps, keys.timestamps);
     set(&mut config.sack, keys.sack);
     set(&mut config.nagle, keys.nagle);
+    set(&mut config.push_when_held_back, keys.push_when_held_back);
     set(&mut config.send_buffer, buffer(keys.send_buffer.as_ref(), config.mss, context));
 }
 
@@ -217,6 +219,9 @@ fn ack_policy(keys: &AckKeys, profile: AckPolicy) -> AckPolicy {
         }
         (AckKeys::Delayed(keys), _) => {
             AckPolicy::Delayed { max: keys.max.unwrap_or(Span::from_millis(200)) }
+        }
+        (AckKeys::Linux(keys), _) => {
+            AckPolicy::Linux { max: keys.max.unwrap_or(Span::from_millis(40)) }
         }
         (AckKeys::Split(keys), _) => AckPolicy::Split { parts: keys.parts.0 },
     }

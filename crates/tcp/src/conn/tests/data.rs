@@ -37,6 +37,75 @@ fn rfc9293_a_single_segment_is_acknowledged_after_the_delay() {
     s.expect(&[". 1 ack 101"]);
 }
 
+/// Past the segments at the beginning that Linux acknowledges each at once; all is read.
+fn linux_ack() -> Script {
+    let ack_policy = AckPolicy::Linux { max: Span::from_millis(40) };
+    let mut s = Script::established(Config { ack_policy, ..plain() });
+    for first in (0..16).map(|index| 1 + index * 1000) {
+        s.recv(&format!(". {first}:{} ack 1", first + 1000));
+        s.expect(&[&format!(". 1 ack {}", first + 1000)]);
+    }
+    s.read(16_000);
+    s
+}
+
+/// Linux, tcp_cleanup_rbuf.
+#[test]
+fn linux_acknowledges_what_ends_with_psh_once_it_is_read() {
+    let mut s = linux_ack();
+    s.recv("P. 16001:17001 ack 1");
+    s.expect_nothing();
+    s.read(999);
+    s.expect_nothing();
+    s.read(1);
+    s.expect(&[". 1 ack 17001"]);
+    s.recv(". 17001:18001 ack 1");
+    s.read(1000);
+    s.advance_ms(39);
+    s.expect_nothing();
+    s.advance_ms(1);
+    s.expect(&[". 1 ack 18001"]);
+}
+
+#[test]
+fn linux_does_not_acknowledge_apart_what_it_answers() {
+    let mut s = linux_ack();
+    for first in [16_001, 16_101] {
+        s.recv(&format!("P. {first}:{} ack {}", first + 100, 1 + (first - 16_001) / 2));
+        s.read(100);
+        // Only the first time is it not known that an answer comes.
+        if first == 16_001 {
+            s.expect(&[". 1 ack 16101"]);
+            s.write(50);
+            s.expect(&["P. 1:51 ack 16101"]);
+        } else {
+            s.expect_nothing();
+            s.write(50);
+            s.expect(&["P. 51:101 ack 16201"]);
+        }
+    }
+}
+
+#[test]
+fn linux_acknowledges_each_segment_at_once_after_a_duplicate() {
+    let mut s = linux_ack();
+    s.recv(". 15001:16001 ack 1");
+    s.expect(&[". 1 ack 16001"]);
+    s.recv(". 16001:17001 ack 1");
+    s.expect(&[". 1 ack 17001"]);
+}
+
+#[test]
+fn the_last_segment_that_cwnd_has_room_for_asks_for_its_ack() {
+    let mut s = Script::established(Config { push_when_held_back: true, ..with_initial_window(2) });
+    s.write(6000);
+    s.expect(&[". 1:1001 ack 1", "P. 1001:2001 ack 1"]);
+    s.recv(". 1 ack 2001");
+    s.expect(&[". 2001:3001 ack 1", ". 3001:4001 ack 1", "P. 4001:5001 ack 1"]);
+    s.recv(". 1 ack 5001");
+    s.expect(&["P. 5001:6001 ack 1"]);
+}
+
 #[test]
 fn a_delayed_ack_rides_on_data() {
     let mut s = delayed_ack();

@@ -3,6 +3,7 @@
 use super::network::{Network, Packet, address, config};
 use crate::endpoint::Limits;
 use crate::wire;
+use std::net::SocketAddr;
 use windlass_base::{Ecn, Rng, Span};
 use windlass_tcp::{Config, Error, Flags, Options, Segment, SeqNumber, State, Timestamps};
 
@@ -36,6 +37,36 @@ fn a_connection_to_a_port_that_does_not_listen_is_refused() {
     let client = network.connect(1, 2);
     network.run(Span::from_millis(50));
     assert_eq!(network.host(1).error(client), Some(Error::Refused));
+}
+
+/// Of a listener at all addresses, whose IPv4 peers have mapped ones; by a cookie as well.
+#[test]
+fn each_peer_is_told_the_segment_size_of_its_own_address_family() {
+    let syn = Segment {
+        flags: Flags::SYN,
+        options: Options { mss: Some(9000), ..Options::default() },
+        ..Segment::default()
+    };
+    let mut bytes = [0; 64];
+    let len = wire::emit(&syn, &mut bytes);
+    for (peer, mss) in
+        [("[2001:db8::1]:1", 1436), ("[::ffff:192.0.2.1]:1", 1456), ("192.0.2.1:1", 1456)]
+    {
+        let mut network = Network::new(1);
+        let now = network.now;
+        let host = network.host(1);
+        host.listen(config(), 1).expect("free");
+        let peer: SocketAddr = peer.parse().expect("an address");
+        let again = SocketAddr::new(peer.ip(), 2);
+        let mut out = Vec::new();
+        for from in [peer, again] {
+            host.handle_datagrams(now, from, Ecn::NotEct, &bytes[..len], len);
+            let answer = host.poll_transmit(now, 1, &mut out).expect("a SYN-ACK");
+            let (segment, _) = wire::parse(&out[..answer.len]).expect("a segment");
+            assert_eq!(segment.options.mss, Some(mss), "{from}");
+        }
+        assert_eq!(host.counters().cookies_sent, 1);
+    }
 }
 
 /// RFC 9293 §3.10.7.1, within the budget.
