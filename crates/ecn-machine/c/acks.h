@@ -22,6 +22,8 @@ struct ecn_heard {
 	__u8 duplicate_block;
 	/* That DSACK covers the hole. */
 	__u8 covers_hole;
+	/* The packet before told of gaps. */
+	__u8 gaps_before;
 };
 
 ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
@@ -106,6 +108,7 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 	heard->duplicate_block = ecn_is_dsack(packet);
 	heard->covers_hole = heard->duplicate_block && ecn_at_most(first->start, flow->hole) &&
 			     ecn_before(flow->hole, first->end);
+	heard->gaps_before = flow->notes & ECN_NOTE_GAPS ? 1 : 0;
 	flow->notes &= (__u16)~ECN_NOTE_GAPS;
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {

@@ -10,6 +10,8 @@
 
 /* A hole that gaps of the far host's own keep open goes after as many ACKs. */
 #define ECN_HELD_MAX 16
+/* Flights in which a hole is told of by one segment alone. */
+#define ECN_SPARING_SEGMENTS 5
 
 ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 {
@@ -29,15 +31,31 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 	edit->block_count++;
 }
 
+/*
+ * How far the block behind the hole goes. Each segment in it lets the sender send another one. One
+ * is enough to tell of a loss, and in a small flight the three that would tell of it sooner (RFC 8985
+ * section 6.2 step 4) never come: so it sends one at most before it reduces.
+ */
+ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	__u32 one = flow->hole_end + flow->segment_bytes;
+
+	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS ||
+	    ecn_segments(flow, flow->snd_max - flow->hole) > ECN_SPARING_SEGMENTS)
+		return packet->ack;
+	return ecn_before(one, packet->ack) ? one : packet->ack;
+}
+
 /* What follows the hole, then the far host's own blocks, without a DSACK. */
 ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_packet *packet,
 				 const struct ecn_heard *heard, struct ecn_edit *edit)
 {
 	__u8 room = packet->options & ECN_OPT_TIMESTAMPS ? 3 : 4;
+	__u32 told = ecn_told_of(flow, packet);
 	int i;
 
-	if (ecn_before(flow->hole_end, packet->ack))
-		ecn_add_block(edit, flow->hole_end, packet->ack);
+	if (ecn_before(flow->hole_end, told))
+		ecn_add_block(edit, flow->hole_end, told);
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
 		const struct ecn_block *block = &packet->blocks[i];
@@ -122,16 +140,27 @@ ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 		ecn_hold_without_sack(flow, packet, heard, edit);
 }
 
+/*
+ * Where a hole may begin. A sender that repairs a loss reduces again for what lies above `recover`
+ * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2).
+ */
+ECN_INLINE __u32 ecn_hole_at(const struct ecn_flow *flow)
+{
+	return flow->notes & ECN_NOTE_SACK ? ecn_later(flow->una, flow->recover) : flow->una;
+}
+
 ECN_INLINE void ecn_open_hole(struct ecn_flow *flow, const struct ecn_packet *packet,
 			      struct ecn_edit *edit)
 {
-	__u32 acknowledged = packet->ack - flow->una;
+	__u32 hole = ecn_hole_at(flow);
+	__u32 acknowledged = packet->ack - hole;
 	__u32 length = flow->segment_bytes < acknowledged ? flow->segment_bytes : acknowledged;
 
 	flow->answer = ECN_ANSWER_WAIT;
-	flow->hole = flow->una;
-	flow->hole_end = flow->una + length;
-	flow->last_hole = flow->una;
+	flow->una = hole;
+	flow->hole = hole;
+	flow->hole_end = hole + length;
+	flow->last_hole = hole;
 	flow->told = flow->hole_end;
 	flow->rewritten = 0;
 	flow->retransmits = 0;
@@ -217,7 +246,9 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 	reply->seq = packet->ack;
 	reply->ack = flow->rack;
 	reply->tsval = flow->far_tsval;
-	reply->tsecr = packet->tsval;
+	/* No echo: one of the retransmission's time would be the RTT to the proxy, one of an earlier time
+	 * would undo the reduction. */
+	reply->tsecr = 0;
 	reply->window = flow->far_window;
 	reply->timestamps = packet->options & ECN_OPT_TIMESTAMPS ? 1 : 0;
 	flow->una = flow->rack;
@@ -241,12 +272,14 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;
 	/*
-	 * It is Not-ECT, so a full queue may drop it, and with nothing behind it the sender would run
-	 * into its timeout, for a segment that has arrived.
+	 * It would take room in a queue that has none, and be dropped there, since it is Not-ECT. Without
+	 * SACK only where it must be: with nothing behind it the sender would run into its timeout, for
+	 * a segment that has arrived.
 	 */
 	if (ecn_before(flow->rack, ecn_end(packet)))
 		return 0;
-	if (flow->rack != flow->snd_max && flow->retransmits < 2)
+	if ((!(flow->notes & ECN_NOTE_SACK) || ECN_WITHOUT(ECN_PART_REPLY)) &&
+	    flow->rack != flow->snd_max && flow->retransmits < 2)
 		return 0;
 	ecn_answer_for_far(flow, packet, edit);
 	return 1;

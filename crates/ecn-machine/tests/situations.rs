@@ -1,32 +1,18 @@
 //! Situations that RFC 3168, RFC 9768 and the study of virtual losses know, packet by packet.
 
+#[path = "scene/syn.rs"]
+mod syn;
 #[path = "fuzz_bodies/watch.rs"]
 mod watch;
 
+use syn::{FAR_ISN, ISN, all_options, syn, syn_ack};
 use watch::Watch;
 use windlass_ecn_machine::{
-    Actions, Answer, Block, Edit, Events, Flags, Flow, Options, Outcome, Packet, Phase, Policy,
-    Reason, SenderPolicy, Side,
+    Actions, Answer, Block, Edit, Events, Flags, Options, Outcome, Packet, Phase, Policy, Reason,
+    SenderPolicy, Side,
 };
 
-const ECN_SETUP: Flags = Flags::ECE.union(Flags::CWR);
-/// The host's first number, shortly before the wrap; the far host's.
-const ISN: u32 = u32::MAX - 2_000;
-const FAR_ISN: u32 = 5_000;
 const MSS: u32 = 1_000;
-
-fn all_options() -> Options {
-    Options::SACK_PERMITTED | Options::TIMESTAMPS | Options::WINDOW_SCALE
-}
-
-fn syn(flags: Flags, seq: u32, options: Options) -> Packet {
-    let flags = flags | Flags::SYN;
-    Packet { seq, flags, options, window_scale: 3, window: 8_000, ..Packet::default() }
-}
-
-fn syn_ack(flags: Flags, seq: u32, ack: u32, options: Options) -> Packet {
-    Packet { ack, ..syn(flags | Flags::ACK, seq, options) }
-}
 
 /// A served connection that the host opened; data are counted in segments of [`MSS`].
 struct Scene {
@@ -56,7 +42,12 @@ impl Scene {
     /// The host sends segment `n`.
     fn data(&mut self, n: u32) -> (Edit, Outcome) {
         self.now += 1;
-        let packet = Packet {
+        let packet = self.data_packet(n);
+        self.watch.pass(&packet, Side::Host)
+    }
+
+    fn data_packet(&self, n: u32) -> Packet {
+        Packet {
             seq: Scene::at(n),
             ack: FAR_ISN + 1,
             payload_bytes: MSS,
@@ -66,7 +57,13 @@ impl Scene {
             flags: Flags::ACK,
             window: 1_000,
             ..Packet::default()
-        };
+        }
+    }
+
+    /// The host sends segments `n` and the next seven as one super-packet.
+    fn burst(&mut self, n: u32) -> (Edit, Outcome) {
+        self.now += 1;
+        let packet = Packet { payload_bytes: 8 * MSS, ..self.data_packet(n) };
         self.watch.pass(&packet, Side::Host)
     }
 
@@ -105,139 +102,6 @@ impl Scene {
         let (edit, _) = scene.echo(2);
         assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
         scene
-    }
-}
-
-#[test]
-fn a_host_without_ecn_and_a_server_with_it_are_brought_together() {
-    let mut watch = Watch::default();
-    let (edit, out) = watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
-    assert_eq!(out.forward[0].flags, Flags::SYN | ECN_SETUP);
-    assert_eq!(edit.events, Events::UPGRADED);
-    let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
-    let (edit, out) = watch.pass(&answer, Side::Far);
-    assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK);
-    assert_eq!(edit.events, Events::SERVER_ONLY | Events::PROXIED);
-}
-
-#[test]
-fn a_server_without_ecn_is_left_alone() {
-    let mut watch = Watch::default();
-    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
-    let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
-    let (edit, _) = watch.pass(&answer, Side::Far);
-    assert_eq!(edit.actions, Actions::empty());
-    assert_eq!(
-        (edit.events, edit.reason()),
-        (Events::NEITHER | Events::BYPASS, Reason::FarWithoutEcn)
-    );
-}
-
-/// RFC 9768 section 3.1.2: a SYN-ACK of any other triple answers no classic SYN.
-#[test]
-fn a_strange_answer_is_hidden_and_the_connection_left_alone() {
-    for (ae, flags) in [(0, Flags::CWR), (0, ECN_SETUP), (1, Flags::empty()), (1, ECN_SETUP)] {
-        let mut watch = Watch::default();
-        watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
-        let answer = Packet { ae, ..syn_ack(flags, FAR_ISN, ISN + 1, all_options()) };
-        for _ in 0..2 {
-            let (_, out) = watch.pass(&answer, Side::Far);
-            assert_eq!((out.forward[0].ae, out.forward[0].flags), (0, Flags::SYN | Flags::ACK));
-        }
-        assert_eq!(watch.flow.reason(), Reason::StrangeHandshake);
-    }
-}
-
-#[test]
-fn a_host_that_asks_for_ecn_or_accecn_itself_is_never_touched() {
-    for ae in [0, 1] {
-        let mut watch = Watch::default();
-        let asks = Packet { ae, ..syn(ECN_SETUP, ISN, all_options()) };
-        let (edit, _) = watch.pass(&asks, Side::Host);
-        assert_eq!(edit, Edit::default());
-        let (edit, _) =
-            watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
-        assert_eq!(edit.actions, Actions::empty());
-        assert_eq!(edit.events, Events::BOTH | Events::BYPASS);
-    }
-}
-
-/// RFC 3168 section 6.1.1.1.
-#[test]
-fn the_same_syn_again_passes_without_ecn_and_the_destination_is_reported() {
-    let mut watch = Watch::default();
-    let first = syn(Flags::empty(), ISN, all_options());
-    watch.pass(&first, Side::Host);
-    let (edit, out) = watch.pass(&first, Side::Host);
-    assert_eq!(out.forward, [first]);
-    assert_eq!(edit.events, Events::FALLBACK | Events::DESTINATION_FAILED);
-    assert_eq!(watch.pass(&first, Side::Host).0, Edit::default(), "reported once");
-    // The far host had seen the first one: nobody else would echo its CE.
-    watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
-    assert_eq!(watch.flow.phase(), Phase::Proxied);
-}
-
-#[test]
-fn a_destination_that_fails_gets_no_upgraded_syn() {
-    let mut flow = Flow::default();
-    let first = syn(Flags::empty(), ISN, all_options());
-    let (keep, edit) = flow.handle_syn(&Policy::default(), &first, Side::Host, true);
-    assert_eq!((keep, edit.actions, edit.reason()), (true, Actions::empty(), Reason::Fallback));
-    let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
-    let edit = flow.handle_packet(&Policy::default(), &answer, Side::Far);
-    assert_eq!((edit, flow.phase()), (Edit::default(), Phase::Bypass));
-}
-
-/// A closed port refuses every SYN.
-#[test]
-fn a_destination_that_refuses_a_plain_syn_too_has_nothing_against_ecn() {
-    let mut flow = Flow::default();
-    let first = syn(Flags::empty(), ISN, all_options());
-    flow.handle_syn(&Policy::default(), &first, Side::Host, true);
-    let flags = Flags::RST | Flags::ACK;
-    let reset = Packet { ack: ISN + 1, flags, ..Packet::default() };
-    let edit = flow.handle_packet(&Policy::default(), &reset, Side::Far);
-    assert_eq!(edit.events, Events::PLAIN_REFUSED | Events::CLOSED);
-}
-
-#[test]
-fn a_reset_that_answers_an_upgraded_syn_passes_and_reports_the_destination() {
-    let mut watch = Watch::default();
-    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
-    let flags = Flags::RST | Flags::ACK;
-    let reset = Packet { ack: ISN + 1, flags, ..Packet::default() };
-    let (edit, out) = watch.pass(&reset, Side::Far);
-    assert_eq!(out.forward, [reset]);
-    assert_eq!(edit.events, Events::DESTINATION_FAILED | Events::CLOSED);
-}
-
-#[test]
-fn signed_and_multipath_connections_are_never_edited() {
-    let cases = [
-        (Options::MD5, Reason::Md5),
-        (Options::AO, Reason::Ao),
-        (Options::MPTCP, Reason::Mptcp),
-        (Options::BROKEN, Reason::BrokenOptions),
-    ];
-    for (option, reason) in cases {
-        let mut watch = Watch::default();
-        let (edit, _) = watch.pass(&syn(Flags::empty(), ISN, all_options() | option), Side::Host);
-        assert_eq!((edit.actions, edit.reason()), (Actions::empty(), reason));
-    }
-}
-
-#[test]
-fn a_far_client_with_ecn_or_accecn_gets_a_classic_answer() {
-    for ae in [0, 1] {
-        let mut watch = Watch::default();
-        let asks = Packet { ae, ..syn(ECN_SETUP, FAR_ISN, all_options()) };
-        assert_eq!(watch.pass(&asks, Side::Far).0, Edit::default());
-        let answer = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
-        for _ in 0..2 {
-            let (_, out) = watch.pass(&answer, Side::Host);
-            assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK | Flags::ECE);
-        }
-        assert_eq!(watch.flow.phase(), Phase::Proxied);
     }
 }
 
@@ -286,21 +150,30 @@ fn a_mark_becomes_one_hole_and_the_right_edge_stays() {
 }
 
 #[test]
-fn the_retransmission_passes_not_ect_and_the_next_new_data_have_cwr() {
+fn the_next_new_data_after_the_retransmission_have_cwr() {
     let mut scene = Scene::with_a_hole();
-    let (edit, out) = scene.data(0);
+    let (edit, _) = scene.data(0);
     assert!(edit.events.contains(Events::ANSWERED_HOLE));
-    assert_eq!(out.forward[0].codepoint, 0);
     let new = scene.data(8).1.forward[0];
     assert!(new.flags.contains(Flags::CWR) && new.codepoint == 2);
     assert!(!scene.data(9).1.forward[0].flags.contains(Flags::CWR));
+}
+
+/// RFC 3168 section 6.1.5.
+#[test]
+fn a_retransmission_that_the_far_host_has_not_all_of_passes_not_ect() {
+    let mut scene = Scene::with_a_hole();
+    let (edit, out) = scene.burst(0);
+    assert_eq!(edit.events, Events::ANSWERED_HOLE);
+    assert_eq!((out.forward[0].codepoint, out.back), (0, None));
+    assert_eq!(scene.watch.flow.answer(), Answer::Rex);
 }
 
 /// "DSACK not stripped: every reduction undone."
 #[test]
 fn a_dsack_releases_the_hole_and_is_taken_away() {
     let mut scene = Scene::with_a_hole();
-    scene.data(0);
+    scene.burst(0);
     let dsack = Block { start: Scene::at(0), end: Scene::at(1) };
     let real = Block { start: Scene::at(6), end: Scene::at(7) };
     let mut packet = scene.ack_packet(5, Flags::empty());
@@ -315,7 +188,7 @@ fn a_dsack_releases_the_hole_and_is_taken_away() {
 #[test]
 fn after_the_release_no_older_time_is_echoed() {
     let mut scene = Scene::with_a_hole();
-    scene.data(0);
+    scene.burst(0);
     let rex_time = scene.now;
     scene.data(8);
     let old = Packet { tsecr: rex_time - 5, ..scene.ack_packet(9, Flags::empty()) };
@@ -332,7 +205,7 @@ fn after_the_release_no_older_time_is_echoed() {
 #[test]
 fn an_ack_within_the_flight_of_the_hole_does_not_release_it() {
     let mut scene = Scene::with_a_hole();
-    scene.data(0);
+    scene.burst(0);
     let early = Packet { tsecr: 100, ..scene.ack_packet(6, Flags::empty()) };
     let (_, out) = scene.watch.pass(&early, Side::Far);
     assert_eq!((out.forward[0].ack, scene.watch.flow.answer()), (Scene::at(0), Answer::Rex));
@@ -360,15 +233,74 @@ fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
     assert!(edit.events.contains(Events::ANSWERED_HOLE | Events::SELF_ANSWER | Events::RELEASED));
     assert!(out.forward.is_empty());
     let reply = out.back.expect("a reply");
-    assert_eq!((reply.ack, reply.tsecr, reply.seq), (Scene::at(8), scene.now, FAR_ISN + 1));
+    // A time would be taken for that of a round trip, which this was none.
+    assert_eq!((reply.ack, reply.tsecr, reply.seq), (Scene::at(8), 0, FAR_ISN + 1));
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
 }
 
+/// It would take the room of new data in a full link, and a full queue would drop it.
 #[test]
-fn the_second_retransmission_is_answered_though_more_is_in_flight() {
+fn with_sack_every_retransmission_of_what_arrived_is_answered_by_the_proxy() {
     let mut scene = Scene::with_a_hole();
+    let (_, out) = scene.data(0);
+    assert!(out.forward.is_empty());
+    assert_eq!(out.back.expect("a reply").ack, Scene::at(2));
+    assert_eq!(scene.watch.flow.answer(), Answer::Idle);
+    // Nor does what the far host sent before that look older than the retransmission.
+    let old = Packet { tsecr: scene.now - 5, ..scene.ack_packet(3, Flags::empty()) };
+    assert_eq!(scene.watch.pass(&old, Side::Far).1.forward[0].tsecr, scene.now);
+}
+
+#[test]
+fn without_sack_the_second_retransmission_is_answered_though_more_is_in_flight() {
+    let policy = Policy { without_sack: true, ..Policy::default() };
+    let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
+    scene.all(0..8);
+    scene.echo(2);
     assert!(scene.data(0).1.back.is_none());
     assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(2));
+}
+
+/// The next mark comes with the first ACK that goes beyond the last recovery. What is below belongs
+/// to that, and the sender would not reduce for it again.
+#[test]
+fn with_sack_a_hole_opens_where_the_last_recovery_ended() {
+    let mut scene = Scene::with_a_hole();
+    scene.data(0);
+    scene.all(8..16);
+    scene.ack(7);
+    let (edit, out) = scene.echo(10);
+    assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
+    let block = Block { start: Scene::at(9), end: Scene::at(10) };
+    assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(8), &[block][..]));
+}
+
+/// Else the hole might lie in what the sender knows to have arrived.
+#[test]
+fn no_hole_opens_above_a_gap_that_has_just_been_closed() {
+    let mut scene = Scene::with_a_hole();
+    scene.data(0);
+    scene.all(8..16);
+    let mut gap = scene.ack_packet(7, Flags::empty());
+    gap.options |= Options::SACK;
+    (gap.blocks[0], gap.block_count) = (Block { start: Scene::at(8), end: Scene::at(9) }, 1);
+    scene.watch.pass(&gap, Side::Far);
+    let (edit, _) = scene.echo(10);
+    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::HOLE));
+    assert!(scene.echo(11).0.events.contains(Events::HOLE));
+}
+
+/// Each segment told of lets the sender send another one, with the window that it has yet.
+#[test]
+fn in_a_small_flight_one_segment_tells_of_the_hole() {
+    let mut scene = Scene::default();
+    scene.all(0..4);
+    let one = Block { start: Scene::at(1), end: Scene::at(2) };
+    let (_, out) = scene.echo(3);
+    assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(0), &[one][..]));
+    let (_, out) = scene.echo(4);
+    assert_eq!(out.forward[0].blocks(), [one]);
+    assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(4));
 }
 
 /// Rule M, 2b: RFC 3168 would leave a window of two segments where it is.

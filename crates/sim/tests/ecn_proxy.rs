@@ -168,9 +168,7 @@ fn an_upload_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
         let case = Case::new(Way::Up, Ecn::Proxy("virtual-loss"), flows);
         let proxied = runs(&case, 21);
         let ratio = median(proxied.iter().map(completion_s).collect()) / native;
-        // One flow alone is short of 1.05: docs/ecn-proxy-protocol.md says by how much and why.
-        let most = if flows == 1 { 1.08 } else { 1.05 };
-        assert!((0.90..=most).contains(&ratio), "{flows} flows: {ratio}");
+        assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
         for run in &proxied {
             assert_accounted(counters(run), flows as u64);
             assert_eq!(counters(run).dropped, 0);
@@ -187,7 +185,10 @@ fn a_hole_is_one_fast_retransmit() {
             let (flow, counters) = (&run.flows[0], counters(&run));
             assert_eq!((flow.timeouts, counters.dropped), (0, 0), "{tcp}");
             assert!(counters.holes > 20, "{tcp}: {counters:?}");
-            assert_eq!(flow.fast_retransmits, counters.answered_hole, "{tcp}");
+            // One that the FIN finds open is passed over, and the sender may repair it all the same.
+            let repaired = counters.answered_hole..=counters.holes;
+            assert!(repaired.contains(&flow.fast_retransmits), "{tcp}: {flow:?} {counters:?}");
+            assert!(counters.holes <= counters.answered_hole + 1, "{tcp}: {counters:?}");
         }
     }
 }

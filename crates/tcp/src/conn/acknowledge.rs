@@ -284,6 +284,10 @@ impl Connection {
     /// How long ago the echoed timestamp was sent.
     pub(super) fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
+        // As in Linux 0 is no echo: who has none to give sends that (RFC 7323 §3.2).
+        if echoed == 0 {
+            return None;
+        }
         Some(u64::from(super::emit::timestamp(now).wrapping_sub(echoed)))
     }
 

@@ -74,7 +74,9 @@ impl Connection {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
         let complete = self.tx.una >= undo.copies_end();
         let told = complete || self.recovery.phase == Phase::Loss;
-        told && echoed.is_some_and(|echoed| undo.is_before_copies(echoed.echo_reply))
+        // 0 is no echo.
+        let echoed = echoed.map(|echoed| echoed.echo_reply).filter(|&echoed| echoed != 0);
+        told && echoed.is_some_and(|echoed| undo.is_before_copies(echoed))
     }
 
     /// The peer reports that it had `range` already.
