@@ -36,8 +36,12 @@ pub(crate) struct End {
     asked_at: u64,
     /// The latest ask to which something that arrived here was sent in answer.
     answered: u64,
+    /// The asks before SND.UNA advanced last.
+    before_progress: u64,
     /// Asks that need no answer for the end to go on asking.
     forgiven: u64,
+    /// Timeouts up to the last change of what was answered or forgiven.
+    timeouts_then: u64,
     /// The peer's latest ask that arrived here.
     heard: u64,
     last_arrival: Time,
@@ -67,7 +71,9 @@ impl End {
             asks: 0,
             asked_at: 0,
             answered: 0,
+            before_progress: 0,
             forgiven: 0,
+            timeouts_then: 0,
             heard: 0,
             last_arrival: setup.start,
             last_timeout: (Time::ZERO, 0),
@@ -100,6 +106,8 @@ impl End {
         if una > self.asked_at {
             self.asked_at = una;
             self.answered = self.asks;
+            self.before_progress = self.asks;
+            self.timeouts_then = self.connection().stats().timeouts;
         }
         let position = self.watch.position(segment.seq).unwrap_or(0);
         let asks = (position..position + u64::from(segment.sequence_len())).contains(&una);
@@ -111,6 +119,7 @@ impl End {
     /// `packet` arrives.
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet, calm: bool) {
         self.heard = self.heard.max(packet.ask);
+        let silent_since = (self.answered, self.forgiven);
         // A reset beside the expected number is challenged, and nothing else in it is looked at
         // (RFC 9293 §3.10.7.4): it answers nothing.
         if !packet.segment.flags.contains(Flags::RST) {
@@ -132,9 +141,14 @@ impl End {
             // Whatever it probes may go on for as long as the peer is heard.
             self.forgiven = self.asks;
         }
+        if (self.answered, self.forgiven) != silent_since {
+            self.timeouts_then = self.connection().stats().timeouts;
+        }
     }
 
-    /// Enough of what it sent went unanswered, or it heard nothing for as long as keep-alive asks.
+    /// Enough of what it sent went unanswered, or moved nothing though the peer was heard of (what is
+    /// counted is how often the same segment goes out: RFC 9293 §3.8.3), or it heard nothing for as
+    /// long as keep-alive asks. Probes of a window may be answered without end.
     pub(crate) fn may_time_out(&self, now: Time) -> bool {
         let config = self.connection().config();
         let retries = if self.app.connected { config.max_retries } else { config.max_syn_retries };
@@ -142,16 +156,20 @@ impl End {
         let dead = config
             .keep_alive
             .is_some_and(|probing| silence >= probing.interval * u64::from(probing.probes));
-        dead || self.asks - self.answered >= u64::from(retries)
+        let answered = self.answered.min(self.before_progress.max(self.forgiven));
+        dead || self.asks - answered >= u64::from(retries)
     }
 
     /// It went on asking long after it should have given up.
     pub(crate) fn asks_too_long(&self) -> bool {
         let config = self.connection().config();
+        let retries = u64::from(config.max_retries);
         // The first transmission, a fast retransmit and its repetition, and a rescue beside. A
-        // SYN-ACK goes out once more for each SYN as well.
+        // SYN-ACK goes out once more for each SYN as well. RACK may send again for each ACK, while
+        // those of the originals are on their way.
         let unanswered = self.asks - self.answered.max(self.forgiven);
-        self.app.connected && unanswered > u64::from(config.max_retries) + 4
+        let timeouts = self.connection().stats().timeouts - self.timeouts_then;
+        self.app.connected && unanswered > retries + 4 && (!config.rack || timeouts > retries)
     }
 
     /// Its end is an error.

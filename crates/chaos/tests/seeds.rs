@@ -93,3 +93,24 @@ fn a_small_buffer_makes_many_reads() {
 fn what_is_old_does_not_keep_alive() {
     run_seed(385_061, Features::Modern).expect("nothing new was heard");
 }
+
+/// The peer is heard of all the time, but refuses what is sent again: its ACK is too old for a window
+/// of one byte (RFC 5961 §5.2).
+#[test]
+fn what_is_heard_moves_nothing() {
+    run_seed(886_828, Features::Drawn).expect("to time out is explained");
+}
+
+/// Before the first sample of the RTT each ACK that came made all that was just sent again look lost,
+/// and without congestion control all of it went out once more, for each ACK.
+#[test]
+fn without_a_round_trip_time_an_ack_tells_nothing_of_copies() {
+    run_seed(756_883, Features::Drawn).expect("it is answered");
+}
+
+/// The queue before the ACKs has filled since the least RTT was measured, so that without timestamps
+/// those of originals look like those of copies (RFC 8985 §6.2 step 2), one after the other.
+#[test]
+fn rack_may_send_again_for_each_ack() {
+    run_seed(903_607, Features::Drawn).expect("it is answered");
+}

@@ -53,7 +53,7 @@ impl Connection {
         let now_ms = now.as_nanos() / 1_000_000;
         let judge = Judge {
             now,
-            min_rtt: self.rtt.min_rtt().unwrap_or_default(),
+            min_rtt: self.rtt.min_rtt(),
             echoed_ms: self
                 .age_echoed_ms(now, segment)
                 .and_then(|age_ms| now_ms.checked_sub(age_ms)),

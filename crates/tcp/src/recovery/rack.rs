@@ -51,15 +51,21 @@ impl Delivered {
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     pub(crate) now: Time,
-    pub(crate) min_rtt: Span,
+    /// The least so far, if one was ever measured.
+    pub(crate) min_rtt: Option<Span>,
     /// What the peer echoes was sent in this millisecond of the carrier's clock, if timestamps tell.
     pub(crate) echoed_ms: Option<u64>,
 }
 
 impl Judge {
     fn is_of_original(&self, copy: &Copy) -> bool {
-        self.now.saturating_since(copy.sent) < self.min_rtt
-            || self.echoed_ms.is_some_and(|echoed| echoed < copy.sent.as_nanos() / 1_000_000)
+        let sent_ms = copy.sent.as_nanos() / 1_000_000;
+        let age = self.now.saturating_since(copy.sent);
+        match self.min_rtt {
+            Some(least) => age < least || self.echoed_ms.is_some_and(|echoed| echoed < sent_ms),
+            // Whatever went out again may have been answered already; Linux, too, believes it of none.
+            None => self.echoed_ms.is_none_or(|echoed| echoed < sent_ms),
+        }
     }
 }
 

@@ -143,6 +143,22 @@ fn an_ack_of_the_original_tells_nothing_of_the_copy() {
 }
 
 #[test]
+fn before_the_first_sample_no_ack_is_taken_for_one_of_a_copy() {
+    let mut s = Script::without_handshake(Config { initial_window: 4, ..rack() });
+    s.write(4000);
+    s.skip();
+    s.advance_ms(1000);
+    s.expect(&[". 1:1001 ack 1"]);
+    // Any of these may be of the originals, which take more than a second.
+    s.recv(". 1 ack 1001");
+    s.expect(&[". 1001:2001 ack 1", ". 2001:3001 ack 1"]);
+    s.advance_ms(1);
+    s.recv(". 1 ack 1001 sack 2001:3001");
+    s.advance_ms(1);
+    assert!(s.skip().iter().all(|run| run.stream_offset != 1000), "sent again 2 ms ago");
+}
+
+#[test]
 fn an_ack_of_the_copy_tells_of_what_was_sent_before_it() {
     let mut s = flight_of(Config { timestamps: true, initial_window: 5, ..rack() }, 4940);
     s.recv(". 1 ack 1 sack 989:3953 TS 110:10100");
