@@ -163,11 +163,12 @@ def big() -> Case:
 
 def wide(name: str) -> Case:
     targets = (
-        times_ns2(40),
+        *times_both(40),
         Target(WINDLASS, "cpu_per_unit_ns", at_most=3, over_case="small"),
         Target(WINDLASS, "peak_rss_mib", at_most=100),
     )
-    return Case(name, "segments", (windlass_run(name), ns2_run(name)), targets, pending=3000)
+    contenders = (windlass_run(name), *ns2_both(name))
+    return Case(name, "segments", contenders, targets, pending=3000)
 
 
 def replicates() -> Case:
