@@ -23,7 +23,7 @@ enum ecn_part {
 	ECN_PART_STRIP = 0x08,
 	/* No echo of a time before the retransmission. */
 	ECN_PART_FLOOR = 0x10,
-	/* With SACK the proxy answers the retransmission; else the far host does. */
+	/* In small flights the proxy answers the retransmission; else the far host does. */
 	ECN_PART_REPLY = 0x20,
 };
 

@@ -10,7 +10,7 @@
 
 /* A hole that gaps of the far host's own keep open goes after as many ACKs. */
 #define ECN_HELD_MAX 16
-/* Flights in which a hole is told of by one segment alone. */
+/* Flights in which a hole is told of by one segment alone, and the proxy answers for the far host. */
 #define ECN_SPARING_SEGMENTS 5
 
 ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
@@ -31,6 +31,11 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 	edit->block_count++;
 }
 
+ECN_INLINE int ecn_is_small(const struct ecn_flow *flow)
+{
+	return ecn_segments(flow, flow->snd_max - flow->hole) <= ECN_SPARING_SEGMENTS;
+}
+
 /*
  * How far the block behind the hole goes. Each segment in it lets the sender send another one. One
  * is enough to tell of a loss, and in a small flight the three that would tell of it sooner (RFC 8985
@@ -40,8 +45,7 @@ ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packe
 {
 	__u32 one = flow->hole_end + flow->segment_bytes;
 
-	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS ||
-	    ecn_segments(flow, flow->snd_max - flow->hole) > ECN_SPARING_SEGMENTS)
+	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS || !ecn_is_small(flow))
 		return packet->ack;
 	return ecn_before(one, packet->ack) ? one : packet->ack;
 }
@@ -272,13 +276,15 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;
 	/*
-	 * It would take room in a queue that has none, and be dropped there, since it is Not-ECT. Without
-	 * SACK only where it must be: with nothing behind it the sender would run into its timeout, for
-	 * a segment that has arrived.
+	 * It would take room in a queue that has none, and be dropped there, since it is Not-ECT. With
+	 * nothing behind it the sender would run into its timeout, for a segment that has arrived.
+	 * In a large flight it passes: where the answer takes longer than the least RTT, as over Wi-Fi, RACK
+	 * takes all that was sent before the retransmission for lost. Without SACK the end of the
+	 * sender's recovery must come from the far host.
 	 */
 	if (ecn_before(flow->rack, ecn_end(packet)))
 		return 0;
-	if ((!(flow->notes & ECN_NOTE_SACK) || ECN_WITHOUT(ECN_PART_REPLY)) &&
+	if ((!(flow->notes & ECN_NOTE_SACK) || ECN_WITHOUT(ECN_PART_REPLY) || !ecn_is_small(flow)) &&
 	    flow->rack != flow->snd_max && flow->retransmits < 2)
 		return 0;
 	ecn_answer_for_far(flow, packet, edit);
