@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Seeds that a thread takes at a time.
 const BATCH: u64 = 64;
 
-/// Runs all of `seeds`, with these options of TCP, on `jobs` threads (one at least). `progress` is told now and then how many
-/// seeds are done, from whichever thread it is.
+/// Runs all of `seeds`, with these options of TCP, on `jobs` threads (one at least). `progress` is
+/// told now and then how many seeds are done, from whichever thread it is.
 pub fn run_range(
     seeds: Range<u64>,
     features: Features,

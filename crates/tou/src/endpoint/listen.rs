@@ -61,9 +61,9 @@ impl Listening {
 }
 
 impl<Data: Default> Endpoint<Data> {
-    /// Takes connections from now on, with this config; over IPv6 its MSS is 20 bytes less. `backlog`, one at least, bounds those
-    /// that are half open, and those that wait for [`Endpoint::accept`]. A SYN that finds no room
-    /// among the first gets a cookie, among the second none.
+    /// Takes connections from now on, with this config; over IPv6 its MSS is 20 bytes less. `backlog`,
+    /// one at least, bounds those that are half open, and those that wait for [`Endpoint::accept`]. A
+    /// SYN that finds no room among the first gets a cookie, among the second none.
     ///
     /// # Errors
     /// [`ListenError`].
