@@ -16,6 +16,9 @@ _PORT_FIRST, _PORT_SPAN = 10_000, 20_000
 _CURL_TIME_IS_UP = 28
 # A connection that a deep queue keeps from closing.
 _CLOSING_S = 5.0
+# A client of ToU counts its time from when both its connections are open: each SYN may be lost to a
+# full queue a few times, which takes 1 + 2 + 4 + 8 s.
+_TOU_CLOSING_S = 60.0
 _FILE_BYTES = 1 << 37
 
 
@@ -51,7 +54,8 @@ class Plan:
         """When a client that still runs is stopped, in seconds since the experiment began."""
         if self.flow.app == "iperf3" and not _lasts_s(self.flow).is_integer():
             return self.flow.stop_s
-        return self.flow.stop_s + _CLOSING_S
+        closing_s = _CLOSING_S if self.is_kernels else _TOU_CLOSING_S
+        return self.flow.stop_s + closing_s
 
 
 def plan(flow: Flow, number: int, run: str, topology: Topology, folder: Path) -> Plan:
