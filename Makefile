@@ -34,8 +34,8 @@ bench: build ## Measure the simulator against ns-2, and ToU against other transp
 	@benches/tou.py
 	@benches/tou.py --connections
 
-chaos: build ## Run random connections over random paths; SEEDS=0..100000
-	target/release/windlass sim chaos --seeds $(SEEDS)
+chaos: build ## Run random connections over random paths; SEEDS=0..100000, CHAOS=--modern, --ecn-proxy
+	target/release/windlass sim chaos --seeds $(SEEDS) $(CHAOS)
 
 fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60
 	@scripts/fuzz $(SECONDS_PER_TARGET)

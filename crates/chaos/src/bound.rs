@@ -19,7 +19,7 @@ pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
 /// From calm on: a few of the longest timeouts for what got lost before, then round trips.
 pub(crate) fn deadline(setup: &Setup) -> Time {
     let rto_max = setup.ends.iter().map(|end| longest_rto(&end.config)).fold(Span::ZERO, Span::max);
-    let flight = setup.paths.iter().fold(Span::ZERO, |sum, path| sum + path.longest_delay());
+    let flight = setup.paths().fold(Span::ZERO, |sum, path| sum + path.longest_delay());
     let mut bound = setup.calm + rto_max * 8 + flight * 8;
     for sender in 0..2 {
         let from = &setup.ends[sender].app;
@@ -40,7 +40,7 @@ fn steps(setup: &Setup, sender: usize) -> u64 {
 }
 
 fn round_trip(setup: &Setup) -> Span {
-    let path = setup.paths.iter().fold(Span::ZERO, |sum, path| sum + path.delay_at(setup.calm));
+    let path = setup.paths().fold(Span::ZERO, |sum, path| sum + path.delay_at(setup.calm));
     let ends = setup.ends.iter().fold(Span::ZERO, |sum, end| {
         sum + ack_delay(&end.config) + end.coalesce.unwrap_or_default()
     });
@@ -62,7 +62,7 @@ pub(crate) fn longest_rto(config: &Config) -> Span {
 /// The path loses and delays nothing that a retransmission timer could mistake for a loss.
 pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
     let slowest = round_trip(setup) + Span::from_millis(1);
-    setup.paths.iter().all(PathSetup::is_clean)
+    setup.paths().all(PathSetup::is_clean)
         && setup.ends.iter().all(|end| {
             let rto = &end.config.rto;
             slowest < rto.min && slowest < rto.initial && slowest < rto.max

@@ -15,7 +15,9 @@ mod coalesce;
 mod echo;
 mod end;
 mod log;
+mod network;
 mod path;
+mod proxy;
 mod range;
 mod report;
 mod setup;
@@ -23,7 +25,7 @@ mod watch;
 mod world;
 
 pub use range::run_range;
-pub use report::{Ending, Failure, Report, Summary};
+pub use report::{Ending, Failure, ProxySums, Report, Summary};
 pub use setup::Features;
 
 use log::Log;
@@ -105,10 +107,14 @@ fn remember(last: &mut VecDeque<String>, line: &str) {
 }
 
 fn describe(setup: &Setup) -> String {
-    let Setup { start, calm, opening, ends: [a, b], paths: [forth, back] } = setup;
+    let Setup { start, calm, opening, ends: [a, b], proxies, legs } = setup;
     let deadline = setup.deadline();
-    format!(
-        "{opening:?} at {start}, calm from {calm}, to be over by {deadline}\n\
-         path A to B: {forth:?}\npath B to A: {back:?}\nend A: {a:?}\nend B: {b:?}"
-    )
+    let mut text = format!("{opening:?} at {start}, calm from {calm}, to be over by {deadline}\n");
+    for [forth, back] in legs {
+        text += &format!("path A to B: {forth:?}\npath B to A: {back:?}\n");
+    }
+    for proxy in proxies {
+        text += &format!("proxy: {proxy:?}\n");
+    }
+    text + &format!("end A: {a:?}\nend B: {b:?}")
 }

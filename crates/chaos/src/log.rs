@@ -1,6 +1,8 @@
 //! What happened, told only to who asks: a run without a listener formats nothing.
 
-use windlass_base::Time;
+use crate::path::Fate;
+use windlass_base::{Ecn, Time};
+use windlass_tcp::{Flags, Run, Segment};
 
 /// Where the lines go.
 pub(crate) struct Log<'a> {
@@ -28,5 +30,43 @@ impl<'a> Log<'a> {
 
     pub(crate) fn digest(&self) -> u64 {
         self.digest
+    }
+}
+
+pub(crate) fn describe(segment: &Segment, ecn: Ecn) -> String {
+    let Segment { seq, ack, flags, window, options, payload_len } = segment;
+    let mut text = format!("seq {seq} len {payload_len}");
+    if flags.contains(Flags::ACK) {
+        text += &format!(" ack {ack}");
+    }
+    text += &format!(" win {window}");
+    for (flag, _) in flags.iter_names().filter(|(_, flag)| *flag != Flags::ACK) {
+        text += &format!(" {flag}");
+    }
+    for (left, right) in options.sack.as_slice() {
+        text += &format!(" sack {left}-{right}");
+    }
+    if let Some(timestamps) = options.timestamps {
+        text += &format!(" ts {}/{}", timestamps.value, timestamps.echo_reply);
+    }
+    if ecn != Ecn::NotEct {
+        text += &format!(" {ecn:?}");
+    }
+    text
+}
+
+pub(crate) fn describe_run(run: &Run) -> String {
+    let again = if run.retransmission { " again" } else { "" };
+    format!("{} times {}{again}", run.count, describe(&run.first, run.ecn))
+}
+
+pub(crate) fn describe_fate(fate: Fate) -> String {
+    match fate {
+        Fate::Lost => "LOST".into(),
+        Fate::Arrives { at, corrupt, copy_at, .. } => {
+            let corrupt = if corrupt { "CORRUPT " } else { "" };
+            let copy = copy_at.map_or(String::new(), |at| format!(" and {at}"));
+            format!("-> {corrupt}{at}{copy}")
+        }
     }
 }

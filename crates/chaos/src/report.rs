@@ -2,6 +2,7 @@
 
 use core::fmt;
 use windlass_base::{Span, Time};
+use windlass_sim::summary::EcnProxyCounters;
 use windlass_tcp::Error;
 use windlass_tcp::conn::Stats;
 
@@ -24,6 +25,8 @@ pub struct Report {
     pub window_probes: u64,
     /// The counters of both connections.
     pub stats: [Stats; 2],
+    /// What the ECN proxies on the way counted, from A to B.
+    pub proxies: Vec<EcnProxyCounters>,
 }
 
 /// How an end came to its end.
@@ -91,12 +94,75 @@ pub struct Summary {
     pub undone_cuts: u64,
     /// New segments that F-RTO sent.
     pub frto_probes: u64,
+    /// Of the ECN proxies.
+    pub proxies: ProxySums,
     /// Virtual time of all seeds.
     pub lasted: Span,
     /// Of the digests of all seeds.
     pub digest: u64,
     /// The seeds that broke, ascending.
     pub failures: Vec<Failure>,
+}
+
+/// What the ECN proxies of a range of seeds did.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProxySums {
+    /// Connections served: two of a seed at most.
+    pub served: u64,
+    /// Seeds with a virtual loss.
+    pub seeds_with_holes: u64,
+    /// Virtual losses.
+    pub holes: u64,
+    /// Of these, those whose retransmission the proxy answered itself.
+    pub self_answers: u64,
+    /// Packets dropped in place of a virtual loss.
+    pub dropped: u64,
+    /// Marks of which far ends told served senders, once an episode.
+    pub episodes: u64,
+    /// Marks that came for served ends.
+    pub marks: u64,
+}
+
+impl ProxySums {
+    fn add(&mut self, proxies: &[EcnProxyCounters]) {
+        self.seeds_with_holes += u64::from(proxies.iter().any(|proxy| proxy.holes > 0));
+        for proxy in proxies {
+            self.served += proxy.proxied;
+            self.holes += proxy.holes;
+            self.self_answers += proxy.self_answers;
+            self.dropped += proxy.dropped;
+            self.episodes += proxy.episodes;
+            self.marks += proxy.ce;
+        }
+    }
+
+    fn merge(&mut self, other: &ProxySums) {
+        self.served += other.served;
+        self.seeds_with_holes += other.seeds_with_holes;
+        self.holes += other.holes;
+        self.self_answers += other.self_answers;
+        self.dropped += other.dropped;
+        self.episodes += other.episodes;
+        self.marks += other.marks;
+    }
+}
+
+impl fmt::Display for ProxySums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "ECN proxies: {} connections served; {} seeds with virtual losses, {} of these ({} answered \
+             by the proxy), {} packets dropped instead; {} echoes of marks for senders, {} marks for \
+             receivers",
+            self.served,
+            self.seeds_with_holes,
+            self.holes,
+            self.self_answers,
+            self.dropped,
+            self.episodes,
+            self.marks
+        )
+    }
 }
 
 impl Summary {
@@ -115,6 +181,7 @@ impl Summary {
         self.packets += report.packets;
         self.bytes += report.bytes;
         self.window_probes += report.window_probes;
+        self.proxies.add(&report.proxies);
         self.lasted += report.lasted;
         self.digest = self.digest.wrapping_add(report.digest);
         for stats in &report.stats {
@@ -139,6 +206,7 @@ impl Summary {
         self.ecn_cuts += other.ecn_cuts;
         self.undone_cuts += other.undone_cuts;
         self.frto_probes += other.frto_probes;
+        self.proxies.merge(&other.proxies);
         self.lasted += other.lasted;
         self.digest = self.digest.wrapping_add(other.digest);
         self.failures.extend(other.failures);
@@ -167,6 +235,7 @@ impl fmt::Display for Summary {
             self.window_probes,
             self.ecn_cuts,
             self.undone_cuts
-        )
+        )?;
+        if self.proxies == ProxySums::default() { Ok(()) } else { self.proxies.fmt(f) }
     }
 }

@@ -3,17 +3,14 @@
 use crate::bound;
 use crate::coalesce::coalesce;
 use crate::end::{End, Packet};
-use crate::log::Log;
-use crate::path::{Fate, Path};
+use crate::log::{Log, describe, describe_fate, describe_run};
+use crate::network::{Due, Hop, Network};
+use crate::path::Fate;
+use crate::proxy::Proxy;
 use crate::report::{Ending, Report};
 use crate::setup::Setup;
-use crate::watch::{Before, PORTS, check_awake, check_state};
-use core::net::Ipv4Addr;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use windlass_base::{Ecn, Rng, Time};
-use windlass_tcp::segment::ip::Addresses;
-use windlass_tcp::segment::wire;
+use crate::watch::{Before, check_awake, check_state};
+use windlass_base::{Ecn, Time};
 use windlass_tcp::{Error, Flags, Run, Segment, State};
 
 /// More events than any seed has a reason for.
@@ -23,44 +20,26 @@ const MAX_RUNS_AT_ONCE: u32 = 20_000;
 /// Timeouts of one end without time passing.
 const MAX_TIMEOUTS_AT_ONCE: u32 = 4;
 
-const ADDRESSES: Addresses = Addresses::V4 {
-    source: Ipv4Addr::new(192, 0, 2, 1),
-    destination: Ipv4Addr::new(198, 51, 100, 2),
-};
-
 pub(crate) struct World<'a> {
     seed: u64,
     setup: &'a Setup,
     now: Time,
     ends: [End; 2],
-    paths: [Path; 2],
-    /// Time, order of being sent, which end, and the packet's slot or [`LOOK`].
-    agenda: BinaryHeap<Reverse<(Time, u64, usize, usize)>>,
-    scheduled: u64,
-    packets: Vec<Option<Packet>>,
-    free: Vec<usize>,
+    proxies: Vec<Proxy>,
+    network: Network,
     sent: u64,
     log: Log<'a>,
 }
 
-/// In place of a packet's slot: the end takes what waits for coalescing.
-const LOOK: usize = usize::MAX;
-
 impl<'a> World<'a> {
     pub(crate) fn new(seed: u64, setup: &'a Setup, log: Log<'a>) -> World<'a> {
-        let path = |index: usize| {
-            Path::new(setup.paths[index].clone(), setup.calm, Rng::fork(seed, 30 + index as u64))
-        };
         World {
             seed,
             setup,
             now: setup.start,
             ends: [End::new(setup, 0, seed), End::new(setup, 1, seed)],
-            paths: [path(0), path(1)],
-            agenda: BinaryHeap::new(),
-            scheduled: 0,
-            packets: Vec::new(),
-            free: Vec::new(),
+            proxies: setup.proxies.iter().map(|proxy| Proxy::new(setup, proxy)).collect(),
+            network: Network::new(setup, seed),
             sent: 0,
             log,
         }
@@ -88,18 +67,16 @@ impl<'a> World<'a> {
     }
 
     fn next_time(&self) -> Option<Time> {
-        let arrival = self.agenda.peek().map(|Reverse((at, ..))| *at);
         let ends = self.ends.iter().filter_map(End::next_time);
-        arrival.into_iter().chain(ends).min()
+        self.network.next_time().into_iter().chain(ends).min()
     }
 
     /// One thing that is due.
     fn step(&mut self) -> Result<(), String> {
-        if let Some(Reverse((at, _, end, slot))) = self.agenda.peek().copied()
-            && at <= self.now
-        {
-            self.agenda.pop();
-            return self.arrive(end, slot);
+        match self.network.take_due(self.now) {
+            Some(Due::Arrival(hop)) => return self.arrive(hop),
+            Some(Due::Look(end)) => return self.look(end),
+            None => {}
         }
         for end in 0..2 {
             let due = self.ends[end].connection().poll_timeout().is_some_and(|at| at <= self.now);
@@ -137,26 +114,39 @@ impl<'a> World<'a> {
         self.settle(index)
     }
 
-    fn arrive(&mut self, index: usize, slot: usize) -> Result<(), String> {
-        let packets = if slot == LOOK {
-            coalesce(core::mem::take(&mut self.ends[index].waiting))
-        } else {
-            let Some(packet) = self.packets[slot].take() else { return Ok(()) };
-            self.free.push(slot);
-            let end = &mut self.ends[index];
-            if let Some(gap) = end.coalesce {
-                end.waiting.push(packet);
-                if end.waiting.len() == 1 {
-                    self.schedule(self.now + gap, index, LOOK);
-                }
-                return Ok(());
-            }
-            return self.hand_over(index, &packet);
-        };
+    fn arrive(&mut self, hop: Hop) -> Result<(), String> {
+        let Hop { node, to, packet } = hop;
+        if node > 0 && node <= self.proxies.len() {
+            return self.pass_proxy(node, to, packet);
+        }
+        let end = &mut self.ends[to];
+        let Some(gap) = end.coalesce else { return self.hand_over(to, &packet) };
+        end.waiting.push(packet);
+        if end.waiting.len() == 1 {
+            self.network.look_at(self.now + gap, to);
+        }
+        Ok(())
+    }
+
+    /// An end takes what waited for being coalesced.
+    fn look(&mut self, index: usize) -> Result<(), String> {
+        let packets = coalesce(core::mem::take(&mut self.ends[index].waiting));
         packets.iter().try_for_each(|packet| self.hand_over(index, packet))
     }
 
+    fn pass_proxy(&mut self, node: usize, to: usize, packet: Packet) -> Result<(), String> {
+        let (now, proxy) = (self.now, &mut self.proxies[node - 1]);
+        self.log
+            .line(now, || format!("{} < {}", proxy.name(), describe(&packet.segment, packet.ecn)));
+        let onward = proxy.handle(now, to, packet);
+        for (to, packet) in onward.map_err(|what| format!("{}: {what}", proxy.name()))? {
+            self.carry(node, to, packet);
+        }
+        Ok(())
+    }
+
     fn hand_over(&mut self, index: usize, packet: &Packet) -> Result<(), String> {
+        self.check_shown(index, packet).map_err(|what| format!("{}: {what}", name(index)))?;
         let (now, end) = (self.now, &mut self.ends[index]);
         self.log
             .line(now, || format!("{} < {}", name(index), describe(&packet.segment, packet.ecn)));
@@ -261,6 +251,21 @@ impl<'a> World<'a> {
         Err(format!("{MAX_RUNS_AT_ONCE} runs at once"))
     }
 
+    /// What proxies show an end, its peer has said, and no ECN to who has not asked for it.
+    fn check_shown(&self, index: usize, packet: &Packet) -> Result<(), String> {
+        if self.proxies.is_empty() {
+            return Ok(());
+        }
+        let tells = packet.segment.flags.intersects(Flags::ECE | Flags::CWR);
+        // A SYN passes as the far end sent it.
+        let opens = packet.segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        let marked = packet.ecn != Ecn::NotEct;
+        if self.setup.hides_ecn(index) && !opens && (tells || marked) {
+            return Err("sees ECN that it did not ask for".into());
+        }
+        self.ends[1 - index].watch.check_shown(&packet.segment)
+    }
+
     /// No data beyond what the peer ever promised to take, but for a probe.
     fn check_promise(&self, index: usize, run: &Run) -> Result<(), String> {
         let end = run.stream_offset + u64::from(run.count) * u64::from(run.first.payload_len);
@@ -281,23 +286,21 @@ impl<'a> World<'a> {
         }
     }
 
-    fn send(&mut self, index: usize, mut packet: Packet) {
-        let (now, to) = (self.now, 1 - index);
-        let fate = self.paths[index].carry(now, packet.segment.wire_bytes() + 20, packet.ecn);
+    fn send(&mut self, index: usize, packet: Packet) {
         self.sent += 1;
+        self.carry([0, self.proxies.len() + 1][index], 1 - index, packet);
+    }
+
+    /// Onto the leg from `node` towards the end `to`.
+    fn carry(&mut self, node: usize, to: usize, packet: Packet) {
+        let (now, segment, ecn) = (self.now, packet.segment, packet.ecn);
+        let fate = self.network.carry(now, node, to, packet);
         self.log.line(now, || {
-            let what = describe(&packet.segment, packet.ecn);
-            format!("{} > {what} {}", name(index), describe_fate(fate))
+            let proxy = node.checked_sub(1).and_then(|before| self.proxies.get(before));
+            let from = proxy.map_or(name(1 - to), Proxy::name);
+            format!("{from} > {} {}", describe(&segment, ecn), describe_fate(fate))
         });
-        self.fold(&packet.segment, fate);
-        let Fate::Arrives { at, ecn, corrupt, copy_at } = fate else { return };
-        packet.ecn = ecn;
-        if let Some(copy_at) = copy_at {
-            self.put(copy_at, to, packet.clone());
-        }
-        if !(corrupt && self.is_found_corrupt(index, &packet)) {
-            self.put(at, to, packet);
-        }
+        self.fold(&segment, fate);
     }
 
     fn fold(&mut self, segment: &Segment, fate: Fate) {
@@ -309,35 +312,6 @@ impl<'a> World<'a> {
         self.log.fold(at);
         self.log.fold(u64::from(segment.seq.0) << 32 | u64::from(segment.ack.0));
         self.log.fold(u64::from(segment.payload_len) << 32 | u64::from(segment.flags.bits()));
-    }
-
-    /// Flips bits of the packet as it is on the wire. What the checksum does not notice is let
-    /// through as it was sent: TCP promises nothing then.
-    fn is_found_corrupt(&mut self, index: usize, packet: &Packet) -> bool {
-        let mut bytes = vec![0; wire::MAX_HEADER_LEN];
-        let len = wire::emit(&packet.segment, PORTS, &mut bytes);
-        bytes.truncate(len);
-        let checksum = wire::checksum(&ADDRESSES, &bytes, &packet.payload);
-        bytes[wire::CHECKSUM_FIELD].copy_from_slice(&checksum.to_be_bytes());
-        bytes.extend_from_slice(&packet.payload);
-        self.paths[index].corrupt(&mut bytes);
-        // A carrier may look before it verifies.
-        let _ = wire::parse(&bytes);
-        !wire::verify(&ADDRESSES, &bytes)
-    }
-
-    fn put(&mut self, at: Time, to: usize, packet: Packet) {
-        let slot = self.free.pop().unwrap_or(self.packets.len());
-        if slot == self.packets.len() {
-            self.packets.push(None);
-        }
-        self.packets[slot] = Some(packet);
-        self.schedule(at, to, slot);
-    }
-
-    fn schedule(&mut self, at: Time, end: usize, slot: usize) {
-        self.scheduled += 1;
-        self.agenda.push(Reverse((at, self.scheduled, end, slot)));
     }
 
     /// Nothing is left to happen.
@@ -353,6 +327,7 @@ impl<'a> World<'a> {
             bytes: self.ends.iter().map(|end| end.app.progress().1).sum(),
             window_probes: self.ends.iter().map(|end| end.window_probes).sum(),
             stats: self.ends.each_ref().map(|end| *end.connection().stats()),
+            proxies: self.proxies.iter().map(|proxy| proxy.counters().clone()).collect(),
         })
     }
 
@@ -415,44 +390,6 @@ impl<'a> World<'a> {
     }
 }
 
-fn name(index: usize) -> &'static str {
+pub(crate) fn name(index: usize) -> &'static str {
     ["A", "B"][index]
-}
-
-fn describe(segment: &Segment, ecn: Ecn) -> String {
-    let Segment { seq, ack, flags, window, options, payload_len } = segment;
-    let mut text = format!("seq {seq} len {payload_len}");
-    if flags.contains(Flags::ACK) {
-        text += &format!(" ack {ack}");
-    }
-    text += &format!(" win {window}");
-    for (flag, _) in flags.iter_names().filter(|(_, flag)| *flag != Flags::ACK) {
-        text += &format!(" {flag}");
-    }
-    for (left, right) in options.sack.as_slice() {
-        text += &format!(" sack {left}-{right}");
-    }
-    if let Some(timestamps) = options.timestamps {
-        text += &format!(" ts {}/{}", timestamps.value, timestamps.echo_reply);
-    }
-    if ecn != Ecn::NotEct {
-        text += &format!(" {ecn:?}");
-    }
-    text
-}
-
-fn describe_run(run: &Run) -> String {
-    let again = if run.retransmission { " again" } else { "" };
-    format!("{} times {}{again}", run.count, describe(&run.first, run.ecn))
-}
-
-fn describe_fate(fate: Fate) -> String {
-    match fate {
-        Fate::Lost => "LOST".into(),
-        Fate::Arrives { at, corrupt, copy_at, .. } => {
-            let corrupt = if corrupt { "CORRUPT " } else { "" };
-            let copy = copy_at.map_or(String::new(), |at| format!(" and {at}"));
-            format!("-> {corrupt}{at}{copy}")
-        }
-    }
 }

@@ -3,18 +3,22 @@
 use std::sync::Mutex;
 use windlass_chaos::{Features, replay, run_range, run_seed};
 
+const DRAWN: Features = Features { modern: false, ecn_proxy: false };
+const MODERN: Features = Features { modern: true, ecn_proxy: false };
+const PROXIES: Features = Features { modern: false, ecn_proxy: true };
+
 /// Enough to meet every feature; the long runs are the command's.
 const SEEDS: u64 = 400;
 
-fn log(seed: u64) -> (Vec<String>, Option<u64>) {
+fn log(seed: u64, features: Features) -> (Vec<String>, Option<u64>) {
     let mut lines = Vec::new();
-    let report = replay(seed, Features::Drawn, &mut |line| lines.push(line.to_owned()));
+    let report = replay(seed, features, &mut |line| lines.push(line.to_owned()));
     (lines, report.ok().map(|report| report.digest))
 }
 
 #[test]
 fn seeds_break_nothing_and_meet_everything() {
-    let summary = run_range(0..SEEDS, Features::Drawn, 2, &|_| {});
+    let summary = run_range(0..SEEDS, DRAWN, 2, &|_| {});
     let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
     assert_eq!(summary.seeds, SEEDS);
@@ -36,33 +40,54 @@ fn seeds_break_nothing_and_meet_everything() {
 /// RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, all at both ends.
 #[test]
 fn seeds_break_nothing_with_the_options_of_tou() {
-    let summary = run_range(0..SEEDS / 4, Features::Modern, 2, &|_| {});
+    let summary = run_range(0..SEEDS / 4, MODERN, 2, &|_| {});
     let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
     assert!(summary.orderly > SEEDS / 8, "most connections end orderly");
     assert!(summary.undone_cuts > 0 && summary.frto_probes > 0, "{summary}");
 }
 
+/// Proxies before one end or both, every policy.
+#[test]
+fn seeds_break_nothing_through_ecn_proxies() {
+    let summary = run_range(0..SEEDS / 2, PROXIES, 2, &|_| {});
+    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert!(summary.orderly > SEEDS / 4, "most connections end orderly");
+    let sums = summary.proxies;
+    for (what, count) in [
+        ("connections served", sums.served),
+        ("virtual losses", sums.holes),
+        ("retransmissions answered", sums.self_answers),
+        ("packets dropped", sums.dropped),
+        ("marks for receivers", sums.marks),
+    ] {
+        assert!(count > 0, "no {what} in {} seeds", summary.seeds);
+    }
+}
+
 #[test]
 fn a_seed_is_one_run() {
     for seed in 0..40 {
-        let (first, digest) = log(seed);
-        let (second, _) = log(seed);
-        assert!(first == second, "seed {seed} ran in two ways");
-        assert!(first.len() > 5, "seed {seed} tells nothing");
-        let report = run_seed(seed, Features::Drawn).expect("checked by the other test");
-        assert_eq!(Some(report.digest), digest, "listening changes nothing");
+        for features in [DRAWN, PROXIES] {
+            let (first, digest) = log(seed, features);
+            let (second, _) = log(seed, features);
+            assert!(first == second, "seed {seed} ran in two ways");
+            assert!(first.len() > 5, "seed {seed} tells nothing");
+            let report = run_seed(seed, features).expect("checked by the other tests");
+            assert_eq!(Some(report.digest), digest, "listening changes nothing");
+        }
     }
 }
 
 #[test]
 fn the_number_of_jobs_changes_nothing() {
     let seen = Mutex::new(0);
-    let one = run_range(100..300, Features::Drawn, 1, &|done| {
+    let one = run_range(100..300, DRAWN, 1, &|done| {
         let mut seen = seen.lock().expect("no thread panicked");
         *seen = done.max(*seen);
     });
-    assert_eq!(one, run_range(100..300, Features::Drawn, 2, &|_| {}));
+    assert_eq!(one, run_range(100..300, DRAWN, 2, &|_| {}));
     assert_eq!(*seen.lock().expect("no thread panicked"), 200);
 }
 
@@ -70,47 +95,47 @@ fn the_number_of_jobs_changes_nothing() {
 /// challenged (RFC 9293 §3.10.7.4), and the other end, whose challenge is lost, times out.
 #[test]
 fn a_reset_that_is_challenged_answers_nothing() {
-    run_seed(864_003, Features::Drawn).expect("to time out is explained");
+    run_seed(864_003, DRAWN).expect("to time out is explained");
 }
 
 /// A probe of the tail is the FIN alone; what a timeout sends again later is no probe, and without
 /// congestion control all of it goes at once.
 #[test]
 fn a_fin_alone_may_be_a_probe() {
-    run_seed(12_974, Features::Modern).expect("the probe was the FIN");
+    run_seed(12_974, MODERN).expect("the probe was the FIN");
 }
 
 /// A reader that takes a byte a second from a buffer of one is slow, and no stall.
 #[test]
 fn a_small_buffer_makes_many_reads() {
     for seed in [100_933, 648_549] {
-        run_seed(seed, Features::Modern).expect("all is read at last");
+        run_seed(seed, MODERN).expect("all is read at last");
     }
 }
 
 /// An old ACK, late by reordering, does not answer a keep-alive probe (RFC 9293 §3.8.4).
 #[test]
 fn what_is_old_does_not_keep_alive() {
-    run_seed(385_061, Features::Modern).expect("nothing new was heard");
+    run_seed(385_061, MODERN).expect("nothing new was heard");
 }
 
 /// The peer is heard of all the time, but refuses what is sent again: its ACK is too old for a window
 /// of one byte (RFC 5961 §5.2).
 #[test]
 fn what_is_heard_moves_nothing() {
-    run_seed(886_828, Features::Drawn).expect("to time out is explained");
+    run_seed(886_828, DRAWN).expect("to time out is explained");
 }
 
 /// Before the first sample of the RTT each ACK that came made all that was just sent again look lost,
 /// and without congestion control all of it went out once more, for each ACK.
 #[test]
 fn without_a_round_trip_time_an_ack_tells_nothing_of_copies() {
-    run_seed(756_883, Features::Drawn).expect("it is answered");
+    run_seed(756_883, DRAWN).expect("it is answered");
 }
 
 /// The queue before the ACKs has filled since the least RTT was measured, so that without timestamps
 /// those of originals look like those of copies (RFC 8985 §6.2 step 2), one after the other.
 #[test]
 fn rack_may_send_again_for_each_ack() {
-    run_seed(903_607, Features::Drawn).expect("it is answered");
+    run_seed(903_607, DRAWN).expect("it is answered");
 }

@@ -230,6 +230,7 @@ const CHAOS_HELP: &str = "\
 Examples:
   windlass sim chaos --seeds 0..2000
   windlass sim chaos --seeds 0..2000 --modern            # as ToU sets them
+  windlass sim chaos --seeds 0..2000 --ecn-proxy         # an ECN proxy before an end, or before each
   windlass sim chaos --replay 1234      # everything that happened, line by line
 
 A seed draws a path (loss, bursts, duplication, reordering, corruption, delay changes, blackouts), \
@@ -357,6 +358,9 @@ pub(crate) struct Chaos {
     /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, as ToU
     #[arg(long)]
     pub modern: bool,
+    /// An ECN proxy before one end or before each, and marks on the way
+    #[arg(long)]
+    pub ecn_proxy: bool,
     /// Run one seed and print everything that happens
     #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "jobs"])]
     pub replay: Option<u64>,

@@ -7,9 +7,11 @@
 mod app;
 mod config;
 mod path;
+mod proxy;
 
 pub(crate) use app::{Abort, AppSetup, Close};
 pub(crate) use path::PathSetup;
+pub(crate) use proxy::ProxySetup;
 
 use crate::bound;
 use windlass_base::{Rng, Span, Time};
@@ -23,18 +25,19 @@ pub(crate) struct Setup {
     pub(crate) calm: Time,
     pub(crate) opening: Opening,
     pub(crate) ends: [EndSetup; 2],
-    /// The path from each end to the other.
-    pub(crate) paths: [PathSetup; 2],
+    /// ECN proxies on the way, from A to B.
+    pub(crate) proxies: Vec<ProxySetup>,
+    /// From A to B, one more than there are proxies: the way to B and the way to A.
+    pub(crate) legs: Vec<[PathSetup; 2]>,
 }
 
-/// Which options of TCP both ends have.
+/// What is not left to the seed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-pub enum Features {
-    /// Each is drawn.
-    #[default]
-    Drawn,
-    /// All of today's recovery and pacing, as ToU turns them on; the rest is drawn.
-    Modern,
+pub struct Features {
+    /// Both ends have all of today's recovery and pacing, as ToU turns them on.
+    pub modern: bool,
+    /// An ECN proxy stands before an end, or one before each.
+    pub ecn_proxy: bool,
 }
 
 /// How the connection comes to be.
@@ -71,13 +74,22 @@ impl Setup {
             7 => Opening::Simultaneous,
             _ => Opening::Established,
         };
+        let mut proxy_rng = Rng::fork(seed, 4);
+        let proxies = if features.ecn_proxy { proxy::draw(&mut proxy_rng) } else { vec![] };
+        let opening = match proxies.is_empty() {
+            true => opening,
+            false => proxy::draw_opening(&mut proxy_rng, opening),
+        };
         let mut configs = config::draw_pair(&mut rng, opening);
         let mut options = Rng::fork(seed, 2);
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let mut options = Rng::fork(seed, 3);
         configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
-        if features == Features::Modern {
+        if features.modern {
             configs.iter_mut().for_each(config::modernise);
+        }
+        if !proxies.is_empty() {
+            proxy::suit(&mut proxy_rng, &proxies, opening, &mut configs);
         }
         let fat = rng.chance(0.05);
         if fat {
@@ -100,6 +112,10 @@ impl Setup {
         let wild = rng.chance(0.85);
         let mut path = || PathSetup::draw(&mut rng, start, wild);
         let paths = [path(), path()];
+        let legs = match proxies.is_empty() {
+            true => vec![paths],
+            false => proxy::legs(&mut proxy_rng, start, &proxies, paths),
+        };
         let [app_a, app_b] = apps;
         let config_b = configs[1].clone();
         let mut end = |config: &mut Config, app| EndSetup {
@@ -111,7 +127,18 @@ impl Setup {
             early_timeouts: if rng.chance(0.1) { 0.1 } else { 0.0 },
         };
         let ends = [end(&mut configs[0], app_a), end(&mut config_b.clone(), app_b)];
-        Setup { start, calm, opening, ends, paths }
+        Setup { start, calm, opening, ends, proxies, legs }
+    }
+
+    /// Every direction of every leg.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathSetup> {
+        self.legs.iter().flatten()
+    }
+
+    /// No ECN is to be seen at this end: it asks for none, and a proxy stands before it.
+    pub(crate) fn hides_ecn(&self, index: usize) -> bool {
+        let served = self.proxies.iter().any(|proxy| proxy.served == index);
+        served && !self.ends[index].config.ecn && self.opening != Opening::Established
     }
 
     /// The instant by which the connection must be over.

@@ -49,7 +49,7 @@ impl PathSetup {
         path
     }
 
-    fn clean(delay: Span) -> PathSetup {
+    pub(super) fn clean(delay: Span) -> PathSetup {
         PathSetup {
             delay,
             jitter: Span::ZERO,

@@ -33,14 +33,15 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     }
     let seeds: Vec<String> = summary.failures.iter().map(|f| f.seed.to_string()).collect();
     Err(Failure::Work(format!(
-        "broken by seeds {}; see one with windlass sim chaos{} --replay SEED",
+        "broken by seeds {}; see one with windlass sim chaos{}{} --replay SEED",
         seeds.join(", "),
-        if args.modern { " --modern" } else { "" }
+        if args.modern { " --modern" } else { "" },
+        if args.ecn_proxy { " --ecn-proxy" } else { "" }
     )))
 }
 
 fn features(args: &Chaos) -> Features {
-    if args.modern { Features::Modern } else { Features::Drawn }
+    Features { modern: args.modern, ecn_proxy: args.ecn_proxy }
 }
 
 fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {

@@ -1,0 +1,157 @@
+//! An ECN proxy on the way, and what must hold of all that passes it.
+
+use crate::end::Packet;
+use crate::setup::{Opening, ProxySetup, Setup};
+use crate::watch::PORTS;
+use windlass_base::{Ecn, Time};
+use windlass_ecn_machine::{Policy, SenderPolicy};
+use windlass_sim::packet::{self, Address, Body};
+use windlass_sim::summary::EcnProxyCounters;
+use windlass_sim::{EcnProxy, Middlebox};
+use windlass_tcp::{Flags, Segment, SeqNumber};
+
+pub(crate) struct Proxy {
+    middlebox: EcnProxy,
+    policy: Policy,
+    /// The end that it serves.
+    served: usize,
+    /// The connection is none of its business: nobody saw it begin, or the end has ECN itself and has
+    /// not fallen back to a SYN or SYN-ACK without.
+    leaves_alone: bool,
+    /// The highest number that the far end acknowledged here.
+    far_ack: Option<SeqNumber>,
+    passed: Vec<packet::Packet>,
+}
+
+macro_rules! ensure {
+    ($holds:expr, $($what:tt)+) => {
+        if !$holds {
+            return Err(format!($($what)+));
+        }
+    };
+}
+
+impl Proxy {
+    pub(crate) fn new(setup: &Setup, own: &ProxySetup) -> Proxy {
+        let asks = setup.ends[own.served].config.ecn;
+        Proxy {
+            middlebox: EcnProxy::new(own.policy, &[own.served]),
+            policy: own.policy,
+            served: own.served,
+            leaves_alone: setup.opening == Opening::Established || asks,
+            far_ack: None,
+            passed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        ["proxy of A", "proxy of B"][self.served]
+    }
+
+    pub(crate) fn counters(&self) -> &EcnProxyCounters {
+        self.middlebox.counters()
+    }
+
+    /// What becomes of a packet on its way to end `to`: packets, and the ends that they go to.
+    pub(crate) fn handle(
+        &mut self,
+        now: Time,
+        to: usize,
+        packet: Packet,
+    ) -> Result<Vec<(usize, Packet)>, String> {
+        self.middlebox.handle_packet(now, as_simulated(to, &packet), &mut self.passed);
+        let mut onward = Vec::with_capacity(self.passed.len());
+        for passed in self.passed.drain(..) {
+            let Body::Tcp(segment) = passed.body else { return Err("TCP no more".into()) };
+            onward.push((passed.destination.node, made_of(&packet, to, &passed, segment)));
+        }
+        let plain = !packet.segment.flags.intersects(Flags::ECE | Flags::CWR);
+        if to != self.served && packet.segment.flags.contains(Flags::SYN) && plain {
+            self.leaves_alone = false;
+        }
+        if to == self.served {
+            self.check_to_host(&packet, &onward)?;
+        } else {
+            self.check_from_host(&packet, &onward)?;
+        }
+        let untouched = onward.len() == 1 && is_same(&onward[0].1, &packet);
+        ensure!(untouched || !self.leaves_alone, "touched what is not for it");
+        Ok(onward)
+    }
+
+    fn check_to_host(&mut self, came: &Packet, onward: &[(usize, Packet)]) -> Result<(), String> {
+        let dropped_data = onward.is_empty() && came.segment.sequence_len() > 0;
+        ensure!(!dropped_data, "dropped data of the far end");
+        if came.segment.flags.contains(Flags::ACK) {
+            let ack = came.segment.ack;
+            self.far_ack = Some(self.far_ack.map_or(ack, |before| later(before, ack)));
+        }
+        for (to, shown) in onward {
+            ensure!(*to == self.served, "sent the far end a packet of its own");
+            self.check_ack(&shown.segment)?;
+        }
+        Ok(())
+    }
+
+    fn check_from_host(&self, came: &Packet, onward: &[(usize, Packet)]) -> Result<(), String> {
+        let answered = onward.iter().any(|(to, _)| *to == self.served);
+        let may_drop = self.policy.sender == SenderPolicy::Drop && came.segment.payload_len > 0;
+        ensure!(!onward.is_empty() || may_drop, "dropped a packet of the host");
+        for (to, sent) in onward {
+            if *to == self.served {
+                self.check_ack(&sent.segment)?;
+                continue;
+            }
+            ensure!(!answered, "answered a packet and sent it on");
+            let new_ect = sent.ecn != came.ecn;
+            ensure!(!new_ect || sent.ecn == Ecn::Ect0, "set {:?}", sent.ecn);
+            ensure!(!new_ect || sent.segment.payload_len > 0, "ECT without data");
+            let forbidden = self.policy.sender == SenderPolicy::NoEct;
+            ensure!(!new_ect || !forbidden, "ECT against the policy");
+        }
+        Ok(())
+    }
+
+    /// No ACK number runs ahead of what the far end said.
+    fn check_ack(&self, shown: &Segment) -> Result<(), String> {
+        let ahead = self.far_ack.is_none_or(|said| later(said, shown.ack) != said);
+        let acknowledges = shown.flags.contains(Flags::ACK);
+        ensure!(!acknowledges || !ahead, "ACK {} ahead of the far end's", shown.ack);
+        Ok(())
+    }
+}
+
+fn later(a: SeqNumber, b: SeqNumber) -> SeqNumber {
+    if (b.0.wrapping_sub(a.0) as i32) > 0 { b } else { a }
+}
+
+fn is_same(a: &Packet, b: &Packet) -> bool {
+    (&a.segment, a.ecn, a.payload.len()) == (&b.segment, b.ecn, b.payload.len())
+}
+
+fn as_simulated(to: usize, packet: &Packet) -> packet::Packet {
+    let address = |node: usize| Address { node, port: PORTS.source };
+    packet::Packet {
+        flow: 0,
+        connection: 0,
+        reverse: to == 0,
+        source: address(1 - to),
+        destination: address(to),
+        ecn: packet.ecn,
+        body: Body::Tcp(packet.segment),
+    }
+}
+
+/// What came out for `came`: itself, an ACK beside it, or an answer to it.
+fn made_of(came: &Packet, to: usize, passed: &packet::Packet, segment: Segment) -> Packet {
+    let itself = passed.destination.node == to && segment.seq == came.segment.seq;
+    let payload = if segment.payload_len > 0 { came.payload.clone() } else { Vec::new() };
+    let answer = passed.destination.node != to;
+    Packet {
+        segment,
+        payload,
+        ecn: passed.ecn,
+        ask: if itself { came.ask } else { 0 },
+        answers: if answer { came.ask } else { came.answers },
+    }
+}
