@@ -150,6 +150,9 @@ ECN_INLINE void ecn_hear(struct ecn_flow *flow, const struct ecn_packet *packet,
 	/* With SACK a duplicate without a gap is the echo of a repetition. */
 	if (flow->notes & ECN_NOTE_SACK && !(flow->notes & ECN_NOTE_GAPS))
 		flow->duplicates = 0;
+	/* One that was overtaken: with `rack` its window would go beyond what the far host has promised. */
+	if (ecn_before(packet->ack, flow->rack))
+		return;
 	flow->far_window = packet->window;
 	flow->far_tsval = packet->tsval;
 	if (!heard->advances)

@@ -88,6 +88,15 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		ecn_opens_again(flow, packet, from_host, edit);
 		return 1;
 	}
+	if (ecn_crosses(flow, from_host) && !policy->off) {
+		if (from_host)
+			ecn_host_crosses(flow, packet, edit);
+		else
+			ecn_far_crosses(flow, packet, edit);
+		if (!from_host && flow->phase == ECN_PHASE_PROXIED)
+			ecn_hide(flow, packet, edit);
+		return 1;
+	}
 	ecn_forget(flow);
 	if (policy->off || policy->draining)
 		return 0;
@@ -100,12 +109,38 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			 : ecn_far_opens(flow, packet, edit);
 }
 
+/* Where both have opened at once, both answer. */
+ECN_INLINE void ecn_answers_crossed(struct ecn_flow *flow, const struct ecn_packet *packet,
+				    __u8 from_host, struct ecn_edit *edit)
+{
+	if (from_host ? packet->seq != flow->isn : !ecn_answers_syn(flow, packet)) {
+		ecn_give_up(flow, ECN_REASON_REOPENED, edit);
+		return;
+	}
+	if (from_host) {
+		ecn_set_flags(edit, ECN_ECE);
+		return;
+	}
+	ecn_clear_triple(packet, edit);
+	if (flow->crossed == ECN_CROSSED_ASKED && ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
+		ecn_give_up(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
+		return;
+	}
+	flow->crossed = ECN_CROSSED_ANSWERED;
+	flow->host_ack = ecn_later(flow->host_ack, packet->seq + 1);
+	ecn_hide(flow, packet, edit);
+}
+
 /* A SYN-ACK of a connection that is served already: the same as before, or a new connection's. */
 ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   __u8 from_host, struct ecn_edit *edit)
 {
 	__u8 host_is_client = flow->notes & ECN_NOTE_UPGRADED ? 1 : 0;
 
+	if (flow->crossed) {
+		ecn_answers_crossed(flow, packet, from_host, edit);
+		return;
+	}
 	if (!ecn_answers_syn(flow, packet) || from_host == host_is_client) {
 		ecn_give_up(flow, ECN_REASON_REOPENED, edit);
 		return;
@@ -148,6 +183,8 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 		ecn_close(flow, edit);
 	} else if (packet->flags & ECN_SYN) {
 		ecn_far_answers(flow, packet, edit);
+		if (flow->phase == ECN_PHASE_PROXIED)
+			ecn_hide(flow, packet, edit);
 	}
 }
 

@@ -62,6 +62,15 @@ enum ecn_answer {
 	ECN_ANSWER_DROPPED = 4,
 };
 
+/* Both hosts have opened the connection, at once. */
+enum ecn_crossed {
+	ECN_CROSSED_NOT = 0,
+	/* The far host's SYN asks for ECN. */
+	ECN_CROSSED_ASKED = 1,
+	/* So does its SYN-ACK. */
+	ECN_CROSSED_ANSWERED = 2,
+};
+
 /* Policies: what becomes of an ECE that is meant for the served sender. */
 enum ecn_sender_policy {
 	ECN_SENDER_VIRTUAL_LOSS = 0,
@@ -259,7 +268,9 @@ struct ecn_flow {
 	__u8 rounds;
 	/* ACKs that would have released a hole, were there no gaps. */
 	__u8 held;
-	__u8 reserved[2];
+	/* enum ecn_crossed */
+	__u8 crossed;
+	__u8 reserved;
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");

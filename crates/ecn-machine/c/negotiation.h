@@ -251,4 +251,71 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 	}
 }
 
+/*
+ * Both open at once (RFC 9293 section 3.5, figure 7): each SYN is the answer to the other. One of the far
+ * host that asks for ECN has met, or will meet, one that asks for it.
+ */
+ECN_INLINE void ecn_cross(struct ecn_flow *flow, const struct ecn_packet *syn, __u32 isn,
+			  __u32 far_isn, struct ecn_edit *edit)
+{
+	edit->events |= ECN_EVENT_SERVER_ONLY;
+	ecn_take_on(flow, syn, isn, far_isn, edit);
+	flow->crossed = ECN_CROSSED_ASKED;
+}
+
+/* Whether a SYN meets one of the other host, with which the proxy has begun. */
+ECN_INLINE int ecn_crosses(const struct ecn_flow *flow, __u8 from_host)
+{
+	if (from_host)
+		return flow->phase == ECN_PHASE_FAR_OPENS && !(flow->notes & ECN_NOTE_PLAIN_SYN);
+	return flow->phase == ECN_PHASE_HOST_OPENS && flow->notes & ECN_NOTE_UPGRADED;
+}
+
+/* The far host's SYN, where the served host's has passed, upgraded. */
+ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *syn,
+				struct ecn_edit *edit)
+{
+	__u8 triple = ecn_triple(syn);
+	__u8 forbidden = ecn_forbidden(syn);
+
+	if (forbidden) {
+		ecn_bypass(flow, forbidden, edit);
+		return;
+	}
+	ecn_clear_triple(syn, edit);
+	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN) {
+		ecn_keep_scale(flow, syn);
+		ecn_cross(flow, syn, flow->isn, syn->seq, edit);
+	} else if (triple == ECN_TRIPLE_NONE) {
+		edit->events |= ECN_EVENT_NEITHER;
+		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
+	} else {
+		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
+	}
+}
+
+/* The served host's SYN, where the far host's has passed, asking for ECN. */
+ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet *syn,
+				 struct ecn_edit *edit)
+{
+	__u8 forbidden = ecn_forbidden(syn);
+
+	if (forbidden) {
+		ecn_bypass(flow, forbidden, edit);
+		return;
+	}
+	if (ecn_triple(syn) != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
+		edit->events |= ECN_EVENT_BOTH;
+		ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
+		return;
+	}
+	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
+	edit->events |= ECN_EVENT_UPGRADED;
+	flow->notes |= ECN_NOTE_UPGRADED;
+	flow->asked = ECN_TRIPLE_CLASSIC;
+	flow->snd_max = ecn_end(syn) + 1;
+	ecn_cross(flow, syn, syn->seq, flow->isn, edit);
+	flow->isn = syn->seq;
+}
+
 #endif

@@ -46,7 +46,8 @@ pub(crate) struct RawFlow {
     retransmits: u8,
     rounds: u8,
     pub(crate) held: u8,
-    reserved: [u8; 2],
+    crossed: u8,
+    reserved: u8,
 }
 
 /// What the proxy remembers of a connection; by default nothing.

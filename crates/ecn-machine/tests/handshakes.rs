@@ -145,3 +145,49 @@ fn a_far_client_with_ecn_or_accecn_gets_a_classic_answer() {
         assert_eq!(watch.flow.phase(), Phase::Proxied);
     }
 }
+
+/// RFC 9293 section 3.5, figure 7: both SYNs are on their way at once, and each answers the other.
+#[test]
+fn both_open_at_once_and_no_end_sees_what_it_did_not_ask_for() {
+    let host = syn(Flags::empty(), ISN, all_options());
+    let far = syn(ECN_SETUP, FAR_ISN, all_options());
+    let orders = [[(host, Side::Host), (far, Side::Far)], [(far, Side::Far), (host, Side::Host)]];
+    for order in orders {
+        let mut watch = Watch::new(Policy::default());
+        for (packet, from) in order {
+            let (_, out) = watch.pass(&packet, from);
+            let upgraded = from == Side::Host;
+            assert!(!upgraded || out.forward[0].flags == Flags::SYN | ECN_SETUP);
+        }
+        assert_eq!(watch.flow.phase(), Phase::Proxied);
+        let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
+        let (_, out) = watch.pass(&answer, Side::Far);
+        assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK);
+        let answer = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
+        let (_, out) = watch.pass(&answer, Side::Host);
+        assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK | Flags::ECE);
+        assert_eq!(watch.flow.phase(), Phase::Proxied);
+    }
+}
+
+/// The far host's SYN may have been somebody else's: its answer decides.
+#[test]
+fn a_far_host_that_answers_a_crossed_syn_without_ecn_is_left_alone() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    watch.pass(&syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options()), Side::Far);
+    assert_eq!((watch.flow.phase(), watch.flow.reason()), (Phase::Bypass, Reason::FarWithoutEcn));
+}
+
+#[test]
+fn ce_on_a_syn_ack_is_hidden_and_echoed() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
+    let (_, out) = watch.pass(&Packet { codepoint: 3, ..answer }, Side::Far);
+    assert_eq!(out.forward[0].codepoint, 0);
+    let ack = Packet { seq: ISN + 1, ack: FAR_ISN + 1, flags: Flags::ACK, ..Packet::default() };
+    let (_, out) = watch.pass(&ack, Side::Host);
+    assert!(out.forward[0].flags.contains(Flags::ECE));
+}

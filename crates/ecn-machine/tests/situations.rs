@@ -479,3 +479,15 @@ fn the_kill_switch_shows_the_truth_at_the_next_ack() {
     scene.watch.policy.off = false;
     assert_eq!(scene.data(12).1.forward[0].codepoint, 2);
 }
+
+/// Found by chaos: with the highest ACK number the window of an older ACK went beyond what was promised.
+#[test]
+fn an_ack_that_was_overtaken_does_not_move_the_right_edge_of_an_answer() {
+    let mut scene = Scene::default();
+    scene.all(0..5);
+    scene.echo(3);
+    let older = Packet { window: 1_000 + (MSS / 8) as u16, ..scene.ack_packet(2, Flags::empty()) };
+    scene.watch.pass(&older, Side::Far);
+    let reply = scene.data(0).1.back.expect("a reply");
+    assert_eq!((reply.ack, reply.window), (Scene::at(3), 1_000));
+}

@@ -91,7 +91,8 @@ impl Setup {
         if !proxies.is_empty() {
             proxy::suit(&mut proxy_rng, &proxies, opening, &mut configs);
         }
-        let fat = rng.chance(0.05);
+        // Virtual losses take flights of more than two segments.
+        let fat = rng.chance(0.05) || (!proxies.is_empty() && proxy_rng.chance(0.3));
         if fat {
             configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));
         }
