@@ -18,6 +18,8 @@ pub(crate) struct Proxy {
     /// The connection is none of its business: nobody saw it begin, or the end has ECN itself and has
     /// not fallen back to a SYN or SYN-ACK without.
     leaves_alone: bool,
+    /// It saw the connection begin, and the end has no ECN.
+    hides: bool,
     /// The highest number that the far end acknowledged here.
     far_ack: Option<SeqNumber>,
     passed: Vec<packet::Packet>,
@@ -34,11 +36,13 @@ macro_rules! ensure {
 impl Proxy {
     pub(crate) fn new(setup: &Setup, own: &ProxySetup) -> Proxy {
         let asks = setup.ends[own.served].config.ecn;
+        let older = setup.opening == Opening::Established;
         Proxy {
             middlebox: EcnProxy::new(own.policy, &[own.served]),
             policy: own.policy,
             served: own.served,
-            leaves_alone: setup.opening == Opening::Established || asks,
+            leaves_alone: older || asks,
+            hides: !older && !asks,
             far_ack: None,
             passed: Vec::new(),
         }
@@ -50,6 +54,16 @@ impl Proxy {
 
     pub(crate) fn counters(&self) -> &EcnProxyCounters {
         self.middlebox.counters()
+    }
+
+    /// No ECN is to be seen at this end: it asks for none, and the proxy stands before it. Not when the
+    /// connection is over: what is late then may be as it was sent. And if a SYN without ECN, sent since
+    /// the first was not answered, overtakes the first, it is answered without ECN, and the connection
+    /// is left alone, whatever the far end makes of the first.
+    pub(crate) fn hides_ecn_from(&self, end: usize) -> bool {
+        let counters = self.counters();
+        let overtaken = counters.fallbacks > 0 && counters.bypassed > 0;
+        self.hides && self.served == end && counters.closed == 0 && !overtaken
     }
 
     /// What becomes of a packet on its way to end `to`: packets, and the ends that they go to.

@@ -146,6 +146,16 @@ fn a_far_client_with_ecn_or_accecn_gets_a_classic_answer() {
     }
 }
 
+/// Its SYN-ACK may get lost on the way to the host.
+#[test]
+fn a_syn_that_was_answered_without_ecn_does_not_ask_for_it_again() {
+    let mut watch = Watch::new(Policy::default());
+    let first = syn(Flags::empty(), ISN, all_options());
+    watch.pass(&first, Side::Host);
+    watch.pass(&syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options()), Side::Far);
+    assert_eq!(watch.pass(&first, Side::Host).1.forward, [first]);
+}
+
 /// RFC 9293 section 3.5, figure 7: both SYNs are on their way at once, and each answers the other.
 #[test]
 fn both_open_at_once_and_no_end_sees_what_it_did_not_ask_for() {

@@ -136,12 +136,6 @@ impl Setup {
         self.legs.iter().flatten()
     }
 
-    /// No ECN is to be seen at this end: it asks for none, and a proxy stands before it.
-    pub(crate) fn hides_ecn(&self, index: usize) -> bool {
-        let served = self.proxies.iter().any(|proxy| proxy.served == index);
-        served && !self.ends[index].config.ecn && self.opening != Opening::Established
-    }
-
     /// The instant by which the connection must be over.
     pub(crate) fn deadline(&self) -> Time {
         bound::deadline(self)
