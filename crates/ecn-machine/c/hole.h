@@ -286,9 +286,11 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 	 * SACK the end of the sender's recovery must come from the far host.
 	 */
 	if (!(sack && ecn_is_small(flow)) && flow->rack != flow->snd_max && flow->retransmits < 2) {
-		if (sack)
-			edit->actions |= ECN_DO_DROP;
-		return sack;
+		if (!sack)
+			return 0;
+		edit->actions |= ECN_DO_DROP;
+		edit->events |= ECN_EVENT_KEPT_BACK;
+		return 1;
 	}
 	ecn_answer_for_far(flow, packet, edit);
 	return 1;
