@@ -73,6 +73,7 @@ impl Proxy {
         to: usize,
         packet: Packet,
     ) -> Result<Vec<(usize, Packet)>, String> {
+        let kept_back = self.counters().kept_back;
         self.middlebox.handle_packet(now, as_simulated(to, &packet), &mut self.passed);
         let mut onward = Vec::with_capacity(self.passed.len());
         for passed in self.passed.drain(..) {
@@ -86,7 +87,8 @@ impl Proxy {
         if to == self.served {
             self.check_to_host(&packet, &onward)?;
         } else {
-            self.check_from_host(&packet, &onward)?;
+            let kept_back = self.counters().kept_back > kept_back;
+            self.check_from_host(&packet, &onward, kept_back)?;
         }
         let untouched = onward.len() == 1 && is_same(&onward[0].1, &packet);
         ensure!(untouched || !self.leaves_alone, "touched what is not for it");
@@ -107,9 +109,16 @@ impl Proxy {
         Ok(())
     }
 
-    fn check_from_host(&self, came: &Packet, onward: &[(usize, Packet)]) -> Result<(), String> {
+    /// `kept_back`: it is the retransmission of what the far end has.
+    fn check_from_host(
+        &self,
+        came: &Packet,
+        onward: &[(usize, Packet)],
+        kept_back: bool,
+    ) -> Result<(), String> {
         let answered = onward.iter().any(|(to, _)| *to == self.served);
-        let may_drop = self.policy.sender == SenderPolicy::Drop && came.segment.payload_len > 0;
+        let drops = self.policy.sender == SenderPolicy::Drop && came.segment.payload_len > 0;
+        let may_drop = drops || kept_back;
         ensure!(!onward.is_empty() || may_drop, "dropped a packet of the host");
         for (to, sent) in onward {
             if *to == self.served {

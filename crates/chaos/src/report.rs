@@ -115,6 +115,8 @@ pub struct ProxySums {
     pub holes: u64,
     /// Of these, those whose retransmission the proxy answered itself.
     pub self_answers: u64,
+    /// Of the others, retransmissions that went no further for an ACK of the far end to answer them.
+    pub kept_back: u64,
     /// Packets dropped in place of a virtual loss.
     pub dropped: u64,
     /// Marks of which far ends told served senders, once an episode.
@@ -130,6 +132,7 @@ impl ProxySums {
             self.served += proxy.proxied;
             self.holes += proxy.holes;
             self.self_answers += proxy.self_answers;
+            self.kept_back += proxy.kept_back;
             self.dropped += proxy.dropped;
             self.episodes += proxy.episodes;
             self.marks += proxy.ce;
@@ -141,6 +144,7 @@ impl ProxySums {
         self.seeds_with_holes += other.seeds_with_holes;
         self.holes += other.holes;
         self.self_answers += other.self_answers;
+        self.kept_back += other.kept_back;
         self.dropped += other.dropped;
         self.episodes += other.episodes;
         self.marks += other.marks;
@@ -152,12 +156,13 @@ impl fmt::Display for ProxySums {
         writeln!(
             f,
             "ECN proxies: {} connections served; {} seeds with virtual losses, {} of these ({} answered \
-             by the proxy), {} packets dropped instead; {} echoes of marks for senders, {} marks for \
+             by the proxy, {} kept back), {} packets dropped instead; {} echoes of marks for senders, {} marks for \
              receivers",
             self.served,
             self.seeds_with_holes,
             self.holes,
             self.self_answers,
+            self.kept_back,
             self.dropped,
             self.episodes,
             self.marks

@@ -24,7 +24,8 @@ pub(super) fn draw(rng: &mut Rng) -> Vec<ProxySetup> {
 fn draw_policy(rng: &mut Rng) -> Policy {
     use SenderPolicy::{Drop, NoEct, VirtualLoss};
     let sender = pick(rng, &[VirtualLoss, VirtualLoss, VirtualLoss, VirtualLoss, Drop, NoEct]);
-    Policy { sender, without_sack: rng.chance(0.3), ..Policy::default() }
+    let (without_sack, keeps_asking) = (rng.chance(0.3), rng.chance(0.3));
+    Policy { sender, without_sack, keeps_asking, ..Policy::default() }
 }
 
 /// A proxy has nothing to do for connections that it did not see begin.
