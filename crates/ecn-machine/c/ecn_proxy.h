@@ -81,6 +81,10 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		if (!from_host && packet->seq == flow->isn && !(flow->notes & ECN_NOTE_UPGRADED) &&
 		    ecn_triple(packet) == ECN_TRIPLE_NONE)
 			flow->notes |= ECN_NOTE_UNSURE;
+		/* Both open at once, and the far host's SYN-ACK was faster than its SYN. */
+		if (!from_host && packet->seq + 1 == flow->host_ack &&
+		    flow->notes & ECN_NOTE_UPGRADED && !flow->crossed)
+			flow->crossed = ECN_CROSSED_ANSWERED;
 		/* Else an attack, or a host that has restarted: the far host's answer will tell. */
 		return 1;
 	}
@@ -287,6 +291,7 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 				     const struct ecn_packet *packet, struct ecn_edit *edit)
 {
 	struct ecn_heard heard = {};
+	__u16 shown_window;
 
 	ecn_hear(flow, packet, &heard);
 	if (packet->flags & ECN_FIN)
@@ -301,7 +306,10 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 	if ((flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
 	    ecn_hold_or_release(flow, packet, &heard, edit))
 		return;
+	/* The window of an ACK that was overtaken does not belong to `una`. */
+	shown_window = ecn_before(packet->ack, flow->una) ? flow->shown_window : packet->window;
 	ecn_show(flow, packet, edit);
+	flow->shown_window = shown_window;
 	ecn_close_if_done(flow, edit);
 }
 

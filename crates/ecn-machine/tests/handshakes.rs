@@ -195,6 +195,19 @@ fn both_open_at_once_and_no_end_sees_what_it_did_not_ask_for() {
     }
 }
 
+/// Found by chaos: the SYN was late, and its SYN-ACK got lost behind the proxy.
+#[test]
+fn a_far_host_that_opened_too_may_be_answered_after_its_answer() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    let answer = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
+    let (_, out) = watch.pass(&answer, Side::Host);
+    assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK | Flags::ECE);
+    assert_eq!(watch.flow.phase(), Phase::Proxied);
+}
+
 /// The far host's SYN may have been somebody else's: its answer decides.
 #[test]
 fn a_far_host_that_answers_a_crossed_syn_without_ecn_is_left_alone() {

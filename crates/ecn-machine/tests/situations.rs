@@ -525,3 +525,17 @@ fn an_ack_that_was_overtaken_does_not_move_the_right_edge_of_an_answer() {
     let reply = scene.data(0).1.back.expect("a reply");
     assert_eq!((reply.ack, reply.window), (Scene::at(3), 1_000));
 }
+
+/// Found by chaos: duplicates have the window of the ACK before, which is the one that goes furthest.
+#[test]
+fn without_sack_an_ack_that_was_overtaken_does_not_move_the_right_edge_either() {
+    let policy = Policy { without_sack: true, ..Policy::default() };
+    let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
+    scene.all(0..8);
+    scene.ack(3);
+    let older = Packet { window: 1_000 + (MSS / 8) as u16, ..scene.ack_packet(2, Flags::empty()) };
+    scene.watch.pass(&older, Side::Far);
+    let (edit, out) = scene.echo(5);
+    assert!(edit.events.contains(Events::HOLE));
+    assert_eq!((out.forward[0].ack, out.forward[0].window), (Scene::at(3), 1_000));
+}
