@@ -6,6 +6,11 @@
 //! connection lives, everything that TCP promises is checked; a seed that breaks a promise breaks
 //! it again, exactly, whenever it is run.
 //!
+//! With [`Features::ecn_proxy`] an ECN proxy stands before one end or before each, with legs of the path
+//! on both sides, and there are marks in place of losses. Checked besides: the end that is served sees no
+//! ECN that it did not ask for, and no ACK, SACK block or window that the other has not sent; data are
+//! dropped only by the policy that says so; what is not for the proxy is not touched.
+//!
 //! After a time the path is calm: it only delays. From there on a connection has a stated bound to
 //! come to its end, so that a stall is found as well.
 

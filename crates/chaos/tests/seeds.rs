@@ -139,3 +139,18 @@ fn without_a_round_trip_time_an_ack_tells_nothing_of_copies() {
 fn rack_may_send_again_for_each_ack() {
     run_seed(903_607, DRAWN).expect("it is answered");
 }
+
+/// Both open at once; the far end's SYN-ACK passes the proxy before its SYN, and gets lost behind it. The
+/// host's SYN-ACK, for the SYN, was taken for one of a new connection.
+#[test]
+fn a_proxy_serves_on_where_a_syn_comes_after_its_syn_ack() {
+    run_seed(17_553, PROXIES).expect("no ECN is seen");
+}
+
+/// The window that duplicates of a virtual loss repeat came from an ACK that was overtaken.
+#[test]
+fn the_window_of_an_ack_that_was_overtaken_is_not_frozen() {
+    for seed in [1_540, 13_660, 16_343] {
+        run_seed(seed, PROXIES).expect("no window beyond what was promised");
+    }
+}
