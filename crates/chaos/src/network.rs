@@ -2,7 +2,7 @@
 
 use crate::end::Packet;
 use crate::path::{Fate, Path};
-use crate::setup::Setup;
+use crate::setup::{PathSetup, Setup};
 use crate::watch::PORTS;
 use core::net::Ipv4Addr;
 use std::cmp::Reverse;
@@ -50,9 +50,9 @@ enum Entry {
 impl Network {
     pub(crate) fn new(setup: &Setup, seed: u64) -> Network {
         let mut stream = 30;
-        let mut path = |setup_of_path: &_| {
+        let mut path = |own: &PathSetup| {
             stream += 1;
-            Path::new(Clone::clone(setup_of_path), setup.calm, Rng::fork(seed, stream - 1))
+            Path::new(own.clone(), setup.calm, Rng::fork(seed, stream - 1))
         };
         let legs = setup.legs.iter().map(|leg| leg.each_ref().map(&mut path)).collect();
         let (agenda, hops, free) = (BinaryHeap::new(), Vec::new(), Vec::new());
