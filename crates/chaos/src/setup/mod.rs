@@ -76,6 +76,8 @@ impl Setup {
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let mut options = Rng::fork(seed, 3);
         configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
+        let mut options = Rng::fork(seed, 4);
+        configs.iter_mut().for_each(|config| config::draw_cubic_options(&mut options, config));
         if features == Features::Modern {
             configs.iter_mut().for_each(config::modernise);
         }
