@@ -37,6 +37,7 @@ impl ControllerFactory for Cubic {
             epoch: None,
             last_ack: Time::ZERO,
             exit: Exit::of(params),
+            acked: 0.0,
         })
     }
 }
@@ -54,11 +55,16 @@ struct CubicController {
     last_ack: Time,
     /// Until slow start is over, if anything but a loss is to end it.
     exit: Option<Exit>,
+    /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
+    acked: f64,
 }
 
-/// Until it knows of a loss Linux grows to so much of the window in a round trip at least: where the
-/// path's capacity is not known, the cubic begins too slowly.
-const LEAST_STARTUP_GROWTH: f64 = 1.05;
+/// How many segments acknowledged make cwnd one larger, as Linux has it: never fewer than two; until it
+/// knows of a loss not more than twenty, since the cubic begins slowly where the path's capacity is not
+/// known; and a hundred windows where there is nothing to grow to.
+const FASTEST_STEP: f64 = 2.0;
+const STARTUP_STEP: f64 = 20.0;
+const SLOWEST_WINDOWS: f64 = 100.0;
 
 /// A stage of congestion avoidance.
 #[derive(Copy, Clone, Debug)]
@@ -114,7 +120,7 @@ impl CubicController {
 
         let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
         if self.window.params().cubic_as_linux {
-            self.grow_as_linux(ack, &epoch, t_s, acked_share);
+            self.grow_as_linux(ack, &epoch, t_s, credit);
         } else if epoch.w_cubic(t_s) < epoch.w_est {
             self.window.grow_to(epoch.w_est);
         } else {
@@ -125,15 +131,29 @@ impl CubicController {
         self.epoch = Some(epoch);
     }
 
-    /// Towards the cubic or Reno's window, whichever is further, in a round trip. Its Reno counts in
-    /// whole segments.
-    fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, acked_share: f64) {
+    /// By a segment for so many that are acknowledged as lead to the cubic, or to Reno's window if that
+    /// is further, in a round trip. What is acknowledged counts from the last such segment on, so that
+    /// the first step towards a window comes at once.
+    fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
-        let ahead = epoch.w_cubic(t_s + ack.min_rtt.unwrap_or_default().as_secs_f64());
+        let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
+        // The distance from the plateau is whole segments, as is Reno's window.
+        let cubic =
+            epoch.plateau + libm::trunc((epoch.w_cubic(ahead_s) - epoch.plateau) / mss) * mss;
         let reno = libm::floor(epoch.w_est / mss) * mss;
-        let least = if self.w_max.is_none() { cwnd * LEAST_STARTUP_GROWTH } else { cwnd };
-        let target = ahead.max(reno).max(least).min(1.5 * cwnd);
-        self.window.grow_by((target - cwnd) * acked_share);
+        let target = cubic.max(reno);
+        let steady =
+            if target > cwnd { cwnd / (target - cwnd) } else { SLOWEST_WINDOWS * cwnd / mss };
+        let most = if self.w_max.is_none() { STARTUP_STEP } else { f64::INFINITY };
+        let step = libm::floor(steady).min(most).max(FASTEST_STEP) * mss;
+        if self.acked >= step {
+            self.acked = 0.0;
+            self.window.set_cwnd(cwnd + mss);
+        }
+        self.acked += credit;
+        let segments = libm::floor(self.acked / step);
+        self.acked -= segments * step;
+        self.window.set_cwnd(self.window.cwnd() + segments * mss);
     }
 
     /// What the ACK counts for while slow start lasts.
@@ -169,7 +189,8 @@ impl CubicController {
             true => cwnd * (1.0 + self.constants.beta) / 2.0,
             false => cwnd,
         };
-        self.w_max = Some(plateau);
+        let whole = || libm::floor(plateau / self.window.mss()) * self.window.mss();
+        self.w_max = Some(if self.window.params().cubic_as_linux { whole() } else { plateau });
         self.cwnd_prior = Some(cwnd);
     }
 }
@@ -198,6 +219,7 @@ impl Controller for CubicController {
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.exit = Exit::after(congestion.cause, self.window.params());
+        self.acked = 0.0;
         if !congestion.hold_ssthresh {
             self.remember_window();
         }
@@ -229,10 +251,18 @@ mod tests {
 
     const RTT_MS: u64 = 100;
 
+    fn as_linux() -> Params {
+        Params { cubic_as_linux: true, ..params() }
+    }
+
     /// In congestion avoidance at `segments`, cut by a fast retransmit at the origin of time.
     fn cut_at(segments: u64) -> Box<dyn Controller> {
+        cut_with(segments, params())
+    }
+
+    fn cut_with(segments: u64, params: Params) -> Box<dyn Controller> {
         let window = segments * u64::from(MSS);
-        let at = Params { initial_window: window, initial_ssthresh: window, ..params() };
+        let at = Params { initial_window: window, initial_ssthresh: window, ..params };
         let mut cubic = Cubic::default().build(&at);
         cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, window as f64));
         cubic
@@ -270,15 +300,17 @@ mod tests {
 
     #[test]
     fn the_window_follows_w_cubic_through_the_plateau() {
-        let mut cubic = cut_at(1000);
-        // K is 9.1 s: concave, the plateau, and convex.
-        for second in 1..=14 {
-            run(&mut *cubic, (second - 1) * 1000, 10);
-            let expected = w_cubic(1000.0, 700.0, second as f64);
-            let error = (segments(&*cubic) - expected) / expected;
-            assert!(error.abs() < 0.01, "{second} s: {} not {expected}", segments(&*cubic));
+        for params in [params(), as_linux()] {
+            let mut cubic = cut_with(1000, params);
+            // K is 9.1 s: concave, the plateau, and convex.
+            for second in 1..=14 {
+                run(&mut *cubic, (second - 1) * 1000, 10);
+                let expected = w_cubic(1000.0, 700.0, second as f64);
+                let error = (segments(&*cubic) - expected) / expected;
+                assert!(error.abs() < 0.01, "{second} s: {} not {expected}", segments(&*cubic));
+            }
+            assert!(segments(&*cubic) > 1040.0);
         }
-        assert!(segments(&*cubic) > 1040.0);
     }
 
     #[test]
@@ -386,10 +418,6 @@ mod tests {
         assert!((150.0..350.0).contains(&segments(&*cubic)), "{}", segments(&*cubic));
     }
 
-    fn as_linux() -> Params {
-        Params { cubic_as_linux: true, ..params() }
-    }
-
     #[test]
     fn as_linux_it_grows_by_a_twentieth_in_a_round_trip_until_it_knows_of_a_loss() {
         let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..as_linux() };
@@ -398,9 +426,11 @@ mod tests {
         let expected = 200.0 * libm::pow(1.05, 10.0);
         assert!((segments(&*cubic) / expected - 1.0).abs() < 0.02, "{}", segments(&*cubic));
 
-        cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, 300_000.0));
+        let before = segments(&*cubic);
+        let cut = congestion(CongestionCause::FastRetransmit, before * f64::from(MSS));
+        cubic.on_congestion(&cut);
         run(&mut *cubic, 1000, 10);
-        let expected = w_cubic(300.0, 210.0, 1.0);
+        let expected = w_cubic(before, 0.7 * before, 1.0);
         assert!((segments(&*cubic) - expected).abs() < 5.0, "{}", segments(&*cubic));
     }
 
@@ -410,17 +440,16 @@ mod tests {
         let mut cubic = Cubic::default().build(&at);
         cubic.on_congestion(&congestion(CongestionCause::Timeout, 200_000.0));
         run(&mut *cubic, 0, 8);
-        assert!((segments(&*cubic) - 140.0).abs() < 2.0, "{}", segments(&*cubic));
+        let before = segments(&*cubic);
+        assert!((140.0..148.0).contains(&before), "slow start to 140, then on: {before}");
         run(&mut *cubic, 800, 10);
-        let expected = 140.0 * libm::pow(1.05, 10.0);
+        let expected = before * libm::pow(1.05, 10.0);
         assert!((segments(&*cubic) / expected - 1.0).abs() < 0.03, "{}", segments(&*cubic));
     }
 
     #[test]
     fn as_linux_small_windows_grow_by_half_a_segment_above_the_last_cut_too() {
-        let at = Params { initial_window: 10_000, initial_ssthresh: 10_000, ..as_linux() };
-        let mut cubic = Cubic::default().build(&at);
-        cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, 10_000.0));
+        let mut cubic = cut_with(10, as_linux());
         // K is 2 s: for 1.5 s the cubic is below where it was cut, and Reno's window is not.
         run(&mut *cubic, 0, 15);
         let expected = 7.0 + 15.0 * 0.9 / 1.7;
