@@ -22,6 +22,8 @@ struct ecn_heard {
 	__u8 duplicate_block;
 	/* That DSACK covers the hole. */
 	__u8 covers_hole;
+	/* A block tells of data from above `recover`. */
+	__u8 beyond_recover;
 	/* The packet before told of gaps. */
 	__u8 gaps_before;
 };
@@ -119,6 +121,7 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 		if (!ecn_is_gap(flow, packet, block))
 			continue;
 		heard->sacked_bytes += block->end - block->start;
+		heard->beyond_recover |= ecn_before(flow->recover, block->end);
 		flow->notes |= ECN_NOTE_GAPS;
 	}
 }

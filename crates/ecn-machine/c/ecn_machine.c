@@ -42,7 +42,7 @@ const __u32 windlass_ecn_layout[] = {
 	AT(ecn_flow, phase),
 	AT(ecn_flow, held),
 	sizeof(struct ecn_policy),
-	AT(ecn_policy, without_sack),
+	AT(ecn_policy, keeps_asking),
 	sizeof(struct ecn_packet),
 	AT(ecn_packet, segment_bytes),
 	AT(ecn_packet, tsecr),

@@ -85,7 +85,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		return 1;
 	}
 	if (ecn_is_opening(flow, from_host) && packet->seq == flow->isn) {
-		ecn_opens_again(flow, packet, from_host, edit);
+		ecn_opens_again(flow, policy, packet, from_host, edit);
 		return 1;
 	}
 	ecn_forget(flow);

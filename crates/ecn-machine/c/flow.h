@@ -80,6 +80,8 @@ struct ecn_policy {
 	__u8 draining;
 	/* 1: virtual loss for senders without SACK as well, ECT included. */
 	__u8 without_sack;
+	/* 1: a SYN that is sent again asks for ECN again, instead of going without. */
+	__u8 keeps_asking;
 };
 
 /* Why a connection is bypassed, an episode passed over, or ECT withheld. */
@@ -166,6 +168,8 @@ enum ecn_event {
 	ECN_EVENT_CLOSED = 0x1000000,
 	/* A destination that was to fail refuses a SYN without ECN too: it does not mind ECN. */
 	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
+	/* The hole's retransmission goes no further: an ACK of the far host's own will answer it. */
+	ECN_EVENT_KEPT_BACK = 0x4000000,
 };
 
 /* ecn_flow.notes */

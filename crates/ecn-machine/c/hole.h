@@ -196,13 +196,13 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 
 	if (ECN_WITHOUT(ECN_PART_CONFIRM))
 		return 1;
-	if (heard->covers_hole || ecn_before(flow->recover, packet->ack))
-		return 1;
 	/*
-	 * Without SACK no other ACK may come: that of the retransmission may be one with that of the
-	 * last new data, and has the latter's time. What is shown has the retransmission's.
+	 * Above all that was sent before the retransmission, or a part of what was sent after it. The
+	 * ACK of exactly what was sent before may be the last one: the far host may have sent it for the
+	 * retransmission, with an earlier time, or the retransmission has not passed. What is shown has
+	 * the retransmission's time.
 	 */
-	if (!ecn_before(packet->ack, flow->recover) && (!sack || ecn_echoes_floor(flow, packet)))
+	if (heard->covers_hole || heard->beyond_recover || ecn_at_most(flow->recover, packet->ack))
 		return 1;
 	if (!sack || !(flow->notes & ECN_NOTE_GAPS) || !ecn_echoes_floor(flow, packet))
 		return 0;
@@ -264,6 +264,8 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_packet *packet,
 				    struct ecn_edit *edit)
 {
+	int sack = flow->notes & ECN_NOTE_SACK && !ECN_WITHOUT(ECN_PART_REPLY);
+
 	if (flow->answer == ECN_ANSWER_WAIT) {
 		flow->answer = ECN_ANSWER_REX;
 		flow->recover = flow->snd_max;
@@ -275,18 +277,21 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 	}
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;
-	/*
-	 * It would take room in a queue that has none, and be dropped there, since it is Not-ECT. With
-	 * nothing behind it the sender would run into its timeout, for a segment that has arrived.
-	 * In a large flight it passes: where the answer takes longer than the least RTT, as over Wi-Fi, RACK
-	 * takes all that was sent before the retransmission for lost. Without SACK the end of the
-	 * sender's recovery must come from the far host.
-	 */
 	if (ecn_before(flow->rack, ecn_end(packet)))
 		return 0;
-	if ((!(flow->notes & ECN_NOTE_SACK) || ECN_WITHOUT(ECN_PART_REPLY) || !ecn_is_small(flow)) &&
-	    flow->rack != flow->snd_max && flow->retransmits < 2)
-		return 0;
+	/*
+	 * The far host has it, and its room in a full queue, where it would be dropped, being Not-ECT, is
+	 * for something new. In a large flight no answer comes before that to what was sent earlier: where
+	 * one takes longer than the least RTT, as over Wi-Fi, RACK takes all of that for lost. Without
+	 * SACK the end of the sender's recovery must come from the far host.
+	 */
+	if (!(sack && ecn_is_small(flow)) && flow->rack != flow->snd_max && flow->retransmits < 2) {
+		if (!sack)
+			return 0;
+		edit->actions |= ECN_DO_DROP;
+		edit->events |= ECN_EVENT_KEPT_BACK;
+		return 1;
+	}
 	ecn_answer_for_far(flow, packet, edit);
 	return 1;
 }

@@ -153,13 +153,19 @@ ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn
  * The same SYN again. The served host's passes as it is (RFC 3168 section 6.1.1.1): the first one
  * may have met a device that drops what asks for ECN.
  */
-ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_packet *syn, __u8 from_host,
-				struct ecn_edit *edit)
+ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_policy *policy,
+				const struct ecn_packet *syn, __u8 from_host, struct ecn_edit *edit)
 {
+	int upgraded = from_host && flow->notes & ECN_NOTE_UPGRADED;
+
 	if (ecn_triple(syn) != ECN_TRIPLE_NONE || flow->notes & ECN_NOTE_PLAIN_SYN)
 		return;
+	if (upgraded && policy->keeps_asking && !policy->off) {
+		ecn_set_flags(edit, ECN_ECE | ECN_CWR);
+		return;
+	}
 	flow->notes |= ECN_NOTE_PLAIN_SYN;
-	if (from_host && flow->notes & ECN_NOTE_UPGRADED)
+	if (upgraded)
 		edit->events |= ECN_EVENT_FALLBACK | ECN_EVENT_DESTINATION_FAILED;
 }
 

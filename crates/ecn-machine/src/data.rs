@@ -134,6 +134,8 @@ bitflags::bitflags! {
         const CLOSED = 0x1000000;
         /// A destination that was to fail refuses a SYN without ECN too.
         const PLAIN_REFUSED = 0x2000000;
+        /// A hole's retransmission goes no further: an ACK of the far host's own will answer it.
+        const KEPT_BACK = 0x4000000;
     }
 }
 
@@ -292,6 +294,9 @@ pub struct Policy {
     pub draining: bool,
     /// Virtual loss for senders without SACK as well.
     pub without_sack: bool,
+    /// A SYN that is sent again asks for ECN again, instead of going without (RFC 3168 section
+    /// 6.1.1.1).
+    pub keeps_asking: bool,
 }
 
 /// What becomes of an ECE that is meant for the served sender.

@@ -87,7 +87,7 @@ mod tests {
             offset_of!(RawFlow, phase),
             offset_of!(RawFlow, held),
             size_of::<Policy>(),
-            offset_of!(Policy, without_sack),
+            offset_of!(Policy, keeps_asking),
             size_of::<Packet>(),
             offset_of!(Packet, segment_bytes),
             offset_of!(Packet, tsecr),

@@ -82,6 +82,21 @@ fn the_same_syn_again_passes_without_ecn_and_the_destination_is_reported() {
     assert_eq!(watch.flow.phase(), Phase::Proxied);
 }
 
+/// As with Linux's net.ipv4.tcp_ecn_fallback = 0.
+#[test]
+fn without_fallback_the_same_syn_again_asks_for_ecn_again() {
+    let mut watch = Watch::new(Policy { keeps_asking: true, ..Policy::default() });
+    let first = syn(Flags::empty(), ISN, all_options());
+    let asking = watch.pass(&first, Side::Host).1.forward;
+    assert_eq!(asking[0].flags, Flags::SYN | ECN_SETUP);
+    for _ in 0..3 {
+        let (edit, out) = watch.pass(&first, Side::Host);
+        assert_eq!((out.forward, edit.events), (asking.clone(), Events::empty()));
+    }
+    watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
+    assert_eq!(watch.flow.phase(), Phase::Proxied);
+}
+
 #[test]
 fn a_destination_that_fails_gets_no_upgraded_syn() {
     let mut flow = Flow::default();

@@ -259,13 +259,47 @@ fn in_a_small_flight_every_retransmission_of_what_arrived_is_answered_by_the_pro
     assert_eq!(scene.watch.pass(&old, Side::Far).1.forward[0].tsecr, scene.now);
 }
 
-/// An answer sooner than those to what was sent before may look like a loss of all that to RACK.
+/// An answer sooner than those to what was sent before may look like a loss of all that to RACK. The
+/// far host's ACK of all of it is the answer.
 #[test]
-fn in_a_large_flight_the_retransmission_goes_to_the_far_host() {
+fn in_a_large_flight_the_ack_of_what_was_sent_before_answers_the_retransmission() {
     let mut scene = Scene::with_a_hole();
     let (_, out) = scene.data(0);
-    assert_eq!((out.forward.len(), scene.watch.flow.answer()), (1, Answer::Rex));
-    assert!(out.back.is_none());
+    assert!(out.forward.is_empty() && out.back.is_none());
+    let rex_time = scene.now;
+    scene.data(8);
+    let at = |n, tsecr| Packet { tsecr, ..scene.ack_packet(n, Flags::empty()) };
+    let (before_it, all_of_it) = (at(7, rex_time - 5), at(8, rex_time - 5));
+    let (_, out) = scene.watch.pass(&before_it, Side::Far);
+    assert_eq!((out.forward[0].ack, scene.watch.flow.answer()), (Scene::at(0), Answer::Rex));
+    let (edit, out) = scene.watch.pass(&all_of_it, Side::Far);
+    assert!(edit.events.contains(Events::RELEASED));
+    assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(8), rex_time));
+}
+
+/// RACK would take the retransmission for lost: something sent later has arrived.
+#[test]
+fn behind_a_gap_a_block_of_what_was_sent_later_answers_the_retransmission() {
+    let mut scene = Scene::with_a_hole();
+    scene.data(0);
+    scene.data(8);
+    let mut gap = scene.ack_packet(6, Flags::empty());
+    gap.options |= Options::SACK;
+    for (end, released) in [(8, false), (9, true)] {
+        (gap.blocks[0], gap.block_count) = (Block { start: Scene::at(7), end: Scene::at(end) }, 1);
+        let (edit, out) = scene.watch.pass(&gap, Side::Far);
+        assert_eq!(edit.events.contains(Events::RELEASED), released);
+        assert_eq!(out.forward[0].ack, Scene::at(if released { 6 } else { 0 }));
+    }
+}
+
+/// Nothing of what was sent later may come: the sender asks again.
+#[test]
+fn in_a_large_flight_the_second_retransmission_is_answered_by_the_proxy() {
+    let mut scene = Scene::with_a_hole();
+    let heard = scene.watch.flow.far_ack();
+    assert!(scene.data(0).1.back.is_none());
+    assert_eq!(scene.data(0).1.back.expect("a reply").ack, heard);
 }
 
 #[test]

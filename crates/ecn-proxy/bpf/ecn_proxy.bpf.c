@@ -39,7 +39,8 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 		return send_reply(skb, run.work, run.settings->mark, way & WAY_ETHERNET, ingress);
 	}
 	if (actions & ECN_DO_DROP) {
-		count(&run, COUNT_DROPS);
+		if (!(run.work->edit.events & ECN_EVENT_KEPT_BACK))
+			count(&run, COUNT_DROPS);
 		return TC_ACT_SHOT;
 	}
 	if (actions & ECN_DO_CODEPOINT &&

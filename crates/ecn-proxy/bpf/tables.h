@@ -33,7 +33,7 @@ struct settings {
 	struct ecn_policy policy;
 	/* enum lists */
 	__u8 lists;
-	__u8 reserved[3];
+	__u8 reserved[2];
 };
 
 /* IPv4 addresses as ::ffff:a.b.c.d; ports in network byte order. */
@@ -133,7 +133,6 @@ struct decision {
 	__u8 destination_fails;
 	/* What ecn_proxy_opens() returned. */
 	__u8 kept;
-	__u8 reserved;
 	/* Packets of the connection so far, as the lock has ordered them; 0 in its handshake. */
 	__u32 order;
 };

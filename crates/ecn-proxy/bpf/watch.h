@@ -36,7 +36,7 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 		run->counters->values[base + reason]++;
 }
 
-#define EVENTS 26
+#define EVENTS 27
 
 SPLIT int count_all_events(void)
 {
@@ -105,7 +105,6 @@ static __always_inline void log_decision(struct run *run, const struct ecn_flow 
 	decision->call = call;
 	decision->destination_fails = fails;
 	decision->kept = kept;
-	decision->reserved = 0;
 	decision->order = order;
 	bpf_ringbuf_submit(decision, 0);
 }

@@ -103,7 +103,8 @@ impl EcnProxy {
             out.push(turned_round(&packet, segments::reply(&edit.reply)));
         }
         if edit.actions.contains(Actions::DROP) {
-            let answered = edit.actions.contains(Actions::REPLY);
+            let answered =
+                edit.actions.contains(Actions::REPLY) || edit.events.contains(Events::KEPT_BACK);
             self.counters.dropped += u64::from(!answered);
             return;
         }

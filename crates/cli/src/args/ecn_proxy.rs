@@ -114,6 +114,11 @@ pub(crate) struct EcnProxyRun {
     /// [default: virtual-loss]
     #[arg(long, value_name = "virtual-loss|drop|no-ect")]
     pub policy: Option<String>,
+    /// Ask for ECN in a SYN that is sent again, too, as Linux does with
+    /// net.ipv4.tcp_ecn_fallback = 0; else it goes without, and a host that answers none is
+    /// remembered
+    #[arg(long)]
+    pub no_fallback: bool,
     /// TOML file with what options leave open
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

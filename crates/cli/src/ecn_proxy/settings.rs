@@ -9,11 +9,21 @@ use windlass_ecn_proxy::config::{
 
 /// Where the configuration comes from.
 pub(super) fn source(args: EcnProxyRun) -> Result<Source, Failure> {
-    let EcnProxyRun { client_side, network_side, policy, config, lists, table, daemon } = args;
+    let EcnProxyRun {
+        client_side,
+        network_side,
+        policy,
+        no_fallback,
+        config,
+        lists,
+        table,
+        daemon,
+    } = args;
     let options = Settings {
         client_side: all("--client-side", client_side, parse_interface)?,
         network_side: all("--network-side", network_side, parse_interface)?,
         policy: one("--policy", policy, parse_policy)?,
+        fallback: no_fallback.then_some(false),
         allow: all("--allow", lists.allow, parse_prefix)?,
         deny: all("--deny", lists.deny, parse_prefix)?,
         ports: all("--ports", lists.ports, parse_ports)?,

@@ -52,7 +52,12 @@ impl Life {
             2 if choice & 4 != 0 => SenderPolicy::NoEct,
             _ => SenderPolicy::VirtualLoss,
         };
-        let policy = Policy { sender, without_sack: choice & 8 != 0, ..Policy::default() };
+        let policy = Policy {
+            sender,
+            without_sack: choice & 8 != 0,
+            keeps_asking: choice & 0x11 == 0x11,
+            ..Policy::default()
+        };
         let mut watch = Watch::new(policy);
         watch.destination_fails = choice & 15 == 15;
         let mut options = Options::empty();

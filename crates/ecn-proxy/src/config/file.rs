@@ -81,7 +81,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
 }
 
 /// The keys, for who has written another.
-const KEYS: &str = "schema, client_side, network_side, policy, allow, deny, ports, deny_ports, \
+const KEYS: &str = "schema, client_side, network_side, policy, fallback, allow, deny, ports, deny_ports, \
     flows_max, handshakes_max, hosts_max, idle_timeout, closing_timeout, mark_bit, metrics, pin, socket, log_format";
 
 fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> Result<(), Fault> {
@@ -93,6 +93,7 @@ fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> R
         "client_side" => to.client_side = Some(list(found, value::parse_interface)?),
         "network_side" => to.network_side = Some(list(found, value::parse_interface)?),
         "policy" => to.policy = Some(text(found, value::parse_policy)?),
+        "fallback" => to.fallback = Some(flag(found)?),
         "allow" => to.allow = Some(list(found, value::parse_prefix)?),
         "deny" => to.deny = Some(list(found, value::parse_prefix)?),
         "ports" => to.ports = Some(list(found, value::parse_ports)?),
@@ -135,6 +136,13 @@ fn decimal(number: &toml::de::DeInteger<'_>) -> String {
     match i64::from_str_radix(number.as_str(), number.radix()) {
         Ok(number) => number.to_string(),
         Err(_) => number.as_str().to_owned(),
+    }
+}
+
+fn flag(found: Found<'_>) -> Result<bool, Fault> {
+    match found.get_ref() {
+        DeValue::Boolean(value) => Ok(*value),
+        other => Err(Fault::kind(&found, "true or false", other)),
     }
 }
 

@@ -49,6 +49,7 @@ pub struct Settings {
     pub client_side: Option<Vec<String>>,
     pub network_side: Option<Vec<String>>,
     pub policy: Option<Policy>,
+    pub fallback: Option<bool>,
     pub allow: Option<Vec<IpNet>>,
     pub deny: Option<Vec<IpNet>>,
     pub ports: Option<Vec<Ports>>,
@@ -72,6 +73,7 @@ impl Settings {
             client_side: self.client_side.or(other.client_side),
             network_side: self.network_side.or(other.network_side),
             policy: self.policy.or(other.policy),
+            fallback: self.fallback.or(other.fallback),
             allow: self.allow.or(other.allow),
             deny: self.deny.or(other.deny),
             ports: self.ports.or(other.ports),
@@ -99,6 +101,8 @@ pub struct Config {
     pub network_side: Vec<String>,
     /// How served senders are told to slow down.
     pub policy: Policy,
+    /// Whether a SYN that is sent again goes without ECN.
+    pub fallback: bool,
     /// Which connections are taken on.
     pub lists: Lists,
     /// Connections that need work, at once.
@@ -134,6 +138,7 @@ impl Config {
             client_side: settings.client_side.unwrap_or_default(),
             network_side: settings.network_side.unwrap_or_default(),
             policy: settings.policy.unwrap_or_default(),
+            fallback: settings.fallback.unwrap_or(defaults.fallback),
             lists: Lists {
                 allow: rules(settings.allow, settings.ports),
                 deny: rules(settings.deny, settings.deny_ports),
@@ -199,6 +204,7 @@ impl Config {
             hosts_max: self.hosts_max,
             mark: 1 << self.mark_bit,
             policy: self.policy,
+            fallback: self.fallback,
             ..datapath::Settings::default()
         }
     }

@@ -34,6 +34,7 @@ impl Config {
             ("flows_max", self.flows_max != new.flows_max),
             ("handshakes_max", self.handshakes_max != new.handshakes_max),
             ("hosts_max", self.hosts_max != new.hosts_max),
+            ("fallback", self.fallback != new.fallback),
             ("mark_bit", self.mark_bit != new.mark_bit),
             ("metrics", self.metrics != new.metrics),
             ("pin", self.pin != new.pin),

@@ -145,6 +145,8 @@ counters! {
     closed = EVENTS + 24;
     /// SYNs without ECN that a far host refused which had failed before: it is asked for ECN again.
     plain_refused = EVENTS + 25;
+    /// Retransmissions of virtual losses that went no further, since the far host has the data.
+    kept_back = EVENTS + 26;
 }
 
 impl Counters {

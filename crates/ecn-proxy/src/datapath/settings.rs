@@ -46,6 +46,8 @@ pub struct Settings {
     /// For how long a far host that did not answer SYNs with ECN, three connections in a row, is not
     /// asked for it again.
     pub fallback_memory: Duration,
+    /// A SYN that is sent again goes without ECN (RFC 3168 section 6.1.1.1); else it asks again.
+    pub fallback: bool,
     /// Virtual loss for senders without SACK too, which so far come out too fast; else what they
     /// send gets no ECT.
     pub without_sack: bool,
@@ -72,6 +74,7 @@ impl Default for Settings {
             mark: 1 << 27,
             policy: Policy::VirtualLoss,
             fallback_memory: Duration::from_secs(600),
+            fallback: true,
             without_sack: false,
             lease: Some(Duration::from_secs(60)),
             clsact: false,
@@ -89,6 +92,7 @@ pub(super) struct InForce {
     pub(super) policy: Policy,
     pub(super) lists: u8,
     without_sack: bool,
+    fallback: bool,
     lease: Option<Duration>,
     fallback_memory: Duration,
     mark: u32,
@@ -103,6 +107,7 @@ impl InForce {
             policy: settings.policy,
             lists: 0,
             without_sack: settings.without_sack,
+            fallback: settings.fallback,
             lease: settings.lease.filter(|_| settings.pin.is_none()),
             fallback_memory: settings.fallback_memory,
             mark: settings.mark,
@@ -123,7 +128,8 @@ impl InForce {
         bytes.extend(nanoseconds(self.fallback_memory).to_ne_bytes());
         bytes.extend(self.mark.to_ne_bytes());
         bytes.extend(self.flows_max.to_ne_bytes());
-        bytes.extend([sender, off, draining, without_sack, self.lists, 0, 0, 0]);
+        let keeps_asking = u8::from(!self.fallback);
+        bytes.extend([sender, off, draining, without_sack, keeps_asking, self.lists, 0, 0]);
         bytes
     }
 }

@@ -107,8 +107,8 @@ fn decision(bytes: &[u8]) -> Decision {
     // The connection's state before and after.
     reader.bytes::<{ 2 * size_of::<Flow>() }>();
     let (packet, edit) = (packet(&mut reader), edit(&mut reader));
-    assert_eq!(reader.bytes(), [0; 4], "the policy: virtual loss");
-    let [call, destination_fails, kept, _] = reader.bytes();
+    assert_eq!(reader.bytes(), [0; 5], "the policy: virtual loss");
+    let [call, destination_fails, kept] = reader.bytes();
     let order = reader.u32();
     let destination_fails = destination_fails != 0;
     Decision { packet, edit, call, destination_fails, kept: kept != 0, order }

@@ -106,6 +106,8 @@ counters! {
     holes = HOLE,
     /// Retransmissions of holes that the proxy answered itself.
     self_answers = SELF_ANSWER,
+    /// Retransmissions of holes that went no further, for an ACK of the far host to answer them.
+    kept_back = KEPT_BACK,
     /// Times that an ECE waited too long and new data went without ECT.
     ect_withdrawn = ECT_WITHDRAWN,
     /// Connections seen to end.

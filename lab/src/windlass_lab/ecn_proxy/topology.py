@@ -111,5 +111,6 @@ def socket(out: Path | str, node: str) -> str:
 
 def _proxy(node: str) -> Program:
     # A device has the name of the node that it leads to.
-    command = ["{windlass}", "ecn-proxy", "run", "--client-side", _SERVED[node]]
+    # It asks for ECN again where a SYN was lost, as the hosts do.
+    command = ["{windlass}", "ecn-proxy", "run", "--no-fallback", "--client-side", _SERVED[node]]
     return Program(f"ecn-proxy-{node}", [*command, "--socket", socket("{out}", node)], node=node)

@@ -19,6 +19,8 @@ keys! {
         policy: Option<SenderPolicyKeys>,
         /// Virtual losses, and ECT, for senders without SACK as well. Default: false.
         without_sack: Option<bool>,
+        /// Ask for ECN no more when a SYN is sent again (RFC 3168 section 6.1.1.1). Default: true.
+        fallback: Option<bool>,
     }
 }
 

@@ -40,6 +40,7 @@ fn ecn_proxy<T>(
     let policy = Policy {
         sender: keys.policy.map_or(SenderPolicy::VirtualLoss, sender_policy),
         without_sack: keys.without_sack.unwrap_or(false),
+        keeps_asking: !keys.fallback.unwrap_or(true),
         ..Policy::default()
     };
     Some(Middlebox::EcnProxy { node, served, policy })
