@@ -1,6 +1,5 @@
 use super::exit::Exit;
 use super::hystart::Pace;
-use super::steps::Steps;
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Params, Window};
 use alloc::boxed::Box;
 use windlass_base::{Span, Time};
@@ -38,7 +37,7 @@ impl ControllerFactory for Cubic {
             epoch: None,
             last_ack: Time::ZERO,
             exit: Exit::of(params),
-            steps: Steps::default(),
+            acked: 0.0,
         })
     }
 }
@@ -56,8 +55,8 @@ struct CubicController {
     last_ack: Time,
     /// Until slow start is over, if anything but a loss is to end it.
     exit: Option<Exit>,
-    /// How cwnd grows, if as Linux's.
-    steps: Steps,
+    /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
+    acked: f64,
 }
 
 /// How many segments acknowledged make cwnd one larger, as Linux has it: never fewer than two; until it
@@ -133,27 +132,28 @@ impl CubicController {
     }
 
     /// By a segment for so many that are acknowledged as lead to the cubic, or to Reno's window if that
-    /// is further, in a round trip.
+    /// is further, in a round trip. What is acknowledged counts from the last such segment on, so that
+    /// the first step towards a window comes at once.
     fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
-        if self.steps.is_stale(ack.now, cwnd) {
-            let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
-            self.steps.set(ack.now, cwnd, self.step_as_linux(epoch, ahead_s) * mss);
-        }
-        self.window.set_cwnd(cwnd + self.steps.take(credit) * mss);
-    }
-
-    /// In segments.
-    fn step_as_linux(&self, epoch: &Epoch, t_s: f64) -> f64 {
-        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
         // The distance from the plateau is whole segments, as is Reno's window.
-        let from_plateau = libm::trunc((epoch.w_cubic(t_s) - epoch.plateau) / mss) * mss;
+        let cubic =
+            epoch.plateau + libm::trunc((epoch.w_cubic(ahead_s) - epoch.plateau) / mss) * mss;
         let reno = libm::floor(epoch.w_est / mss) * mss;
-        let target = reno.max(epoch.plateau + from_plateau);
-        let step =
+        let target = cubic.max(reno);
+        let steady =
             if target > cwnd { cwnd / (target - cwnd) } else { SLOWEST_WINDOWS * cwnd / mss };
         let most = if self.w_max.is_none() { STARTUP_STEP } else { f64::INFINITY };
-        libm::floor(step).min(most).max(FASTEST_STEP)
+        let step = libm::floor(steady).min(most).max(FASTEST_STEP) * mss;
+        if self.acked >= step {
+            self.acked = 0.0;
+            self.window.set_cwnd(cwnd + mss);
+        }
+        self.acked += credit;
+        let segments = libm::floor(self.acked / step);
+        self.acked -= segments * step;
+        self.window.set_cwnd(self.window.cwnd() + segments * mss);
     }
 
     /// What the ACK counts for while slow start lasts.
@@ -219,7 +219,7 @@ impl Controller for CubicController {
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.exit = Exit::after(congestion.cause, self.window.params());
-        self.steps = Steps::default();
+        self.acked = 0.0;
         if !congestion.hold_ssthresh {
             self.remember_window();
         }

@@ -15,7 +15,6 @@ mod new_ecn;
 mod new_reno;
 mod none;
 mod reno;
-mod steps;
 mod tahoe;
 mod vegas;
 mod window;
