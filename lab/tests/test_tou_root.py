@@ -8,7 +8,7 @@ from windlass_lab.errors import LabError
 from windlass_lab.locate import find_windlass
 from windlass_lab.testbed import check
 from windlass_lab.tou import losses
-from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, TOU_CUBIC, Test
+from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC, Test
 from windlass_lab.tou.transfer import measure
 
 _LACKING = [line for needed, line in check.missing() if needed]
@@ -33,7 +33,9 @@ def windlass():
     return found
 
 
-@pytest.mark.parametrize("contender", [KERNEL_CUBIC, TOU_CUBIC], ids=lambda who: who.name)
+@pytest.mark.parametrize(
+    "contender", [KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC], ids=lambda who: who.name
+)
 def test_a_transfer_meets_the_losses_of_its_list_and_no_others(windlass, contender):
     listed = losses.draw(CELL, SEED, SCALE).first
     assert len(listed) >= 3

@@ -82,6 +82,9 @@ impl Simulated {
             whole_segment_growth: false,
             least_window: mss,
             hystart: false,
+            hystart_trains: false,
+            cubic_as_linux: false,
+            paced_from: None,
         });
         Simulated { controller, now: Time::ZERO }
     }

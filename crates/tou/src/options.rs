@@ -92,6 +92,8 @@ impl Options {
             pacing: self.pacing,
             undo: modern,
             frto: modern,
+            hystart_trains: modern,
+            cubic_as_linux: modern,
             whole_segment_growth: modern,
             push_when_held_back: modern,
             ack_policy,

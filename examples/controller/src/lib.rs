@@ -147,6 +147,9 @@ mod tests {
             whole_segment_growth: false,
             least_window: 1000,
             hystart: false,
+            hystart_trains: false,
+            cubic_as_linux: false,
+            paced_from: None,
         }
     }
 

@@ -56,6 +56,13 @@ pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
     }
 }
 
+/// CUBIC's, of a stream that came later still.
+pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config) {
+    for option in [&mut config.hystart_trains, &mut config.cubic_as_linux] {
+        *option = rng.chance(0.4);
+    }
+}
+
 /// What ToU turns on, beside what both ends have to agree on for it.
 pub(super) fn modernise(config: &mut Config) {
     let linux = Profile::Linux.config(config.mss, Arc::clone(&config.congestion));
@@ -77,6 +84,8 @@ pub(super) fn modernise(config: &mut Config) {
         pacing: true,
         undo: true,
         frto: true,
+        hystart_trains: true,
+        cubic_as_linux: true,
         whole_segment_growth: true,
         push_when_held_back: true,
         ack_policy: AckPolicy::Linux { max: Span::from_millis(40) },

@@ -94,7 +94,9 @@ impl Watch {
         if edit.events.contains(Events::PROXIED) {
             self.sent = if from == Side::Far { self.syn_end } else { packet.end() };
             self.ce = from == Side::Far && packet.codepoint == 3;
-        } else if packet.flags & (Flags::SYN | Flags::ACK) == Flags::SYN && from == Side::Host {
+        } else if packet.flags & (Flags::SYN | Flags::ACK | Flags::FIN | Flags::RST) == Flags::SYN
+            && from == Side::Host
+        {
             self.note_syn(was, packet);
         }
     }

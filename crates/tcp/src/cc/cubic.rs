@@ -1,4 +1,5 @@
-use super::hystart::{HyStart, Pace};
+use super::exit::Exit;
+use super::hystart::Pace;
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Params, Window};
 use alloc::boxed::Box;
 use windlass_base::{Span, Time};
@@ -35,7 +36,8 @@ impl ControllerFactory for Cubic {
             cwnd_prior: None,
             epoch: None,
             last_ack: Time::ZERO,
-            hystart: params.hystart.then(HyStart::default),
+            exit: Exit::of(params),
+            acked: 0.0,
         })
     }
 }
@@ -51,9 +53,18 @@ struct CubicController {
     /// `None` until the next ACK in congestion avoidance.
     epoch: Option<Epoch>,
     last_ack: Time,
-    /// Until the first slow start is over, if it is asked for.
-    hystart: Option<HyStart>,
+    /// Until slow start is over, if anything but a loss is to end it.
+    exit: Option<Exit>,
+    /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
+    acked: f64,
 }
+
+/// How many segments acknowledged make cwnd one larger, as Linux has it: never fewer than two; until it
+/// knows of a loss not more than twenty, since the cubic begins slowly where the path's capacity is not
+/// known; and a hundred windows where there is nothing to grow to.
+const FASTEST_STEP: f64 = 2.0;
+const STARTUP_STEP: f64 = 20.0;
+const SLOWEST_WINDOWS: f64 = 100.0;
 
 /// A stage of congestion avoidance.
 #[derive(Copy, Clone, Debug)]
@@ -108,7 +119,9 @@ impl CubicController {
         epoch.w_est += self.alpha(&epoch) * self.window.mss() * acked_share;
 
         let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
-        if epoch.w_cubic(t_s) < epoch.w_est {
+        if self.window.params().cubic_as_linux {
+            self.grow_as_linux(ack, &epoch, t_s, credit);
+        } else if epoch.w_cubic(t_s) < epoch.w_est {
             self.window.grow_to(epoch.w_est);
         } else {
             let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
@@ -118,13 +131,38 @@ impl CubicController {
         self.epoch = Some(epoch);
     }
 
-    /// What the ACK counts for, by HyStart++ (RFC 9406 §4.2).
+    /// By a segment for so many that are acknowledged as lead to the cubic, or to Reno's window if that
+    /// is further, in a round trip. What is acknowledged counts from the last such segment on, so that
+    /// the first step towards a window comes at once.
+    fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
+        // The distance from the plateau is whole segments, as is Reno's window.
+        let cubic =
+            epoch.plateau + libm::trunc((epoch.w_cubic(ahead_s) - epoch.plateau) / mss) * mss;
+        let reno = libm::floor(epoch.w_est / mss) * mss;
+        let target = cubic.max(reno);
+        let steady =
+            if target > cwnd { cwnd / (target - cwnd) } else { SLOWEST_WINDOWS * cwnd / mss };
+        let most = if self.w_max.is_none() { STARTUP_STEP } else { f64::INFINITY };
+        let step = libm::floor(steady).min(most).max(FASTEST_STEP) * mss;
+        if self.acked >= step {
+            self.acked = 0.0;
+            self.window.set_cwnd(cwnd + mss);
+        }
+        self.acked += credit;
+        let segments = libm::floor(self.acked / step);
+        self.acked -= segments * step;
+        self.window.set_cwnd(self.window.cwnd() + segments * mss);
+    }
+
+    /// What the ACK counts for while slow start lasts.
     fn slow_start_credit(&mut self, ack: &Ack) -> u64 {
-        match self.hystart.as_mut().map(|hystart| hystart.on_ack(ack)) {
+        match self.exit.as_mut().map(|exit| exit.on_ack(ack, &self.window)) {
             None | Some(Pace::Full) => ack.credit,
             Some(Pace::Quarter) => ack.credit / 4,
             Some(Pace::Over) => {
-                self.hystart = None;
+                self.exit = None;
                 self.window.set_ssthresh(self.window.cwnd());
                 ack.credit
             }
@@ -135,8 +173,10 @@ impl CubicController {
     /// Reno gets, and Reno's own once it is where it was cut (§4.3).
     fn alpha(&self, epoch: &Epoch) -> f64 {
         let beta = self.constants.beta;
+        let slow = 3.0 * (1.0 - beta) / (1.0 + beta);
         match self.cwnd_prior {
-            Some(prior) if epoch.w_est < prior => 3.0 * (1.0 - beta) / (1.0 + beta),
+            Some(prior) if epoch.w_est < prior => slow,
+            _ if self.window.params().cubic_as_linux => slow,
             _ => 1.0,
         }
     }
@@ -149,7 +189,8 @@ impl CubicController {
             true => cwnd * (1.0 + self.constants.beta) / 2.0,
             false => cwnd,
         };
-        self.w_max = Some(plateau);
+        let whole = || libm::floor(plateau / self.window.mss()) * self.window.mss();
+        self.w_max = Some(if self.window.params().cubic_as_linux { whole() } else { plateau });
         self.cwnd_prior = Some(cwnd);
     }
 }
@@ -177,7 +218,8 @@ impl Controller for CubicController {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        self.hystart = None;
+        self.exit = Exit::after(congestion.cause, self.window.params());
+        self.acked = 0.0;
         if !congestion.hold_ssthresh {
             self.remember_window();
         }
@@ -209,10 +251,18 @@ mod tests {
 
     const RTT_MS: u64 = 100;
 
+    fn as_linux() -> Params {
+        Params { cubic_as_linux: true, ..params() }
+    }
+
     /// In congestion avoidance at `segments`, cut by a fast retransmit at the origin of time.
     fn cut_at(segments: u64) -> Box<dyn Controller> {
+        cut_with(segments, params())
+    }
+
+    fn cut_with(segments: u64, params: Params) -> Box<dyn Controller> {
         let window = segments * u64::from(MSS);
-        let at = Params { initial_window: window, initial_ssthresh: window, ..params() };
+        let at = Params { initial_window: window, initial_ssthresh: window, ..params };
         let mut cubic = Cubic::default().build(&at);
         cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, window as f64));
         cubic
@@ -250,15 +300,17 @@ mod tests {
 
     #[test]
     fn the_window_follows_w_cubic_through_the_plateau() {
-        let mut cubic = cut_at(1000);
-        // K is 9.1 s: concave, the plateau, and convex.
-        for second in 1..=14 {
-            run(&mut *cubic, (second - 1) * 1000, 10);
-            let expected = w_cubic(1000.0, 700.0, second as f64);
-            let error = (segments(&*cubic) - expected) / expected;
-            assert!(error.abs() < 0.01, "{second} s: {} not {expected}", segments(&*cubic));
+        for params in [params(), as_linux()] {
+            let mut cubic = cut_with(1000, params);
+            // K is 9.1 s: concave, the plateau, and convex.
+            for second in 1..=14 {
+                run(&mut *cubic, (second - 1) * 1000, 10);
+                let expected = w_cubic(1000.0, 700.0, second as f64);
+                let error = (segments(&*cubic) - expected) / expected;
+                assert!(error.abs() < 0.01, "{second} s: {} not {expected}", segments(&*cubic));
+            }
+            assert!(segments(&*cubic) > 1040.0);
         }
-        assert!(segments(&*cubic) > 1040.0);
     }
 
     #[test]
@@ -364,6 +416,66 @@ mod tests {
         assert!(cubic.ssthresh() < u64::MAX, "congestion avoidance began without a loss");
         // Doubled four times, then by a quarter in each of five round trips.
         assert!((150.0..350.0).contains(&segments(&*cubic)), "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn as_linux_it_grows_by_a_twentieth_in_a_round_trip_until_it_knows_of_a_loss() {
+        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..as_linux() };
+        let mut cubic = Cubic::default().build(&at);
+        run(&mut *cubic, 0, 10);
+        let expected = 200.0 * libm::pow(1.05, 10.0);
+        assert!((segments(&*cubic) / expected - 1.0).abs() < 0.02, "{}", segments(&*cubic));
+
+        let before = segments(&*cubic);
+        let cut = congestion(CongestionCause::FastRetransmit, before * f64::from(MSS));
+        cubic.on_congestion(&cut);
+        run(&mut *cubic, 1000, 10);
+        let expected = w_cubic(before, 0.7 * before, 1.0);
+        assert!((segments(&*cubic) - expected).abs() < 5.0, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn as_linux_a_timeout_makes_it_forget_what_it_knew() {
+        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..as_linux() };
+        let mut cubic = Cubic::default().build(&at);
+        cubic.on_congestion(&congestion(CongestionCause::Timeout, 200_000.0));
+        run(&mut *cubic, 0, 8);
+        let before = segments(&*cubic);
+        assert!((140.0..148.0).contains(&before), "slow start to 140, then on: {before}");
+        run(&mut *cubic, 800, 10);
+        let expected = before * libm::pow(1.05, 10.0);
+        assert!((segments(&*cubic) / expected - 1.0).abs() < 0.03, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn as_linux_small_windows_grow_by_half_a_segment_above_the_last_cut_too() {
+        let mut cubic = cut_with(10, as_linux());
+        // K is 2 s: for 1.5 s the cubic is below where it was cut, and Reno's window is not.
+        run(&mut *cubic, 0, 15);
+        let expected = 7.0 + 15.0 * 0.9 / 1.7;
+        assert!((segments(&*cubic) - expected).abs() < 1.5, "{}", segments(&*cubic));
+    }
+
+    #[test]
+    fn with_trains_the_rules_of_slow_start_hold_anew_after_a_timeout() {
+        let params = Params { hystart: true, hystart_trains: true, ..params() };
+        let mut cubic = Cubic::default().build(&params);
+        let mut acked = 0;
+        let mut until_left = |cubic: &mut dyn Controller, from_ms: u64| {
+            let before = cubic.ssthresh();
+            (0..2000).find(|n| {
+                acked += u64::from(MSS);
+                let sent_total = acked + cubic.cwnd() as u64;
+                let told = ack(from_ms + n, u64::from(MSS));
+                cubic.on_ack(&Ack { acked_total: acked, sent_total, ..told });
+                cubic.ssthresh() < before
+            })
+        };
+        assert!(until_left(&mut *cubic, 0).is_some(), "a train of 50 ms");
+        cubic.on_congestion(&congestion(CongestionCause::Timeout, 500_000.0));
+        assert_eq!(cubic.ssthresh(), 350_000);
+        assert!(until_left(&mut *cubic, 10_000).is_some(), "and another");
+        assert!(until_left(&mut *cubic, 20_000).is_none(), "congestion avoidance follows");
     }
 
     #[test]

@@ -7,7 +7,9 @@
 //! [`ControllerFactory`] and put the factory into [`Config::congestion`](crate::Config::congestion)
 //! (`examples/controller` does it). [`Window`] is what controllers of Reno's kind share.
 
+mod ack_trains;
 mod cubic;
+mod exit;
 mod hystart;
 mod new_ecn;
 mod new_reno;
@@ -144,6 +146,13 @@ pub struct Params {
     /// The first slow start ends when the RTT grows (HyStart++, RFC 9406), where the controller can do
     /// that: CUBIC can.
     pub hystart: bool,
+    /// With `hystart`: by trains of ACKs and by the path's RTT
+    /// ([`Config::hystart_trains`](crate::Config::hystart_trains)).
+    pub hystart_trains: bool,
+    /// CUBIC grows as Linux's ([`Config::cubic_as_linux`](crate::Config::cubic_as_linux)).
+    pub cubic_as_linux: bool,
+    /// The least RTT of a path over which what the window allows goes out paced; `None`: over none.
+    pub paced_from: Option<Span>,
 }
 
 impl Params {

@@ -17,6 +17,9 @@ pub(super) fn params() -> Params {
         whole_segment_growth: false,
         least_window: 1000,
         hystart: false,
+        hystart_trains: false,
+        cubic_as_linux: false,
+        paced_from: None,
     }
 }
 
@@ -107,11 +110,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn starts() -> impl Strategy<Value = Params> {
     let ssthresh = prop_oneof![Just(u64::MAX), (2u64..200).prop_map(|n| n * u64::from(MSS))];
-    (1u64..20, ssthresh, any::<bool>()).prop_map(
-        |(window, initial_ssthresh, whole_segment_cuts)| Params {
+    let paced_from = proptest::option::of((0u64..5).prop_map(Span::from_millis));
+    (1u64..20, ssthresh, any::<bool>(), any::<[bool; 3]>(), paced_from).prop_map(
+        |(window, initial_ssthresh, whole_segment_cuts, options, paced_from)| Params {
             initial_window: window * u64::from(MSS),
             initial_ssthresh,
             whole_segment_cuts,
+            hystart: options[0],
+            hystart_trains: options[1],
+            cubic_as_linux: options[2],
+            paced_from,
             ..params()
         },
     )

@@ -82,6 +82,8 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         tail_loss_probe: false,
         prr: false,
         hystart: false,
+        hystart_trains: false,
+        cubic_as_linux: false,
         undo: false,
         frto: false,
         pacing: false,

@@ -282,6 +282,9 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         whole_segment_growth: config.whole_segment_growth,
         least_window: u64::from(mss) * u64::from(config.least_window),
         hystart: config.hystart,
+        hystart_trains: config.hystart_trains,
+        cubic_as_linux: config.cubic_as_linux,
+        paced_from: config.pacing.then_some(pacing::LEAST_RTT),
     }
 }
 

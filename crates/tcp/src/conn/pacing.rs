@@ -13,7 +13,7 @@ const BURST: Span = Span::from_millis(1);
 const LEAST_BURST_SEGMENTS: u64 = 2;
 
 /// Of paths that are worth it.
-const LEAST_RTT: Span = Span::from_millis(2);
+pub(super) const LEAST_RTT: Span = Span::from_millis(2);
 
 /// When the next burst may begin.
 #[derive(Clone, Debug, Default)]

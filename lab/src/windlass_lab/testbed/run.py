@@ -217,7 +217,9 @@ def _attend(bed: Testbed, client: _Client, now_s: float) -> None:
         if now_s >= plan.ended_by_s and not client.stopped:
             if not plan.is_kernels:
                 # It tells of itself only at its end.
-                raise RunError(f"flow {plan.flow.name}: has not ended {now_s:.0f} s after the start")
+                raise RunError(
+                    f"flow {plan.flow.name}: has not ended {now_s:.0f} s after the start"
+                )
             client.stopped = True
             client.process.terminate()
         return

@@ -47,8 +47,8 @@ CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A sender and its receiver. `profile` is ToU's; a kernel's is empty, and `tuned` says whether
-    it has the paper's settings.
+    """A sender and its receiver. `profile` is ToU's; a kernel's is empty, `tuned` says whether it
+    has the paper's settings, `paced` whether it spreads its window over the round trip, as ToU.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Contender:
     controller: str
     profile: str = ""
     tuned: bool = False
+    paced: bool = False
 
     @property
     def is_tou(self) -> bool:
@@ -67,6 +68,7 @@ KERNEL_RENO = Contender("kernel-reno", "kernel reno", "reno")
 KERNEL_CUBIC = Contender("kernel-cubic", "kernel cubic", "cubic")
 TUNED_RENO = Contender("tuned-reno", "kernel reno, Figure 12", "reno", tuned=True)
 TUNED_CUBIC = Contender("tuned-cubic", "kernel cubic, Figure 12", "cubic", tuned=True)
+PACED_CUBIC = Contender("paced-cubic", "kernel cubic, paced", "cubic", paced=True)
 TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
 TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
 TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", "rfc2581")
@@ -79,6 +81,7 @@ CONTENDERS = (
     TOU_CUBIC,
     TUNED_RENO,
     TUNED_CUBIC,
+    PACED_CUBIC,
     TOU_CLASSIC,
     TOU_NONE,
 )

@@ -14,6 +14,9 @@ from windlass_lab.testbed.sample import Sample, of_socket
 
 _CHUNK = bytes(1 << 18)
 LISTENING = "listening"
+# asm-generic/socket.h. With a limit, however high, TCP paces by itself.
+_SO_MAX_PACING_RATE = 47
+_NO_LIMIT_BYTES_PER_S = 2**31 - 1
 
 
 def receive(address: str, port: int) -> None:
@@ -27,10 +30,12 @@ def receive(address: str, port: int) -> None:
             pass
 
 
-def send(address: str, port: int, size: int, controller: str, sample_s: float) -> dict:
+def send(address: str, port: int, size: int, controller: str, sample_s: float, paced: bool) -> dict:
     """Sends `size` bytes: how long until the receiver had all of them, and samples meanwhile."""
     with socket.socket() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
+        if paced:
+            connection.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _NO_LIMIT_BYTES_PER_S)
         connection.connect((address, port))
         connection.setblocking(False)
         begin = time.monotonic()
@@ -88,12 +93,18 @@ def main() -> int:
     parser.add_argument("--bytes", type=int)
     parser.add_argument("--controller")
     parser.add_argument("--sample", type=float, help="seconds")
+    parser.add_argument("--paced", action="store_true")
     options = parser.parse_args()
     if options.end == "receive":
         receive(options.address, options.port)
     else:
         told = send(
-            options.address, options.port, options.bytes, options.controller, options.sample
+            options.address,
+            options.port,
+            options.bytes,
+            options.controller,
+            options.sample,
+            options.paced,
         )
         json.dump(told, sys.stdout)
     return 0

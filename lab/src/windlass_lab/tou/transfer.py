@@ -91,6 +91,8 @@ def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path)
     _serve(bed, [*program, "receive", *where], LISTENING)
     sample_s = test.cell.sample_ms / 1000
     how = ["--bytes", str(size), "--controller", test.contender.controller]
+    if test.contender.paced:
+        how.append("--paced")
     told = _send(bed, [*program, "send", *where, *how, "--sample", f"{sample_s:g}"])
     if told["controller"] != test.contender.controller:
         raise RunError(f"{test.name}: the connection had {told['controller']}")

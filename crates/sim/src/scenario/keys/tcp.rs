@@ -48,6 +48,10 @@ keys! {
         prr: Option<bool>,
         /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
         hystart: Option<bool>,
+        /// With `hystart`: by trains of ACKs and by the path's RTT, as Linux.
+        hystart_trains: Option<bool>,
+        /// CUBIC grows as Linux's where that is not RFC 9438.
+        cubic_as_linux: Option<bool>,
         /// A cut is taken back if what was sent again had not been lost, as timestamps (RFC 3522) or DSACK
         /// (RFC 3708) tell.
         undo: Option<bool>,

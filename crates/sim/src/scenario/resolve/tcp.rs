@@ -126,6 +126,8 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.tail_loss_probe, keys.tail_loss_probe);
     set(&mut config.prr, keys.prr);
     set(&mut config.hystart, keys.hystart);
+    set(&mut config.hystart_trains, keys.hystart_trains);
+    set(&mut config.cubic_as_linux, keys.cubic_as_linux);
     set(&mut config.undo, keys.undo);
     set(&mut config.frto, keys.frto);
     set(&mut config.pacing, keys.pacing);

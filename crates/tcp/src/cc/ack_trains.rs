@@ -1,0 +1,182 @@
+use super::Ack;
+use windlass_base::{Span, Time};
+
+/// HyStart in its first form (S. Ha, I. Rhee, *Taming the elephants: new TCP slow start*, 2011), with
+/// what Linux made of it: slow start is over when the ACKs of a round come in a train as long as the
+/// path, or when a round's least RTT is above the path's.
+#[derive(Clone, Debug)]
+pub(super) struct AckTrains {
+    /// The least RTT of a path over which a window goes out paced, if any does.
+    paced_from: Option<Span>,
+    /// The path's RTT: the least so far.
+    least: Option<Span>,
+    /// The least of this round.
+    this_round: Option<Span>,
+    samples: u32,
+    /// When the round began, and the last ACK that belongs to its train.
+    begun: Time,
+    train_end: Time,
+    /// The round is over once more than this is acknowledged.
+    round_end: u64,
+}
+
+/// Smaller windows tell nothing.
+const LEAST_SEGMENTS: f64 = 16.0;
+/// ACKs further apart are of no train.
+const SPACING: Span = Span::from_millis(2);
+/// A burst is late by what goes out before it: four of the largest there are, at slow start's rate.
+const BURSTS_BYTES: f64 = 4.0 * 65_536.0;
+const MAX_BURSTS: Span = Span::from_millis(1);
+const SAMPLES: u32 = 8;
+const MIN_DELAY: Span = Span::from_millis(4);
+const MAX_DELAY: Span = Span::from_millis(16);
+
+impl AckTrains {
+    pub(super) fn new(paced_from: Option<Span>) -> AckTrains {
+        AckTrains {
+            paced_from,
+            least: None,
+            this_round: None,
+            samples: 0,
+            begun: Time::ZERO,
+            train_end: Time::ZERO,
+            round_end: 0,
+        }
+    }
+
+    /// Whether slow start is over with this ACK, before which the window had `cwnd` bytes.
+    pub(super) fn is_over(&mut self, ack: &Ack, cwnd: f64, mss: f64) -> bool {
+        let Some(rtt) = ack.rtt else { return false };
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        if ack.acked_total > self.round_end {
+            self.begin_round(ack);
+        }
+        cwnd >= LEAST_SEGMENTS * mss
+            && (self.is_train_long(ack, least, cwnd) || self.is_late(rtt, least))
+    }
+
+    fn begin_round(&mut self, ack: &Ack) {
+        self.begun = ack.now;
+        self.train_end = ack.now;
+        self.round_end = ack.sent_total;
+        self.this_round = None;
+        self.samples = 0;
+    }
+
+    /// A window that went out at once fills half the path in half its RTT; pacing alone spreads it over
+    /// as much, so that there the train has to be twice as long.
+    fn is_train_long(&mut self, ack: &Ack, least: Span, cwnd: f64) -> bool {
+        if ack.now.saturating_since(self.train_end) > SPACING {
+            return false;
+        }
+        self.train_end = ack.now;
+        let bursts_s = BURSTS_BYTES * ack.smoothed_rtt.as_secs_f64() / (2.0 * cwnd);
+        let bursts = Span::from_secs_f64(bursts_s).min(MAX_BURSTS);
+        let is_paced = self.paced_from.is_some_and(|from| least >= from);
+        let path = if is_paced { least + bursts } else { (least + bursts) / 2 };
+        ack.now.saturating_since(self.begun) > path
+    }
+
+    fn is_late(&mut self, rtt: Span, least: Span) -> bool {
+        let round = self.this_round.map_or(rtt, |round| round.min(rtt));
+        self.this_round = Some(round);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        round > least + (least / 8).max(MIN_DELAY).min(MAX_DELAY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests::ack;
+
+    const MSS: f64 = 1000.0;
+
+    /// Slow start over a path of 100 ms with `per_s` segments a second and a queue without an end; the
+    /// window in segments when it is over, if that is within ten round trips.
+    fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<u64> {
+        let (path, gap) = (Span::from_millis(100), Span::from_nanos(1_000_000_000 / per_s));
+        let mut trains = AckTrains::new(paced_from);
+        let mut window = 10;
+        let mut acked = 0;
+        // When each segment that is under way left, and when the bottleneck is free again.
+        let mut flight: alloc::collections::VecDeque<Time> = [Time::ZERO; 10].into();
+        let mut free = Time::ZERO;
+        while let Some(sent) = flight.pop_front() {
+            free = free.max(sent) + gap;
+            let now = free + path;
+            acked += 1000;
+            let rtt = now.saturating_since(sent);
+            let sent_total = acked + 1000 * flight.len() as u64;
+            let sample = Ack { now, rtt: Some(rtt), smoothed_rtt: rtt, ..ack(0, 1000) };
+            let told = Ack { acked_total: acked, sent_total, ..sample };
+            if trains.is_over(&told, window as f64 * MSS, MSS) {
+                return Some(window);
+            }
+            window += 1;
+            flight.extend([now; 2]);
+            if now > Time::ZERO + Span::from_secs(1) {
+                return None;
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_train_of_half_the_path_ends_it_near_what_the_path_holds() {
+        // 800 segments; the round of 640 is the first to last 50 ms, 400 of its ACKs.
+        let window = left_at(None, 8000).expect("the path is full");
+        assert!((1000..1100).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path() {
+        let from = Span::from_millis(2);
+        let window = left_at(Some(from), 8000).expect("the path is full");
+        assert!((1600..2200).contains(&window), "{window}");
+        // A longer path than this one is.
+        assert_eq!(left_at(Some(Span::from_millis(200)), 8000), left_at(None, 8000));
+    }
+
+    #[test]
+    fn acks_further_apart_are_no_train_and_a_longer_queue_ends_it() {
+        // 40 segments, 2.5 ms apart. Delay alone tells, once a round begins with a queue.
+        let window = left_at(None, 400).expect("the path is full");
+        assert!((60..200).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn a_path_that_takes_all_lets_slow_start_go_on() {
+        assert_eq!(left_at(None, 10_000_000), None);
+    }
+
+    /// ACKs a millisecond apart, with an RTT of `rtt_ms`: how many until it is over.
+    fn acks_until_over(trains: &mut AckTrains, first: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
+        (0..40).find(|n| {
+            let rtt = Span::from_millis(rtt_ms);
+            let told =
+                Ack { rtt: Some(rtt), sent_total: (first + 40) * 1000, ..ack(first + n, 1000) };
+            trains.is_over(&Ack { acked_total: (first + n + 1) * 1000, ..told }, cwnd, MSS)
+        })
+    }
+
+    #[test]
+    fn more_than_an_eighth_over_the_paths_rtt_ends_it_with_the_ninth_sample() {
+        let mut trains = AckTrains::new(None);
+        assert_eq!(acks_until_over(&mut trains, 0, 100, 20_000.0), None);
+        assert_eq!(acks_until_over(&mut trains, 40, 112, 20_000.0), None);
+        assert_eq!(acks_until_over(&mut trains, 80, 113, 20_000.0), Some(8));
+    }
+
+    #[test]
+    fn fewer_than_sixteen_segments_tell_nothing() {
+        let mut trains = AckTrains::new(None);
+        assert_eq!(acks_until_over(&mut trains, 0, 100, 15_999.0), None);
+        assert_eq!(acks_until_over(&mut trains, 40, 300, 15_999.0), None);
+        assert!(acks_until_over(&mut trains, 80, 300, 16_000.0).is_some());
+    }
+}

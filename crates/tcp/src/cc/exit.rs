@@ -1,0 +1,42 @@
+use super::ack_trains::AckTrains;
+use super::hystart::{HyStart, Pace};
+use super::{Ack, CongestionCause, Params, Window};
+
+/// What ends slow start before packets are lost.
+#[derive(Clone, Debug)]
+pub(super) enum Exit {
+    /// RFC 9406.
+    HyStart(HyStart),
+    /// As Linux.
+    AckTrains(AckTrains),
+}
+
+impl Exit {
+    /// What a connection begins with, if anything.
+    pub(super) fn of(params: &Params) -> Option<Exit> {
+        match (params.hystart, params.hystart_trains) {
+            (false, _) => None,
+            (true, false) => Some(Exit::HyStart(HyStart::default())),
+            (true, true) => Some(Exit::AckTrains(AckTrains::new(params.paced_from))),
+        }
+    }
+
+    /// What holds after a cut. RFC 9406 is for the first slow start alone (§4.3); Linux begins anew
+    /// after a timeout.
+    pub(super) fn after(cause: CongestionCause, params: &Params) -> Option<Exit> {
+        let anew = params.hystart_trains && cause == CongestionCause::Timeout;
+        if anew { Exit::of(params) } else { None }
+    }
+
+    /// How slow start goes on with an ACK, if it does still.
+    pub(super) fn on_ack(&mut self, ack: &Ack, window: &Window) -> Pace {
+        match self {
+            Exit::HyStart(hystart) => hystart.on_ack(ack),
+            Exit::AckTrains(trains) => {
+                let in_slow_start = window.in_slow_start();
+                let over = in_slow_start && trains.is_over(ack, window.cwnd(), window.mss());
+                if over { Pace::Over } else { Pace::Full }
+            }
+        }
+    }
+}
