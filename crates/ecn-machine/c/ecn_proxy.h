@@ -98,7 +98,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		return 1;
 	if (ecn_crosses(flow, from_host) && !policy->off) {
 		if (from_host)
-			ecn_host_crosses(flow, packet, edit);
+			ecn_host_crosses(flow, packet, destination_fails, edit);
 		else
 			ecn_far_crosses(flow, packet, edit);
 		if (!from_host && flow->phase == ECN_PHASE_PROXIED)

@@ -302,7 +302,7 @@ ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *
 
 /* The served host's SYN, where the far host's has passed, asking for ECN. */
 ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet *syn,
-				 struct ecn_edit *edit)
+				 __u8 destination_fails, struct ecn_edit *edit)
 {
 	__u8 forbidden = ecn_forbidden(syn);
 
@@ -313,6 +313,10 @@ ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet 
 	if (ecn_triple(syn) != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
 		edit->events |= ECN_EVENT_BOTH;
 		ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
+		return;
+	}
+	if (destination_fails) {
+		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
 		return;
 	}
 	ecn_set_flags(edit, ECN_ECE | ECN_CWR);

@@ -85,13 +85,9 @@ impl Setup {
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let mut options = Rng::fork(seed, 3);
         configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
-<<<<<<< HEAD
-        if features.modern {
-=======
-        let mut options = Rng::fork(seed, 4);
+        let mut options = Rng::fork(seed, 5);
         configs.iter_mut().for_each(|config| config::draw_cubic_options(&mut options, config));
-        if features == Features::Modern {
->>>>>>> main
+        if features.modern {
             configs.iter_mut().for_each(config::modernise);
         }
         if !proxies.is_empty() {
