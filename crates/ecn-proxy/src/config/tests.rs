@@ -6,6 +6,7 @@ schema = 1
 client_side = ["eth1", "wlan0"]
 network_side = ["ppp0"]
 policy = "no-ect"
+fallback = false
 allow = ["192.168.1.7/16", "fd00::/8"]
 deny = ["192.168.9.9"]
 ports = [443, "8000-8999"]
@@ -34,6 +35,7 @@ fn every_key_arrives() {
         client_side: vec!["eth1".into(), "wlan0".into()],
         network_side: vec!["ppp0".into()],
         policy: Policy::NoEct,
+        fallback: false,
         lists: Lists {
             allow: Rules {
                 networks: vec![prefix("192.168.0.0/16"), prefix("fd00::/8")],
