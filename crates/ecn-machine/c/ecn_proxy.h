@@ -291,7 +291,6 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 				     const struct ecn_packet *packet, struct ecn_edit *edit)
 {
 	struct ecn_heard heard = {};
-	__u16 shown_window;
 
 	ecn_hear(flow, packet, &heard);
 	if (packet->flags & ECN_FIN)
@@ -306,10 +305,7 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 	if ((flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
 	    ecn_hold_or_release(flow, packet, &heard, edit))
 		return;
-	/* The window of an ACK that was overtaken does not belong to `una`. */
-	shown_window = ecn_before(packet->ack, flow->una) ? flow->shown_window : packet->window;
 	ecn_show(flow, packet, edit);
-	flow->shown_window = shown_window;
 	ecn_close_if_done(flow, edit);
 }
 

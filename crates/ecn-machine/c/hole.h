@@ -337,8 +337,11 @@ ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *p
 ECN_INLINE void ecn_show(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
-	flow->una = ecn_later(flow->una, packet->ack);
-	flow->shown_window = packet->window;
+	/* The window of an ACK that was overtaken does not belong to `una`. */
+	if (ecn_at_most(flow->una, packet->ack)) {
+		flow->una = packet->ack;
+		flow->shown_window = packet->window;
+	}
 	if (flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX)
 		return;
 	ecn_strip_dsack(flow, packet, edit);
