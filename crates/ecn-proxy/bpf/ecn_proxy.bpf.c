@@ -38,9 +38,14 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 			clone_on(skb, run.settings->mark, ingress);
 		return send_reply(skb, run.work, run.settings->mark, way & WAY_ETHERNET, ingress);
 	}
+	/*
+	 * To a device that does not exist. A sender on this machine would hear of a drop that its packet
+	 * was not sent, and send it again at once.
+	 */
+	if (run.work->edit.events & ECN_EVENT_KEPT_BACK)
+		return bpf_redirect(0, 0);
 	if (actions & ECN_DO_DROP) {
-		if (!(run.work->edit.events & ECN_EVENT_KEPT_BACK))
-			count(&run, COUNT_DROPS);
+		count(&run, COUNT_DROPS);
 		return TC_ACT_SHOT;
 	}
 	if (actions & ECN_DO_CODEPOINT &&
