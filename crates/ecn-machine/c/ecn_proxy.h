@@ -55,7 +55,8 @@ ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 /* The switch is off: a hole ends at the next ACK, and no ECE is taken up. */
 ECN_INLINE void ecn_switch_off(struct ecn_flow *flow, struct ecn_edit *edit)
 {
-	const __u32 edits = ECN_EVENT_ECHO | ECN_EVENT_ECT | ECN_EVENT_ECT_WAITING | ECN_EVENT_CWR;
+	const __u32 edits = ECN_EVENT_ECHO | ECN_EVENT_ECT | ECN_EVENT_ECT_WAITING | ECN_EVENT_CWR |
+			    ECN_EVENT_SELF_ANSWER | ECN_EVENT_KEPT_BACK;
 
 	ecn_pass_over(flow, ECN_REASON_OFF, edit);
 	edit->actions = 0;
@@ -97,11 +98,12 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 	    flow->notes & ECN_NOTE_UPGRADED)
 		return 1;
 	if (ecn_crosses(flow, from_host) && !policy->off) {
-		if (from_host)
+		if (from_host) {
 			ecn_host_crosses(flow, packet, destination_fails, edit);
-		else
-			ecn_far_crosses(flow, packet, edit);
-		if (!from_host && flow->phase == ECN_PHASE_PROXIED)
+			return 1;
+		}
+		ecn_far_crosses(flow, packet, edit);
+		if (flow->phase == ECN_PHASE_PROXIED)
 			ecn_hide(flow, packet, edit);
 		return 1;
 	}

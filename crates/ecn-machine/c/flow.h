@@ -23,7 +23,7 @@ enum ecn_part {
 	ECN_PART_STRIP = 0x08,
 	/* No echo of a time before the retransmission. */
 	ECN_PART_FLOOR = 0x10,
-	/* In small flights the proxy answers the retransmission; else the far host does. */
+	/* With SACK the retransmission goes no further; else the far host answers it. */
 	ECN_PART_REPLY = 0x20,
 };
 

@@ -150,8 +150,14 @@ impl Watch {
         } else if does(Actions::DROP) {
             // The far host has it, and the sender has not been shown that yet.
             assert!(!before(was.far_ack(), packet.end()), "{context:?}");
-            assert!(does(Actions::REPLY) || self.flow.answer() == Answer::Rex, "{context:?}");
+            let waits = self.flow.answer() == Answer::Rex;
+            assert_eq!(edit.events.contains(Events::KEPT_BACK), !does(Actions::REPLY));
+            assert!(does(Actions::REPLY) || waits, "{context:?}");
         }
+        if edit.events.contains(Events::KEPT_BACK) {
+            assert!(does(Actions::DROP) && !new, "{context:?}");
+        }
+        assert_eq!(does(Actions::REPLY), edit.events.contains(Events::SELF_ANSWER), "{context:?}");
         if does(Actions::REPLY) {
             assert!(does(Actions::DROP) && before(packet.seq, self.sent), "{context:?}");
             // What it claims is what the far host has.
