@@ -86,6 +86,10 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		if (!from_host && packet->seq + 1 == flow->host_ack &&
 		    flow->notes & ECN_NOTE_UPGRADED && !flow->crossed)
 			flow->crossed = ECN_CROSSED_ANSWERED;
+		/* `recover` still is the number of its SYN-ACK: no episode was yet. */
+		if (from_host && packet->seq == flow->recover && !flow->crossed &&
+		    !(flow->notes & ECN_NOTE_UPGRADED))
+			ecn_late_syn(flow, policy, packet, destination_fails, edit);
 		/* Else an attack, or a host that has restarted: the far host's answer will tell. */
 		return 1;
 	}

@@ -292,6 +292,9 @@ ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN) {
 		ecn_keep_scale(flow, syn);
 		ecn_cross(flow, syn, flow->isn, syn->seq, edit);
+		/* Of the served host's two SYNs the far host may have, or get, the plain one alone. */
+		if (flow->notes & ECN_NOTE_PLAIN_SYN)
+			flow->notes |= ECN_NOTE_UNSURE;
 	} else if (triple == ECN_TRIPLE_NONE) {
 		edit->events |= ECN_EVENT_NEITHER;
 		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
@@ -326,6 +329,25 @@ ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet 
 	flow->snd_max = ecn_end(syn) + 1;
 	ecn_cross(flow, syn, syn->seq, flow->isn, edit);
 	flow->isn = syn->seq;
+}
+
+/*
+ * The served host's SYN comes after its SYN-ACK: both have opened at once, and the far host will answer
+ * this one too.
+ */
+ECN_INLINE void ecn_late_syn(struct ecn_flow *flow, const struct ecn_policy *policy,
+			     const struct ecn_packet *syn, __u8 destination_fails,
+			     struct ecn_edit *edit)
+{
+	flow->isn = syn->seq;
+	flow->crossed = ECN_CROSSED_ANSWERED;
+	if (policy->off || destination_fails || ecn_forbidden(syn) || ecn_triple(syn) ||
+	    syn->codepoint != ECN_NOT_ECT)
+		return;
+	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
+	edit->events |= ECN_EVENT_UPGRADED;
+	flow->notes |= ECN_NOTE_UPGRADED;
+	flow->asked = ECN_TRIPLE_CLASSIC;
 }
 
 #endif

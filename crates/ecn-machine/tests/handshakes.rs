@@ -208,6 +208,48 @@ fn a_far_host_that_opened_too_may_be_answered_after_its_answer() {
     assert_eq!(watch.flow.phase(), Phase::Proxied);
 }
 
+/// Found by chaos: the host's SYN was slower than its answer to the far host's.
+#[test]
+fn a_host_that_opened_too_may_send_its_syn_after_its_answer() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    watch.pass(&syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options()), Side::Host);
+    let (_, out) = watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    assert_eq!(out.forward[0].flags, Flags::SYN | ECN_SETUP);
+    let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
+    let (_, out) = watch.pass(&answer, Side::Far);
+    assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK, "it did not ask");
+    let again = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
+    let (_, out) = watch.pass(&again, Side::Host);
+    assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK | Flags::ECE);
+    assert_eq!(watch.flow.phase(), Phase::Proxied);
+}
+
+/// Found by chaos: of the host's two SYNs the one that asked was lost behind the proxy.
+#[test]
+fn a_crossed_syn_after_the_fallback_leaves_it_open_which_one_the_far_host_has() {
+    let mut watch = Watch::new(Policy::default());
+    let first = syn(Flags::empty(), ISN, all_options());
+    watch.pass(&first, Side::Host);
+    assert_eq!(watch.pass(&first, Side::Host).1.forward, [first], "the fallback");
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    watch.pass(&syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options()), Side::Host);
+    let data = Packet {
+        seq: ISN + 1,
+        ack: FAR_ISN + 1,
+        flags: Flags::ACK,
+        payload_bytes: 100,
+        segment_bytes: 1448,
+        window: 1000,
+        ..Packet::default()
+    };
+    assert_eq!(watch.pass(&data, Side::Host).1.forward[0].codepoint, 0);
+    let theirs = Packet { seq: FAR_ISN + 1, ack: ISN + 1, codepoint: 2, ..data };
+    watch.pass(&theirs, Side::Far);
+    let next = Packet { seq: ISN + 101, ..data };
+    assert_eq!(watch.pass(&next, Side::Host).1.forward[0].codepoint, 2, "it has ECN");
+}
+
 /// The far host's SYN may have been somebody else's: its answer decides.
 #[test]
 fn a_far_host_that_answers_a_crossed_syn_without_ecn_is_left_alone() {
