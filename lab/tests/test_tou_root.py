@@ -8,7 +8,7 @@ from windlass_lab.errors import LabError
 from windlass_lab.locate import find_windlass
 from windlass_lab.testbed import check
 from windlass_lab.tou import losses
-from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC, Test
+from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC, UNPACED_TOU, Test
 from windlass_lab.tou.transfer import measure
 
 _LACKING = [line for needed, line in check.missing() if needed]
@@ -34,7 +34,7 @@ def windlass():
 
 
 @pytest.mark.parametrize(
-    "contender", [KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC], ids=lambda who: who.name
+    "contender", [KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC, UNPACED_TOU], ids=lambda who: who.name
 )
 def test_a_transfer_meets_the_losses_of_its_list_and_no_others(windlass, contender):
     listed = losses.draw(CELL, SEED, SCALE).first

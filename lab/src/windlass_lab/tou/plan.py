@@ -48,7 +48,8 @@ CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
 @dataclass(frozen=True, slots=True)
 class Contender:
     """A sender and its receiver. `profile` is ToU's; a kernel's is empty, `tuned` says whether it
-    has the paper's settings, `paced` whether it spreads its window over the round trip, as ToU.
+    has the paper's settings, `paced` whether it spreads its window over the round trip: a kernel
+    does not of itself, ToU does.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Contender:
     controller: str
     profile: str = ""
     tuned: bool = False
-    paced: bool = False
+    paced: bool | None = None
 
     @property
     def is_tou(self) -> bool:
@@ -71,6 +72,7 @@ TUNED_CUBIC = Contender("tuned-cubic", "kernel cubic, Figure 12", "cubic", tuned
 PACED_CUBIC = Contender("paced-cubic", "kernel cubic, paced", "cubic", paced=True)
 TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
 TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
+UNPACED_TOU = Contender("tou-unpaced", "ToU cubic, not paced", "cubic", "linux", paced=False)
 TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", "rfc2581")
 # Figure 19: the receiver's window is the only one.
 TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux")
@@ -82,6 +84,7 @@ CONTENDERS = (
     TUNED_RENO,
     TUNED_CUBIC,
     PACED_CUBIC,
+    UNPACED_TOU,
     TOU_CLASSIC,
     TOU_NONE,
 )

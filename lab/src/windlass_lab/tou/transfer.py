@@ -103,6 +103,8 @@ def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path)
 def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> Transfer:
     address = topology.ADDRESSES[topology.SERVER]
     perf, how = [str(windlass), "tou", "perf"], ["--profile", test.contender.profile]
+    if test.contender.paced is False:
+        how.append("--no-pacing")
     window = ["--receive-buffer", str(WINDOW_BYTES)]
     server = [*perf, "server", "--bind", address, "--port", str(_PORT), *how, *window]
     _serve(bed, server, "listen")
