@@ -97,10 +97,13 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		ecn_opens_again(flow, policy, packet, from_host, edit);
 		return 1;
 	}
-	/* Left alone since it was answered: it is not to ask anew. */
-	if (flow->phase == ECN_PHASE_BYPASS && from_host && packet->seq == flow->isn &&
-	    flow->notes & ECN_NOTE_UPGRADED)
+	/* Left alone since it was answered, or met a SYN: it is not to ask anew, nor to be asked. */
+	if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
+	    (from_host ? packet->seq == flow->isn : packet->seq + 1 == flow->host_ack)) {
+		if (!from_host)
+			ecn_clear_triple(packet, edit);
 		return 1;
+	}
 	if (ecn_crosses(flow, from_host) && !policy->off) {
 		if (from_host) {
 			ecn_host_crosses(flow, packet, destination_fails, edit);

@@ -288,6 +288,7 @@ ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *
 		ecn_bypass(flow, forbidden, edit);
 		return;
 	}
+	flow->host_ack = syn->seq + 1;
 	ecn_clear_triple(syn, edit);
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN) {
 		ecn_keep_scale(flow, syn);

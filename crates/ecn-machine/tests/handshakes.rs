@@ -225,6 +225,22 @@ fn a_host_that_opened_too_may_send_its_syn_after_its_answer() {
     assert_eq!(watch.flow.phase(), Phase::Proxied);
 }
 
+/// Found by chaos: the far host's SYN that asks was slower than the plain one of its fallback.
+#[test]
+fn a_crossed_connection_that_was_left_alone_is_not_taken_on_by_a_late_syn() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    assert_eq!(watch.flow.phase(), Phase::Bypass);
+    let (_, out) = watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    assert_eq!(out.forward[0].flags, Flags::SYN);
+    let answer = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
+    assert_eq!(watch.pass(&answer, Side::Host).1.forward, [answer]);
+    let theirs = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
+    let (_, out) = watch.pass(&theirs, Side::Far);
+    assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK, "the host did not ask");
+}
+
 /// Found by chaos: of the host's two SYNs the one that asked was lost behind the proxy.
 #[test]
 fn a_crossed_syn_after_the_fallback_leaves_it_open_which_one_the_far_host_has() {
