@@ -10,8 +10,13 @@
 
 /* A hole that gaps of the far host's own keep open goes after as many ACKs. */
 #define ECN_HELD_MAX 16
-/* Flights in which a hole is told of by one segment alone, and the proxy answers for the far host. */
+/* Flights in which a hole is told of by one segment alone. */
 #define ECN_SPARING_SEGMENTS 5
+/*
+ * Flights in which the proxy answers for the far host. Where it keeps the retransmission back, the network
+ * holds one segment less than the sender believes, and a link for so small a flight runs empty.
+ */
+#define ECN_SELF_ANSWER_SEGMENTS 7
 
 ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 {
@@ -31,9 +36,10 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 	edit->block_count++;
 }
 
-ECN_INLINE int ecn_is_small(const struct ecn_flow *flow)
+/* From the hole on. */
+ECN_INLINE int ecn_flight_is_at_most(const struct ecn_flow *flow, __u32 segments)
 {
-	return ecn_segments(flow, flow->snd_max - flow->hole) <= ECN_SPARING_SEGMENTS;
+	return ecn_segments(flow, flow->snd_max - flow->hole) <= segments;
 }
 
 /*
@@ -45,7 +51,8 @@ ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packe
 {
 	__u32 one = flow->hole_end + flow->segment_bytes;
 
-	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS || !ecn_is_small(flow))
+	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS ||
+	    !ecn_flight_is_at_most(flow, ECN_SPARING_SEGMENTS))
 		return packet->ack;
 	return ecn_before(one, packet->ack) ? one : packet->ack;
 }
@@ -265,6 +272,7 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 				    struct ecn_edit *edit)
 {
 	int sack = flow->notes & ECN_NOTE_SACK && !ECN_WITHOUT(ECN_PART_REPLY);
+	int small = ecn_flight_is_at_most(flow, ECN_SELF_ANSWER_SEGMENTS);
 
 	if (flow->answer == ECN_ANSWER_WAIT) {
 		flow->answer = ECN_ANSWER_REX;
@@ -285,7 +293,7 @@ ECN_INLINE int ecn_hole_comes_again(struct ecn_flow *flow, const struct ecn_pack
 	 * one takes longer than the least RTT, as over Wi-Fi, RACK takes all of that for lost. Without
 	 * SACK the end of the sender's recovery must come from the far host.
 	 */
-	if (!(sack && ecn_is_small(flow)) && flow->rack != flow->snd_max && flow->retransmits < 2) {
+	if (!(sack && small) && flow->rack != flow->snd_max && flow->retransmits < 2) {
 		if (!sack)
 			return 0;
 		edit->actions |= ECN_DO_DROP;

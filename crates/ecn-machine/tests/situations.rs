@@ -259,6 +259,20 @@ fn in_a_small_flight_every_retransmission_of_what_arrived_is_answered_by_the_pro
     assert_eq!(scene.watch.pass(&old, Side::Far).1.forward[0].tsecr, scene.now);
 }
 
+/// One segment less than the sender believes would leave the link of so small a flight empty at times.
+#[test]
+fn flights_of_up_to_seven_segments_are_small() {
+    for (flight, answered) in [(6, true), (7, true), (8, false), (20, false)] {
+        let mut scene = Scene::default();
+        scene.all(0..flight);
+        scene.echo(2);
+        let (edit, out) = scene.data(0);
+        assert!(out.forward.is_empty(), "{flight}");
+        assert_eq!(out.back.is_some(), answered, "{flight}");
+        assert_eq!(edit.events.contains(Events::KEPT_BACK), !answered, "{flight}");
+    }
+}
+
 /// An answer sooner than those to what was sent before may look like a loss of all that to RACK. The
 /// far host's ACK of all of it is the answer.
 #[test]
@@ -350,6 +364,17 @@ fn in_a_small_flight_one_segment_tells_of_the_hole() {
     let (_, out) = scene.echo(4);
     assert_eq!(out.forward[0].blocks(), [one]);
     assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(4));
+}
+
+/// RACK decides sooner on three segments, and there are as many.
+#[test]
+fn in_a_flight_of_more_than_five_all_that_arrived_tells_of_the_hole() {
+    for (flight, told) in [(5, 2), (6, 4)] {
+        let mut scene = Scene::default();
+        scene.all(0..flight);
+        let (_, out) = scene.echo(4);
+        assert_eq!(out.forward[0].blocks()[0].end, Scene::at(told), "{flight}");
+    }
 }
 
 /// Rule M, 2b: RFC 3168 would leave a window of two segments where it is.
