@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +22,8 @@ EXAMPLES = ROOT / "target/release/examples"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 NAMES = {part: f"wbench{os.getpid()}{part}" for part in ("host", "router", "far")}
 FAR = "10.9.2.2"
+# Bits a second, bits a second of CPU time, ACKs a packet.
+Transfer = tuple[float, float, float]
 
 
 def run(command: str, **options) -> str:
@@ -105,6 +107,22 @@ def iperf(seconds: float, options: str = "") -> tuple[float, float]:
     return rate, rate / (cpu["host_total"] + cpu["remote_total"]) * 100
 
 
+def packets() -> tuple[int, int]:
+    """Packets from the served host to the router, and back: data, and ACKs."""
+    [device] = json.loads(inside("router", "ip -s -j link show dev near"))
+    return device["stats64"]["rx"]["packets"], device["stats64"]["tx"]["packets"]
+
+
+def transfer(seconds: float) -> Transfer:
+    """One run. Its receiver sends few ACKs or many, whoever forwards, which is worth more than the
+    proxy costs.
+    """
+    data, acks = packets()
+    rates = iperf(seconds)
+    data_after, acks_after = packets()
+    return *rates, (acks_after - acks) / max(data_after - data, 1)
+
+
 def taken(pid: int) -> tuple[int, int]:
     """Nanoseconds that the programs of a process took, and packets."""
     sums = {"run_time_ns": 0, "run_cnt": 0}
@@ -169,19 +187,31 @@ def measure_paths(seconds: float) -> dict[str, float]:
     return costs
 
 
-def measure_throughput(rounds: int, seconds: float) -> tuple[dict[str, float], dict[str, float]]:
-    """Medians of bits a second with the proxy and without, in turns; the same of a second of CPU
-    time."""
-    rates = {"with": [], "without": []}
+def measure_throughput(rounds: int, seconds: float) -> dict[str, list[Transfer]]:
+    """Transfers with the proxy and without, in turns; who begins changes from round to round."""
+    runs = {"with": [], "without": []}
+    hooks = {"with": proxy, "without": nullcontext}
     with server():
-        for _ in range(rounds):
-            rates["without"].append(iperf(seconds))
-            with proxy():
-                rates["with"].append(iperf(seconds))
-    columns = {name: zip(*values, strict=True) for name, values in rates.items()}
-    medians = {name: [statistics.median(one) for one in both] for name, both in columns.items()}
-    wall, cpu = ({name: values[at] for name, values in medians.items()} for at in (0, 1))
-    return wall, cpu
+        for at in range(rounds):
+            for name in sorted(runs, reverse=at % 2 == 0):
+                with hooks[name]():
+                    runs[name].append(transfer(seconds))
+    return runs
+
+
+def print_throughput(runs: dict[str, list[Transfer]]) -> None:
+    """Medians, and their ratios."""
+    medians = {}
+    for name, transfers in runs.items():
+        rate, cpu, acks = (statistics.median(column) for column in zip(*transfers, strict=True))
+        medians[name] = rate, cpu
+        told = f"{rate / 1e9:.2f} Gbit/s, {cpu / 1e9:.2f} Gbit a second of CPU time"
+        print(f"{name} the proxy: {told}, {acks:.2f} ACKs a packet")
+    pairs = list(zip(runs["with"], runs["without"], strict=True))
+    for at, what in enumerate(("throughput", "throughput by CPU time")):
+        ratio = medians["with"][at] / medians["without"][at]
+        paired = statistics.median(ours[at] / theirs[at] for ours, theirs in pairs)
+        print(f"{what}, with over without: {ratio:.3f}; median of rounds: {paired:.3f}", flush=True)
 
 
 def measure_table(flows: int) -> dict[str, int]:
@@ -201,11 +231,7 @@ def main() -> None:
     run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():
-        measured = measure_throughput(options.rounds, options.seconds)
-        for rates, unit in zip(measured, ("second", "second of CPU time"), strict=True):
-            for name, rate in rates.items():
-                print(f"{name} the proxy: {rate / 1e9:.2f} Gbit a {unit}")
-            print(f"with over without: {rates['with'] / rates['without']:.3f}", flush=True)
+        print_throughput(measure_throughput(options.rounds, options.seconds))
         try:
             STATISTICS.write_text("1")
             paths = measure_paths(options.seconds)
