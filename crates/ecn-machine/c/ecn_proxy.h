@@ -100,7 +100,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 	/* Left alone since it was answered, or met a SYN: it is not to ask anew, nor to be asked. */
 	if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
 	    (from_host ? packet->seq == flow->isn : packet->seq + 1 == flow->host_ack)) {
-		if (!from_host)
+		if (!from_host && !policy->off)
 			ecn_clear_triple(packet, edit);
 		return 1;
 	}

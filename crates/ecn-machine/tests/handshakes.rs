@@ -241,6 +241,16 @@ fn a_crossed_connection_that_was_left_alone_is_not_taken_on_by_a_late_syn() {
     assert_eq!(out.forward[0].flags, Flags::SYN | Flags::ACK, "the host did not ask");
 }
 
+#[test]
+fn the_same_late_syn_passes_as_it_is_while_the_switch_is_off() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    watch.policy.off = true;
+    let late = syn(ECN_SETUP, FAR_ISN, all_options());
+    assert_eq!(watch.pass(&late, Side::Far).1.forward, [late]);
+}
+
 /// Found by chaos: of the host's two SYNs the one that asked was lost behind the proxy.
 #[test]
 fn a_crossed_syn_after_the_fallback_leaves_it_open_which_one_the_far_host_has() {
