@@ -100,6 +100,15 @@ ECN_INLINE void ecn_start(struct ecn_flow *flow, const struct ecn_packet *syn, _
 	flow->notes = ecn_offered(syn);
 }
 
+/* The served host's SYN asks for ECN. */
+ECN_INLINE void ecn_upgrade(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	flow->asked = ECN_TRIPLE_CLASSIC;
+	flow->notes |= ECN_NOTE_UPGRADED;
+	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
+	edit->events |= ECN_EVENT_UPGRADED;
+}
+
 /* The first SYN of a connection that the served host opens. */
 ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *syn,
 			      __u8 destination_fails, struct ecn_edit *edit)
@@ -123,10 +132,7 @@ ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *sy
 		flow->notes |= ECN_NOTE_PLAIN_SYN;
 		return 1;
 	}
-	flow->asked = ECN_TRIPLE_CLASSIC;
-	flow->notes |= ECN_NOTE_UPGRADED;
-	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
-	edit->events |= ECN_EVENT_UPGRADED;
+	ecn_upgrade(flow, edit);
 	return 1;
 }
 
@@ -323,10 +329,7 @@ ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet 
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
 		return;
 	}
-	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
-	edit->events |= ECN_EVENT_UPGRADED;
-	flow->notes |= ECN_NOTE_UPGRADED;
-	flow->asked = ECN_TRIPLE_CLASSIC;
+	ecn_upgrade(flow, edit);
 	flow->snd_max = ecn_end(syn) + 1;
 	ecn_cross(flow, syn, syn->seq, flow->isn, edit);
 	flow->isn = syn->seq;
@@ -345,10 +348,7 @@ ECN_INLINE void ecn_late_syn(struct ecn_flow *flow, const struct ecn_policy *pol
 	if (policy->off || destination_fails || ecn_forbidden(syn) || ecn_triple(syn) ||
 	    syn->codepoint != ECN_NOT_ECT)
 		return;
-	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
-	edit->events |= ECN_EVENT_UPGRADED;
-	flow->notes |= ECN_NOTE_UPGRADED;
-	flow->asked = ECN_TRIPLE_CLASSIC;
+	ecn_upgrade(flow, edit);
 }
 
 #endif
