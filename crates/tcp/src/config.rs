@@ -58,13 +58,15 @@ pub struct Config {
     pub prr: bool,
     /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
     pub hystart: bool,
-    /// With `hystart`: CUBIC leaves slow start, and at once, when the ACKs of a round come in a train as
-    /// long as the path or their least RTT is above the path's (HyStart as it was before RFC 9406; Linux).
+    /// With `hystart`: CUBIC leaves slow start, and at once, when the ACKs of a round come in a train for
+    /// half the RTT of the path, or three quarters if the window goes out paced (Linux: all of it), or when
+    /// their least RTT is above the path's (HyStart as it was before RFC 9406).
     pub hystart_trains: bool,
     /// CUBIC grows as Linux's, by whole segments, also where that is not RFC 9438: until it knows of a
     /// loss, by a twentieth in a round trip at least; later by no more than 0.53 segments where Reno would
     /// grow faster, also above the window of the last cut (§4.3 has one segment there); and it aims at
-    /// where the cubic will be after the least RTT, not after the smoothed one.
+    /// where the cubic will be after the least RTT, not after the smoothed one; and it works out its step
+    /// once in 4 ms, and for the same window in 32 ms.
     pub cubic_as_linux: bool,
     /// A cut of the window is taken back if it turns out that what was sent again had not been lost:
     /// told by timestamps (Eifel, RFC 3522) or by DSACK (RFC 3708).

@@ -13,8 +13,9 @@ pub(super) struct AckTrains {
     /// The least of this round.
     this_round: Option<Span>,
     samples: u32,
-    /// When the round began, and the last ACK that belongs to its train.
+    /// When the round began, with which SRTT, and the last ACK that belongs to its train.
     begun: Time,
+    srtt: Span,
     train_end: Time,
     /// The round is over once more than this is acknowledged.
     round_end: u64,
@@ -39,6 +40,7 @@ impl AckTrains {
             this_round: None,
             samples: 0,
             begun: Time::ZERO,
+            srtt: Span::ZERO,
             train_end: Time::ZERO,
             round_end: 0,
         }
@@ -58,14 +60,17 @@ impl AckTrains {
 
     fn begin_round(&mut self, ack: &Ack) {
         self.begun = ack.now;
+        self.srtt = ack.smoothed_rtt;
         self.train_end = ack.now;
         self.round_end = ack.sent_total;
         self.this_round = None;
         self.samples = 0;
     }
 
-    /// A window that went out at once fills half the path in half its RTT; pacing alone spreads it over
-    /// as much, so that there the train has to be twice as long.
+    /// A window that went out at once fills half the path in half its RTT. Pacing alone spreads a round
+    /// over two thirds of the RTT: it sends twice the window's ACKs while the rate goes from two to four
+    /// of those windows in a round trip. A twelfth of the path more than that tells that it is full; Linux
+    /// waits for a whole RTT there, by when as much again is in the queue.
     fn is_train_long(&mut self, ack: &Ack, least: Span, cwnd: f64) -> bool {
         if ack.now.saturating_since(self.train_end) > SPACING {
             return false;
@@ -74,8 +79,11 @@ impl AckTrains {
         let bursts_s = BURSTS_BYTES * ack.smoothed_rtt.as_secs_f64() / (2.0 * cwnd);
         let bursts = Span::from_secs_f64(bursts_s).min(MAX_BURSTS);
         let is_paced = self.paced_from.is_some_and(|from| least >= from);
-        let path = if is_paced { least + bursts } else { (least + bursts) / 2 };
-        ack.now.saturating_since(self.begun) > path
+        let full = match is_paced {
+            true => self.srtt * 2 / 3 + least / 12 + bursts,
+            false => (least + bursts) / 2,
+        };
+        ack.now.saturating_since(self.begun) > full
     }
 
     fn is_late(&mut self, rtt: Span, least: Span) -> bool {
@@ -96,16 +104,19 @@ mod tests {
 
     const MSS: f64 = 1000.0;
 
+    const LEAST_PACED: Span = Span::from_millis(2);
+
     /// Slow start over a path of 100 ms with `per_s` segments a second and a queue without an end; the
-    /// window in segments when it is over, if that is within ten round trips.
+    /// window in segments when it is over, if that is within ten round trips. With `paced_from` it goes
+    /// out at twice the window in a round trip.
     fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<u64> {
         let (path, gap) = (Span::from_millis(100), Span::from_nanos(1_000_000_000 / per_s));
         let mut trains = AckTrains::new(paced_from);
         let mut window = 10;
         let mut acked = 0;
-        // When each segment that is under way left, and when the bottleneck is free again.
+        // When each segment that is under way left, and when the pacer and the bottleneck are free again.
         let mut flight: alloc::collections::VecDeque<Time> = [Time::ZERO; 10].into();
-        let mut free = Time::ZERO;
+        let (mut pacer, mut free) = (Time::ZERO, Time::ZERO);
         while let Some(sent) = flight.pop_front() {
             free = free.max(sent) + gap;
             let now = free + path;
@@ -118,7 +129,13 @@ mod tests {
                 return Some(window);
             }
             window += 1;
-            flight.extend([now; 2]);
+            for _ in 0..2 {
+                pacer = pacer.max(now);
+                flight.push_back(pacer);
+                if paced_from.is_some() {
+                    pacer += path / (2 * window);
+                }
+            }
             if now > Time::ZERO + Span::from_secs(1) {
                 return None;
             }
@@ -134,12 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path() {
-        let from = Span::from_millis(2);
-        let window = left_at(Some(from), 8000).expect("the path is full");
-        assert!((1600..2200).contains(&window), "{window}");
-        // A longer path than this one is.
-        assert_eq!(left_at(Some(Span::from_millis(200)), 8000), left_at(None, 8000));
+    fn a_paced_window_ends_it_as_near_though_its_train_is_longer() {
+        // 640, of which 600 come within three quarters of the RTT.
+        let window = left_at(Some(LEAST_PACED), 8000).expect("the path is full");
+        assert!((1200..1300).contains(&window), "{window}");
+        // Twice and half the path, whose rounds are no fuller: 1,280 and 320.
+        assert!(left_at(Some(LEAST_PACED), 16_000).is_some_and(|window| window < 2600));
+        assert!(left_at(Some(LEAST_PACED), 4000).is_some_and(|window| window < 650));
     }
 
     #[test]
@@ -152,6 +170,7 @@ mod tests {
     #[test]
     fn a_path_that_takes_all_lets_slow_start_go_on() {
         assert_eq!(left_at(None, 10_000_000), None);
+        assert_eq!(left_at(Some(LEAST_PACED), 10_000_000), None);
     }
 
     /// ACKs a millisecond apart, with an RTT of `rtt_ms`: how many until it is over.

@@ -38,6 +38,7 @@ impl ControllerFactory for Cubic {
             last_ack: Time::ZERO,
             exit: Exit::of(params),
             acked: 0.0,
+            step: None,
         })
     }
 }
@@ -57,6 +58,8 @@ struct CubicController {
     exit: Option<Exit>,
     /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
     acked: f64,
+    /// What Linux worked out last, since the last cut.
+    step: Option<Step>,
 }
 
 /// How many segments acknowledged make cwnd one larger, as Linux has it: never fewer than two; until it
@@ -65,6 +68,20 @@ struct CubicController {
 const FASTEST_STEP: f64 = 2.0;
 const STARTUP_STEP: f64 = 20.0;
 const SLOWEST_WINDOWS: f64 = 100.0;
+
+/// Linux works it out once in a tick of its clock (CONFIG_HZ of 250), and for the same cwnd only after so
+/// many. Where the round trip is shorter, a window grows by several steps of one and the same size.
+const TICK: Span = Span::from_millis(4);
+const SAME_WINDOW_TICKS: u64 = 8;
+
+/// How many bytes acknowledged make cwnd a segment larger.
+#[derive(Copy, Clone, Debug)]
+struct Step {
+    bytes: f64,
+    /// cwnd in bytes and the tick for which this was worked out.
+    cwnd: f64,
+    tick: u64,
+}
 
 /// A stage of congestion avoidance.
 #[derive(Copy, Clone, Debug)]
@@ -96,6 +113,11 @@ impl Epoch {
         }
         self
     }
+}
+
+/// The step, in bytes acknowledged, by which cwnd comes to `target` in a round trip, if that is ahead.
+fn step_towards(target: f64, cwnd: f64, mss: f64) -> Option<f64> {
+    (target > cwnd).then(|| libm::floor(cwnd / (target - cwnd)) * mss)
 }
 
 impl CubicController {
@@ -135,25 +157,42 @@ impl CubicController {
     /// is further, in a round trip. What is acknowledged counts from the last such segment on, so that
     /// the first step towards a window comes at once.
     fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
-        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
-        let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
-        // The distance from the plateau is whole segments, as is Reno's window.
-        let cubic =
-            epoch.plateau + libm::trunc((epoch.w_cubic(ahead_s) - epoch.plateau) / mss) * mss;
-        let reno = libm::floor(epoch.w_est / mss) * mss;
-        let target = cubic.max(reno);
-        let steady =
-            if target > cwnd { cwnd / (target - cwnd) } else { SLOWEST_WINDOWS * cwnd / mss };
-        let most = if self.w_max.is_none() { STARTUP_STEP } else { f64::INFINITY };
-        let step = libm::floor(steady).min(most).max(FASTEST_STEP) * mss;
+        let mss = self.window.mss();
+        let step = self.step_as_linux(ack, epoch, t_s);
         if self.acked >= step {
             self.acked = 0.0;
-            self.window.set_cwnd(cwnd + mss);
+            self.window.set_cwnd(self.window.cwnd() + mss);
         }
         self.acked += credit;
         let segments = libm::floor(self.acked / step);
         self.acked -= segments * step;
         self.window.set_cwnd(self.window.cwnd() + segments * mss);
+    }
+
+    /// The step in force, in bytes acknowledged.
+    fn step_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64) -> f64 {
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let tick = ack.now.as_nanos() / TICK.as_nanos();
+        // A cwnd of whole segments is the same or is not.
+        let cubic = match self.step {
+            Some(step) if step.cwnd == cwnd && tick < step.tick + SAME_WINDOW_TICKS => {
+                return step.bytes;
+            }
+            Some(step) if step.tick == tick => step,
+            _ => {
+                let ahead_s = t_s + ack.min_rtt.unwrap_or_default().as_secs_f64();
+                // The distance from the plateau is whole segments.
+                let distance = libm::trunc((epoch.w_cubic(ahead_s) - epoch.plateau) / mss) * mss;
+                let most = if self.w_max.is_none() { STARTUP_STEP * mss } else { f64::INFINITY };
+                let towards = step_towards(epoch.plateau + distance, cwnd, mss);
+                let bytes = towards.unwrap_or(SLOWEST_WINDOWS * cwnd).min(most);
+                Step { bytes, cwnd, tick }
+            }
+        };
+        let reno = step_towards(libm::floor(epoch.w_est / mss) * mss, cwnd, mss);
+        let bytes = cubic.bytes.min(reno.unwrap_or(f64::INFINITY)).max(FASTEST_STEP * mss);
+        self.step = Some(Step { bytes, ..cubic });
+        bytes
     }
 
     /// What the ACK counts for while slow start lasts.
@@ -220,6 +259,7 @@ impl Controller for CubicController {
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.exit = Exit::after(congestion.cause, self.window.params());
         self.acked = 0.0;
+        self.step = None;
         if !congestion.hold_ssthresh {
             self.remember_window();
         }
@@ -237,6 +277,7 @@ impl Controller for CubicController {
     fn on_idle_restart(&mut self, restart: u64) {
         self.window.restart(restart);
         self.epoch = None;
+        self.step = None;
     }
 
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
@@ -454,6 +495,28 @@ mod tests {
         run(&mut *cubic, 0, 15);
         let expected = 7.0 + 15.0 * 0.9 / 1.7;
         assert!((segments(&*cubic) - expected).abs() < 1.5, "{}", segments(&*cubic));
+    }
+
+    /// `windows` of ACKs, each for a segment, in the tick of Linux's clock that begins at `from_ms`.
+    fn run_in_tick(cubic: &mut dyn Controller, from_ms: u64, windows: u64) {
+        for _ in 0..windows * segments(cubic) as u64 {
+            cubic.on_ack(&ack(from_ms + 1, u64::from(MSS)));
+        }
+    }
+
+    #[test]
+    fn as_linux_a_window_grows_by_one_step_within_a_tick_and_holds_it_while_it_stays() {
+        let mut cubic = cut_with(20, as_linux());
+        // From 14 towards 20 in 2.5 s, so 15 next: a segment for 14, in each round trip of the tick.
+        run_in_tick(&mut *cubic, 0, 3);
+        assert_eq!(segments(&*cubic), 17.0);
+        // There the cubic is not yet, and Reno's window gets there within these. They are not asked.
+        for tick in 1..=8 {
+            run_in_tick(&mut *cubic, 4 * tick, 2);
+            assert_eq!(segments(&*cubic), 17.0, "tick {tick}");
+        }
+        run_in_tick(&mut *cubic, 4 * 9, 2);
+        assert!(segments(&*cubic) > 18.0, "{}", segments(&*cubic));
     }
 
     #[test]
