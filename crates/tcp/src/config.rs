@@ -58,9 +58,8 @@ pub struct Config {
     pub prr: bool,
     /// CUBIC leaves its first slow start when the RTT grows (HyStart++, RFC 9406).
     pub hystart: bool,
-    /// With `hystart`: CUBIC leaves slow start, and at once, when the ACKs of a round come in a train for
-    /// half the RTT of the path, or three quarters if the window goes out paced (Linux: all of it), or when
-    /// their least RTT is above the path's (HyStart as it was before RFC 9406).
+    /// With `hystart`: CUBIC leaves slow start, and at once, when the ACKs of a round come in a train as
+    /// long as the path or their least RTT is above the path's (HyStart as it was before RFC 9406; Linux).
     pub hystart_trains: bool,
     /// CUBIC grows as Linux's, by whole segments, also where that is not RFC 9438: until it knows of a
     /// loss, by a twentieth in a round trip at least; later by no more than 0.53 segments where Reno would

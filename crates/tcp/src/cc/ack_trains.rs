@@ -13,11 +13,8 @@ pub(super) struct AckTrains {
     /// The least of this round.
     this_round: Option<Span>,
     samples: u32,
-    /// Samples in a row that tell of a queue.
-    queued: u32,
-    /// When the round began, with which SRTT, and the last ACK that belongs to its train.
+    /// When the round began, and the last ACK that belongs to its train.
     begun: Time,
-    srtt: Span,
     train_end: Time,
     /// The round is over once more than this is acknowledged.
     round_end: u64,
@@ -31,9 +28,6 @@ const SPACING: Span = Span::from_millis(2);
 const BURSTS_BYTES: f64 = 4.0 * 65_536.0;
 const MAX_BURSTS: Span = Span::from_millis(1);
 const SAMPLES: u32 = 8;
-/// A queue of a paced window is a sixteenth of the path's RTT.
-const QUEUE_DIVISOR: u64 = 16;
-const MIN_QUEUE: Span = Span::from_millis(1);
 const MIN_DELAY: Span = Span::from_millis(4);
 const MAX_DELAY: Span = Span::from_millis(16);
 
@@ -44,9 +38,7 @@ impl AckTrains {
             least: None,
             this_round: None,
             samples: 0,
-            queued: 0,
             begun: Time::ZERO,
-            srtt: Span::ZERO,
             train_end: Time::ZERO,
             round_end: 0,
         }
@@ -61,39 +53,29 @@ impl AckTrains {
             self.begin_round(ack);
         }
         cwnd >= LEAST_SEGMENTS * mss
-            && (self.is_train_long(ack, rtt, least, cwnd) || self.is_late(rtt, least))
+            && (self.is_train_long(ack, least, cwnd) || self.is_late(rtt, least))
     }
 
     fn begin_round(&mut self, ack: &Ack) {
         self.begun = ack.now;
-        self.srtt = ack.smoothed_rtt;
         self.train_end = ack.now;
         self.round_end = ack.sent_total;
         self.this_round = None;
         self.samples = 0;
     }
 
-    /// A window that went out at once fills half the path in half its RTT. Pacing alone spreads a round
-    /// over two thirds of the RTT: it sends twice the window's ACKs while the rate goes from two to four
-    /// of those windows in a round trip. A twelfth of the path more than that tells that it is full, if
-    /// there is a queue as well, for a pacer whose timer is late has long trains on an empty path. Linux
-    /// waits for a whole RTT there, by when as much again is in the queue.
-    fn is_train_long(&mut self, ack: &Ack, rtt: Span, least: Span, cwnd: f64) -> bool {
-        let queue = (least / QUEUE_DIVISOR).max(MIN_QUEUE);
-        self.queued = if rtt > least + queue { self.queued + 1 } else { 0 };
+    /// A window that went out at once fills half the path in half its RTT; pacing alone spreads it over
+    /// as much, so that there the train has to be twice as long.
+    fn is_train_long(&mut self, ack: &Ack, least: Span, cwnd: f64) -> bool {
         if ack.now.saturating_since(self.train_end) > SPACING {
             return false;
         }
         self.train_end = ack.now;
         let bursts_s = BURSTS_BYTES * ack.smoothed_rtt.as_secs_f64() / (2.0 * cwnd);
         let bursts = Span::from_secs_f64(bursts_s).min(MAX_BURSTS);
-        let train = ack.now.saturating_since(self.begun);
-        if self.paced_from.is_some_and(|from| least >= from) {
-            let paced = self.srtt * 2 / 3 + least / 12 + bursts;
-            train > paced && self.queued >= SAMPLES
-        } else {
-            train > (least + bursts) / 2
-        }
+        let is_paced = self.paced_from.is_some_and(|from| least >= from);
+        let path = if is_paced { least + bursts } else { (least + bursts) / 2 };
+        ack.now.saturating_since(self.begun) > path
     }
 
     fn is_late(&mut self, rtt: Span, least: Span) -> bool {
@@ -115,16 +97,15 @@ mod tests {
     const MSS: f64 = 1000.0;
 
     /// Slow start over a path of 100 ms with `per_s` segments a second and a queue without an end; the
-    /// window in segments when it is over, if that is within ten round trips. A paced one goes out at
-    /// `rate` times the window in a round trip.
-    fn left_at(rate: Option<u64>, per_s: u64) -> Option<u64> {
+    /// window in segments when it is over, if that is within ten round trips.
+    fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<u64> {
         let (path, gap) = (Span::from_millis(100), Span::from_nanos(1_000_000_000 / per_s));
-        let mut trains = AckTrains::new(rate.map(|_| Span::from_millis(2)));
+        let mut trains = AckTrains::new(paced_from);
         let mut window = 10;
         let mut acked = 0;
-        // When each segment that is under way left, and when the pacer and the bottleneck are free again.
+        // When each segment that is under way left, and when the bottleneck is free again.
         let mut flight: alloc::collections::VecDeque<Time> = [Time::ZERO; 10].into();
-        let (mut pacer, mut free) = (Time::ZERO, Time::ZERO);
+        let mut free = Time::ZERO;
         while let Some(sent) = flight.pop_front() {
             free = free.max(sent) + gap;
             let now = free + path;
@@ -137,13 +118,7 @@ mod tests {
                 return Some(window);
             }
             window += 1;
-            for _ in 0..2 {
-                pacer = pacer.max(now);
-                flight.push_back(pacer);
-                if let Some(rate) = rate {
-                    pacer += path / (rate * window);
-                }
-            }
+            flight.extend([now; 2]);
             if now > Time::ZERO + Span::from_secs(1) {
                 return None;
             }
@@ -159,13 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn a_paced_window_ends_it_as_near_though_its_train_is_longer() {
-        // 640, of which 600 come within three quarters of the RTT.
-        let window = left_at(Some(2), 8000).expect("the path is full");
-        assert!((1200..1300).contains(&window), "{window}");
-        // Twice and half the path, whose rounds are no fuller: 1,280 and 320.
-        assert!(left_at(Some(2), 16_000).is_some_and(|window| window < 2600));
-        assert!(left_at(Some(2), 4000).is_some_and(|window| window < 650));
+    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path() {
+        let from = Span::from_millis(2);
+        let window = left_at(Some(from), 8000).expect("the path is full");
+        assert!((1600..2200).contains(&window), "{window}");
+        // A longer path than this one is.
+        assert_eq!(left_at(Some(Span::from_millis(200)), 8000), left_at(None, 8000));
     }
 
     #[test]
@@ -178,9 +152,6 @@ mod tests {
     #[test]
     fn a_path_that_takes_all_lets_slow_start_go_on() {
         assert_eq!(left_at(None, 10_000_000), None);
-        assert_eq!(left_at(Some(2), 10_000_000), None);
-        // Nor does a pacer whose timer is so late that it has half of its rate.
-        assert_eq!(left_at(Some(1), 10_000_000), None);
     }
 
     /// ACKs a millisecond apart, with an RTT of `rtt_ms`: how many until it is over.
