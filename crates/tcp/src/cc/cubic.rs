@@ -58,7 +58,7 @@ struct CubicController {
     exit: Option<Exit>,
     /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
     acked: f64,
-    /// What Linux worked out last, since the last cut.
+    /// What Linux worked out last, for the window and the segments that there are.
     step: Option<Step>,
 }
 
@@ -272,6 +272,7 @@ impl Controller for CubicController {
 
     fn on_mss_change(&mut self, mss: u32) {
         self.window.set_mss(mss);
+        self.step = None;
     }
 
     fn on_idle_restart(&mut self, restart: u64) {
