@@ -8,12 +8,26 @@
 
 #include "flow.h"
 
+/*
+ * A host with ECN acknowledges CE and CWR at once (Linux: tcp_data_ecn_check, tcp_ecn_accept_cwr): the
+ * sender may be down to one or two segments, and wait for nothing but this ACK. The served host sees
+ * neither. PSH (RFC 9293 section 3.9.1) changes nothing that it reads, and makes Linux (from 6.7 on)
+ * acknowledge as soon as the application has read all.
+ */
+ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit *edit)
+{
+	if (packet->payload_bytes && !(packet->flags & ECN_SYN) &&
+	    (packet->flags & ECN_CWR || packet->codepoint == ECN_CE))
+		ecn_set_flags(edit, ECN_PSH);
+}
+
 /* Takes ECN off a packet for the served host and remembers what it said. */
 ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
 	if (packet->flags & (ECN_ECE | ECN_CWR))
 		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
+	ecn_ask_for_ack(packet, edit);
 	/* Section 6.1.3: CWR ends the echo; CE on the same packet begins it anew. */
 	if (packet->flags & ECN_CWR)
 		flow->notes &= (__u16)~ECN_NOTE_CE;

@@ -128,8 +128,26 @@ fn ce_is_hidden_and_echoed_until_cwr() {
     }
     let cwr = Packet { seq: FAR_ISN + 501, flags: Flags::ACK | Flags::CWR, codepoint: 2, ..ce };
     let (_, out) = scene.watch.pass(&cwr, Side::Far);
-    assert_eq!((out.forward[0].codepoint, out.forward[0].flags), (0, Flags::ACK));
+    assert_eq!((out.forward[0].codepoint, out.forward[0].flags), (0, Flags::ACK | Flags::PSH));
     assert!(!scene.data(2).1.forward[0].flags.contains(Flags::ECE));
+}
+
+/// A host with ECN would acknowledge them at once; this one sees neither, but PSH.
+#[test]
+fn data_with_ce_or_cwr_ask_for_an_ack_at_once() {
+    let mut scene = Scene::default();
+    let data = Packet { payload_bytes: 500, codepoint: 2, ..scene.ack_packet(0, Flags::empty()) };
+    let pure = Packet { payload_bytes: 0, ..data };
+    for (packet, codepoint, flags, asks) in [
+        (data, 2, Flags::ACK, false),
+        (data, 3, Flags::ACK, true),
+        (data, 2, Flags::ACK | Flags::CWR, true),
+        (data, 2, Flags::ACK | Flags::ECE, false),
+        (pure, 3, Flags::ACK | Flags::CWR, false),
+    ] {
+        let (_, out) = scene.watch.pass(&Packet { codepoint, flags, ..packet }, Side::Far);
+        assert_eq!(out.forward[0].flags.contains(Flags::PSH), asks, "{codepoint} {flags:?}");
+    }
 }
 
 /// RFC 3168 section 6.1.5 and 6.1.6.

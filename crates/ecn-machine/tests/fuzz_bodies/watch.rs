@@ -188,6 +188,10 @@ impl Watch {
             }
             assert!(!before(packet.ack, shown.ack), "ahead of the truth: {context:?}");
         }
+        if edit.flags_set.contains(Flags::PSH) {
+            let hidden = packet.codepoint == 3 || packet.flags.contains(Flags::CWR);
+            assert!(hidden && packet.payload_bytes > 0, "{context:?}");
+        }
         assert!(edit.clones <= 3, "{context:?}");
         if does(Actions::DROP) {
             assert_eq!(packet.payload_bytes, 0, "data are never dropped: {context:?}");

@@ -9,6 +9,7 @@ pub(crate) const ON: i32 = -1;
 pub(crate) const SYN: u8 = 0x02;
 pub(crate) const SYN_ACK: u8 = 0x12;
 pub(crate) const ACK: u8 = 0x10;
+const PSH: u8 = 0x08;
 pub(crate) const ECE: u8 = 0x40;
 pub(crate) const CWR: u8 = 0x80;
 
@@ -214,9 +215,10 @@ fn every_shape_of_packet_is_edited_with_right_checksums() {
         assert_eq!(run(false, 0, &syn_ack), (0, SYN_ACK), "{shape:?}");
         let ack = Tcp { seq: 1001, ack: 5001, flags: ACK, options: timestamps(), payload: vec![] };
         assert_eq!(run(true, 0, &ack), (0, ACK), "{shape:?}");
-        // The far host's data came with CE: Not-ECT for the served host, whose ACKs echo it.
+        // The far host's data came with CE: Not-ECT for the served host, whose ACK is asked for by PSH
+        // and echoes it.
         let far = Tcp { seq: 5001, ack: 1001, payload: vec![7; 101], ..ack.clone() };
-        assert_eq!(run(false, 3, &far), (0, ACK), "{shape:?}");
+        assert_eq!(run(false, 3, &far), (0, ACK | PSH), "{shape:?}");
         assert_eq!(run(true, 0, &Tcp { ack: 5102, ..ack.clone() }), (0, ACK | ECE), "{shape:?}");
         let data = Tcp { ack: 5102, payload: vec![9; 99], ..ack.clone() };
         assert_eq!(run(true, 0, &data), (2, ACK | ECE), "{shape:?}");
