@@ -148,14 +148,20 @@ impl Run {
     #[inline(never)]
     fn segment(&self, index: u32) -> Segment {
         let mut segment = self.first;
-        segment.seq = segment.seq.at(u64::from(index) * u64::from(segment.payload_len));
+        self.turn_into(&mut segment, index);
+        segment
+    }
+
+    /// Makes the segment `index` out of any of the run: only what differs is written.
+    pub fn turn_into(&self, segment: &mut Segment, index: u32) {
+        segment.seq = self.first.seq.at(u64::from(index) * u64::from(self.first.payload_len));
+        segment.flags = self.first.flags;
         if index > 0 {
             segment.flags -= Flags::CWR;
         }
         if index + 1 < self.count {
             segment.flags -= Flags::PSH | Flags::FIN;
         }
-        segment
     }
 }
 

@@ -87,7 +87,9 @@ fn write_run(run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
     out.clear();
     let mut rest = payload;
     let mut size = 0;
-    for segment in run.segments() {
+    let mut segment = run.first;
+    for index in 0..run.count {
+        run.turn_into(&mut segment, index);
         let at = out.len();
         out.resize(at + wire::MAX_HEADER_LEN, 0);
         let header_len = wire::emit(&segment, &mut out[at..]);
