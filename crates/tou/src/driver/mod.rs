@@ -12,6 +12,7 @@ mod options;
 mod port;
 mod reactor;
 mod resting;
+mod sleep;
 mod wait;
 
 pub use drain::drain;

@@ -4,7 +4,7 @@
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::UdpSocketState;
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 /// The kernel's buffers of a port, in bytes: as far as the system allows it.
 pub(super) const SOCKET_BUFFER: usize = 4 << 20;
@@ -27,13 +27,20 @@ pub(super) fn receive_room(socket: &UdpSocket, udp: &UdpSocketState) -> io::Resu
     Ok(udp.recv_buffer_size(socket.into())? as u64 / 2)
 }
 
-/// quinn-udp 0.6 asks for the time of each arrival, and then has no room for ECN's codepoint in the
-/// control messages of datagrams that were joined: marks would go unseen.
-pub(super) fn without_arrival_times(socket: &UdpSocket) -> io::Result<()> {
+/// quinn-udp 0.6 asks for more than is read here. With the time of each arrival it has no room for ECN's
+/// codepoint in the control messages of datagrams that were joined: marks would go unseen. And each
+/// datagram's destination costs one more of these messages.
+pub(super) fn without_what_nobody_reads(socket: &UdpSocket, local: SocketAddr) -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
+    {
+        setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
+        match local {
+            SocketAddr::V4(_) => setsockopt(socket, sockopt::Ipv4PacketInfo, &false)?,
+            SocketAddr::V6(_) => setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &false)?,
+        }
+    }
     #[cfg(not(target_os = "linux"))]
-    let _ = socket;
+    let _ = (socket, local);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use windlass_base::{Ecn, Time};
@@ -118,12 +118,12 @@ impl Port {
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let socket = UdpSocket::bind(address)?;
         let udp = UdpSocketState::new((&socket).into())?;
-        options::without_arrival_times(&socket)?;
+        let local = socket.local_addr()?;
+        options::without_what_nobody_reads(&socket, local)?;
         // What the system refuses is left as it is: a smaller buffer serves too.
         let _ = udp.set_send_buffer_size((&socket).into(), options::SOCKET_BUFFER);
         let receive_buffer = options::set_receive_buffer(&socket, &udp);
         udp.enable_transport_errors((&socket).into())?;
-        let local = socket.local_addr()?;
         let mut key = [0; 16];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         let mut endpoint = Endpoint::new(limits, key);
@@ -288,7 +288,7 @@ impl Port {
         for (bytes, meta) in slices.iter().zip(metas) {
             let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
             let bytes = &bytes[..meta.len];
-            state.endpoint.handle_datagrams(now, meta.addr, ecn, bytes, meta.stride);
+            state.endpoint.handle_datagrams(now, &meta.addr, ecn, bytes, meta.stride);
             unanswered += meta.len;
             if unanswered >= ANSWER_BYTES {
                 self.pump(&mut state, now);
@@ -331,9 +331,12 @@ impl Port {
         }
     }
 
-    pub(super) fn handle_timeout(&self) {
+    /// The time that was `entered` has come.
+    pub(super) fn handle_timeout(&self, entered: Time) {
         self.with(|state, now| {
-            if let Some(place) = &mut state.place {
+            if let Some(place) = &mut state.place
+                && place.wakes_at == Some(entered)
+            {
                 place.wakes_at = None;
             }
             state.endpoint.handle_timeout(now);
@@ -353,6 +356,12 @@ impl Port {
     /// The socket takes datagrams again.
     pub(super) fn handle_writable(&self) {
         self.with(|_, _| {});
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::port::Port;
 use super::resting::{Kind, Resting};
+use super::sleep::{NEAR, Near, Ready, Sleep};
 use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Registry, Token};
+use mio::{Interest, Poll, Registry, Token};
 use slab::Slab;
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
@@ -61,11 +62,23 @@ struct Ports {
 struct Entry {
     serial: u64,
     port: Arc<Port>,
+    /// It is told when its socket takes datagrams again.
+    waits_for_room: bool,
 }
 
 impl Ports {
     fn entry(&mut self, key: Key) -> Option<&mut Entry> {
         self.entries.get_mut(key.index).filter(|entry| entry.serial == key.serial)
+    }
+
+    /// Those that epoll does not know.
+    fn near(&self) -> impl Iterator<Item = Near> {
+        let near = |(index, entry): (usize, &Entry)| Near {
+            index,
+            port: Arc::clone(&entry.port),
+            waits_for_room: entry.waits_for_room,
+        };
+        self.entries.iter().take_while(|(index, _)| *index < NEAR).map(near)
     }
 }
 
@@ -80,16 +93,21 @@ impl Reactor {
         let mut ports = reactor.lock();
         let serial = ports.next_serial;
         ports.next_serial += 1;
-        let entry = Entry { serial, port: Arc::clone(port) };
+        let entry = Entry { serial, port: Arc::clone(port), waits_for_room: false };
         let index = ports.entries.insert(entry);
-        let fd = port.as_raw_fd();
-        let mut source = SourceFd(&fd);
-        if let Err(error) = reactor.registry.register(&mut source, Token(index), Interest::READABLE)
-        {
-            ports.entries.remove(index);
-            return Err(error);
+        if index < NEAR {
+            reactor.wake_if_asleep(ports);
+        } else {
+            let fd = port.as_raw_fd();
+            let mut source = SourceFd(&fd);
+            let registered =
+                reactor.registry.register(&mut source, Token(index), Interest::READABLE);
+            if let Err(error) = registered {
+                ports.entries.remove(index);
+                return Err(error);
+            }
+            drop(ports);
         }
-        drop(ports);
         *current = Some(Arc::clone(&reactor));
         Ok((reactor, Key { index, serial }))
     }
@@ -141,8 +159,13 @@ impl Reactor {
         let mut ports = self.lock();
         ports.deadlines.enter(entered, wanted, key);
         if ports.sleeps_until.is_some_and(|until| time < until) {
-            // Once is enough: it looks at all of them.
-            ports.sleeps_until = None;
+            self.wake_if_asleep(ports);
+        }
+    }
+
+    /// Once is enough: it looks at all of them.
+    fn wake_if_asleep(&self, mut ports: MutexGuard<'_, Ports>) {
+        if ports.sleeps_until.take().is_some() {
             drop(ports);
             self.wake();
         }
@@ -150,6 +173,16 @@ impl Reactor {
 
     /// The port is told, or not any more, when its socket takes datagrams again.
     pub(super) fn set_waits_for_room(&self, port: &Port, key: Key, waits: bool) {
+        if key.index < NEAR {
+            let mut ports = self.lock();
+            if let Some(entry) = ports.entry(key) {
+                entry.waits_for_room = waits;
+            }
+            if waits {
+                self.wake_if_asleep(ports);
+            }
+            return;
+        }
         let mut interest = Interest::READABLE;
         if waits {
             interest |= Interest::WRITABLE;
@@ -170,40 +203,37 @@ impl Reactor {
         let _ = self.waker.wake();
     }
 
-    fn run(self: Arc<Reactor>, mut poll: Poll) {
-        let mut events = Events::with_capacity(256);
+    fn run(self: Arc<Reactor>, far: Poll) {
+        let mut sleep = Sleep::new(far);
         let mut buffers = Buffers::new();
         loop {
             self.remove_finished();
             if self.ends() {
                 return;
             }
-            let timeout = self.until_next();
-            if let Err(error) = poll.poll(&mut events, timeout)
-                && error.kind() != io::ErrorKind::Interrupted
-            {
-                // No descriptor of its own any more: there is nothing that it could do.
-                return;
-            }
+            let timeout = self.fall_asleep(&mut sleep.near);
+            let woken = sleep.sleep(timeout);
             self.lock().sleeps_until = None;
-            for event in &events {
-                self.handle(event, &mut buffers);
+            // No descriptor of its own any more: there is nothing that it could do.
+            let Ok(ready) = woken else { return };
+            for ready in ready {
+                self.handle(*ready, &mut buffers);
             }
             self.expire();
         }
     }
 
-    fn handle(&self, event: &mio::event::Event, buffers: &mut Buffers) {
-        let port = self.lock().entries.get(event.token().0).map(|entry| Arc::clone(&entry.port));
+    fn handle(&self, ready: Ready, buffers: &mut Buffers) {
+        let port = self.lock().entries.get(ready.index).map(|entry| Arc::clone(&entry.port));
         let Some(port) = port else { return };
-        if event.is_writable() {
+        if ready.writable {
             port.handle_writable();
         }
-        if event.is_readable() || event.is_error() {
+        if ready.readable || ready.error {
             port.receive(buffers);
         }
         // They wait in a queue of their own, and one that comes later is an event again.
-        if event.is_error() {
+        if ready.error {
             port.take_errors();
         }
     }
@@ -211,18 +241,20 @@ impl Reactor {
     fn expire(&self) {
         loop {
             let mut ports = self.lock();
-            let Some((_, key)) = ports.deadlines.pop(now()) else { return };
+            let Some((entered, key)) = ports.deadlines.pop(now()) else { return };
             let port = ports.entry(key).map(|entry| Arc::clone(&entry.port));
             drop(ports);
             if let Some(port) = port {
-                port.handle_timeout();
+                port.handle_timeout(entered);
             }
         }
     }
 
-    /// How long to sleep: to the next millisecond, as epoll counts them.
-    fn until_next(&self) -> Option<Duration> {
+    /// What to wait for by poll, and for how long.
+    fn fall_asleep(&self, near: &mut Vec<Near>) -> Option<Duration> {
         let mut ports = self.lock();
+        near.clear();
+        near.extend(ports.near());
         if !ports.finished.is_empty() {
             return Some(Duration::ZERO);
         }
@@ -245,8 +277,10 @@ impl Reactor {
             if is_over {
                 ports.resting.forget(key);
                 let entry = ports.entries.remove(key.index);
-                let fd = entry.port.as_raw_fd();
-                let _ = self.registry.deregister(&mut SourceFd(&fd));
+                if key.index >= NEAR {
+                    let fd = entry.port.as_raw_fd();
+                    let _ = self.registry.deregister(&mut SourceFd(&fd));
+                }
             }
         }
     }

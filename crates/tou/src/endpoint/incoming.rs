@@ -16,7 +16,7 @@ impl<Data: Default> Endpoint<Data> {
     pub fn handle_datagrams(
         &mut self,
         now: Time,
-        peer: SocketAddr,
+        peer: &SocketAddr,
         ecn: Ecn,
         bytes: &[u8],
         size: usize,
@@ -26,21 +26,21 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    fn handle_datagram(&mut self, now: Time, peer: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, peer: &SocketAddr, ecn: Ecn, datagram: &[u8]) {
         self.counters.received += 1;
         match wire::kind(datagram) {
             Kind::Segment => self.handle_segment(now, peer, ecn, datagram),
             Kind::Stun => {
                 self.counters.stun += 1;
                 if self.stun.len() < STUN_MAX {
-                    self.stun.push_back((peer, datagram.into()));
+                    self.stun.push_back((*peer, datagram.into()));
                 }
             }
             Kind::Unknown => self.counters.unknown += 1,
         }
     }
 
-    fn handle_segment(&mut self, now: Time, peer: SocketAddr, ecn: Ecn, datagram: &[u8]) {
+    fn handle_segment(&mut self, now: Time, peer: &SocketAddr, ecn: Ecn, datagram: &[u8]) {
         let Ok((segment, payload_at)) = wire::parse(datagram) else {
             self.counters.malformed += 1;
             return;
@@ -54,7 +54,7 @@ impl<Data: Default> Endpoint<Data> {
             self.remove(old);
             key = None;
         }
-        let key = key.or_else(|| self.handle_stranger(now, peer, &segment));
+        let key = key.or_else(|| self.handle_stranger(now, *peer, &segment));
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
             self.bound_growth(key);
@@ -69,11 +69,11 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// Where the connection with that peer is. Datagrams come in long runs from the same one.
-    fn key_of(&mut self, peer: SocketAddr) -> Option<usize> {
-        if self.slots.get(self.recent).is_some_and(|slot| slot.peer == peer) {
+    fn key_of(&mut self, peer: &SocketAddr) -> Option<usize> {
+        if self.slots.get(self.recent).is_some_and(|slot| slot.peer == *peer) {
             return Some(self.recent);
         }
-        let key = self.peers.get(&peer).copied()?;
+        let key = self.peers.get(peer).copied()?;
         self.recent = key;
         Some(key)
     }

@@ -93,7 +93,7 @@ fn no_answer_is_longer_than_what_it_answers() {
         let mut out = Vec::new();
         for port in 1..=2 {
             let from = SocketAddr::from(([100, 1, 1, 1], port));
-            network.host(2).handle_datagrams(now, from, Ecn::NotEct, &syn[..len], len);
+            network.host(2).handle_datagrams(now, &from, Ecn::NotEct, &syn[..len], len);
             let answer = network.host(2).poll_transmit(now, 1, &mut out).expect("an answer");
             assert!(answer.len <= len, "{options:?}: {} bytes for {len}", answer.len);
         }
@@ -156,6 +156,6 @@ fn without_a_flood_no_cookie_is_good() {
     host.listen(config(), 4).expect("free");
     let now = network.now;
     let (bytes, from) = (&ack.bytes, address(1));
-    network.host(2).handle_datagrams(now, from, Ecn::NotEct, bytes, bytes.len());
+    network.host(2).handle_datagrams(now, &from, Ecn::NotEct, bytes, bytes.len());
     assert_eq!(network.host(2).counters().cookies_redeemed, 0);
 }

@@ -60,7 +60,7 @@ fn each_peer_is_told_the_segment_size_of_its_own_address_family() {
         let again = SocketAddr::new(peer.ip(), 2);
         let mut out = Vec::new();
         for from in [peer, again] {
-            host.handle_datagrams(now, from, Ecn::NotEct, &bytes[..len], len);
+            host.handle_datagrams(now, &from, Ecn::NotEct, &bytes[..len], len);
             let answer = host.poll_transmit(now, 1, &mut out).expect("a SYN-ACK");
             let (segment, _) = wire::parse(&out[..answer.len]).expect("a segment");
             assert_eq!(segment.options.mss, Some(mss), "{from}");
@@ -115,7 +115,7 @@ fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
             wire::emit(&segment, &mut bytes);
             let now = network.now;
             let host = network.host(2);
-            host.handle_datagrams(now, address(1), Ecn::NotEct, &bytes, bytes.len());
+            host.handle_datagrams(now, &address(1), Ecn::NotEct, &bytes, bytes.len());
             // What it answers goes astray.
             while host.poll_transmit(now, 44, &mut out).is_some() {}
         }
@@ -154,7 +154,7 @@ fn answers_that_cannot_go_out_are_bounded() {
     wire::emit(&segment, &mut bytes);
     let now = network.now;
     for _ in 0..5000 {
-        network.host(1).handle_datagrams(now, address(2), Ecn::NotEct, &bytes, bytes.len());
+        network.host(1).handle_datagrams(now, &address(2), Ecn::NotEct, &bytes, bytes.len());
     }
     let counters = *network.host(1).counters();
     assert_eq!((counters.resets, counters.unanswered), (1024, 3976));
