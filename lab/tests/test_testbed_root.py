@@ -101,6 +101,8 @@ def test_a_topology_is_built_as_told_and_removed():
         assert "congctl cubic" in told(bed, "a", "ip", "route", "show", "10.9.0.0/24")
         assert "dev tun0" in told(bed, "b", "ip", "route", "show", "10.8.0.0/16")
         assert told(bed, "a", "cat", "/proc/sys/net/ipv4/tcp_rmem").split()[2] == "65536"
+        # Not the machine's: BBR, say, whose pacing stays when a program asks for another one.
+        assert told(bed, "b", "cat", "/proc/sys/net/ipv4/tcp_congestion_control") == "reno\n"
         name = bed.run
         assert left_of(name)
     assert left_of(name) == []

@@ -25,6 +25,9 @@ _FEATURES = {
     "gro": ("rx-gro",),
 }
 
+# Of every node that says nothing else. iperf3 names its controller after it has connected, and what the
+# machine's own one did by then stays: BBR's pacing.
+_SYSCTLS = {"net.ipv4.tcp_congestion_control": "reno"}
 
 _CLONE_NEWNET = 0x40000000
 
@@ -86,7 +89,7 @@ def _join(run: str, link: Link) -> None:
 
 def _node(ip: IPRoute, node: Node, topology: Topology) -> None:
     # First, since some (IPv6's) are taken over by a device when it goes up.
-    for key, value in node.sysctls.items():
+    for key, value in (_SYSCTLS | dict(node.sysctls)).items():
         with _telling(f"node {node.name}: sysctl {key}"):
             # Dots separate, except in the names of devices, for which sysctl(8) takes slashes.
             path = key if "/" in key else key.replace(".", "/")
