@@ -11,8 +11,8 @@
 /*
  * A host with ECN acknowledges CE and CWR at once (Linux: tcp_data_ecn_check, tcp_ecn_accept_cwr): the
  * sender may be down to one or two segments, and wait for nothing but this ACK. The served host sees
- * neither. PSH (RFC 9293 section 3.9.1) changes nothing that it reads, and makes Linux (from 6.7 on)
- * acknowledge as soon as the application has read all.
+ * neither. PSH (RFC 9293 section 3.9.1) changes nothing that it reads, and makes Linux (6.6, and stable
+ * kernels since October 2023) acknowledge as soon as the application has read all.
  */
 ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit *edit)
 {
