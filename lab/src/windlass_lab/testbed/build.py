@@ -25,8 +25,8 @@ _FEATURES = {
     "gro": ("rx-gro",),
 }
 
-# Of every node that says nothing else. iperf3 names its controller after it has connected, and what the
-# machine's own one did by then stays: BBR's pacing.
+# Of every node that says nothing else. iperf3 names its controller after it has connected, and what
+# the machine's own one did by then stays: BBR's pacing.
 _SYSCTLS = {"net.ipv4.tcp_congestion_control": "reno"}
 
 _CLONE_NEWNET = 0x40000000
