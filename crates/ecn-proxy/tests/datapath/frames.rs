@@ -9,7 +9,7 @@ pub(crate) const ON: i32 = -1;
 pub(crate) const SYN: u8 = 0x02;
 pub(crate) const SYN_ACK: u8 = 0x12;
 pub(crate) const ACK: u8 = 0x10;
-const PSH: u8 = 0x08;
+pub(crate) const PSH: u8 = 0x08;
 pub(crate) const ECE: u8 = 0x40;
 pub(crate) const CWR: u8 = 0x80;
 
