@@ -61,6 +61,20 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		flow->flight_max = segments;
 }
 
+/* At new data. What the sender sends later than at an ACK makes a round trip longer, never shorter. */
+ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	__u32 rtt = packet->tsval - flow->shown_tsecr;
+
+	if (!(packet->options & ECN_OPT_TIMESTAMPS))
+		return;
+	flow->newest_tsval = packet->tsval;
+	if (!flow->shown_tsecr || rtt > 0x7fffffff)
+		return;
+	if (!flow->rtt_least || rtt < flow->rtt_least)
+		flow->rtt_least = rtt ? rtt : 1;
+}
+
 ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 {
 	/* One without new data is none: all is acknowledged, and each of the far host's own data

@@ -237,6 +237,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 	if (packet->payload_bytes == 0)
 		return;
 	ecn_measure_flight(flow);
+	ecn_measure_rtt(flow, packet);
 	if (!ecn_drop_one(flow, policy, packet, edit))
 		ecn_mark_new_data(flow, policy, packet, edit);
 }

@@ -214,7 +214,7 @@ enum ecn_note {
 	ECN_NOTE_SERVED = 0x8000,
 };
 
-/* A connection: 80 bytes. Sequence numbers are the served host's unless it says otherwise. */
+/* A connection: 96 bytes. Sequence numbers are the served host's unless it says otherwise. */
 struct ecn_flow {
 	/* Of the SYN that opened the connection, whoever sent it. */
 	__u32 isn;
@@ -242,6 +242,12 @@ struct ecn_flow {
 	/* The far host's numbers: its sequence end with its FIN; the last ACK that it was sent. */
 	__u32 far_fin;
 	__u32 host_ack;
+	/* Of the served host's clock, in units of its TSval: the last echo that it was shown, 0 if none; its
+	 * least round trip, 0 if not known; when it sent the hole; when it sent new data last. */
+	__u32 shown_tsecr;
+	__u32 rtt_least;
+	__u32 hole_tsval;
+	__u32 newest_tsval;
 	/* The far host's last window, and the last one shown to the served host; unscaled. */
 	__u16 far_window;
 	__u16 shown_window;
@@ -279,7 +285,7 @@ struct ecn_flow {
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");
 _Static_assert(sizeof(struct ecn_edit) == 76, "ecn_edit");
-_Static_assert(sizeof(struct ecn_flow) == 80, "ecn_flow");
+_Static_assert(sizeof(struct ecn_flow) == 96, "ecn_flow");
 
 /* Comparisons modulo 2^32 (RFC 9293 section 3.4; RFC 7323 section 5.2 for timestamps). */
 ECN_INLINE int ecn_before(__u32 a, __u32 b)

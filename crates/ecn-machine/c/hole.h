@@ -10,7 +10,7 @@
 
 /* A hole that gaps of the far host's own keep open goes after as many ACKs. */
 #define ECN_HELD_MAX 16
-/* Flights in which a hole is told of by one segment alone. */
+/* Flights in which what the sender is told of a hole is chosen: see ecn_told_of(). */
 #define ECN_SPARING_SEGMENTS 5
 /*
  * Flights in which the proxy answers for the far host. Where it keeps the retransmission back, the network
@@ -43,17 +43,50 @@ ECN_INLINE int ecn_flight_is_at_most(const struct ecn_flow *flow, __u32 segments
 }
 
 /*
- * How far the block behind the hole goes. Each segment in it lets the sender send another one. One
- * is enough to tell of a loss, and in a small flight the three that would tell of it sooner (RFC 8985
- * section 6.2 step 4) never come: so it sends one at most before it reduces.
+ * Whether RACK (RFC 8985 section 6.2 step 4) takes the hole for lost at once when it is told of what left at
+ * `tsval`: a quarter of the least round trip after the hole.
+ */
+ECN_INLINE int ecn_left_late_enough(const struct ecn_flow *flow, __u32 tsval)
+{
+	__u32 later = tsval - flow->hole_tsval;
+
+	return later < 0x80000000 && later > flow->rtt_least / 4;
+}
+
+/* Whether an ACK is to come that tells of the hole at once. */
+ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	int three = ecn_flight_is_at_most(flow, ECN_DUPLICATES);
+
+	if (!(packet->options & ECN_OPT_TIMESTAMPS) || !flow->rtt_least ||
+	    packet->ack == flow->snd_max)
+		return 0;
+	/* Where all left together their ACKs come together, and three segments behind the hole are enough. */
+	if (!ecn_left_late_enough(flow, flow->newest_tsval))
+		return !three;
+	/* What left later is acknowledged as much later: too long a silence, but for the smallest flight. */
+	return three;
+}
+
+/*
+ * How far the block behind the hole goes. Each segment in it lets the sender send another one before it
+ * reduces. In a small flight nothing is said until it would know of the loss at once, or, where no
+ * ACK will let it, of one segment, which takes it some milliseconds. The far host echoes when
+ * the first of the segments left that its ACK covers (RFC 7323 section 4.3).
  */
 ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	__u32 one = flow->hole_end + flow->segment_bytes;
 
 	if (flow->answer != ECN_ANSWER_WAIT || flow->notes & ECN_NOTE_GAPS ||
-	    !ecn_flight_is_at_most(flow, ECN_SPARING_SEGMENTS))
+	    !ecn_flight_is_at_most(flow, ECN_SPARING_SEGMENTS) ||
+	    ecn_segments(flow, packet->ack - flow->hole_end) >= ECN_DUPLICATES)
 		return packet->ack;
+	if (packet->options & ECN_OPT_TIMESTAMPS && flow->rtt_least &&
+	    ecn_left_late_enough(flow, packet->tsecr))
+		return packet->ack;
+	if (ecn_is_worth_waiting(flow, packet))
+		return flow->told;
 	return ecn_before(one, packet->ack) ? one : packet->ack;
 }
 
@@ -62,11 +95,10 @@ ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_p
 				 const struct ecn_heard *heard, struct ecn_edit *edit)
 {
 	__u8 room = packet->options & ECN_OPT_TIMESTAMPS ? 3 : 4;
-	__u32 told = ecn_told_of(flow, packet);
 	int i;
 
-	if (ecn_before(flow->hole_end, told))
-		ecn_add_block(edit, flow->hole_end, told);
+	if (ecn_before(flow->hole_end, flow->told))
+		ecn_add_block(edit, flow->hole_end, flow->told);
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
 		const struct ecn_block *block = &packet->blocks[i];
@@ -99,24 +131,24 @@ ECN_INLINE void ecn_count_rewritten(struct ecn_flow *flow, __u8 count)
 ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   const struct ecn_heard *heard, struct ecn_edit *edit)
 {
+	__u32 told = ecn_later(flow->told, ecn_told_of(flow, packet));
+	__u8 news = ecn_before(flow->told, told) || flow->notes & ECN_NOTE_GAPS;
+
+	flow->told = told;
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->hole;
 	edit->window = ecn_same_edge(flow, packet);
-	if (packet->payload_bytes == 0) {
-		ecn_write_blocks(flow, packet, heard, edit);
-		ecn_count_rewritten(flow, 1);
-		return;
-	}
 	/* A full segment has no room for blocks: a pure ACK says them, when there is news. */
-	if (ecn_before(flow->told, packet->ack) || flow->notes & ECN_NOTE_GAPS) {
-		ecn_write_blocks(flow, packet, heard, edit);
+	if (packet->payload_bytes && news) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = 1;
-		ecn_count_rewritten(flow, 1);
+	}
+	if (packet->payload_bytes == 0 || news) {
+		ecn_write_blocks(flow, packet, heard, edit);
+		ecn_count_rewritten(flow, edit->block_count ? 1 : 0);
 	} else if (packet->options & ECN_OPT_SACK) {
 		edit->actions |= ECN_DO_BLOCKS;
 	}
-	flow->told = ecn_later(flow->told, packet->ack);
 }
 
 /* A sender without SACK counts duplicates, and a duplicate has the window of the ACK before. */
@@ -173,6 +205,7 @@ ECN_INLINE void ecn_open_hole(struct ecn_flow *flow, const struct ecn_packet *pa
 	flow->hole_end = hole + length;
 	flow->last_hole = hole;
 	flow->told = flow->hole_end;
+	flow->hole_tsval = packet->tsecr;
 	flow->rewritten = 0;
 	flow->retransmits = 0;
 	flow->held = 0;
@@ -347,6 +380,8 @@ ECN_INLINE void ecn_show(struct ecn_flow *flow, const struct ecn_packet *packet,
 {
 	/* The window of an ACK that was overtaken does not belong to `una`. */
 	if (ecn_at_most(flow->una, packet->ack)) {
+		if (ecn_before(flow->una, packet->ack) && packet->options & ECN_OPT_TIMESTAMPS)
+			flow->shown_tsecr = packet->tsecr;
 		flow->una = packet->ack;
 		flow->shown_window = packet->window;
 	}
