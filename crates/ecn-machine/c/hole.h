@@ -13,6 +13,11 @@
 /* Flights in which what the sender is told of a hole is chosen: see ecn_told_of(). */
 #define ECN_SPARING_SEGMENTS 5
 /*
+ * Windows in which it is told nothing for a while. The segment more that it would send is a large part of so small
+ * a window; of a larger one it makes up for the place that the retransmission takes in the sender's count.
+ */
+#define ECN_SILENT_SEGMENTS 4
+/*
  * Flights in which the proxy answers for the far host. Where it keeps the retransmission back, the network
  * holds one segment less than the sender believes, and a link for so small a flight runs empty.
  */
@@ -59,7 +64,7 @@ ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ec
 	int three = ecn_flight_is_at_most(flow, ECN_DUPLICATES);
 
 	if (!(packet->options & ECN_OPT_TIMESTAMPS) || !flow->rtt_least ||
-	    packet->ack == flow->snd_max)
+	    packet->ack == flow->snd_max || ecn_recent_flight(flow) > ECN_SILENT_SEGMENTS)
 		return 0;
 	/* Where all left together their ACKs come together, and three segments behind the hole are enough. */
 	if (!ecn_left_late_enough(flow, flow->newest_tsval))

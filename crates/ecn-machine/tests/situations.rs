@@ -442,9 +442,10 @@ fn a_hole_in_a_flight_of_three_is_told_of_by_what_left_late_enough() {
 }
 
 #[test]
-fn a_hole_in_a_flight_of_more_that_left_together_is_told_of_by_three_segments() {
+fn a_hole_in_a_flight_of_four_that_left_together_is_told_of_by_three_segments() {
     assert_eq!(told_by_each_ack(&[0, 0, 0, 0]), [0, 0, 0, 3]);
-    assert_eq!(told_by_each_ack(&[0, 0, 1, 1, 2]), [0, 0, 0, 3, 4]);
+    assert_eq!(told_by_each_ack(&[0, 1, 1, 2]), [0, 0, 0, 3]);
+    assert_eq!(told_by_each_ack(&[0, 0, 0, 0, 0]), [0, 1, 1, 3, 4], "a larger window");
     assert_eq!(told_by_each_ack(&[0, 0, 0, 20]), [0, 1, 1, 3], "the last comes long after");
 }
 
