@@ -94,7 +94,7 @@ impl Handle {
         waker: Option<&Waker>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.port.with(|state, _| {
+        self.port.write(|state| {
             let written = state.endpoint.stream_mut(self.id).map(|stream| stream.write(bytes));
             match written {
                 Some(Ok(0)) if !bytes.is_empty() => self.wait(state, true, waker),
@@ -195,8 +195,9 @@ impl Handle {
     }
 
     fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {
-        if let Some(waker) = waker {
-            state.wait(self.id, writing, waker);
+        match waker {
+            Some(waker) => state.wait(self.id, writing, waker),
+            None => state.leave_to_reactor(),
         }
         Poll::Pending
     }

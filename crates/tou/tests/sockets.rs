@@ -20,6 +20,23 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u8).collect()
 }
 
+/// Who writes on and on takes the peer's ACKs itself; when it stops, somebody else must.
+#[test]
+fn what_was_written_without_a_pause_arrives_without_another_call() {
+    let options = Options { send_buffer: 8 << 20, ..Options::default() };
+    let (mut client, mut server) = pair(&options);
+    server.set_read_timeout(Some(Duration::from_secs(20))).expect("open");
+    let data = pattern(4 << 20);
+    let mut arrived = vec![0; data.len()];
+    for _ in 0..3 {
+        for block in data.chunks(64 << 10) {
+            client.write_all(block).expect("open");
+        }
+        server.read_exact(&mut arrived).expect("no timeout");
+        assert!(arrived == data);
+    }
+}
+
 #[test]
 fn bytes_go_both_ways_at_once() {
     for address in ["127.0.0.1:0", "[::1]:0"] {

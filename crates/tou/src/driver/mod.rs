@@ -13,6 +13,7 @@ mod port;
 mod reactor;
 mod resting;
 mod sleep;
+mod streak;
 mod wait;
 
 pub use drain::drain;

@@ -1,28 +1,20 @@
 //! A UDP socket, and the connections over it.
 
-use super::icmp::{self, Undelivered};
+mod receive;
+
 use super::options;
 use super::reactor::{self, Reactor};
 use super::resting::Kind;
+use super::streak::Streak;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use std::io::{self, ErrorKind, IoSliceMut};
+use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
-use windlass_base::{Ecn, Time};
+use std::task::{Poll, Waker};
+use windlass_base::Time;
 use windlass_tcp::Event;
-
-/// Bytes that the thread takes before it wakes those who wait for them.
-const WAKE_BYTES: usize = 256 << 10;
-
-/// Bytes that the thread takes before it answers: as much as the system joins to one message where
-/// it does (GRO), which brings one ACK as well.
-const ANSWER_BYTES: usize = 64 << 10;
-
-/// A call takes all there is and as many as asked for: recvmmsg; elsewhere quinn-udp takes one.
-const SHORT_IS_END: bool = cfg!(target_os = "linux");
 
 /// Who waits for a connection.
 #[derive(Debug, Default)]
@@ -77,6 +69,7 @@ pub(crate) struct PortState {
     /// The receive buffer asked for; `None` if the system gives no more.
     receive_buffer: Option<usize>,
     place: Option<Place>,
+    streak: Streak,
 }
 
 /// Where a port stands in the reactor.
@@ -140,9 +133,11 @@ impl Port {
             rests: false,
             receive_buffer,
             place: None,
+            streak: Streak::default(),
         });
         let port = Arc::new(Port { socket, udp, local, state });
-        let (reactor, key) = Reactor::add(&port)?;
+        let looked = Arc::clone(&port.lock().streak.looked);
+        let (reactor, key) = Reactor::add(&port, looked)?;
         port.lock().place = Some(Place { reactor, key, waits_for_room: false, wakes_at: None });
         Ok(PortRef(port))
     }
@@ -202,6 +197,25 @@ impl Port {
         result
     }
 
+    /// The same for a connection's `write`, which returns how many bytes it took.
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut PortState) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let (result, reactor) = self.with(|state, now| {
+            let result = write(state);
+            let Poll::Ready(Ok(taken)) = result else { return (result, None) };
+            // Its callback is the thread's to call: who writes may hold what the callback needs.
+            let looks = state.on_stun.is_none() && state.streak.add(now, taken);
+            let place = state.place.as_ref().filter(|place| looks && place.key.is_near());
+            (result, place.map(|place| Arc::clone(&place.reactor)))
+        });
+        if let Some(reactor) = reactor {
+            self.look(&reactor);
+        }
+        result
+    }
+
     /// The same, and the caller wakes them.
     fn change<T>(
         &self,
@@ -237,100 +251,6 @@ impl Port {
 
 /// What the reactor does.
 impl Port {
-    /// Takes all that has come. It is answered at the end, or each [`ANSWER_BYTES`], and who waits
-    /// for it is woken at the end, or each [`WAKE_BYTES`]: to switch to a reader costs more than to
-    /// take some datagrams.
-    pub(super) fn receive(&self, buffers: &mut reactor::Buffers) {
-        let (mut wakers, mut untold, mut unanswered) = (Vec::new(), 0, 0);
-        loop {
-            let mut metas = [RecvMeta::default(); reactor::BATCH];
-            let mut slices = buffers.slices();
-            match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
-                Ok(count) => {
-                    let metas = &metas[..count];
-                    // A call that is not full has found the end; what comes now is an event again.
-                    let end = SHORT_IS_END && count < reactor::BATCH;
-                    untold += metas.iter().map(|meta| meta.len).sum::<usize>();
-                    unanswered = self.take(&slices, metas, unanswered, end, &mut wakers);
-                    if end {
-                        return wake(&mut wakers);
-                    }
-                    if untold >= WAKE_BYTES {
-                        wake(&mut wakers);
-                        untold = 0;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if unanswered > 0 {
-                        self.change(&mut wakers, |_, _| {});
-                    }
-                    return wake(&mut wakers);
-                }
-                // What an ICMP message left (RFC 1122 §4.1.3.3); the next call goes on.
-                Err(_) => self.take_errors(),
-            }
-        }
-    }
-
-    /// Takes datagrams, of which `unanswered` bytes wait for an answer already; all of them get it at
-    /// the end. Returns what waits now.
-    fn take(
-        &self,
-        slices: &[IoSliceMut<'_>],
-        metas: &[RecvMeta],
-        mut unanswered: usize,
-        end: bool,
-        wakers: &mut Vec<Waker>,
-    ) -> usize {
-        let mut state = self.lock();
-        let now = reactor::now();
-        for (bytes, meta) in slices.iter().zip(metas) {
-            let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
-            let bytes = &bytes[..meta.len];
-            state.endpoint.handle_datagrams(now, &meta.addr, ecn, bytes, meta.stride);
-            unanswered += meta.len;
-            if unanswered >= ANSWER_BYTES {
-                self.pump(&mut state, now);
-                unanswered = 0;
-            }
-        }
-        self.grow_receive_buffer(&mut state);
-        if end && unanswered > 0 {
-            self.pump(&mut state, now);
-        }
-        self.release(state, wakers);
-        unanswered
-    }
-
-    /// Many connections use the receive buffer: it gets larger where that is permitted.
-    fn grow_receive_buffer(&self, state: &mut PortState) {
-        if let Some(bytes) = state.receive_buffer
-            && bytes < options::SOCKET_BUFFER_MAX
-            && state.endpoint.wanted_receive_room() > bytes as u64
-        {
-            let grown = options::force_receive_buffer(&self.socket, 2 * bytes);
-            state.receive_buffer = grown.then_some(2 * bytes);
-            if let Ok(room) = options::receive_room(&self.socket, &self.udp) {
-                state.endpoint.set_receive_room(room);
-            }
-        }
-    }
-
-    /// Errors that ICMP reported.
-    pub(super) fn take_errors(&self) {
-        while let Some(report) = icmp::receive(&self.socket) {
-            let Some(Undelivered { peer, error, errno, quoted }) = report else { continue };
-            self.with(|state, _| {
-                let endpoint = &mut state.endpoint;
-                let failed = endpoint.handle_unreachable(peer, error, &quoted);
-                if let Some(data) = failed.and_then(|id| endpoint.data_mut(id)) {
-                    data.icmp_errno = Some(errno);
-                }
-            });
-        }
-    }
-
     /// The time that was `entered` has come.
     pub(super) fn handle_timeout(&self, entered: Time) {
         self.with(|state, now| {
@@ -487,8 +407,18 @@ impl PortState {
 
     /// Leaves a waker for reading, or for writing.
     pub(crate) fn wait(&mut self, id: ConnectionId, writing: bool, waker: &Waker) {
+        self.leave_to_reactor();
         if let Some(waiters) = self.endpoint.data_mut(id) {
             leave(if writing { &mut waiters.writing } else { &mut waiters.reading }, waker);
+        }
+    }
+
+    /// Somebody waits, for whom the thread must know of what comes.
+    pub(crate) fn leave_to_reactor(&mut self) {
+        if self.streak.end()
+            && let Some(place) = &self.place
+        {
+            place.reactor.watch_all();
         }
     }
 

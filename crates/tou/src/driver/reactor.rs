@@ -3,6 +3,7 @@
 use super::port::Port;
 use super::resting::{Kind, Resting};
 use super::sleep::{NEAR, Near, Ready, Sleep};
+use super::streak::Looked;
 use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Registry, Token};
@@ -22,6 +23,8 @@ const MESSAGE_MAX: usize = 1 << 16;
 /// From one message to the next: not a power of two, or datagrams that come singly would all lie in
 /// the same few sets of a cache.
 const MESSAGE_STEP: usize = MESSAGE_MAX + 2048 + 64;
+/// How long the thread sleeps at most while it overlooks a port.
+const OVERLOOKED: Duration = Duration::from_millis(1);
 const WAKE: Token = Token(usize::MAX);
 
 /// The one there is, while there are ports.
@@ -39,6 +42,8 @@ pub(super) struct Reactor {
     registry: Registry,
     waker: mio::Waker,
     ports: Mutex<Ports>,
+    /// One thread at a time receives.
+    buffers: Mutex<Buffers>,
 }
 
 /// Names a port.
@@ -55,6 +60,8 @@ struct Ports {
     deadlines: Deadlines<Key>,
     /// When the thread wakes up by itself; `None` while it is awake.
     sleeps_until: Option<Time>,
+    /// It sleeps without looking at all of them.
+    overlooks: bool,
     finished: Vec<Key>,
     resting: Resting<Key>,
 }
@@ -62,8 +69,16 @@ struct Ports {
 struct Entry {
     serial: u64,
     port: Arc<Port>,
+    looked: Arc<Looked>,
     /// It is told when its socket takes datagrams again.
     waits_for_room: bool,
+}
+
+impl Key {
+    /// Poll waits for it.
+    pub(super) fn is_near(self) -> bool {
+        self.index < NEAR
+    }
 }
 
 impl Ports {
@@ -73,9 +88,11 @@ impl Ports {
 
     /// Those that epoll does not know.
     fn near(&self) -> impl Iterator<Item = Near> {
-        let near = |(index, entry): (usize, &Entry)| Near {
+        let now = now();
+        let near = move |(index, entry): (usize, &Entry)| Near {
             index,
             port: Arc::clone(&entry.port),
+            overlooked: entry.looked.recently(now),
             waits_for_room: entry.waits_for_room,
         };
         self.entries.iter().take_while(|(index, _)| *index < NEAR).map(near)
@@ -84,7 +101,7 @@ impl Ports {
 
 impl Reactor {
     /// Adds a port, and begins the thread for the first one.
-    pub(super) fn add(port: &Arc<Port>) -> io::Result<(Arc<Reactor>, Key)> {
+    pub(super) fn add(port: &Arc<Port>, looked: Arc<Looked>) -> io::Result<(Arc<Reactor>, Key)> {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let reactor = match &*current {
             Some(reactor) => Arc::clone(reactor),
@@ -93,7 +110,7 @@ impl Reactor {
         let mut ports = reactor.lock();
         let serial = ports.next_serial;
         ports.next_serial += 1;
-        let entry = Entry { serial, port: Arc::clone(port), waits_for_room: false };
+        let entry = Entry { serial, port: Arc::clone(port), looked, waits_for_room: false };
         let index = ports.entries.insert(entry);
         if index < NEAR {
             reactor.wake_if_asleep(ports);
@@ -140,6 +157,7 @@ impl Reactor {
             registry: poll.registry().try_clone()?,
             waker: mio::Waker::new(poll.registry(), WAKE)?,
             ports: Mutex::default(),
+            buffers: Mutex::new(Buffers::new()),
         });
         let own = Arc::clone(&reactor);
         thread::Builder::new().name("tou".into()).spawn(move || own.run(poll))?;
@@ -198,6 +216,19 @@ impl Reactor {
         self.wake();
     }
 
+    /// Room to receive, unless somebody does just now.
+    pub(super) fn idle_buffers(&self) -> Option<MutexGuard<'_, Buffers>> {
+        self.buffers.try_lock().ok()
+    }
+
+    /// No port is to be overlooked any more.
+    pub(super) fn watch_all(&self) {
+        let ports = self.lock();
+        if ports.overlooks {
+            self.wake_if_asleep(ports);
+        }
+    }
+
     fn wake(&self) {
         // A full pipe wakes it as well.
         let _ = self.waker.wake();
@@ -205,7 +236,6 @@ impl Reactor {
 
     fn run(self: Arc<Reactor>, far: Poll) {
         let mut sleep = Sleep::new(far);
-        let mut buffers = Buffers::new();
         loop {
             self.remove_finished();
             if self.ends() {
@@ -217,20 +247,20 @@ impl Reactor {
             // No descriptor of its own any more: there is nothing that it could do.
             let Ok(ready) = woken else { return };
             for ready in ready {
-                self.handle(*ready, &mut buffers);
+                self.handle(*ready);
             }
             self.expire();
         }
     }
 
-    fn handle(&self, ready: Ready, buffers: &mut Buffers) {
+    fn handle(&self, ready: Ready) {
         let port = self.lock().entries.get(ready.index).map(|entry| Arc::clone(&entry.port));
         let Some(port) = port else { return };
         if ready.writable {
             port.handle_writable();
         }
         if ready.readable || ready.error {
-            port.receive(buffers);
+            port.receive(&mut self.buffers.lock().unwrap_or_else(PoisonError::into_inner));
         }
         // They wait in a queue of their own, and one that comes later is an event again.
         if ready.error {
@@ -258,10 +288,14 @@ impl Reactor {
         if !ports.finished.is_empty() {
             return Some(Duration::ZERO);
         }
+        ports.overlooks = near.iter().any(|near| near.overlooked);
         let next = ports.deadlines.next();
         ports.sleeps_until = Some(next.unwrap_or(Time::MAX));
-        let left = next?.saturating_since(now());
-        Some(Duration::from_nanos(left.as_nanos()))
+        let left = next.map(|next| Duration::from_nanos(next.saturating_since(now()).as_nanos()));
+        if ports.overlooks {
+            return Some(left.map_or(OVERLOOKED, |left| left.min(OVERLOOKED)));
+        }
+        left
     }
 
     fn remove_finished(&self) {

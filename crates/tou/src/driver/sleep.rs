@@ -17,6 +17,8 @@ pub(super) const NEAR: usize = 8;
 pub(super) struct Near {
     pub(super) index: usize,
     pub(super) port: Arc<Port>,
+    /// Somebody else takes what comes.
+    pub(super) overlooked: bool,
     /// Also for room to send.
     pub(super) waits_for_room: bool,
 }
@@ -61,7 +63,8 @@ impl Sleep {
     fn poll(&mut self, timeout: Option<Duration>) -> rustix::io::Result<bool> {
         let wanted = |near: &Near| {
             let room = if near.waits_for_room { PollFlags::OUT } else { PollFlags::empty() };
-            PollFlags::IN | room
+            let come = if near.overlooked { PollFlags::empty() } else { PollFlags::IN };
+            come | room
         };
         let mut sockets = Vec::with_capacity(NEAR + 1);
         sockets.push(PollFd::new(self.far.registry(), PollFlags::IN));
