@@ -1,120 +1,20 @@
 //! Situations that RFC 3168, RFC 9768 and the study of virtual losses know, packet by packet.
 
+#[path = "scene/served.rs"]
+mod served;
+#[path = "scene/small_windows.rs"]
+mod small_windows;
 #[path = "scene/syn.rs"]
 mod syn;
 #[path = "fuzz_bodies/watch.rs"]
 mod watch;
 
-use syn::{FAR_ISN, ISN, all_options, syn, syn_ack};
-use watch::Watch;
+use served::{MSS, Scene};
+use syn::{FAR_ISN, all_options};
 use windlass_ecn_machine::{
-    Actions, Answer, Block, Edit, Events, Flags, Options, Outcome, Packet, Phase, Policy, Reason,
-    SenderPolicy, Side,
+    Actions, Answer, Block, Edit, Events, Flags, Options, Packet, Policy, Reason, SenderPolicy,
+    Side,
 };
-
-const MSS: u32 = 1_000;
-
-/// A served connection that the host opened; data are counted in segments of [`MSS`].
-struct Scene {
-    watch: Watch,
-    options: Options,
-    now: u32,
-}
-
-impl Scene {
-    fn new(policy: Policy, options: Options) -> Scene {
-        let mut watch = Watch::new(policy);
-        watch.pass(&syn(Flags::empty(), ISN, options), Side::Host);
-        watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, options), Side::Far);
-        assert_eq!(watch.flow.phase(), Phase::Proxied);
-        Scene { watch, options: options & Options::TIMESTAMPS, now: 100 }
-    }
-
-    fn default() -> Scene {
-        Scene::new(Policy::default(), all_options())
-    }
-
-    /// The number at which segment `n` begins, counted from 0.
-    fn at(n: u32) -> u32 {
-        (ISN + 1).wrapping_add(n * MSS)
-    }
-
-    /// The host sends segment `n`.
-    fn data(&mut self, n: u32) -> (Edit, Outcome) {
-        self.now += 1;
-        let packet = self.data_packet(n);
-        self.watch.pass(&packet, Side::Host)
-    }
-
-    fn data_packet(&self, n: u32) -> Packet {
-        Packet {
-            seq: Scene::at(n),
-            ack: FAR_ISN + 1,
-            payload_bytes: MSS,
-            segment_bytes: MSS,
-            tsval: self.now,
-            options: self.options,
-            flags: Flags::ACK,
-            window: 1_000,
-            ..Packet::default()
-        }
-    }
-
-    /// The host sends segments `n` and the next seven as one super-packet.
-    fn burst(&mut self, n: u32) -> (Edit, Outcome) {
-        self.now += 1;
-        let packet = Packet { payload_bytes: 8 * MSS, ..self.data_packet(n) };
-        self.watch.pass(&packet, Side::Host)
-    }
-
-    fn all(&mut self, segments: std::ops::Range<u32>) {
-        segments.for_each(|n| drop(self.data(n)));
-    }
-
-    /// An ACK of everything before segment `n`, as the far host sends it.
-    fn ack_packet(&self, n: u32, flags: Flags) -> Packet {
-        Packet {
-            seq: FAR_ISN + 1,
-            ack: Scene::at(n),
-            tsval: self.now,
-            tsecr: self.now,
-            options: self.options,
-            flags: flags | Flags::ACK,
-            window: 1_000,
-            ..Packet::default()
-        }
-    }
-
-    fn ack(&mut self, n: u32) -> (Edit, Outcome) {
-        let packet = self.ack_packet(n, Flags::empty());
-        self.watch.pass(&packet, Side::Far)
-    }
-
-    fn echo(&mut self, n: u32) -> (Edit, Outcome) {
-        let packet = self.ack_packet(n, Flags::ECE);
-        self.watch.pass(&packet, Side::Far)
-    }
-
-    /// Eight segments in flight, one acknowledged with ECE: the hole is segment 0.
-    fn with_a_hole() -> Scene {
-        let mut scene = Scene::default();
-        scene.all(0..8);
-        let (edit, _) = scene.echo(2);
-        assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
-        scene
-    }
-
-    /// Five in flight, a hole, and the proxy's answer to its retransmission.
-    fn after_a_small_hole() -> Scene {
-        let mut scene = Scene::default();
-        scene.all(0..5);
-        scene.echo(2);
-        let (_, out) = scene.data(0);
-        assert!(out.forward.is_empty());
-        assert_eq!(out.back.expect("a reply").ack, Scene::at(2));
-        scene
-    }
-}
 
 /// RFC 3168 section 6.1.3.
 #[test]
@@ -369,84 +269,6 @@ fn no_hole_opens_above_a_gap_that_has_just_been_closed() {
     let (edit, _) = scene.echo(7);
     assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::HOLE));
     assert!(scene.echo(8).0.events.contains(Events::HOLE));
-}
-
-/// Each segment told of lets the sender send another one, with the window that it has yet.
-#[test]
-fn in_a_small_flight_one_segment_tells_of_the_hole() {
-    let mut scene = Scene::default();
-    scene.all(0..4);
-    let one = Block { start: Scene::at(1), end: Scene::at(2) };
-    for _ in 0..2 {
-        let (_, out) = scene.echo(3);
-        assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(0), &[one][..]));
-    }
-    assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(3));
-}
-
-/// RACK decides at once on three segments.
-#[test]
-fn three_segments_and_a_flight_of_more_than_five_are_told_of_as_they_are() {
-    for (flight, acked, told) in [(4, 3, 2), (4, 4, 4), (5, 4, 4), (5, 3, 2), (6, 3, 3)] {
-        let mut scene = Scene::default();
-        scene.all(0..flight);
-        let (_, out) = scene.echo(acked);
-        assert_eq!(out.forward[0].blocks()[0].end, Scene::at(told), "{flight} {acked}");
-    }
-}
-
-/// What the ACKs of a flight tell of the hole, which is its first segment: how many segments. The round trip takes 40,
-/// the segments leave at `times`, and each has an ACK of its own.
-fn told_by_each_ack(times: &[u32]) -> Vec<u32> {
-    let mut scene = Scene::default();
-    scene.data(0);
-    scene.ack(1);
-    let start = scene.now + 40;
-    let n = |i: usize| i as u32 + 1;
-    for (i, time) in times.iter().enumerate() {
-        scene.now = start + time - 1;
-        scene.data(n(i));
-    }
-    let tell = |(i, time): (usize, &u32)| {
-        let ack = Packet { tsecr: start + time, ..scene.ack_packet(n(i) + 1, Flags::ECE) };
-        let (_, out) = scene.watch.pass(&ack, Side::Far);
-        let shown = &out.forward[0];
-        assert_eq!(shown.ack, Scene::at(1));
-        shown.blocks().first().map_or(0, |block| (block.end - Scene::at(2)) / MSS)
-    };
-    times.iter().enumerate().map(tell).collect()
-}
-
-#[test]
-fn a_packet_with_data_brings_no_clone_while_nothing_is_told() {
-    let mut scene = Scene::default();
-    scene.data(0);
-    scene.ack(1);
-    scene.now += 40;
-    scene.all(1..5);
-    let tsecr = scene.now;
-    let data = Packet { payload_bytes: 500, tsecr, ..scene.ack_packet(3, Flags::ECE) };
-    let (_, out) = scene.watch.pass(&data, Side::Far);
-    assert_eq!((out.forward.len(), out.forward[0].ack), (1, Scene::at(1)));
-    let (_, out) = scene.watch.pass(&Packet { ack: Scene::at(5), ..data }, Side::Far);
-    assert_eq!(out.forward[1].blocks(), [Block { start: Scene::at(2), end: Scene::at(5) }]);
-}
-
-/// RACK's window is a quarter of the least round trip.
-#[test]
-fn a_hole_in_a_flight_of_three_is_told_of_by_what_left_late_enough() {
-    assert_eq!(told_by_each_ack(&[0, 0, 11]), [0, 0, 2]);
-    assert_eq!(told_by_each_ack(&[0, 11, 11]), [0, 1, 2]);
-    assert_eq!(told_by_each_ack(&[0, 0, 10]), [0, 1, 1], "none will");
-    assert_eq!(told_by_each_ack(&[0, 0, 0]), [0, 1, 1], "none will");
-}
-
-#[test]
-fn a_hole_in_a_flight_of_four_that_left_together_is_told_of_by_three_segments() {
-    assert_eq!(told_by_each_ack(&[0, 0, 0, 0]), [0, 0, 0, 3]);
-    assert_eq!(told_by_each_ack(&[0, 1, 1, 2]), [0, 0, 0, 3]);
-    assert_eq!(told_by_each_ack(&[0, 0, 0, 0, 0]), [0, 1, 1, 3, 4], "a larger window");
-    assert_eq!(told_by_each_ack(&[0, 0, 0, 20]), [0, 1, 1, 3], "the last comes long after");
 }
 
 /// Rule M, 2b: RFC 3168 would leave a window of two segments where it is.

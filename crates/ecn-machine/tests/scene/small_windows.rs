@@ -1,0 +1,82 @@
+//! What a sender with a small window is told of a virtual loss, and when.
+
+use crate::served::{MSS, Scene};
+use windlass_ecn_machine::{Block, Flags, Packet, Side};
+
+/// Each segment told of lets the sender send another one, with the window that it has yet.
+#[test]
+fn in_a_small_flight_one_segment_tells_of_the_hole() {
+    let mut scene = Scene::default();
+    scene.all(0..4);
+    let one = Block { start: Scene::at(1), end: Scene::at(2) };
+    for _ in 0..2 {
+        let (_, out) = scene.echo(3);
+        assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(0), &[one][..]));
+    }
+    assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(3));
+}
+
+/// RACK decides at once on three segments.
+#[test]
+fn three_segments_and_a_flight_of_more_than_five_are_told_of_as_they_are() {
+    for (flight, acked, told) in [(4, 3, 2), (4, 4, 4), (5, 4, 4), (5, 3, 2), (6, 3, 3)] {
+        let mut scene = Scene::default();
+        scene.all(0..flight);
+        let (_, out) = scene.echo(acked);
+        assert_eq!(out.forward[0].blocks()[0].end, Scene::at(told), "{flight} {acked}");
+    }
+}
+
+/// What the ACKs of a flight tell of the hole, which is its first segment: how many segments. The round trip takes 40,
+/// the segments leave at `times`, and each has an ACK of its own.
+fn told_by_each_ack(times: &[u32]) -> Vec<u32> {
+    let mut scene = Scene::default();
+    scene.data(0);
+    scene.ack(1);
+    let start = scene.now + 40;
+    let n = |i: usize| i as u32 + 1;
+    for (i, time) in times.iter().enumerate() {
+        scene.now = start + time - 1;
+        scene.data(n(i));
+    }
+    let tell = |(i, time): (usize, &u32)| {
+        let ack = Packet { tsecr: start + time, ..scene.ack_packet(n(i) + 1, Flags::ECE) };
+        let (_, out) = scene.watch.pass(&ack, Side::Far);
+        let shown = &out.forward[0];
+        assert_eq!(shown.ack, Scene::at(1));
+        shown.blocks().first().map_or(0, |block| (block.end - Scene::at(2)) / MSS)
+    };
+    times.iter().enumerate().map(tell).collect()
+}
+
+#[test]
+fn a_packet_with_data_brings_no_clone_while_nothing_is_told() {
+    let mut scene = Scene::default();
+    scene.data(0);
+    scene.ack(1);
+    scene.now += 40;
+    scene.all(1..5);
+    let tsecr = scene.now;
+    let data = Packet { payload_bytes: 500, tsecr, ..scene.ack_packet(3, Flags::ECE) };
+    let (_, out) = scene.watch.pass(&data, Side::Far);
+    assert_eq!((out.forward.len(), out.forward[0].ack), (1, Scene::at(1)));
+    let (_, out) = scene.watch.pass(&Packet { ack: Scene::at(5), ..data }, Side::Far);
+    assert_eq!(out.forward[1].blocks(), [Block { start: Scene::at(2), end: Scene::at(5) }]);
+}
+
+/// RACK's window is a quarter of the least round trip.
+#[test]
+fn a_hole_in_a_flight_of_three_is_told_of_by_what_left_late_enough() {
+    assert_eq!(told_by_each_ack(&[0, 0, 11]), [0, 0, 2]);
+    assert_eq!(told_by_each_ack(&[0, 11, 11]), [0, 1, 2]);
+    assert_eq!(told_by_each_ack(&[0, 0, 10]), [0, 1, 1], "none will");
+    assert_eq!(told_by_each_ack(&[0, 0, 0]), [0, 1, 1], "none will");
+}
+
+#[test]
+fn a_hole_in_a_flight_of_four_that_left_together_is_told_of_by_three_segments() {
+    assert_eq!(told_by_each_ack(&[0, 0, 0, 0]), [0, 0, 0, 3]);
+    assert_eq!(told_by_each_ack(&[0, 1, 1, 2]), [0, 0, 0, 3]);
+    assert_eq!(told_by_each_ack(&[0, 0, 0, 0, 0]), [0, 1, 1, 3, 4], "a larger window");
+    assert_eq!(told_by_each_ack(&[0, 0, 0, 20]), [0, 1, 1, 3], "the last comes long after");
+}
