@@ -126,7 +126,6 @@ impl Port {
         };
         let mut wakers = Vec::new();
         self.take(&slices, &metas[..count], 0, true, &mut wakers);
-        drop(slices);
         drop(buffers);
         wake(&mut wakers);
         if !SHORT_IS_END || count == BATCH {
