@@ -6,6 +6,7 @@
 //! last. Whoever has to wait leaves a [`Waker`](std::task::Waker): a parked thread, a task and the
 //! descriptor of a C program wait alike.
 
+mod buffers;
 mod drain;
 mod icmp;
 mod options;

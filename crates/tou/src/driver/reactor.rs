@@ -1,5 +1,6 @@
 //! The thread that receives and keeps the timers of all ports.
 
+use super::buffers::Buffers;
 use super::port::Port;
 use super::resting::{Kind, Resting};
 use super::sleep::{NEAR, Near, Ready, Sleep};
@@ -8,7 +9,7 @@ use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Registry, Token};
 use slab::Slab;
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -16,13 +17,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use windlass_base::Time;
 
-/// Messages taken in one call, each of many datagrams where the system joins them (GRO).
-pub(super) const BATCH: usize = 32;
-/// The longest message that UDP can tell.
-const MESSAGE_MAX: usize = 1 << 16;
-/// From one message to the next: not a power of two, or datagrams that come singly would all lie in
-/// the same few sets of a cache.
-const MESSAGE_STEP: usize = MESSAGE_MAX + 2048 + 64;
 /// How long the thread sleeps at most while it overlooks a port.
 const OVERLOOKED: Duration = Duration::from_millis(1);
 const WAKE: Token = Token(usize::MAX);
@@ -328,23 +322,5 @@ impl Reactor {
             *current = None;
         }
         empty
-    }
-}
-
-/// Room for what one call receives.
-pub(super) struct Buffers(Vec<u8>);
-
-impl Buffers {
-    fn new() -> Buffers {
-        Buffers(vec![0; BATCH * MESSAGE_STEP])
-    }
-
-    pub(super) fn slices(&mut self) -> [IoSliceMut<'_>; BATCH] {
-        let mut rest = &mut self.0[..];
-        std::array::from_fn(|_| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut(MESSAGE_STEP);
-            rest = tail;
-            IoSliceMut::new(&mut head[..MESSAGE_MAX])
-        })
     }
 }

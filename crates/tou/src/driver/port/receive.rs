@@ -1,9 +1,10 @@
 //! What comes to a port.
 
 use super::{Port, PortState, wake};
+use crate::driver::buffers::{BATCH, Buffers};
 use crate::driver::icmp::{self, Undelivered};
 use crate::driver::options;
-use crate::driver::reactor::{self, BATCH, Buffers, Reactor};
+use crate::driver::reactor::{self, Reactor};
 use quinn_udp::RecvMeta;
 use std::io::{ErrorKind, IoSliceMut};
 use std::task::Waker;
@@ -26,15 +27,18 @@ impl Port {
     pub(in crate::driver) fn receive(&self, buffers: &mut Buffers) {
         let (mut wakers, mut untold, mut unanswered) = (Vec::new(), 0, 0);
         loop {
+            let messages = buffers.messages();
             let mut metas = [RecvMeta::default(); BATCH];
             let mut slices = buffers.slices();
-            match self.udp.recv((&self.socket).into(), &mut slices, &mut metas) {
+            let (into, told) = (&mut slices[..messages], &mut metas[..messages]);
+            match self.udp.recv((&self.socket).into(), into, told) {
                 Ok(count) => {
                     let metas = &metas[..count];
                     // A call that is not full has found the end; what comes now is an event again.
-                    let end = SHORT_IS_END && count < BATCH;
+                    let end = SHORT_IS_END && count < messages;
                     untold += metas.iter().map(|meta| meta.len).sum::<usize>();
                     unanswered = self.take(&slices, metas, unanswered, end, &mut wakers);
+                    buffers.note(metas);
                     if end {
                         return wake(&mut wakers);
                     }
