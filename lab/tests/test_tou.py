@@ -16,11 +16,13 @@ from windlass_lab.tou.plan import (
     CELLS,
     KERNEL_CUBIC,
     KERNEL_RENO,
+    PACED_CUBIC,
     TOU_CLASSIC,
     TOU_CUBIC,
     TOU_NEWRENO,
     TOU_NONE,
     TUNED_RENO,
+    UNPACED_TOU,
     Test,
     all_tests,
     sysctls,
@@ -87,10 +89,10 @@ def runs(ratios, cwnd=1.0, dropped=0):
         seed: replace(RUN, seconds=(10.0 + seed) * ratio, cwnd=RUN.cwnd * cwnd, dropped=dropped)
         for seed, ratio in enumerate(ratios)
     }
-    return {
-        Test(BAD, contender).name: kernel if contender in (KERNEL_RENO, KERNEL_CUBIC) else tou
-        for contender in (KERNEL_RENO, KERNEL_CUBIC, TOU_NEWRENO, TOU_CUBIC, TOU_CLASSIC)
-    }
+    kernels = (KERNEL_RENO, KERNEL_CUBIC, PACED_CUBIC)
+    ours = (TOU_NEWRENO, TOU_CUBIC, TOU_CLASSIC, UNPACED_TOU)
+    named = {Test(BAD, contender).name: kernel for contender in kernels}
+    return named | {Test(BAD, contender).name: tou for contender in ours}
 
 
 def verdicts(found, key):
@@ -109,7 +111,11 @@ def test_tou_may_take_a_twentieth_longer_by_the_median_of_the_pairs(median, verd
     ("cwnd", "verdict"), [(0.86, PASS), (1.14, PASS), (0.84, FAIL), (1.2, FAIL)]
 )
 def test_the_windows_are_within_fifteen_percent(cwnd, verdict):
-    assert verdicts(runs([1.0] * SEEDS, cwnd), "mean cwnd.tou-cubic.kernel-cubic") == {verdict}
+    found = runs([1.0] * SEEDS, cwnd)
+    assert verdicts(found, "mean cwnd.tou-cubic.kernel-cubic") == {verdict}
+    # Pacing at both, and at neither.
+    assert verdicts(found, "mean cwnd.tou-cubic.paced-cubic") == {verdict}
+    assert verdicts(found, "mean cwnd.tou-unpaced.kernel-cubic") == {verdict}
 
 
 def test_fewer_seeds_or_bytes_are_shown_and_not_judged():

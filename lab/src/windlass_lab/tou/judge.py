@@ -33,15 +33,15 @@ _CWND = (0.85, 1.15)
 Bounds = tuple[float | None, float | None]
 _SHOWN: Bounds = (None, None)
 # Above, below, and what is asked of time and window. A kernel without SACK, as in the paper's
-# settings, mends its losses otherwise; its window is shown. A kernel that paces, and ToU that does
-# not, tell what of ToU's window its pacing is.
+# settings, mends its losses otherwise; its window is shown. Like is held against like as well: with
+# pacing at both, and at neither.
 _PAIRS: Sequence[tuple[Contender, Contender, Bounds, Bounds]] = (
     (TOU_NEWRENO, KERNEL_RENO, _TIME, _CWND),
     (TOU_CUBIC, KERNEL_CUBIC, _TIME, _CWND),
     (TOU_NEWRENO, TUNED_RENO, _TIME, _SHOWN),
     (TOU_CUBIC, TUNED_CUBIC, _TIME, _SHOWN),
-    (TOU_CUBIC, PACED_CUBIC, _SHOWN, _SHOWN),
-    (UNPACED_TOU, KERNEL_CUBIC, _SHOWN, _SHOWN),
+    (TOU_CUBIC, PACED_CUBIC, _TIME, _CWND),
+    (UNPACED_TOU, KERNEL_CUBIC, _TIME, _CWND),
     (TOU_CLASSIC, KERNEL_RENO, _SHOWN, _SHOWN),
     (TOU_CLASSIC, TUNED_RENO, _SHOWN, _SHOWN),
     (TOU_NONE, KERNEL_RENO, _SHOWN, _SHOWN),
