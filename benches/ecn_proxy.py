@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "target/release/examples"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 NAMES = {part: f"wbench{os.getpid()}{part}" for part in ("host", "router", "far")}
+TOOLS = ("ip", "iperf3", "nft", "clang", "bpftool")
 FAR = "10.9.2.2"
 # Bits a second, bits a second of CPU time, ACKs a packet.
 Transfer = tuple[float, float, float]
@@ -228,6 +230,8 @@ def main() -> None:
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("ecn_proxy.py: needs root")
+    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
+        sys.exit(f"ecn_proxy.py: needs {', '.join(missing)}")
     run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():
