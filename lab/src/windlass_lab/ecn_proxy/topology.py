@@ -68,6 +68,8 @@ def _host(ecn: bool) -> dict[str, int]:
         "net.ipv4.tcp_ecn": int(ecn),
         # The paper's Linux 3.19 asks for ECN again when a SYN is lost; Linux since 4.1 does not.
         "net.ipv4.tcp_ecn_fallback": 0,
+        # While others keep the queue above RED's max, a SYN finds no room: it is to wait for them.
+        "net.ipv4.tcp_syn_retries": 20,
         "net.ipv4.tcp_no_metrics_save": 1,
     }
 

@@ -25,6 +25,9 @@ _UDP_RATE = "10M"
 _UDP_S = 86_400
 # The kernel's verifier takes seconds for the proxy's programs, and a minute beside builds.
 _LOADED_S = 300.0
+# A connection may wait for the others' end before it gets through; iperf3's server would give up
+# after two minutes.
+_PATIENCE_MS = 3_600_000
 # Until the cross traffic has filled the queue.
 _SETTLE_S = 1.0
 _TICK_S = 0.02
@@ -87,7 +90,8 @@ def _cross_traffic(bed: Testbed) -> None:
 
 
 def _serve(bed: Testbed, name: str, node: str, port: int) -> None:
-    process = _start(bed, name, node, ["iperf3", "--server", "--port", str(port)])
+    command = ["iperf3", "--server", "--port", str(port), "--rcv-timeout", str(_PATIENCE_MS)]
+    process = _start(bed, name, node, command)
     wait_until(
         lambda: process.poll() is not None or "listening" in bed.log(name).read_text(),
         f"{name}: does not listen",
