@@ -28,11 +28,13 @@ test: setup ## Run every test
 lint: setup ## Check format, lints, docs, dependencies and licences
 	@scripts/lint
 
-bench: build ## Measure the simulator against ns-2, and ToU against other transports
+bench: build ## Measure the simulator against ns-2, ToU against other transports, the programs in the kernel
 	@scripts/setup-bench
 	@benches/run.py
 	@benches/tou.py
 	@benches/tou.py --connections
+	@benches/ecn_proxy.py
+	@benches/split_ack.py
 
 chaos: build ## Run random connections over random paths; SEEDS=0..100000, CHAOS=--modern, --ecn-proxy
 	target/release/windlass sim chaos --seeds $(SEEDS) $(CHAOS)
