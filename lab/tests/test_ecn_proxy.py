@@ -24,6 +24,7 @@ from windlass_lab.ecn_proxy.reproduce import select
 from windlass_lab.ecn_proxy.runs import Run, Store
 from windlass_lab.ecn_proxy.simulate import request, result
 from windlass_lab.ecn_proxy.topology import experiment
+from windlass_lab.ecn_proxy.transfer import Transfer, span
 from windlass_lab.errors import LabError, RunError
 from windlass_lab.locate import find_windlass
 from windlass_lab.testbed.validate import validate
@@ -202,6 +203,12 @@ def test_every_testbed_is_one_that_can_be_built(test):
     assert len(names) == 1 + expected
     [port] = [p for p in found.programs[0].files["link.toml"].split("[[ports]]") if "10Mbit/s" in p]
     assert ('"left"' in port) == (test.direction == "download")
+
+
+def test_a_kernel_run_lasts_until_the_last_connection_is_through_however_late_it_began():
+    assert span([Transfer(1042.0, 40.0)]) == pytest.approx(40.0)
+    early, late = Transfer(1040.0, 39.0), Transfer(1060.0, 20.0)
+    assert span([early, late]) == pytest.approx(59.0)
 
 
 def test_every_proxy_has_a_socket_of_its_own():

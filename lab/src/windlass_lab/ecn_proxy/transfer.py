@@ -121,15 +121,33 @@ def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
     ]
     # Connections of a round go at a time, rounds one after the other.
     return Run(
-        seconds=sum(max(times) for times in rounds),
-        fairness=min(jain([1 / seconds for seconds in times]) for times in rounds),
+        seconds=sum(span(transfers) for transfers in rounds),
+        fairness=min(jain([1 / each.lasted_s for each in transfers]) for transfers in rounds),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One connection: when its client ended, and how long the data took by that client's report."""
+
+    ended_s: float
+    lasted_s: float
+
+
+def span(transfers: Sequence[Transfer]) -> float:
+    """From the first one's first byte to the last one's last, in seconds.
+
+    A connection whose SYN was lost begins later than the others. What a client and its server tell
+    each other at the end takes all of them as long, but for what is lost of it.
+    """
+    began = min(each.ended_s - each.lasted_s for each in transfers)
+    return max(each.ended_s for each in transfers) - began
 
 
 def _round(
     bed: Testbed, name: str, source: str, address: str, ports: Sequence[int], size: int
-) -> Iterator[float]:
-    """Seconds of each of the connections, opened together."""
+) -> Iterator[Transfer]:
+    """Each of the connections, opened together."""
     clients = {}
     for port in ports:
         command = [
@@ -138,11 +156,15 @@ def _round(
         ]
         clients[f"tcp-{name}-{port}"] = (source, command)
     started = {key: _start(bed, key, *where) for key, where in clients.items()}
-    while any(process.poll() is None for process in started.values()):
+    ended_s: dict[str, float] = {}
+    while len(ended_s) < len(started):
         bed.check_alive()
         time.sleep(_TICK_S)
+        now_s = time.monotonic()
+        ended = (key for key, process in started.items() if process.poll() is not None)
+        ended_s |= {key: now_s for key in ended if key not in ended_s}
     for key in started:
-        yield _seconds(key, bed.log(key).read_text())
+        yield Transfer(ended_s[key], _seconds(key, bed.log(key).read_text()))
 
 
 def _seconds(name: str, report: str) -> float:
