@@ -98,7 +98,7 @@ ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 {
 	const struct ecn_block *first = &packet->blocks[0], *second = &packet->blocks[1];
 
-	if (packet->block_count < 1 || !ecn_is_block(first))
+	if (!ECN_RARELY(packet->block_count) || !ecn_is_block(first))
 		return 0;
 	if (ecn_at_most(first->end, packet->ack))
 		return 1;
@@ -130,7 +130,7 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
 		const struct ecn_block *block = &packet->blocks[i];
 
-		if (i >= packet->block_count || (i == 0 && heard->duplicate_block))
+		if (!ECN_RARELY(i < packet->block_count) || (i == 0 && heard->duplicate_block))
 			continue;
 		if (!ecn_is_gap(flow, packet, block))
 			continue;

@@ -47,7 +47,7 @@ ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u16 fins = ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN;
 
-	if ((flow->notes & fins) == fins && flow->rack == flow->snd_max &&
+	if (ECN_RARELY((flow->notes & fins) == fins) && flow->rack == flow->snd_max &&
 	    ecn_at_most(flow->far_fin, flow->host_ack) && flow->answer == ECN_ANSWER_IDLE)
 		ecn_close(flow, edit);
 }
@@ -221,7 +221,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 
 	if (segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = segment_bytes < 0xffff ? segment_bytes : 0xffff;
-	if (ecn_before(packet->seq, flow->snd_max)) {
+	if (ECN_RARELY(ecn_before(packet->seq, flow->snd_max))) {
 		__u8 covers = ecn_at_most(packet->seq, flow->hole) && ecn_before(flow->hole, end);
 
 		flow->snd_max = ecn_later(flow->snd_max, end);
@@ -245,28 +245,28 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *policy,
 				const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (packet->flags & ECN_SYN) {
+	if (ECN_RARELY(packet->flags & ECN_SYN)) {
 		ecn_answered_again(flow, packet, 1, edit);
 		return;
 	}
-	if (ecn_is_accecn(packet)) {
+	if (ECN_RARELY(ecn_is_accecn(packet))) {
 		ecn_give_up(flow, ECN_REASON_ACCECN, edit);
 		return;
 	}
-	if (packet->flags & ECN_RST) {
+	if (ECN_RARELY(packet->flags & ECN_RST)) {
 		if (ecn_at_most(flow->una, packet->seq) && ecn_is_near(flow, packet->seq))
 			ecn_close(flow, edit);
 		return;
 	}
 	/* Garbage; what it did to snd_max would last. */
-	if (!ecn_is_near(flow, packet->seq) || !ecn_is_near(flow, ecn_end(packet)))
+	if (ECN_RARELY(!ecn_is_near(flow, packet->seq) || !ecn_is_near(flow, ecn_end(packet))))
 		return;
 	if (packet->flags & ECN_ACK)
 		flow->host_ack = ecn_later(flow->host_ack, packet->ack);
 	ecn_echo(flow, packet, edit);
 	if (ecn_end(packet) != packet->seq)
 		ecn_host_sends(flow, policy, packet, edit);
-	if (packet->flags & ECN_FIN) {
+	if (ECN_RARELY(packet->flags & ECN_FIN)) {
 		flow->notes |= ECN_NOTE_HOST_FIN;
 		ecn_answer_at_fin(flow, edit);
 	}
@@ -276,13 +276,13 @@ ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *
 ECN_INLINE void ecn_proxy_from_host(struct ecn_flow *flow, const struct ecn_policy *policy,
 				    const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (packet->options & ECN_OPT_BROKEN)
+	if (ECN_RARELY(packet->options & ECN_OPT_BROKEN))
 		return;
-	if (flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS)
+	if (ECN_RARELY(flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS))
 		ecn_host_in_handshake(flow, policy, packet, edit);
 	else if (flow->phase == ECN_PHASE_PROXIED)
 		ecn_host_served(flow, policy, packet, edit);
-	if (policy->off)
+	if (ECN_RARELY(policy->off))
 		ecn_switch_off(flow, edit);
 }
 
@@ -303,16 +303,16 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 	struct ecn_heard heard = {};
 
 	ecn_hear(flow, packet, &heard);
-	if (packet->flags & ECN_FIN)
+	if (ECN_RARELY(packet->flags & ECN_FIN))
 		ecn_far_fin(flow, packet, edit);
-	if (packet->flags & ECN_ECE && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
+	if (ECN_RARELY(packet->flags & ECN_ECE) && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
 	    ecn_before(flow->recover, packet->ack))
 		ecn_begin_episode(flow, policy, edit);
-	if (flow->answer == ECN_ANSWER_ARMED)
+	if (ECN_RARELY(flow->answer == ECN_ANSWER_ARMED))
 		ecn_decide(flow, policy, packet, &heard, edit);
-	if (policy->off)
+	if (ECN_RARELY(policy->off))
 		ecn_switch_off(flow, edit);
-	if ((flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
+	if (ECN_RARELY(flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
 	    ecn_hold_or_release(flow, packet, &heard, edit))
 		return;
 	ecn_show(flow, packet, edit);
@@ -322,15 +322,15 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *policy,
 			       const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (packet->flags & ECN_SYN) {
+	if (ECN_RARELY(packet->flags & ECN_SYN)) {
 		ecn_answered_again(flow, packet, 0, edit);
 		return;
 	}
-	if (ecn_is_accecn(packet)) {
+	if (ECN_RARELY(ecn_is_accecn(packet))) {
 		ecn_give_up(flow, ECN_REASON_ACCECN, edit);
 		return;
 	}
-	if (packet->options & ECN_OPT_OTHER && !(flow->notes & ECN_NOTE_UNTELLABLE)) {
+	if (ECN_RARELY(packet->options & ECN_OPT_OTHER) && !(flow->notes & ECN_NOTE_UNTELLABLE)) {
 		flow->notes |= ECN_NOTE_UNTELLABLE;
 		flow->reason = ECN_REASON_UNKNOWN_OPTION;
 		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
@@ -338,7 +338,7 @@ ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *p
 		ecn_pass_over(flow, ECN_REASON_UNKNOWN_OPTION, edit);
 	}
 	ecn_hide(flow, packet, edit);
-	if (packet->flags & ECN_RST) {
+	if (ECN_RARELY(packet->flags & ECN_RST)) {
 		/* RFC 9293 section 3.10.7.4: in the window, whose size is not known here. */
 		if (packet->seq - flow->host_ack <= ECN_RECENT)
 			ecn_close(flow, edit);
@@ -352,9 +352,9 @@ ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *p
 ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy *policy,
 				  const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (packet->options & ECN_OPT_BROKEN)
+	if (ECN_RARELY(packet->options & ECN_OPT_BROKEN))
 		return;
-	if (flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS)
+	if (ECN_RARELY(flow->phase == ECN_PHASE_HOST_OPENS || flow->phase == ECN_PHASE_FAR_OPENS))
 		ecn_far_in_handshake(flow, packet, edit);
 	else if (flow->phase == ECN_PHASE_PROXIED)
 		ecn_far_served(flow, policy, packet, edit);

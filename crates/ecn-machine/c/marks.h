@@ -16,8 +16,8 @@
  */
 ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (packet->payload_bytes && !(packet->flags & ECN_SYN) &&
-	    (packet->flags & ECN_CWR || packet->codepoint == ECN_CE))
+	if (ECN_RARELY(packet->flags & ECN_CWR || packet->codepoint == ECN_CE) &&
+	    packet->payload_bytes && !(packet->flags & ECN_SYN))
 		ecn_set_flags(edit, ECN_PSH);
 }
 
@@ -25,7 +25,7 @@ ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit
 ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
-	if (packet->flags & (ECN_ECE | ECN_CWR))
+	if (ECN_RARELY(packet->flags & (ECN_ECE | ECN_CWR)))
 		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
 	ecn_ask_for_ack(packet, edit);
 	/* Section 6.1.3: CWR ends the echo; CE on the same packet begins it anew. */
@@ -37,7 +37,7 @@ ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
 	edit->codepoint = ECN_NOT_ECT;
 	if (!(packet->flags & ECN_SYN))
 		flow->notes &= (__u16)~ECN_NOTE_UNSURE;
-	if (packet->codepoint == ECN_CE) {
+	if (ECN_RARELY(packet->codepoint == ECN_CE)) {
 		flow->notes |= ECN_NOTE_CE;
 		edit->events |= ECN_EVENT_CE;
 	}
@@ -47,9 +47,10 @@ ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
 ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
-	if (packet->flags & (ECN_ECE | ECN_CWR))
+	if (ECN_RARELY(packet->flags & (ECN_ECE | ECN_CWR)))
 		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
-	if (flow->notes & ECN_NOTE_CE && packet->flags & ECN_ACK && !(packet->flags & ECN_RST)) {
+	if (ECN_RARELY(flow->notes & ECN_NOTE_CE) && packet->flags & ECN_ACK &&
+	    !(packet->flags & ECN_RST)) {
 		ecn_set_flags(edit, ECN_ECE);
 		edit->events |= ECN_EVENT_ECHO;
 	}
@@ -73,7 +74,7 @@ ECN_INLINE __u8 ecn_untellable(const struct ecn_flow *flow, const struct ecn_pol
 ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy *policy,
 				  const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	if (flow->notes & ECN_NOTE_CWR) {
+	if (ECN_RARELY(flow->notes & ECN_NOTE_CWR)) {
 		flow->notes &= (__u16)~ECN_NOTE_CWR;
 		ecn_set_flags(edit, ECN_CWR);
 		edit->events |= ECN_EVENT_CWR;

@@ -9,6 +9,12 @@
 #ifndef WINDLASS_ECN_PACKET_H
 #define WINDLASS_ECN_PACKET_H
 
+/*
+ * What hardly any packet meets. The compiler puts it elsewhere: between two packets of a fast connection the
+ * caches are filled with what those carry, and the program waits for each line of its own code.
+ */
+#define ECN_RARELY(condition) __builtin_expect(!!(condition), 0)
+
 /* RFC 2018 section 3: four blocks fill the option space, three beside timestamps. */
 #define ECN_BLOCKS_MAX 4
 

@@ -72,27 +72,27 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 way)
 	__u16 actions;
 	int parsed;
 
-	if (!begin(&run))
+	if (ECN_RARELY(!begin(&run)))
 		return TC_ACT_UNSPEC;
-	if (skb->mark & run.settings->mark) {
+	if (ECN_RARELY(skb->mark & run.settings->mark)) {
 		skb->mark &= ~run.settings->mark;
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_PACKETS);
 	parsed = parse(skb, run.work, way);
-	if (parsed != PARSED_TCP) {
+	if (ECN_RARELY(parsed != PARSED_TCP)) {
 		if (parsed == PARSED_MALFORMED)
 			count(&run, COUNT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_TCP);
-	if (!watch(skb, &run, !!(way & WAY_FROM_HOST)))
+	if (ECN_RARELY(!watch(skb, &run, !!(way & WAY_FROM_HOST))))
 		return TC_ACT_UNSPEC;
 	actions = run.work->edit.actions;
 	if (!actions)
 		return TC_ACT_UNSPEC;
 	count(&run, COUNT_EDITED);
-	if (actions != ECN_DO_CODEPOINT)
+	if (ECN_RARELY(actions != ECN_DO_CODEPOINT))
 		return carry_out(skb, way);
 	if (set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
 		count(&run, COUNT_EDIT_FAILED);

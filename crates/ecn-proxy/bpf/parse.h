@@ -76,15 +76,16 @@ static __always_inline void *octets(struct __sk_buff *skb, __u32 at, __u32 bytes
 	void *here;
 
 	hide(at);
-	if (at > HEADERS_MAX)
+	if (ECN_RARELY(at > HEADERS_MAX))
 		return 0;
 	here = linear(skb, at, bytes);
-	if (here)
-		return here;
-	/* Drivers and GRO leave headers in pages now and then. */
-	if (at + bytes > skb->len || bpf_skb_pull_data(skb, at + bytes) < 0)
-		return 0;
-	return linear(skb, at, bytes);
+	if (ECN_RARELY(!here)) {
+		/* Drivers and GRO leave headers in pages now and then. */
+		if (at + bytes > skb->len || bpf_skb_pull_data(skb, at + bytes) < 0)
+			return 0;
+		here = linear(skb, at, bytes);
+	}
+	return here;
 }
 
 /* Finds the IP header: 0 if there is none. */
@@ -96,7 +97,7 @@ static __always_inline __u32 find_ip(struct __sk_buff *skb, struct view *view, i
 
 	if (ethernet) {
 		for (int i = 0; i < VLAN_TAGS_MAX; i++) {
-			if (protocol != ETH_P_8021Q && protocol != ETH_P_8021AD)
+			if (!ECN_RARELY(protocol == ETH_P_8021Q || protocol == ETH_P_8021AD))
 				break;
 			if (bpf_skb_load_bytes(skb, l3, tag, VLAN_TAG_BYTES) < 0)
 				return 0;
@@ -122,7 +123,7 @@ static __always_inline int parse_ipv4(struct __sk_buff *skb, struct work *work, 
 	const struct ipv4_header *ip = octets(skb, view->l3, sizeof(*ip));
 	__u32 header_bytes, total;
 
-	if (!ip)
+	if (ECN_RARELY(!ip))
 		return PARSED_MALFORMED;
 	header_bytes = (ip->version_words & 0x0f) * 4;
 	if (ip->version_words >> 4 != 4 || header_bytes < 20)
@@ -132,7 +133,7 @@ static __always_inline int parse_ipv4(struct __sk_buff *skb, struct work *work, 
 		return PARSED_OTHER;
 	total = bpf_ntohs(ip->total_bytes);
 	/* A super-packet of more than 64 kB says 0. */
-	if (!total && skb->gso_size)
+	if (ECN_RARELY(!total) && skb->gso_size)
 		total = skb->len - view->l3;
 	view->l4 = view->l3 + header_bytes;
 	view->end = view->l3 + total;
@@ -158,7 +159,7 @@ static __always_inline int parse_ipv6(struct __sk_buff *skb, struct work *work, 
 	if (!ip || ip->version[0] >> 4 != 6)
 		return PARSED_MALFORMED;
 	payload = bpf_ntohs(ip->payload_bytes);
-	if (!payload && skb->gso_size)
+	if (ECN_RARELY(!payload) && skb->gso_size)
 		payload = skb->len - at;
 	view->end = at + payload;
 	next = ip->next;
@@ -192,7 +193,7 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work, i
 	if (view->end > skb->len || view->l4 + TCP_HEADER_MIN > view->end)
 		return PARSED_MALFORMED;
 	tcp = octets(skb, view->l4, TCP_HEADER_MIN);
-	if (!tcp)
+	if (ECN_RARELY(!tcp))
 		return PARSED_MALFORMED;
 	bytes = (tcp->words >> 4) * 4;
 	if (bytes < TCP_HEADER_MIN || view->l4 + bytes > view->end)
@@ -258,7 +259,7 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *wor
 	const struct tcp_header *tcp = octets(skb, view->l4, TCP_HEADER_MIN);
 	__u32 bytes = view->header_bytes;
 
-	if (!tcp)
+	if (ECN_RARELY(!tcp))
 		return;
 	view->timestamps_at = 0;
 	view->sack_at = 0;

@@ -342,7 +342,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
 	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1, order);
-	if (!goes_on(phase))
+	if (ECN_RARELY(!goes_on(phase)))
 		remove_flow(run, &work->key);
 	return 1;
 }
@@ -416,9 +416,9 @@ static __always_inline void take_note(struct run *run)
 {
 	__u32 events = run->work->edit.events;
 
-	if (events & ECN_EVENT_DESTINATION_FAILED)
+	if (ECN_RARELY(events & ECN_EVENT_DESTINATION_FAILED))
 		remember_host(run, HOST_FAILED);
-	if (events & ECN_EVENT_PLAIN_REFUSED)
+	if (ECN_RARELY(events & ECN_EVENT_PLAIN_REFUSED))
 		forget_failures(run);
 	count_events(run);
 }
@@ -443,13 +443,13 @@ static __always_inline int watch_rest(struct __sk_buff *skb, struct run *run, co
 	struct flow *flow = bpf_map_lookup_elem(&flows, &run->work->key);
 	int asked = 1;
 
-	if (!flow && !bpf_map_lookup_elem(&handshakes, &run->work->key))
+	if (ECN_RARELY(!flow) && !bpf_map_lookup_elem(&handshakes, &run->work->key))
 		return 0;
 	if (is_lease_over(run))
 		return 0;
 	clear_edit(&run->work->edit);
 	read_segment(skb, run->work);
-	if (!flow) {
+	if (ECN_RARELY(!flow)) {
 		asked = from_host ? shake_host() : shake_far_host();
 		if (asked == 2)
 			flow = bpf_map_lookup_elem(&flows, &run->work->key);
@@ -462,7 +462,7 @@ static __always_inline int watch_rest(struct __sk_buff *skb, struct run *run, co
 
 static __always_inline int watch(struct __sk_buff *skb, struct run *run, const int from_host)
 {
-	if ((run->work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN)
+	if (ECN_RARELY((run->work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN))
 		return watch_syn(skb, run, from_host);
 	return watch_rest(skb, run, from_host);
 }
