@@ -4,6 +4,9 @@ use windlass_base::{Span, Time};
 /// HyStart in its first form (S. Ha, I. Rhee, *Taming the elephants: new TCP slow start*, 2011), with
 /// what Linux made of it: slow start is over when the ACKs of a round come in a train as long as the
 /// path, or when a round's least RTT is above the path's.
+///
+/// Where the window goes out paced the train that tells comes a round later, and by then half of the
+/// window is queue. So slow start leaves what the train has brought, and the queue drains.
 #[derive(Clone, Debug)]
 pub(super) struct AckTrains {
     /// The least RTT of a path over which a window goes out paced, if any does.
@@ -13,11 +16,15 @@ pub(super) struct AckTrains {
     /// The least of this round.
     this_round: Option<Span>,
     samples: u32,
-    /// When the round began, and the last ACK that belongs to its train.
+    /// When the round began, how many bytes were acknowledged by then, and the last ACK that belongs
+    /// to its train.
     begun: Time,
+    begun_total: u64,
     train_end: Time,
     /// The round is over once more than this is acknowledged.
     round_end: u64,
+    /// What a paced train as long as the path brought, in bytes: what the path holds.
+    path_bytes: Option<f64>,
 }
 
 /// Smaller windows tell nothing.
@@ -39,8 +46,10 @@ impl AckTrains {
             this_round: None,
             samples: 0,
             begun: Time::ZERO,
+            begun_total: 0,
             train_end: Time::ZERO,
             round_end: 0,
+            path_bytes: None,
         }
     }
 
@@ -58,6 +67,7 @@ impl AckTrains {
 
     fn begin_round(&mut self, ack: &Ack) {
         self.begun = ack.now;
+        self.begun_total = ack.acked_total;
         self.train_end = ack.now;
         self.round_end = ack.sent_total;
         self.this_round = None;
@@ -75,7 +85,20 @@ impl AckTrains {
         let bursts = Span::from_secs_f64(bursts_s).min(MAX_BURSTS);
         let is_paced = self.paced_from.is_some_and(|from| least >= from);
         let path = if is_paced { least + bursts } else { (least + bursts) / 2 };
-        ack.now.saturating_since(self.begun) > path
+        let is_long = ack.now.saturating_since(self.begun) > path;
+        if is_long && is_paced {
+            self.path_bytes = Some((ack.acked_total - self.begun_total) as f64);
+        }
+        is_long
+    }
+
+    /// What slow start leaves of a window of `cwnd` bytes, once it is over, in whole segments if it takes
+    /// some away. The last round has doubled the window: half of it was not too much.
+    pub(super) fn leaves(&self, cwnd: f64, mss: f64) -> f64 {
+        match self.path_bytes {
+            Some(path) => libm::floor(path.max(cwnd / 2.0).min(cwnd) / mss) * mss,
+            None => cwnd,
+        }
     }
 
     fn is_late(&mut self, rtt: Span, least: Span) -> bool {
@@ -97,8 +120,8 @@ mod tests {
     const MSS: f64 = 1000.0;
 
     /// Slow start over a path of 100 ms with `per_s` segments a second and a queue without an end; the
-    /// window in segments when it is over, if that is within ten round trips.
-    fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<u64> {
+    /// window in segments when it is over, and what it leaves of that, if within ten round trips.
+    fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<(u64, u64)> {
         let (path, gap) = (Span::from_millis(100), Span::from_nanos(1_000_000_000 / per_s));
         let mut trains = AckTrains::new(paced_from);
         let mut window = 10;
@@ -115,7 +138,8 @@ mod tests {
             let sample = Ack { now, rtt: Some(rtt), smoothed_rtt: rtt, ..ack(0, 1000) };
             let told = Ack { acked_total: acked, sent_total, ..sample };
             if trains.is_over(&told, window as f64 * MSS, MSS) {
-                return Some(window);
+                let left = trains.leaves(window as f64 * MSS, MSS) / MSS;
+                return Some((window, left as u64));
             }
             window += 1;
             flight.extend([now; 2]);
@@ -129,15 +153,17 @@ mod tests {
     #[test]
     fn a_train_of_half_the_path_ends_it_near_what_the_path_holds() {
         // 800 segments; the round of 640 is the first to last 50 ms, 400 of its ACKs.
-        let window = left_at(None, 8000).expect("the path is full");
+        let (window, left) = left_at(None, 8000).expect("the path is full");
         assert!((1000..1100).contains(&window), "{window}");
+        assert_eq!(left, window);
     }
 
     #[test]
-    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path() {
+    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path_and_what_it_brings_is_left() {
         let from = Span::from_millis(2);
-        let window = left_at(Some(from), 8000).expect("the path is full");
+        let (window, left) = left_at(Some(from), 8000).expect("the path is full");
         assert!((1600..2200).contains(&window), "{window}");
+        assert!((800..1100).contains(&left), "{left}");
         // A longer path than this one is.
         assert_eq!(left_at(Some(Span::from_millis(200)), 8000), left_at(None, 8000));
     }
@@ -145,8 +171,9 @@ mod tests {
     #[test]
     fn acks_further_apart_are_no_train_and_a_longer_queue_ends_it() {
         // 40 segments, 2.5 ms apart. Delay alone tells, once a round begins with a queue.
-        let window = left_at(None, 400).expect("the path is full");
+        let (window, left) = left_at(None, 400).expect("the path is full");
         assert!((60..200).contains(&window), "{window}");
+        assert_eq!(left, window);
     }
 
     #[test]

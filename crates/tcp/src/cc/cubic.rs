@@ -201,7 +201,8 @@ impl CubicController {
             None | Some(Pace::Full) => ack.credit,
             Some(Pace::Quarter) => ack.credit / 4,
             Some(Pace::Over) => {
-                self.exit = None;
+                let left = self.exit.take().map(|exit| exit.leaves(&self.window));
+                self.window.set_cwnd(left.unwrap_or(self.window.cwnd()));
                 self.window.set_ssthresh(self.window.cwnd());
                 ack.credit
             }

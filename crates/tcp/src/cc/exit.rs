@@ -39,4 +39,12 @@ impl Exit {
             }
         }
     }
+
+    /// The window in bytes that congestion avoidance begins with, after [`Pace::Over`].
+    pub(super) fn leaves(&self, window: &Window) -> f64 {
+        match self {
+            Exit::HyStart(_) => window.cwnd(),
+            Exit::AckTrains(trains) => trains.leaves(window.cwnd(), window.mss()),
+        }
+    }
 }
