@@ -5,8 +5,8 @@ use windlass_base::{Span, Time};
 /// what Linux made of it: slow start is over when the ACKs of a round come in a train as long as the
 /// path, or when a round's least RTT is above the path's.
 ///
-/// Where the window goes out paced the train that tells comes a round later, and by then half of the
-/// window is queue. So slow start leaves what the train has brought, and the queue drains.
+/// Where the window goes out paced the train that tells comes a round later, and much of the window is
+/// queue by then. So slow start leaves half of it, and the queue drains.
 #[derive(Clone, Debug)]
 pub(super) struct AckTrains {
     /// The least RTT of a path over which a window goes out paced, if any does.
@@ -16,15 +16,13 @@ pub(super) struct AckTrains {
     /// The least of this round.
     this_round: Option<Span>,
     samples: u32,
-    /// When the round began, how many bytes were acknowledged by then, and the last ACK that belongs
-    /// to its train.
+    /// When the round began, and the last ACK that belongs to its train.
     begun: Time,
-    begun_total: u64,
     train_end: Time,
     /// The round is over once more than this is acknowledged.
     round_end: u64,
-    /// What a paced train as long as the path brought, in bytes: what the path holds.
-    path_bytes: Option<f64>,
+    /// Slow start is over by the train of a window that went out paced.
+    is_queue_long: bool,
 }
 
 /// Smaller windows tell nothing.
@@ -46,10 +44,9 @@ impl AckTrains {
             this_round: None,
             samples: 0,
             begun: Time::ZERO,
-            begun_total: 0,
             train_end: Time::ZERO,
             round_end: 0,
-            path_bytes: None,
+            is_queue_long: false,
         }
     }
 
@@ -67,7 +64,6 @@ impl AckTrains {
 
     fn begin_round(&mut self, ack: &Ack) {
         self.begun = ack.now;
-        self.begun_total = ack.acked_total;
         self.train_end = ack.now;
         self.round_end = ack.sent_total;
         self.this_round = None;
@@ -86,19 +82,15 @@ impl AckTrains {
         let is_paced = self.paced_from.is_some_and(|from| least >= from);
         let path = if is_paced { least + bursts } else { (least + bursts) / 2 };
         let is_long = ack.now.saturating_since(self.begun) > path;
-        if is_long && is_paced {
-            self.path_bytes = Some((ack.acked_total - self.begun_total) as f64);
-        }
+        self.is_queue_long = is_long && is_paced;
         is_long
     }
 
-    /// What slow start leaves of a window of `cwnd` bytes, once it is over, in whole segments if it takes
-    /// some away. The last round has doubled the window: half of it was not too much.
+    /// What slow start leaves of a window of `cwnd` bytes, once it is over. The train, which is what the
+    /// path brings in its RTT, was of the window that the round began with, and has made it larger by
+    /// as much: half of the sum is not less than the train, and the path stays full.
     pub(super) fn leaves(&self, cwnd: f64, mss: f64) -> f64 {
-        match self.path_bytes {
-            Some(path) => libm::floor(path.max(cwnd / 2.0).min(cwnd) / mss) * mss,
-            None => cwnd,
-        }
+        if self.is_queue_long { libm::floor(cwnd / 2.0 / mss) * mss } else { cwnd }
     }
 
     fn is_late(&mut self, rtt: Span, least: Span) -> bool {
@@ -159,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path_and_what_it_brings_is_left() {
+    fn where_a_window_goes_out_paced_the_train_is_as_long_as_the_path_and_half_is_left() {
         let from = Span::from_millis(2);
         let (window, left) = left_at(Some(from), 8000).expect("the path is full");
         assert!((1600..2200).contains(&window), "{window}");

@@ -544,6 +544,22 @@ mod tests {
     }
 
     #[test]
+    fn a_paced_slow_start_leaves_half_of_its_window_and_goes_on_from_there() {
+        let from = Some(Span::from_millis(2));
+        let trains = Params { hystart: true, hystart_trains: true, paced_from: from, ..params() };
+        let start = Params { initial_window: 150_000, ..trains };
+        let mut cubic = Cubic::default().build(&start);
+        // An ACK each millisecond: after 102 of them the train is longer than 100 ms and a burst.
+        for n in 0..=102 {
+            let now = ack(n, u64::from(MSS));
+            let acked_total = (n + 1) * u64::from(MSS);
+            cubic.on_ack(&Ack { acked_total, sent_total: acked_total + 150_000, ..now });
+        }
+        assert_eq!(cubic.ssthresh(), 126_000);
+        assert!((126.0..127.0).contains(&segments(&*cubic)), "{}", segments(&*cubic));
+    }
+
+    #[test]
     fn one_round_trip_raises_the_window_by_half_at_most() {
         let steep = Cubic { c: 1e6, ..Cubic::default() };
         let at = Params { initial_window: 100_000, initial_ssthresh: 50_000, ..params() };
