@@ -88,7 +88,8 @@ impl AckTrains {
 
     /// What slow start leaves of a window of `cwnd` bytes, once it is over. The train, which is what the
     /// path brings in its RTT, was of the window that the round began with, and has made it larger by
-    /// as much: half of the sum is not less than the train, and the path stays full.
+    /// as much where each byte acknowledged counts, as in the profile `linux`: half of the sum is not
+    /// less than the train, and the path stays full. With less credit it may be as little as half.
     pub(super) fn leaves(&self, cwnd: f64, mss: f64) -> f64 {
         if self.is_queue_long { libm::floor(cwnd / 2.0 / mss) * mss } else { cwnd }
     }

@@ -201,8 +201,9 @@ impl CubicController {
             None | Some(Pace::Full) => ack.credit,
             Some(Pace::Quarter) => ack.credit / 4,
             Some(Pace::Over) => {
-                let left = self.exit.take().map(|exit| exit.leaves(&self.window));
-                self.window.set_cwnd(left.unwrap_or(self.window.cwnd()));
+                if let Some(exit) = self.exit.take() {
+                    self.window.set_cwnd(exit.leaves(&self.window));
+                }
                 self.window.set_ssthresh(self.window.cwnd());
                 ack.credit
             }
