@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -71,6 +72,22 @@ class Plans(unittest.TestCase):
 
 
 class Soak(unittest.TestCase):
+    def test_an_interrupted_one_tells_of_the_rounds_that_ended(self):
+        if why := tou_soak.missing(tou_soak.ROOT / "target/release/windlass"):
+            self.skipTest(why)
+        arguments = ["--lanes", "2", "--scale", "0.02", "--seed", "3", "--json"]
+        command = [sys.executable, str(FOLDER / "tou_soak.py"), *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes) as running:
+            time.sleep(3)
+            running.send_signal(signal.SIGINT)
+            printed, told = running.communicate()
+        self.assertEqual(running.returncode, tou_soak.INTERRUPTED, told)
+        self.assertIn("interrupted; ", told)
+        summary = json.loads(printed)
+        self.assertFalse(summary["whole"])
+        self.assertEqual(summary["faults"], [])
+
     def test_a_few_seconds_of_it_have_no_fault(self):
         if why := tou_soak.missing(tou_soak.ROOT / "target/release/windlass"):
             self.skipTest(why)

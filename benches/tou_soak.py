@@ -45,6 +45,7 @@ class Lane(threading.Thread):
         self.folder = arguments.folder / f"lane{number}"
         self.results: list[dict] = []
         self.waiting: list[Round] = []
+        self.unjudged = 0
         self.failure: str | None = None
         self.damage: dict[str, int] = {}
         self.stopped = False
@@ -102,6 +103,7 @@ class Lane(threading.Thread):
 
     def _end(self, one: Round) -> None:
         if self.stopped:
+            self.unjudged += 1
             return
         result = {"lane": self.number, "round": one.plan.number, **one.end()}
         self.results.append(result)
@@ -141,8 +143,8 @@ def report(summary: dict) -> str:
     return f"{aligned(HEAD, lines, words=1)}\n\npackets: {damage}\nseed {summary['seed']}"
 
 
-def soak(arguments: argparse.Namespace) -> tuple[dict, list[str]]:
-    """The figures, and what kept lanes from going on."""
+def play(arguments: argparse.Namespace) -> tuple[list[Lane], int]:
+    """The lanes, ended, and the exit status if that was before their time; else 0."""
     until = time.monotonic() + arguments.seconds
     lanes = [Lane(arguments, number, until) for number in range(arguments.lanes)]
     for lane in lanes:
@@ -150,31 +152,35 @@ def soak(arguments: argparse.Namespace) -> tuple[dict, list[str]]:
     try:
         for lane in lanes:
             lane.ended.wait()
-    except BaseException:
+    except (KeyboardInterrupt, SystemExit) as end:
         # A second one would leave hosts and programs; this takes a moment.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         for lane in lanes:
             lane.stop()
-        if not any(result["faults"] for lane in lanes for result in lane.results):
-            shutil.rmtree(arguments.folder)
-        raise
+        return lanes, end.code if isinstance(end, SystemExit) else INTERRUPTED
+    return lanes, 0
+
+
+def summed(arguments: argparse.Namespace, lanes: list[Lane], is_whole: bool) -> dict:
+    """The figures of the rounds that have ended."""
     results = [result for lane in lanes for result in lane.results]
     packets = {
         name: sum(lane.damage.get(name, 0) for lane in lanes)
         for name in (*DAMAGES, "checksum_errors")
     }
-    summary = {
+    return {
         "schema": 1,
         "kind": "tou-soak",
         "seed": arguments.seed,
         "seconds": arguments.seconds,
+        "whole": is_whole,
+        "unjudged": sum(lane.unjudged for lane in lanes),
         "rows": rows(results),
         "packets": packets,
         "faults": [result for result in results if result["faults"]],
         "errors": [result for result in results if result["outcome"] != "intact"],
     }
-    return summary, [lane.failure for lane in lanes if lane.failure]
 
 
 def parse() -> argparse.Namespace:
@@ -211,19 +217,19 @@ def main() -> int:
     print(f"seed {arguments.seed}", file=sys.stderr, flush=True)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     arguments.folder = Path(tempfile.mkdtemp(prefix="windlass-soak-"))
-    try:
-        summary, failures = soak(arguments)
-    except KeyboardInterrupt:
-        print("tou_soak: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    lanes, status = play(arguments)
+    summary = summed(arguments, lanes, is_whole=status == 0)
     print(json.dumps(summary) if arguments.json else report(summary))
+    if status:
+        print(f"tou_soak: interrupted; {summary['unjudged']} rounds had not ended", file=sys.stderr)
+    failures = [lane.failure for lane in lanes if lane.failure]
     for failure in failures:
         print(f"tou_soak: {failure}", file=sys.stderr)
     if summary["faults"] or failures:
         print(f"what was sent and came: {arguments.folder}", file=sys.stderr)
-        return 1
+        return status or 1
     shutil.rmtree(arguments.folder)
-    return 0
+    return status
 
 
 if __name__ == "__main__":
