@@ -37,7 +37,7 @@ impl State {
     }
 
     /// Both ends know each other's sequence numbers.
-    pub(crate) fn is_synchronized(self) -> bool {
+    pub fn is_synchronized(self) -> bool {
         !matches!(self, State::Closed | State::Listen | State::SynSent)
     }
 }

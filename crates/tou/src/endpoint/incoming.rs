@@ -80,12 +80,14 @@ impl<Data: Default> Endpoint<Data> {
 }
 
 impl<Data> Slot<Data> {
-    /// What a segment tells of the path's MTU; with the first after the handshake the search begins.
+    /// What a segment tells of the path's MTU. With the last of the handshake the search begins; that may be
+    /// the peer's FIN, where the ACK before it was lost.
     fn look_at_path(&mut self, segment: &Segment) {
         let connection = self.stream.connection_mut();
+        let state = connection.state();
         match &mut self.path_mtu {
             Some(path) => path.handle(segment, connection),
-            None if connection.state() == State::Established => {
+            None if state.is_synchronized() && state != State::SynReceived => {
                 let timestamps = segment.options.timestamps;
                 let every = Options { timestamps, ..Options::default() };
                 let header = wire::MIN_HEADER_LEN + every.wire_len();

@@ -5,7 +5,7 @@ use crate::endpoint::ConnectionId;
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::Span;
-use windlass_tcp::Config;
+use windlass_tcp::{Config, State};
 
 /// Two connected hosts, and the largest UDP payload that the path takes.
 fn connected(with: &Config) -> (Network, [ConnectionId; 2], Rc<Cell<usize>>) {
@@ -133,4 +133,33 @@ fn segments_grow_on_a_connection_that_was_closed_before_all_was_sent() {
     }
     assert!(arrived == data);
     assert_eq!(mss(&mut network, client), 1444);
+}
+
+#[test]
+fn the_path_to_a_peer_that_closed_with_its_first_ack_is_probed_and_noticed_to_shrink() {
+    let mut network = Network::new(2);
+    network.host(2).listen(config(), 1).expect("free");
+    let takes = Rc::new(Cell::new(1472));
+    let limit = Rc::clone(&takes);
+    network.passes = Box::new(move |packet| packet.bytes.len() <= limit.get());
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), config()).expect("new");
+    network.host(1).stream_mut(client).expect("there").connection_mut().close(now);
+    network.run(Span::from_millis(100));
+    let server = network.host(2).accept().expect("complete");
+    let state = network.host(2).stream(server).expect("there").connection().state();
+    assert_eq!(state, State::CloseWait, "the ACK had the FIN");
+    let data = pattern(100_000);
+    let (there, back) = data.split_at(50_000);
+    let mut arrived = Vec::new();
+    for (half, passes) in [(there, 1472), (back, 1300)] {
+        takes.set(passes);
+        let stream = network.host(2).stream_mut(server).expect("there");
+        assert_eq!(stream.write(half).expect("open"), half.len());
+        for _ in 0..200 {
+            network.run(Span::from_millis(100));
+            arrived.extend(network.read(1, client).unwrap_or_default());
+        }
+    }
+    assert!(arrived == data, "{} came", arrived.len());
 }
