@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 PORT = 5201
+CONTROLLER = b"cubic"
 CHUNK = bytes(65_536)
 
 
@@ -37,6 +38,8 @@ def take(connection: socket.socket, count: int) -> None:
 def serve(direction: str, count: int) -> None:
     role = give if direction == "down" else take
     listener = socket.create_server(("0.0.0.0", PORT))
+    # Those that it accepts have it, too.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONTROLLER)
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=role, args=(connection, count), daemon=True).start()
@@ -46,7 +49,10 @@ def run(direction: str, count: int, host: str, connections: int) -> None:
     role = take if direction == "down" else give
 
     def transfer(_: int) -> None:
-        role(socket.create_connection((host, PORT)), count)
+        connection = socket.socket()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONTROLLER)
+        connection.connect((host, PORT))
+        role(connection, count)
 
     began = time.monotonic()
     with ThreadPoolExecutor(connections) as pool:
