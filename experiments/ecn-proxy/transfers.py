@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The transfers of sch-red: several connections at a time, as `iperf -P` opens them, without one
+"""The transfers of all-at-once: several connections at a time, as `iperf -P` opens them, without one
 beside them for what the ends have to say, which RED could drop.
 
     transfers.py serve down|up MEGABYTES                   # until it is killed
