@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The transfers of all-at-once: several connections at a time, as `iperf -P` opens them, without one
-beside them for what the ends have to say, which RED could drop.
+"""The transfers of all-at-once: several connections at a time, as `iperf -P` opens them, without
+one beside them for what the ends have to say, which RED could drop.
 
     transfers.py serve down|up MEGABYTES                   # until it is killed
     transfers.py run down|up MEGABYTES HOST CONNECTIONS    # seconds until all bytes have come
