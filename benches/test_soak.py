@@ -1,9 +1,11 @@
 """The soak: plans, verdicts, a few seconds of it: `python3 -m unittest discover -s benches`."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -78,15 +80,22 @@ class Soak(unittest.TestCase):
         arguments = ["--lanes", "2", "--scale", "0.02", "--seed", "3", "--json"]
         command = [sys.executable, str(FOLDER / "tou_soak.py"), *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, **pipes) as running:
-            time.sleep(3)
-            running.send_signal(signal.SIGINT)
-            printed, told = running.communicate()
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "TMPDIR": folder}
+            with subprocess.Popen(command, env=environment, **pipes) as running:
+                # The second round of a lane: its first has ended, or waits beside it.
+                while not list(Path(folder).glob("*/lane*/2-*")) and running.poll() is None:
+                    time.sleep(0.05)
+                running.send_signal(signal.SIGINT)
+                printed, told = running.communicate()
+            self.assertEqual(list(Path(folder).iterdir()), [], "nothing is left of it")
         self.assertEqual(running.returncode, tou_soak.INTERRUPTED, told)
-        self.assertIn("interrupted; ", told)
         summary = json.loads(printed)
         self.assertFalse(summary["whole"])
         self.assertEqual(summary["faults"], [])
+        ended = sum(row["rounds"] for row in summary["rows"] if row["disturbance"] == "all")
+        self.assertGreaterEqual(ended + summary["unjudged"], 2)
+        self.assertIn(f"interrupted; {summary['unjudged']} rounds had not ended", told)
 
     def test_a_few_seconds_of_it_have_no_fault(self):
         if why := tou_soak.missing(tou_soak.ROOT / "target/release/windlass"):
