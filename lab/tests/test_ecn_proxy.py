@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.ecn_proxy import boxes, ratios, real, report
+from windlass_lab.ecn_proxy import boxes, iperf, ratios, real, report, transfer
 from windlass_lab.ecn_proxy.judge import judge
 from windlass_lab.ecn_proxy.plan import (
     CONFIGURATIONS,
@@ -24,7 +24,6 @@ from windlass_lab.ecn_proxy.reproduce import select
 from windlass_lab.ecn_proxy.runs import Run, Store
 from windlass_lab.ecn_proxy.simulate import request, result
 from windlass_lab.ecn_proxy.topology import experiment
-from windlass_lab.ecn_proxy.transfer import Transfer, span
 from windlass_lab.errors import LabError, RunError
 from windlass_lab.locate import find_windlass
 from windlass_lab.testbed.validate import validate
@@ -205,10 +204,34 @@ def test_every_testbed_is_one_that_can_be_built(test):
     assert ('"left"' in port) == (test.direction == "download")
 
 
-def test_a_kernel_run_lasts_until_the_last_connection_is_through_however_late_it_began():
-    assert span([Transfer(1042.0, 40.0)]) == pytest.approx(40.0)
-    early, late = Transfer(1040.0, 39.0), Transfer(1060.0, 20.0)
-    assert span([early, late]) == pytest.approx(59.0)
+OPENED = """\
+[  1] local 10.1.0.1%proxy port 33200 connected with 10.5.0.1 port 5201 (sock=3) \
+(icwnd/mss/irtt=14/1448/47) (ct=0.26 ms) on 2026-11-23 23:15:05 (UTC)
+[  2] local 10.1.0.1%proxy port 33204 connected with 10.5.0.1 port 5201 (sock=4) \
+(icwnd/mss/irtt=14/1448/53) (ct=1024.00 ms) on 2026-11-23 23:15:06 (UTC)
+"""
+SENT = """\
+[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)
+[  2] 0.0000-39.4971 sec  5000000 Bytes  126591 Bytes/sec  39/0         10       86K/26545(6121) us
+[  1] 0.0000-39.9997 sec  5000000 Bytes  125001 Bytes/sec  39/0          6       93K/11265(1989) us
+[SUM] 0.0000-39.9997 sec  10000000 Bytes  250001 Bytes/sec  78/0        16
+"""
+
+
+def test_a_kernel_run_lasts_until_the_last_connection_is_through_however_late_it_opened():
+    transfers = iperf.transfers("tcp", OPENED + SENT, 2, 5_000_000)
+    assert [each.opening_s for each in transfers] == pytest.approx([1.024, 0.00026])
+    run = transfer.result([transfers, transfers])
+    assert run.seconds == pytest.approx(2 * 40.5211)
+    assert run.fairness == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "report", ["", "tcp connect failed: Connection refused\n", OPENED, OPENED + SENT[:200]]
+)
+def test_a_kernel_run_in_which_a_connection_did_not_send_all_is_none(report):
+    with pytest.raises(RunError, match="of 2 connections sent their 5000000 bytes"):
+        iperf.transfers("tcp", report, 2, 5_000_000)
 
 
 def test_every_proxy_has_a_socket_of_its_own():
@@ -235,6 +258,14 @@ def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
     told = []
     real.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, told.append)
     assert told == ["this windlass has no command `ecn-proxy run`: tests with a proxy are left out"]
+
+
+def test_a_machine_without_iperf_is_told_so_before_anything_is_built(monkeypatch, tmp_path):
+    monkeypatch.setattr(real.check, "require", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    test = Test("download", "1", True, NATIVE)
+    with pytest.raises(LabError, match=r"iperf is missing \(apt-get install iperf\)"):
+        real.measure(tmp_path / "windlass", [(test, 1)], 1.0, 1, None, print)
 
 
 @pytest.fixture(scope="module")

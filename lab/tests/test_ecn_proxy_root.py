@@ -1,4 +1,4 @@
-"""The ECN proxy's tests on this machine's kernel. Needs root, iperf3 and the binary."""
+"""The ECN proxy's tests on this machine's kernel. Needs root, iperf, iperf3 and the binary."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from windlass_lab.testbed import check, remove
 from windlass_lab.testbed.bed import wait_until
 
 _LACKING = [line for needed, line in check.missing() if needed]
-_LACKING += [] if shutil.which("iperf3") else ["iperf3 is missing"]
+_LACKING += [f"{name} is missing" for name in ("iperf", "iperf3") if not shutil.which(name)]
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),

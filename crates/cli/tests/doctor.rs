@@ -74,6 +74,7 @@ fn without_programs_each_that_is_missing_is_named_with_how_to_get_it() {
         ("bench", "ns", false, "apt-get install ns2"),
         ("simulator", "tshark", false, "apt-get install tshark"),
         ("testbed", "iperf3", true, "apt-get install iperf3"),
+        ("testbed", "iperf", false, "apt-get install iperf"),
         ("tou", "tshark", false, "apt-get install tshark"),
         ("testbed", "nginx", false, "apt-get install nginx"),
     ] {

@@ -266,6 +266,11 @@ pub(super) const TOOLS: &[Tool] = &[
                 "a kernel with CONFIG_FTRACE=y, and mount -t tracefs tracefs /sys/kernel/tracing",
             ),
             required(Check::Program(&["iperf3"]), "sends the traffic", "apt-get install iperf3"),
+            optional(
+                Check::Program(&["iperf"]),
+                "sends that of reproduce ecn-proxy --real",
+                "apt-get install iperf",
+            ),
             optional(Check::Program(&["nginx"]), "serves web transfers", "apt-get install nginx"),
             optional(Check::Program(&["curl"]), "fetches web transfers", "apt-get install curl"),
             optional(

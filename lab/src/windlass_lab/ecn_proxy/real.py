@@ -1,5 +1,6 @@
 """The tests on real kernels: several testbeds side by side, each a process of its own."""
 
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -7,9 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from windlass_lab import child
-from windlass_lab.ecn_proxy import topology
+from windlass_lab.ecn_proxy import iperf, topology
 from windlass_lab.ecn_proxy.plan import Test
 from windlass_lab.ecn_proxy.runs import Run, Store
+from windlass_lab.errors import LabError
 from windlass_lab.testbed import check
 
 _POLL_S = 0.1
@@ -35,6 +37,8 @@ def measure(
     if not wanted:
         return
     check.require(topology.experiment(wanted[0][0]))
+    if not shutil.which(iperf.PROGRAM):
+        raise LabError(f"testbed: iperf is missing (apt-get install {iperf.PACKAGE})")
     waiting, total = list(wanted), len(wanted)
     running: dict[Wanted, subprocess.Popen] = {}
     try:

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windlass_lab import child
-from windlass_lab.ecn_proxy import topology
+from windlass_lab.ecn_proxy import iperf, topology
 from windlass_lab.ecn_proxy.plan import Test
 from windlass_lab.ecn_proxy.runs import Run, jain
 from windlass_lab.errors import RunError
@@ -25,9 +25,7 @@ _UDP_RATE = "10M"
 _UDP_S = 86_400
 # The kernel's verifier takes seconds for the proxy's programs, and a minute beside builds.
 _LOADED_S = 300.0
-# A connection may wait for the others' end before it gets through; iperf3's server would give up
-# after two minutes.
-_PATIENCE_MS = 3_600_000
+_UDP_OPTIONS = ("--port", str(_UDP_PORT), "--forceflush")
 # Until the cross traffic has filled the queue.
 _SETTLE_S = 1.0
 _TICK_S = 0.02
@@ -81,16 +79,20 @@ def _serves(bed: Testbed, proxy: Proxy) -> bool:
 def _cross_traffic(bed: Testbed) -> None:
     ways = (("udpl", "udpr", topology.UDP_RIGHT), ("udpr", "udpl", topology.UDP_LEFT))
     for source, to, address in ways:
-        _serve(bed, f"udp-server-{to}", to, _UDP_PORT)
+        _serve(bed, f"udp-server-{to}", to, ["iperf3", "--server", *_UDP_OPTIONS])
         command = [
-            *("iperf3", "--client", address, "--port", str(_UDP_PORT), "--udp"),
-            *("--bitrate", _UDP_RATE, "--length", str(_UDP_PAYLOAD), "--time", str(_UDP_S)),
+            *("iperf3", "--client", address, "--udp", "--bitrate", _UDP_RATE),
+            *("--length", str(_UDP_PAYLOAD), "--time", str(_UDP_S), *_UDP_OPTIONS),
         ]
         _start(bed, f"udp-{source}", source, command)
 
 
-def _serve(bed: Testbed, name: str, node: str, port: int) -> None:
-    command = ["iperf3", "--server", "--port", str(port), "--rcv-timeout", str(_PATIENCE_MS)]
+def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
+    with bed.log(name).open("w") as log:
+        return bed.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
+
+
+def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
     process = _start(bed, name, node, command)
     wait_until(
         lambda: process.poll() is not None or "listening" in bed.log(name).read_text(),
@@ -100,82 +102,31 @@ def _serve(bed: Testbed, name: str, node: str, port: int) -> None:
         raise RunError(f"{name}: {bed.complaint(name)}")
 
 
-def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
-    if command[0] == "iperf3":
-        command = [*command, "--forceflush"]
-    with bed.log(name).open("w") as log:
-        return bed.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
-
-
 def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
-    source, to = "server", ("client", topology.CLIENT)
+    source, to, address = "server", "client", topology.CLIENT
     if test.direction == "upload":
-        source, to = "client", ("server", topology.SERVER)
-    ports = range(_TCP_PORT, _TCP_PORT + test.connections)
-    for port in ports:
-        _serve(bed, f"tcp-server-{port}", to[0], port)
+        source, to, address = "client", "server", topology.SERVER
+    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT))
     size = round(test.megabytes(scale) * 1e6)
-    rounds = [
-        list(_round(bed, f"{number}", source, to[1], ports, size))
-        for number in range(test.transfers(scale))
-    ]
-    # Connections of a round go at a time, rounds one after the other.
+    command = iperf.client(address, _TCP_PORT, test.connections, size, topology.CONTROLLER)
+    rounds = []
+    for number in range(test.transfers(scale)):
+        name = f"tcp-{number}"
+        client = _start(bed, name, source, command)
+        while client.poll() is None:
+            bed.check_alive()
+            time.sleep(_TICK_S)
+        report = bed.log(name).read_text()
+        rounds.append(iperf.transfers(name, report, test.connections, size))
+    return result(rounds)
+
+
+def result(rounds: Sequence[Sequence[iperf.Transfer]]) -> Run:
+    """Of rounds that go one after the other, the connections of each opened at once."""
     return Run(
-        seconds=sum(span(transfers) for transfers in rounds),
-        fairness=min(jain([1 / each.lasted_s for each in transfers]) for transfers in rounds),
+        seconds=sum(max(each.seconds for each in transfers) for transfers in rounds),
+        fairness=min(jain([1 / each.seconds for each in transfers]) for transfers in rounds),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """One connection: when its client ended, and how long the data took by that client's report."""
-
-    ended_s: float
-    lasted_s: float
-
-
-def span(transfers: Sequence[Transfer]) -> float:
-    """From the first one's first byte to the last one's last, in seconds.
-
-    A connection whose SYN was lost begins later than the others. What a client and its server tell
-    each other at the end takes all of them as long, but for what is lost of it.
-    """
-    began = min(each.ended_s - each.lasted_s for each in transfers)
-    return max(each.ended_s for each in transfers) - began
-
-
-def _round(
-    bed: Testbed, name: str, source: str, address: str, ports: Sequence[int], size: int
-) -> Iterator[Transfer]:
-    """Each of the connections, opened together."""
-    clients = {}
-    for port in ports:
-        command = [
-            *("iperf3", "--client", address, "--port", str(port), "--json"),
-            *("--bytes", str(size), "--congestion", topology.CONTROLLER),
-        ]
-        clients[f"tcp-{name}-{port}"] = (source, command)
-    started = {key: _start(bed, key, *where) for key, where in clients.items()}
-    ended_s: dict[str, float] = {}
-    while len(ended_s) < len(started):
-        bed.check_alive()
-        time.sleep(_TICK_S)
-        now_s = time.monotonic()
-        ended = (key for key, process in started.items() if process.poll() is not None)
-        ended_s |= {key: now_s for key in ended if key not in ended_s}
-    for key in started:
-        yield Transfer(ended_s[key], _seconds(key, bed.log(key).read_text()))
-
-
-def _seconds(name: str, report: str) -> float:
-    """From the first byte written to the last, as the client has it."""
-    try:
-        told = json.loads(report)
-        if "error" in told:
-            raise RunError(f"{name}: iperf3: {told['error']}")
-        return float(told["end"]["sum_sent"]["seconds"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{name}: iperf3's report cannot be read: {error!r}") from error
 
 
 def _obey(order: Mapping) -> Run:

@@ -14,7 +14,7 @@ from windlass_lab.testbed.topology import Experiment
 
 # Without these nothing runs: program, Debian package.
 _NEEDED = dict.fromkeys(("chrt", "nsenter", "setpriv", "unshare"), "util-linux")
-_USEFUL = {"iperf3": "iperf3", "nginx": "nginx-light", "curl": "curl"}
+_USEFUL = {"iperf3": "iperf3", "iperf": "iperf", "nginx": "nginx-light", "curl": "curl"}
 _CONTROLLERS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 
