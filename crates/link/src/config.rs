@@ -12,6 +12,9 @@ pub struct PathConfig {
     pub rate: Option<BitRate>,
     /// The queue in front of the transmitter. Default: DropTail with 100 packets.
     pub queue: aqm::Config,
+    /// What the device takes from the queue ahead of the wire, as a network card's ring does: as much
+    /// as it sends in this time.
+    pub device_queue: Span,
     /// What each packet that was transmitted takes to arrive.
     pub delay: Span,
     /// The delay is drawn uniformly from `delay - jitter` to `delay + jitter`; never below zero.
@@ -32,6 +35,7 @@ impl Default for PathConfig {
         PathConfig {
             rate: None,
             queue: aqm::Config::DropTail(aqm::DropTailConfig::default()),
+            device_queue: Span::ZERO,
             delay: Span::ZERO,
             jitter: Span::ZERO,
             reorder: false,

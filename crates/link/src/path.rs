@@ -39,8 +39,11 @@ pub struct Path {
     rate: Option<BitRate>,
     queue: Discipline<Frame>,
     queue_rng: Rng,
-    /// What the transmitter is at, and when it will have done.
-    sending: Option<(Time, Frame)>,
+    device_queue: Span,
+    /// When all that the device has taken from the queue has been transmitted.
+    sent_at: Time,
+    /// When the device asks the queue again; `None` if it had nothing the last time.
+    asks_at: Option<Time>,
     wire: Wire,
     stats: PathStats,
 }
@@ -83,7 +86,9 @@ impl Path {
             queue: config.queue.build(config.rate)?,
             // Two streams: how many packets the wire loses does not change what RED draws.
             queue_rng: Rng::fork(seed, 2 * part),
-            sending: None,
+            device_queue: config.device_queue,
+            sent_at: Time::ZERO,
+            asks_at: None,
             wire: Wire {
                 delay: config.delay,
                 jitter: config.jitter,
@@ -103,16 +108,15 @@ impl Path {
     /// Takes a packet into the queue.
     pub fn handle_frame(&mut self, now: Time, frame: Frame) {
         self.queue.enqueue(now, frame, &mut self.queue_rng, &mut |_, _| {});
-        if self.sending.is_none() {
-            self.send_next(now);
+        if self.asks_at.is_none() {
+            self.send(now);
         }
     }
 
     /// When [`Path::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let sent = self.sending.as_ref().map(|(until, _)| *until);
         let arrives = self.wire.on_it.peek().map(|arrival| arrival.at);
-        [sent, arrives].into_iter().flatten().min()
+        [self.asks_at, arrives].into_iter().flatten().min()
     }
 
     /// Does the one thing that is due first, if it is due by `now`. `Some` is a packet that
@@ -125,22 +129,21 @@ impl Path {
             self.stats.delivered_bytes += u64::from(frame.wire_bytes());
             return Some(frame);
         }
-        let (until, frame) = self.sending.take()?;
-        self.wire.enter(until, frame, &mut self.stats);
-        self.send_next(until);
+        self.send(due);
         None
     }
 
-    /// Hands the transmitter, which is free, the next packet of the queue.
-    fn send_next(&mut self, now: Time) {
+    /// Hands the device, which has room, packets of the queue: until it has none, or there are none.
+    fn send(&mut self, now: Time) {
+        self.asks_at = None;
         while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
-            match self.rate {
-                Some(rate) => {
-                    let until = now + rate.transmission_time(frame.wire_bytes());
-                    self.sending = Some((until, frame));
-                    return;
-                }
-                None => self.wire.enter(now, frame, &mut self.stats),
+            let took = self.rate.map(|rate| rate.transmission_time(frame.wire_bytes()));
+            self.sent_at = self.sent_at.max(now) + took.unwrap_or_default();
+            self.wire.enter(self.sent_at, frame, &mut self.stats);
+            let ahead = self.sent_at - now;
+            if ahead > self.device_queue {
+                self.asks_at = Some(now + ahead.saturating_sub(self.device_queue));
+                return;
             }
         }
     }

@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use windlass_aqm::{CoDelConfig, Config as Queue};
 use windlass_base::{Ecn, Span, Time};
 use windlass_sim::packet::{Body, Packet};
 use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
@@ -83,6 +84,28 @@ fn a_source_at_twice_the_rate_fills_the_queue_and_loses_half() {
     assert_eq!(queue.max_packets, 10);
     let mean = summary.mean_queue_packets.whole_run.expect("time has passed");
     assert!((9.4..10.0).contains(&mean), "mean queue {mean}");
+}
+
+#[test]
+fn a_device_hides_from_the_queue_what_it_has_taken_and_sends_it_no_sooner() {
+    for aqm in [drop_tail(100), Queue::CoDel(CoDelConfig::default())] {
+        let mut scenario = cbr(20.0, 100);
+        scenario.links[0].forward.queue = aqm;
+        // 97 packets within 20 ms, half of which have been sent by then: a backlog of 20 ms.
+        scenario.udp[0].stop = Some(ms(20.0));
+        let without = arrivals(&scenario);
+        let mut longest = Vec::new();
+        for device_queue in [0.0, 10.0, 25.0] {
+            scenario.links[0].forward.device_queue = ms(device_queue);
+            assert_eq!(arrivals(&scenario), without);
+            let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
+            assert_eq!(summary.drops, 0);
+            longest.push(summary.queues[0].max_packets);
+        }
+        // 10 ms are 24.4 packets.
+        assert!((23..=25).contains(&(longest[0] - longest[1])), "{longest:?}");
+        assert_eq!(longest[2], 0);
+    }
 }
 
 #[test]

@@ -78,6 +78,9 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]KIND[:KEY=VALUE,...]")]
     #[arg(value_parser = |s: &str| sided(s, parse_queue))]
     pub aqm: Vec<Sided<Queue>>,
+    /// What the device takes from the queue ahead of the wire: as much as it sends in this time
+    #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
+    pub device_queue: Vec<Sided<Span>>,
     /// Loss behind the queue: a probability, or a KIND with its settings
     #[arg(long, value_name = "[up:|down:]LOSS", value_parser = |s: &str| sided(s, parse_loss))]
     pub loss: Vec<Sided<Loss>>,

@@ -72,6 +72,8 @@ struct PathKeys {
     jitter: Span,
     reorder: bool,
     queue: Option<Value>,
+    #[serde(deserialize_with = "time")]
+    device_queue: Span,
     loss: Option<LossKeys>,
     duplicate: f64,
     corrupt: f64,
@@ -149,6 +151,7 @@ impl PathKeys {
         Ok(PathConfig {
             rate: self.rate,
             queue: queue(self.queue, queues, place)?,
+            device_queue: self.device_queue,
             delay: self.delay,
             jitter: self.jitter,
             reorder: self.reorder,
@@ -213,7 +216,7 @@ seed = 7
 name = "a"
 namespace = "left"
 addresses = ["10.0.0.1/24", "fd00::1/64"]
-up = { rate = "10Mbit/s", delay = "20ms", queue = "short", loss = { first = [3] } }
+up = { rate = "10Mbit/s", device_queue = "3ms", delay = "20ms", queue = "short", loss = { first = [3] } }
 down = { jitter = "1ms", delay = "2ms", reorder = true, queue = "codel", loss = 0.1 }
 
 [[ports]]
@@ -232,7 +235,7 @@ limit = "5 packets"
         assert_eq!((file.link.seed, file.mtu), (7, 1500));
         let [a, b] = &file.link.ports[..] else { panic!("two ports") };
         assert_eq!(a.up.rate, parse_rate("10M").ok());
-        assert_eq!(a.up.delay, Span::from_millis(20));
+        assert_eq!((a.up.device_queue, a.up.delay), (Span::from_millis(3), Span::from_millis(20)));
         let limit = Limit::Packets(5);
         assert_eq!(a.up.queue, Queue::DropTail(DropTailConfig { limit }));
         let first = ListedLossConfig { first: vec![3], retransmissions: vec![] };

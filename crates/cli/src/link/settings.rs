@@ -67,6 +67,7 @@ impl PathArgs {
         PathConfig {
             rate: last(&self.rate, side),
             queue: last(&self.aqm, side).unwrap_or(default.queue),
+            device_queue: last(&self.device_queue, side).unwrap_or_default(),
             delay: last(&self.delay, side).unwrap_or_default(),
             jitter: last(&self.jitter, side).unwrap_or_default(),
             reorder: self.reorder,

@@ -67,6 +67,30 @@ fn a_full_queue_loses_what_arrives() {
 }
 
 #[test]
+fn what_the_device_has_taken_is_not_in_the_queue_and_leaves_at_the_rate() {
+    let config = PathConfig {
+        rate: mbit(12),
+        queue: aqm::Config::DropTail(DropTailConfig { limit: Limit::Packets(5) }),
+        device_queue: Span::from_millis(10),
+        ..PathConfig::default()
+    };
+    let mut path = path(&config);
+    // 1500 bytes are 1 ms. The device takes the next one while it has no more than ten: eleven.
+    let mut arrived = carry(&mut path, (0..30).map(|_| (at(0), sized(1500))));
+    let times: Vec<u64> = arrived.iter().map(|(time, _)| time.as_nanos()).collect();
+    let expected: Vec<u64> = (1..=11 + 5).map(|n| n * MS).collect();
+    assert_eq!((times, path.stats().queue.dropped_full), (expected, 14));
+    // A packet that finds room in the device does not wait in the queue.
+    path.handle_frame(at(20 * MS), sized(1500));
+    path.handle_frame(at(20 * MS), sized(1500));
+    assert_eq!(path.stats().queue_packets, 0);
+    arrived.clear();
+    run_until(&mut path, Time::MAX, &mut arrived);
+    let times: Vec<u64> = arrived.iter().map(|(time, _)| time.as_nanos()).collect();
+    assert_eq!(times, [21 * MS, 22 * MS]);
+}
+
+#[test]
 fn red_marks_packets_that_can_be_marked_and_their_bytes_say_so() {
     let red = RedConfig {
         min: 1.0,
@@ -154,9 +178,10 @@ fn settings_that_cannot_work_are_refused() {
 fn any_config() -> impl Strategy<Value = PathConfig> {
     let rate = prop::option::of(1u64..200).prop_map(|rate| rate.and_then(mbit));
     let chance = 0.0..0.5f64;
-    (rate, 0u64..50, 0u64..50, any::<bool>(), chance.clone(), chance).prop_map(
-        |(rate, delay, jitter, reorder, loss, duplicate)| PathConfig {
+    (rate, 0u64..50, 0u64..50, 0u64..5, any::<bool>(), chance.clone(), chance).prop_map(
+        |(rate, delay, jitter, device_queue, reorder, loss, duplicate)| PathConfig {
             rate,
+            device_queue: Span::from_millis(device_queue),
             delay: Span::from_millis(delay),
             jitter: Span::from_millis(jitter.min(delay)),
             reorder,

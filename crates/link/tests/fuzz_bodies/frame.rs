@@ -54,6 +54,7 @@ fn link() -> LinkConfig {
     let up = PathConfig {
         rate: BitRate::from_bits_per_sec(10_000_000),
         queue: Config::Red(RedConfig { min: 0.5, weight: Some(1.0), ..RedConfig::default() }),
+        device_queue: Span::from_millis(1),
         delay: Span::from_micros(50),
         jitter: Span::from_micros(40),
         reorder: true,

@@ -41,10 +41,10 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         // Most links are faster than what comes in.
-        if self.line.busy_until <= now && !self.queue.is_empty() {
+        if self.line.asks_at <= now && !self.queue.is_empty() {
             self.drain(now, cx);
         }
-        let free = self.line.busy_until <= now && self.queue.is_empty();
+        let free = self.line.asks_at <= now && self.queue.is_empty();
         let packet = shared.packets.get_mut(slot);
         let begin = match free {
             true => self.pass(now, slot, packet, cx),
@@ -81,10 +81,10 @@ impl<Q: Queue<Queued>> InOrder<Q> {
             cx.records.drop(packet, self.line.direction);
             return None;
         }
-        self.free_at = now + self.line.transmission_time(packet.wire_bytes);
+        let begin = self.line.take(now, packet.wire_bytes);
+        self.free_at = self.line.sent_at;
         self.line.idle = false;
-        self.line.busy_until = self.free_at;
-        Some(now)
+        Some(begin)
     }
 
     /// A packet has to wait. When its transmission begins, unless it is lost.
@@ -121,7 +121,7 @@ impl<Q: Queue<Queued>> InOrder<Q> {
     #[inline]
     fn fall_idle(&mut self) {
         if !self.line.idle {
-            let nothing = self.queue.dequeue(self.line.busy_until, &mut self.rng, &mut |_, _| {});
+            let nothing = self.queue.dequeue(self.line.asks_at, &mut self.rng, &mut |_, _| {});
             debug_assert!(nothing.is_none(), "nothing waits");
             self.line.idle = true;
         }
@@ -140,11 +140,11 @@ impl<Q: Queue<Queued>> InOrder<Q> {
     /// Begins transmissions until `now`, or until nothing waits.
     #[inline(never)]
     fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while self.line.busy_until <= now && !self.queue.is_empty() {
-            let at = self.line.busy_until;
+        while self.line.asks_at <= now && !self.queue.is_empty() {
+            let at = self.line.asks_at;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
             let Some(next) = next else { return };
-            self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
+            self.line.take(at, next.wire_bytes);
             self.line.note_length(at, &self.queue, cx);
         }
     }

@@ -16,13 +16,17 @@ use windlass_base::{BitRate, Rng, Span, Time};
 #[repr(C)]
 pub(super) struct Line {
     pipe: VecDeque<InPipe>,
-    /// When the transmission going on ends.
-    pub(super) busy_until: Time,
+    /// When the device asks the queue for a packet again.
+    pub(super) asks_at: Time,
+    /// When all that the device has taken from the queue has been transmitted.
+    pub(super) sent_at: Time,
     /// The last packet's time and size: most are followed by one of their size, and divisions are
     /// slow.
     last_transmission: (Span, u32),
     delay: Span,
-    /// True if the transmitter has asked for a packet and got none.
+    /// What the device takes ahead of the wire.
+    device_queue: Span,
+    /// True if the device has asked for a packet and got none.
     pub(super) idle: bool,
     /// What goes wrong on the way; `None` if nothing ever does.
     wire: Option<Box<Wire>>,
@@ -73,9 +77,11 @@ impl Line {
             rate: spec.rate,
             last_transmission: (Span::ZERO, 0),
             delay: spec.delay,
+            device_queue: spec.device_queue,
             wire: Wire::new(spec.loss.clone(), spec.reorder, wire_rng).map(Box::new),
             idle: true,
-            busy_until: Time::ZERO,
+            asks_at: Time::ZERO,
+            sent_at: Time::ZERO,
             pipe: VecDeque::new(),
             place: None,
             mishaps: VecDeque::new(),
@@ -88,10 +94,10 @@ impl Line {
         self.wire.is_none()
     }
 
-    /// True if the transmitter will have ended what it was at by `now`.
+    /// True if the device will have asked for a packet by `now`.
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
-        !self.idle && self.busy_until <= now
+        !self.idle && self.asks_at <= now
     }
 
     /// How long a packet of this size takes to be put on the link.
@@ -102,6 +108,15 @@ impl Line {
             self.last_transmission = (time, bytes);
         }
         self.last_transmission.0
+    }
+
+    /// The device takes a packet from the queue. When its transmission begins.
+    #[inline]
+    pub(super) fn take(&mut self, at: Time, bytes: u32) -> Time {
+        let begin = self.sent_at.max(at);
+        self.sent_at = begin + self.transmission_time(bytes);
+        self.asks_at = at + (self.sent_at - at).saturating_sub(self.device_queue);
+        begin
     }
 
     /// When a packet is at the far end whose transmission ends at `end`.

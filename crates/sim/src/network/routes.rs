@@ -268,6 +268,7 @@ mod tests {
             rate: None,
             delay: Span::from_millis(delay),
             queue: Config::DropTail(DropTailConfig::default()),
+            device_queue: Span::ZERO,
             loss: Loss::None,
             reorder: None,
         };

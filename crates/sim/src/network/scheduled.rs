@@ -44,7 +44,7 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
         self.queue.enqueue(now, queued, &mut self.rng, dropped);
         if self.line.idle && !self.queue.is_empty() {
             self.line.idle = false;
-            self.line.busy_until = now;
+            self.line.asks_at = now;
             self.advance(now, shared, cx);
         }
         self.line.note_length(now, &self.queue, cx);
@@ -58,7 +58,7 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
         cx: &mut Context<'_, R>,
     ) {
         while self.line.is_due(now) {
-            let at = self.line.busy_until;
+            let at = self.line.asks_at;
             self.begin_transmission(at, shared, cx);
             self.line.note_length(at, &self.queue, cx);
         }
@@ -82,9 +82,9 @@ impl<Q: Queue<Queued>> Scheduled<Q> {
             packet.run.ecn = next.ecn;
             cx.records.mark(packet, direction);
         }
-        self.line.busy_until = at + self.line.transmission_time(next.wire_bytes);
-        self.line.capture_departure(at, next.slot, shared, cx);
-        self.line.launch(self.line.busy_until, next.slot, cx);
+        let begin = self.line.take(at, next.wire_bytes);
+        self.line.capture_departure(begin, next.slot, shared, cx);
+        self.line.launch(self.line.sent_at, next.slot, cx);
     }
 
     /// The first packet in the pipe arrives. What has begun its transmission before is put behind it

@@ -103,6 +103,8 @@ pub struct Channel {
     pub delay: Span,
     /// The queue in front of it.
     pub queue: aqm::Config,
+    /// What the device takes from the queue ahead of the wire: as much as it sends in this time.
+    pub device_queue: Span,
     /// Loss after the queue.
     pub loss: Loss,
     /// Reordering after the queue.

@@ -239,6 +239,25 @@ fn a_parking_lots_long_flow_faces_the_far_end() {
 }
 
 #[test]
+fn a_links_way_back_is_as_forth_but_for_what_it_says() {
+    let text = r#"schema = 1
+name = "link"
+duration = "1s"
+nodes = ["a", "b"]
+links = [{ a = "a", b = "b", delay = "1ms", device_queue = "30ms" }]
+flows = [{ from = "a", to = "b" }]
+"#;
+    let ways = |overrides: &[&str]| {
+        let scenario = scenario(text, overrides);
+        let model::Link { forward, backward, .. } = &scenario.links[0];
+        [forward, backward].map(|way| (way.delay.as_millis_f64(), way.device_queue.as_millis_f64()))
+    };
+    assert_eq!(ways(&[]), [(1.0, 30.0), (1.0, 30.0)]);
+    let back = ["links.0.back.delay=2ms", "links.0.back.device_queue=3ms"];
+    assert_eq!(ways(&back), [(1.0, 30.0), (2.0, 3.0)]);
+}
+
+#[test]
 fn the_bottleneck_is_the_slowest_link_or_the_one_named() {
     let text = r#"schema = 1
 name = "chain"

@@ -35,7 +35,7 @@ pub fn red() -> Queue {
 }
 
 pub fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
-    Channel { rate, delay, queue, loss: Loss::None, reorder: None }
+    Channel { rate, delay, queue, device_queue: Span::ZERO, loss: Loss::None, reorder: None }
 }
 
 pub fn link(a: NodeId, b: NodeId, there: Channel, back: Channel) -> Link {

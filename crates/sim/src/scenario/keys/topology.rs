@@ -66,6 +66,9 @@ keys! {
         delay: Span,
         /// The queue in front of it. Default: droptail.
         queue: Option<QueueRef>,
+        /// What the device takes from the queue ahead of the wire, as a network card's ring does: as much as
+        /// it sends in this time. Default: nothing.
+        device_queue: Option<Span>,
         /// Loss after the queue. Default: none.
         loss: Option<LossKeys>,
         /// Reordering after the queue. Default: none.
@@ -84,6 +87,8 @@ keys! {
         delay: Option<Span>,
         /// The queue. Default: as forth.
         queue: Option<QueueRef>,
+        /// What the device takes from the queue ahead of the wire. Default: as forth.
+        device_queue: Option<Span>,
         /// Loss after the queue. Default: none.
         loss: Option<LossKeys>,
         /// Reordering after the queue. Default: none.

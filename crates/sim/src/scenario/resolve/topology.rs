@@ -136,6 +136,7 @@ impl Builder<'_> {
             rate: path.rate,
             delay,
             queue: self.queue(path.queue.as_ref(), path.rate, context),
+            device_queue: path.device_queue.unwrap_or(Span::ZERO),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
         }
@@ -146,6 +147,7 @@ impl Builder<'_> {
             rate: None,
             delay: None,
             queue: None,
+            device_queue: None,
             loss: None,
             reorder: None,
         });
@@ -154,6 +156,7 @@ impl Builder<'_> {
             rate,
             delay: back.delay.unwrap_or(delay),
             queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context),
+            device_queue: back.device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
             loss: loss(back.loss.as_ref()),
             reorder: reorder(back.reorder.as_ref()),
         }
