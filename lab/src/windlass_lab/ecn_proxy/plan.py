@@ -27,9 +27,6 @@ LABELS = {
     NATIVE_PROXY: "both ECN, proxy",
     OWN_PROXIES: "no ECN, a proxy each",
 }
-# Propagation there and back, in ms. The paper does not tell it; with these its own times without a
-# proxy come out, with cross traffic and without (docs/ecn-proxy-experiments.md).
-RTT_MS = {True: 30.0, False: 0.2}
 # A tenth of three tests each way, to be looked at and not judged: of each there is one run.
 DEMO = "demo"
 DEMO_SCALE = 0.1
@@ -142,9 +139,6 @@ def overrides(test: Test, scale: float) -> Mapping[str, object]:
     }
     if not test.cross:
         keys["udp"] = []
-    # A packet takes two of these links each way.
-    delay = f"{RTT_MS[test.cross] / 4:g}ms"
-    keys |= {"links.3.delay": delay, "links.4.delay": delay}
     return keys
 
 
