@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # of an hour at the least.
 SILENCE_S = 1000.0
 INTERRUPTED = 130
+TICK_S = 0.5
 OUTCOMES = ("intact", "reset", "timed out", "refused", "ended first", "other", "fault")
 HEAD = ("disturbance", "rounds", *OUTCOMES, "MB", "longest s", "survivor s")
 
@@ -151,7 +152,10 @@ def play(arguments: argparse.Namespace) -> tuple[list[Lane], int]:
         lane.start()
     try:
         for lane in lanes:
-            lane.ended.wait()
+            # Not for ever: another thread may get the signal, and then the main one, which is to handle it,
+            # hears of it when it runs again.
+            while not lane.ended.wait(TICK_S):
+                pass
     except (KeyboardInterrupt, SystemExit) as end:
         # A second one would leave hosts and programs; this takes a moment.
         for number in (signal.SIGINT, signal.SIGTERM):
