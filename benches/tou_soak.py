@@ -152,8 +152,8 @@ def play(arguments: argparse.Namespace) -> tuple[list[Lane], int]:
         lane.start()
     try:
         for lane in lanes:
-            # Not for ever: another thread may get the signal, and then the main one, which is to handle it,
-            # hears of it when it runs again.
+            # Not for ever: another thread may get the signal, and then the main one, which is to
+            # handle it, hears of it when it runs again.
             while not lane.ended.wait(TICK_S):
                 pass
     except (KeyboardInterrupt, SystemExit) as end:
