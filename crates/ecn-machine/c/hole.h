@@ -74,10 +74,18 @@ ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ec
 }
 
 /*
+ * When the last segment left that the ACK covers, as far as is known: the far host echoes when the first of
+ * them did (RFC 7323 section 4.3).
+ */
+ECN_INLINE __u32 ecn_covered_tsval(const struct ecn_flow *flow, const struct ecn_packet *packet)
+{
+	return packet->ack == flow->snd_max ? flow->newest_tsval : packet->tsecr;
+}
+
+/*
  * How far the block behind the hole goes. Each segment in it lets the sender send another one before it
  * reduces. In a small flight nothing is said until it would know of the loss at once, or, where no
- * ACK will let it, of one segment, which takes it some milliseconds. The far host echoes when
- * the first of the segments left that its ACK covers (RFC 7323 section 4.3).
+ * ACK will let it, of one segment, which takes it some milliseconds.
  */
 ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
@@ -88,7 +96,7 @@ ECN_INLINE __u32 ecn_told_of(const struct ecn_flow *flow, const struct ecn_packe
 	    ecn_segments(flow, packet->ack - flow->hole_end) >= ECN_DUPLICATES)
 		return packet->ack;
 	if (packet->options & ECN_OPT_TIMESTAMPS && flow->rtt_least &&
-	    ecn_left_late_enough(flow, packet->tsecr))
+	    ecn_left_late_enough(flow, ecn_covered_tsval(flow, packet)))
 		return packet->ack;
 	if (ecn_is_worth_waiting(flow, packet))
 		return flow->told;

@@ -30,6 +30,11 @@ fn three_segments_and_a_flight_of_more_than_five_are_told_of_as_they_are() {
 /// What the ACKs of a flight tell of the hole, which is its first segment: how many segments. The round trip takes 40,
 /// the segments leave at `times`, and each has an ACK of its own.
 fn told_by_each_ack(times: &[u32]) -> Vec<u32> {
+    told_by_acks(times, &vec![1; times.len()])
+}
+
+/// The same, each ACK for as many segments more as `acks` says; it echoes the first of them.
+fn told_by_acks(times: &[u32], acks: &[usize]) -> Vec<u32> {
     let mut scene = Scene::default();
     scene.data(0);
     scene.ack(1);
@@ -39,14 +44,17 @@ fn told_by_each_ack(times: &[u32]) -> Vec<u32> {
         scene.now = start + time - 1;
         scene.data(n(i));
     }
-    let tell = |(i, time): (usize, &u32)| {
-        let ack = Packet { tsecr: start + time, ..scene.ack_packet(n(i) + 1, Flags::ECE) };
+    let mut acknowledged = 0;
+    let tell = |segments: &usize| {
+        let tsecr = start + times[acknowledged];
+        acknowledged += segments;
+        let ack = Packet { tsecr, ..scene.ack_packet(n(acknowledged), Flags::ECE) };
         let (_, out) = scene.watch.pass(&ack, Side::Far);
         let shown = &out.forward[0];
         assert_eq!(shown.ack, Scene::at(1));
         shown.blocks().first().map_or(0, |block| (block.end - Scene::at(2)) / MSS)
     };
-    times.iter().enumerate().map(tell).collect()
+    acks.iter().map(tell).collect()
 }
 
 #[test]
@@ -71,6 +79,15 @@ fn a_hole_in_a_flight_of_three_is_told_of_by_what_left_late_enough() {
     assert_eq!(told_by_each_ack(&[0, 11, 11]), [0, 1, 2]);
     assert_eq!(told_by_each_ack(&[0, 0, 10]), [0, 1, 1], "none will");
     assert_eq!(told_by_each_ack(&[0, 0, 0]), [0, 1, 1], "none will");
+}
+
+/// It echoes when the first left, and tells of the last too (RFC 7323 section 4.3).
+#[test]
+fn a_delayed_ack_of_all_tells_of_a_last_segment_that_left_late_enough() {
+    assert_eq!(told_by_acks(&[0, 0, 11], &[1, 2]), [0, 2]);
+    assert_eq!(told_by_acks(&[0, 0, 11], &[3]), [2]);
+    assert_eq!(told_by_acks(&[0, 0, 10], &[1, 2]), [0, 1]);
+    assert_eq!(told_by_acks(&[0, 0, 0, 11], &[1, 2, 1]), [0, 1, 3], "not of all");
 }
 
 #[test]
