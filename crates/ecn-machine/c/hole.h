@@ -58,6 +58,12 @@ ECN_INLINE int ecn_left_late_enough(const struct ecn_flow *flow, __u32 tsval)
 	return later < 0x80000000 && later > flow->rtt_least / 4;
 }
 
+/* Whether no more than two segments lie between what was sent when the sender last answered and the hole. */
+ECN_INLINE int ecn_is_told_again(const struct ecn_flow *flow)
+{
+	return ecn_segments(flow, flow->hole - flow->recover) <= 2;
+}
+
 /* Whether an ACK is to come that tells of the hole at once. */
 ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
@@ -69,8 +75,12 @@ ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ec
 	/* Where all left together their ACKs come together, and three segments behind the hole are enough. */
 	if (!ecn_left_late_enough(flow, flow->newest_tsval))
 		return !three;
-	/* What left later is acknowledged as much later: too long a silence, but for the smallest flight. */
-	return three;
+	/*
+	 * What left later is acknowledged as much later: too long a silence, but for the smallest flight, and
+	 * for a sender that is told with each flight: there are others then, who use what it leaves.
+	 */
+	return three || (ecn_is_told_again(flow) &&
+			 ecn_segments(flow, packet->ack - flow->hole_end) <= 1);
 }
 
 /*

@@ -30,16 +30,19 @@ fn three_segments_and_a_flight_of_more_than_five_are_told_of_as_they_are() {
 /// What the ACKs of a flight tell of the hole, which is its first segment: how many segments. The round trip takes 40,
 /// the segments leave at `times`, and each has an ACK of its own.
 fn told_by_each_ack(times: &[u32]) -> Vec<u32> {
-    told_by_acks(times, &vec![1; times.len()])
+    told_by_acks(1, times, &vec![1; times.len()])
 }
 
-/// The same, each ACK for as many segments more as `acks` says; it echoes the first of them.
-fn told_by_acks(times: &[u32], acks: &[usize]) -> Vec<u32> {
+/// The same; each ACK is for as many segments more as `acks` says, and echoes the first of them. The hole is segment
+/// `hole`, and nothing was told before.
+fn told_by_acks(hole: u32, times: &[u32], acks: &[usize]) -> Vec<u32> {
     let mut scene = Scene::default();
-    scene.data(0);
-    scene.ack(1);
+    for n in 0..hole {
+        scene.data(n);
+        scene.ack(n + 1);
+    }
     let start = scene.now + 40;
-    let n = |i: usize| i as u32 + 1;
+    let n = |i: usize| hole + i as u32;
     for (i, time) in times.iter().enumerate() {
         scene.now = start + time - 1;
         scene.data(n(i));
@@ -51,8 +54,8 @@ fn told_by_acks(times: &[u32], acks: &[usize]) -> Vec<u32> {
         let ack = Packet { tsecr, ..scene.ack_packet(n(acknowledged), Flags::ECE) };
         let (_, out) = scene.watch.pass(&ack, Side::Far);
         let shown = &out.forward[0];
-        assert_eq!(shown.ack, Scene::at(1));
-        shown.blocks().first().map_or(0, |block| (block.end - Scene::at(2)) / MSS)
+        assert_eq!(shown.ack, Scene::at(hole));
+        shown.blocks().first().map_or(0, |block| (block.end - Scene::at(hole + 1)) / MSS)
     };
     acks.iter().map(tell).collect()
 }
@@ -84,10 +87,10 @@ fn a_hole_in_a_flight_of_three_is_told_of_by_what_left_late_enough() {
 /// It echoes when the first left, and tells of the last too (RFC 7323 section 4.3).
 #[test]
 fn a_delayed_ack_of_all_tells_of_a_last_segment_that_left_late_enough() {
-    assert_eq!(told_by_acks(&[0, 0, 11], &[1, 2]), [0, 2]);
-    assert_eq!(told_by_acks(&[0, 0, 11], &[3]), [2]);
-    assert_eq!(told_by_acks(&[0, 0, 10], &[1, 2]), [0, 1]);
-    assert_eq!(told_by_acks(&[0, 0, 0, 11], &[1, 2, 1]), [0, 1, 3], "not of all");
+    assert_eq!(told_by_acks(1, &[0, 0, 11], &[1, 2]), [0, 2]);
+    assert_eq!(told_by_acks(1, &[0, 0, 11], &[3]), [2]);
+    assert_eq!(told_by_acks(1, &[0, 0, 10], &[1, 2]), [0, 1]);
+    assert_eq!(told_by_acks(1, &[0, 0, 0, 11], &[1, 2, 1]), [0, 1, 3], "not of all");
 }
 
 #[test]
@@ -95,5 +98,16 @@ fn a_hole_in_a_flight_of_four_that_left_together_is_told_of_by_three_segments() 
     assert_eq!(told_by_each_ack(&[0, 0, 0, 0]), [0, 0, 0, 3]);
     assert_eq!(told_by_each_ack(&[0, 1, 1, 2]), [0, 0, 0, 3]);
     assert_eq!(told_by_each_ack(&[0, 0, 0, 0, 0]), [0, 1, 1, 3, 4], "a larger window");
-    assert_eq!(told_by_each_ack(&[0, 0, 0, 20]), [0, 1, 1, 3], "the last comes long after");
+}
+
+/// Who is told with each flight waits for what left late, and who is told now and then does not.
+#[test]
+fn a_hole_in_a_flight_of_four_soon_after_the_last_answer_is_told_of_by_what_left_late_enough() {
+    let each = [1, 1, 1, 1];
+    for (hole, told) in [(1, [0, 0, 2, 3]), (2, [0, 1, 2, 3])] {
+        assert_eq!(told_by_acks(hole, &[0, 0, 11, 11], &each), told, "{hole}");
+    }
+    assert_eq!(told_by_acks(1, &[0, 0, 0, 20], &each), [0, 0, 1, 3], "two are enough");
+    assert_eq!(told_by_acks(1, &[0, 0, 0, 11], &[1, 1, 2]), [0, 0, 3]);
+    assert_eq!(told_by_acks(1, &[0, 0, 0, 11, 11], &[1; 5]), [0, 1, 1, 3, 4], "a larger window");
 }
