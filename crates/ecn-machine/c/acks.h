@@ -24,8 +24,6 @@ struct ecn_heard {
 	__u8 covers_hole;
 	/* A block tells of data from above `recover`. */
 	__u8 beyond_recover;
-	/* The packet before told of gaps. */
-	__u8 gaps_before;
 };
 
 ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
@@ -59,6 +57,15 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		segments = 0xffff;
 	if (segments > flow->flight_max)
 		flow->flight_max = segments;
+}
+
+/* At new data. */
+ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
+{
+	if (flow->usual_bytes)
+		flow->usual_bytes += bytes / 8 - flow->usual_bytes / 8;
+	else
+		flow->usual_bytes = bytes;
 }
 
 /* At new data. What the sender sends later than at an ACK makes a round trip longer, never shorter. */
@@ -124,7 +131,6 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 	heard->duplicate_block = ecn_is_dsack(packet);
 	heard->covers_hole = heard->duplicate_block && ecn_at_most(first->start, flow->hole) &&
 			     ecn_before(flow->hole, first->end);
-	heard->gaps_before = flow->notes & ECN_NOTE_GAPS ? 1 : 0;
 	flow->notes &= (__u16)~ECN_NOTE_GAPS;
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
@@ -136,14 +142,22 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 			continue;
 		heard->sacked_bytes += block->end - block->start;
 		heard->beyond_recover |= ecn_before(flow->recover, block->end);
+		flow->blocks_end = ecn_later(flow->blocks_end, block->end);
 		flow->notes |= ECN_NOTE_GAPS;
 	}
+}
+
+ECN_INLINE int ecn_is_old(const struct ecn_flow *flow, __u32 number)
+{
+	return flow->rack - number > ECN_RECENT && ecn_before(number, flow->rack);
 }
 
 /* Numbers of long ago would seem to lie ahead once 2^31 bytes have passed. */
 ECN_INLINE void ecn_age(struct ecn_flow *flow)
 {
-	if (flow->rack - flow->recover <= ECN_RECENT || ecn_before(flow->rack, flow->recover))
+	if (ecn_is_old(flow, flow->blocks_end))
+		flow->blocks_end = flow->rack - ECN_RECENT;
+	if (!ecn_is_old(flow, flow->recover))
 		return;
 	flow->recover = flow->rack - ECN_RECENT;
 	flow->notes &= (__u16)~ECN_NOTE_STRIP;

@@ -54,16 +54,12 @@ ECN_INLINE void ecn_begin_episode(struct ecn_flow *flow, const struct ecn_policy
 		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
 }
 
-ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet *packet,
-			    const struct ecn_heard *heard)
+ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	__u32 least = flow->notes & ECN_NOTE_SACK ? 2 : 3;
 	__u32 hole = ecn_hole_at(flow);
 
 	if (!(flow->notes & ECN_NOTE_SACK) && ecn_at_most(flow->una, flow->recover))
-		return 0;
-	/* What lies above `una` may have been told of already. */
-	if (hole != flow->una && heard->gaps_before)
 		return 0;
 	return ecn_before(hole, packet->ack) && !(flow->notes & ECN_NOTE_GAPS) &&
 	       flow->duplicates == 0 && ecn_segments(flow, flow->snd_max - hole) >= least;
@@ -79,7 +75,7 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 	} else if (ecn_recent_flight(flow) <= ECN_FLOOR_SEGMENTS) {
 		ecn_finish(flow, ECN_EVENT_ANSWERED_FLOOR, edit);
-	} else if (policy->sender == ECN_SENDER_VIRTUAL_LOSS && ecn_may_open(flow, packet, heard)) {
+	} else if (policy->sender == ECN_SENDER_VIRTUAL_LOSS && ecn_may_open(flow, packet)) {
 		flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 		ecn_open_hole(flow, packet, edit);
 	} else if (flow->rounds >= ECN_ROUNDS_MAX && !(flow->notes & ECN_NOTE_WITHDRAWN)) {

@@ -219,8 +219,10 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 	__u32 segment_bytes = packet->segment_bytes < packet->payload_bytes ? packet->segment_bytes
 									     : packet->payload_bytes;
 
+	if (segment_bytes > 0xffff)
+		segment_bytes = 0xffff;
 	if (segment_bytes > flow->segment_bytes)
-		flow->segment_bytes = segment_bytes < 0xffff ? segment_bytes : 0xffff;
+		flow->segment_bytes = segment_bytes;
 	if (ECN_RARELY(ecn_before(packet->seq, flow->snd_max))) {
 		__u8 covers = ecn_at_most(packet->seq, flow->hole) && ecn_before(flow->hole, end);
 
@@ -237,6 +239,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 	if (packet->payload_bytes == 0)
 		return;
 	ecn_measure_flight(flow);
+	ecn_measure_segments(flow, segment_bytes);
 	ecn_measure_rtt(flow, packet);
 	if (!ecn_drop_one(flow, policy, packet, edit))
 		ecn_mark_new_data(flow, policy, packet, edit);

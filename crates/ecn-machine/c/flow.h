@@ -214,7 +214,7 @@ enum ecn_note {
 	ECN_NOTE_SERVED = 0x8000,
 };
 
-/* A connection: 96 bytes. Sequence numbers are the served host's unless it says otherwise. */
+/* A connection: 104 bytes. Sequence numbers are the served host's unless it says otherwise. */
 struct ecn_flow {
 	/* Of the SYN that opened the connection, whoever sent it. */
 	__u32 isn;
@@ -248,11 +248,14 @@ struct ecn_flow {
 	__u32 rtt_least;
 	__u32 hole_tsval;
 	__u32 newest_tsval;
+	/* How far the far host's own blocks have told. */
+	__u32 blocks_end;
 	/* The far host's last window, and the last one shown to the served host; unscaled. */
 	__u16 far_window;
 	__u16 shown_window;
-	/* The served host's largest segment, in bytes. */
+	/* The served host's largest segment, in bytes, and what is usual lately. */
 	__u16 segment_bytes;
+	__u16 usual_bytes;
 	/* The largest flight of this round and of the last, in segments. */
 	__u16 flight_max;
 	__u16 flight_max_before;
@@ -280,12 +283,12 @@ struct ecn_flow {
 	__u8 held;
 	/* enum ecn_crossed */
 	__u8 crossed;
-	__u8 reserved;
+	__u8 reserved[3];
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");
 _Static_assert(sizeof(struct ecn_edit) == 76, "ecn_edit");
-_Static_assert(sizeof(struct ecn_flow) == 96, "ecn_flow");
+_Static_assert(sizeof(struct ecn_flow) == 104, "ecn_flow");
 
 /* Comparisons modulo 2^32 (RFC 9293 section 3.4; RFC 7323 section 5.2 for timestamps). */
 ECN_INLINE int ecn_before(__u32 a, __u32 b)

@@ -41,10 +41,10 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 	edit->block_count++;
 }
 
-/* From the hole on. */
+/* From the hole on. Who writes little at a time has more in flight than bytes tell. */
 ECN_INLINE int ecn_flight_is_at_most(const struct ecn_flow *flow, __u32 segments)
 {
-	return ecn_segments(flow, flow->snd_max - flow->hole) <= segments;
+	return flow->snd_max - flow->hole <= segments * flow->usual_bytes;
 }
 
 /*
@@ -196,6 +196,21 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	ecn_count_rewritten(flow, duplicates + edit->clones);
 }
 
+/* The echo of a time before the retransmission would undo it too (RFC 3522 section 3.2). */
+ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
+			       struct ecn_edit *edit)
+{
+	if (ECN_WITHOUT(ECN_PART_FLOOR) || !(flow->notes & ECN_NOTE_FLOOR) ||
+	    !(packet->options & ECN_OPT_TIMESTAMPS))
+		return;
+	if (ecn_at_most(flow->ts_floor, packet->tsecr)) {
+		flow->notes &= (__u16)~ECN_NOTE_FLOOR;
+		return;
+	}
+	edit->actions |= ECN_DO_TSECR;
+	edit->tsecr = flow->ts_floor;
+}
+
 /* Shows the served host the packet as if the hole's segment were missing. */
 ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 const struct ecn_heard *heard, struct ecn_edit *edit)
@@ -204,15 +219,22 @@ ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 		ecn_hold_with_sack(flow, packet, heard, edit);
 	else
 		ecn_hold_without_sack(flow, packet, heard, edit);
+	/* Where this hole begins the recovery of the last one may end. */
+	if (flow->answer == ECN_ANSWER_WAIT)
+		ecn_raise_echo(flow, packet, edit);
 }
 
 /*
  * Where a hole may begin. A sender that repairs a loss reduces again for what lies above `recover`
- * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2).
+ * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2). What lies below the
+ * end of a block the sender may have taken for lost already; where it finds that all of it was late, and takes that
+ * back, Linux looks at such a segment no more until a timeout.
  */
 ECN_INLINE __u32 ecn_hole_at(const struct ecn_flow *flow)
 {
-	return flow->notes & ECN_NOTE_SACK ? ecn_later(flow->una, flow->recover) : flow->una;
+	if (!(flow->notes & ECN_NOTE_SACK))
+		return flow->una;
+	return ecn_later(ecn_later(flow->una, flow->recover), flow->blocks_end);
 }
 
 ECN_INLINE void ecn_open_hole(struct ecn_flow *flow, const struct ecn_packet *packet,
@@ -380,21 +402,6 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 		if (i < packet->block_count && ecn_is_block(&packet->blocks[i]))
 			ecn_add_block(edit, packet->blocks[i].start, packet->blocks[i].end);
 	}
-}
-
-/* The echo of a time before the retransmission would undo it too (RFC 3522 section 3.2). */
-ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
-			       struct ecn_edit *edit)
-{
-	if (ECN_WITHOUT(ECN_PART_FLOOR) || !(flow->notes & ECN_NOTE_FLOOR) ||
-	    !(packet->options & ECN_OPT_TIMESTAMPS))
-		return;
-	if (ecn_at_most(flow->ts_floor, packet->tsecr)) {
-		flow->notes &= (__u16)~ECN_NOTE_FLOOR;
-		return;
-	}
-	edit->actions |= ECN_DO_TSECR;
-	edit->tsecr = flow->ts_floor;
 }
 
 /* A packet of the far host passes with its own ACK. */

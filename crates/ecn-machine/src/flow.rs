@@ -34,9 +34,11 @@ pub(crate) struct RawFlow {
     rtt_least: u32,
     hole_tsval: u32,
     newest_tsval: u32,
+    blocks_end: u32,
     pub(crate) far_window: u16,
     shown_window: u16,
     segment_bytes: u16,
+    usual_bytes: u16,
     flight_max: u16,
     flight_max_before: u16,
     pub(crate) notes: u16,
@@ -51,7 +53,7 @@ pub(crate) struct RawFlow {
     rounds: u8,
     pub(crate) held: u8,
     crossed: u8,
-    reserved: u8,
+    reserved: [u8; 3],
 }
 
 /// What the proxy remembers of a connection; by default nothing.

@@ -191,6 +191,38 @@ fn flights_of_up_to_seven_segments_are_small() {
     }
 }
 
+/// Segments are counted by what is usual lately: some large ones before do not make many small ones few.
+#[test]
+fn a_flight_of_many_small_segments_is_large() {
+    const SMALL: u32 = 400;
+    for (flight, answered) in [(7, true), (15, false)] {
+        let mut scene = Scene::default();
+        scene.all(0..2);
+        let small = |scene: &mut Scene, n: u32| {
+            scene.now += 1;
+            let seq = Scene::at(2) + n * SMALL;
+            let packet = scene.data_packet(2);
+            let packet = Packet { seq, payload_bytes: SMALL, segment_bytes: SMALL, ..packet };
+            scene.watch.pass(&packet, Side::Host)
+        };
+        let ack = |scene: &mut Scene, n: u32, flags| {
+            let packet = scene.ack_packet(2, flags);
+            scene.watch.pass(&Packet { ack: packet.ack + n * SMALL, ..packet }, Side::Far)
+        };
+        for n in 0..40 {
+            small(&mut scene, n);
+        }
+        ack(&mut scene, 40, Flags::empty());
+        for n in 40..40 + flight {
+            small(&mut scene, n);
+        }
+        let (edit, _) = ack(&mut scene, 42, Flags::ECE);
+        assert!(edit.events.contains(Events::HOLE));
+        let (_, out) = small(&mut scene, 40);
+        assert_eq!((out.forward.is_empty(), out.back.is_some()), (true, answered), "{flight}");
+    }
+}
+
 /// An answer sooner than those to what was sent before may look like a loss of all that to RACK. The
 /// far host's ACK of all of it is the answer.
 #[test]
@@ -257,18 +289,54 @@ fn with_sack_a_hole_opens_where_the_last_recovery_ended() {
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(5), &[block][..]));
 }
 
-/// Else the hole might lie in what the sender knows to have arrived.
+/// A delayed ACK of the last segment before the retransmission and the first after it echoes the time of
+/// the former. With the number at which the recovery ends that would undo the reduction (RFC 3522 section 3.2).
 #[test]
-fn no_hole_opens_above_a_gap_that_has_just_been_closed() {
+fn a_hole_where_the_last_recovery_ended_echoes_no_time_before_the_retransmission() {
+    let mut scene = Scene::after_a_small_hole();
+    let retransmitted = scene.now;
+    scene.all(5..13);
+    let ack = |n, flags, tsecr, scene: &Scene| Packet { tsecr, ..scene.ack_packet(n, flags) };
+    let packet = ack(4, Flags::empty(), retransmitted - 2, &scene);
+    assert_eq!(scene.watch.pass(&packet, Side::Far).1.forward[0].tsecr, retransmitted);
+    let packet = ack(6, Flags::ECE, retransmitted - 1, &scene);
+    let (edit, out) = scene.watch.pass(&packet, Side::Far);
+    assert!(edit.events.contains(Events::HOLE));
+    assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(5), retransmitted));
+}
+
+/// An ACK of everything before segment `ack`, and of those from `start` to `end`.
+fn gap(scene: &Scene, ack: u32, start: u32, end: u32) -> Packet {
+    let mut packet = scene.ack_packet(ack, Flags::empty());
+    packet.options |= Options::SACK;
+    (packet.blocks[0], packet.block_count) =
+        (Block { start: Scene::at(start), end: Scene::at(end) }, 1);
+    packet
+}
+
+/// What lies below, the sender may know to have arrived, or have taken for lost once already.
+#[test]
+fn a_hole_opens_behind_what_blocks_have_told_of() {
+    let mut scene = Scene::default();
+    scene.all(0..8);
+    scene.ack(1);
+    scene.watch.pass(&gap(&scene, 1, 3, 4), Side::Far);
+    let (edit, out) = scene.echo(4);
+    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::HOLE));
+    assert_eq!(out.forward[0].ack, Scene::at(4), "all that was told of has arrived");
+    let (edit, out) = scene.echo(5);
+    assert!(edit.events.contains(Events::HOLE));
+    assert_eq!(out.forward[0].ack, Scene::at(4));
+}
+
+#[test]
+fn a_hole_opens_behind_the_last_recovery_and_what_blocks_have_told_of() {
     let mut scene = Scene::after_a_small_hole();
     scene.all(5..13);
-    let mut gap = scene.ack_packet(4, Flags::empty());
-    gap.options |= Options::SACK;
-    (gap.blocks[0], gap.block_count) = (Block { start: Scene::at(5), end: Scene::at(6) }, 1);
-    scene.watch.pass(&gap, Side::Far);
-    let (edit, _) = scene.echo(7);
-    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::HOLE));
-    assert!(scene.echo(8).0.events.contains(Events::HOLE));
+    scene.watch.pass(&gap(&scene, 4, 5, 6), Side::Far);
+    let (edit, out) = scene.echo(7);
+    assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
+    assert_eq!(out.forward[0].ack, Scene::at(6));
 }
 
 /// Rule M, 2b: RFC 3168 would leave a window of two segments where it is.

@@ -68,8 +68,8 @@ pub struct Flow {
 }
 
 /// Offsets in struct ecn_flow of the machine.
-const SEGMENT_BYTES_AT: usize = 76;
-const NOTES_AT: usize = 82;
+const SEGMENT_BYTES_AT: usize = 80;
+const NOTES_AT: usize = 88;
 const FIN_NOTES: u16 = 0x1800;
 
 struct Machine {

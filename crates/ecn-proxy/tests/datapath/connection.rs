@@ -38,8 +38,13 @@ impl Connection {
     }
 
     /// Sends so many bytes upwards and checks each; calls `meanwhile` every few milliseconds.
-    pub(crate) fn send(&self, bytes: u64, mut meanwhile: impl FnMut()) {
-        let left = move |sent: u64| (bytes - sent).min(BLOCK as u64) as usize;
+    pub(crate) fn send(&self, bytes: u64, meanwhile: impl FnMut()) {
+        self.send_in_writes_of(BLOCK, bytes, meanwhile);
+    }
+
+    /// The same, by so many bytes a write, at most [`BLOCK`].
+    pub(crate) fn send_in_writes_of(&self, write: usize, bytes: u64, mut meanwhile: impl FnMut()) {
+        let left = move |sent: u64| (bytes - sent).min(write as u64) as usize;
         thread::scope(|scope| {
             let reader = scope.spawn(|| check_all(&self.far));
             scope.spawn(|| write_all(&self.host, left));
@@ -52,10 +57,11 @@ impl Connection {
     }
 }
 
-/// The bytes of the stream from `at` on; no two blocks are the same.
+/// [`BLOCK`] bytes of the stream, or up to 8 more, from `at` on; no two blocks are the same.
 fn pattern(at: u64) -> Vec<u8> {
     let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
-    (at / 8..(at + BLOCK as u64) / 8).flat_map(word).collect()
+    let words = at / 8..=(at + BLOCK as u64) / 8;
+    words.flat_map(word).skip((at % 8) as usize).collect()
 }
 
 /// `more` says how many bytes are next after those sent, at most [`BLOCK`]; 0: no more.

@@ -11,6 +11,7 @@ mod marks;
 mod negotiation;
 mod pages;
 mod replay;
+mod robust;
 mod senders;
 mod steady;
 mod testbed;

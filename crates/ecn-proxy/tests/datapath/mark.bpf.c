@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
-/* Marks or drops as many of the next data packets as the test says, one in so many. */
+/* Marks or drops as many of the next data packets as the test says, and lets some overtake the others. */
 #include "kernel.h"
 
 #include <bpf/bpf_helpers.h>
@@ -10,6 +10,8 @@
 #define FLAGS_AT (ETH_HLEN + 20 + 13)
 #define FLAGS 0xd2
 #define ECN_SYN 0xc2
+/* TC_PRIO_INTERACTIVE: pfifo_fast sends it before all others. */
+#define URGENT 6
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -24,6 +26,8 @@ struct {
 	__u32 seen;
 	/* SYNs of IPv4 that ask for ECN, still to be dropped. */
 	__u32 ecn_syns;
+	/* Of so many data packets one overtakes what waits in a pfifo_fast; 0: none does. */
+	__u32 overtaking;
 } left;
 
 static int is_ecn_syn(struct __sk_buff *skb)
@@ -47,6 +51,8 @@ int mark(struct __sk_buff *skb)
 		left.drops--;
 		return TC_ACT_SHOT;
 	}
+	if (left.overtaking && left.seen % left.overtaking == 0)
+		skb->priority = URGENT;
 	if (!left.marks)
 		return TC_ACT_UNSPEC;
 	if (bpf_skb_ecn_set_ce(skb))

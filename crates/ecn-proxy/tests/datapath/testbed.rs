@@ -139,6 +139,18 @@ impl Testbed {
         sysctl(&self.hosts.host, &format!("ipv4/{key}"), value);
     }
 
+    /// The same on the far host.
+    pub(crate) fn set_on_far_host(&self, key: &str, value: &str) {
+        sysctl(&self.hosts.far, &format!("ipv4/{key}"), value);
+    }
+
+    /// Of so many data packets for the far host, one overtakes all that wait in the queue.
+    pub(crate) fn let_one_overtake_in(&self, packets: u32) {
+        run("tc", &format!("-n {} qdisc add dev far parent 1:1 pfifo_fast", self.hosts.router));
+        let [marks, drops, not_ect, seen, ecn_syns, _] = self.upward.fields();
+        self.upward.write([marks, drops, not_ect, seen, ecn_syns, packets]);
+    }
+
     /// What `ss` says of the one connection of the served host, or of the far host.
     pub(crate) fn ss(&self, of_host: bool) -> String {
         let namespace = if of_host { &self.hosts.host } else { &self.hosts.far };
@@ -147,16 +159,12 @@ impl Testbed {
 
     /// A counter of the served host's TCP.
     pub(crate) fn host_counter(&self, name: &str) -> u64 {
-        let text = inside(&self.hosts.host, || {
-            fs::read_to_string("/proc/thread-self/net/netstat").expect("readable")
-                + &fs::read_to_string("/proc/thread-self/net/snmp").expect("readable")
-        });
-        let lines: Vec<_> = text.lines().collect();
-        let pair = lines.chunks(2).find_map(|pair| {
-            let at = pair[0].split(' ').position(|word| word == name)?;
-            pair[1].split(' ').nth(at)?.parse().ok()
-        });
-        pair.unwrap_or_else(|| panic!("no counter {name}"))
+        counter(&self.hosts.host, name)
+    }
+
+    /// A counter of the far host's TCP.
+    pub(crate) fn far_counter(&self, name: &str) -> u64 {
+        counter(&self.hosts.far, name)
     }
 }
 
@@ -195,7 +203,7 @@ impl Hosts {
         }
         // Both queues beyond the proxy.
         for (namespace, interface) in [(router, "far"), (&hosts.far, "router")] {
-            let tbf = format!("root tbf rate {rate} burst 16k limit 1m");
+            let tbf = format!("root handle 1: tbf rate {rate} burst 16k limit 1m");
             run("tc", &format!("-n {namespace} qdisc add dev {interface} {tbf}"));
         }
         for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
@@ -238,6 +246,20 @@ fn keep_in_order(namespace: &str, interface: &str) {
     let enter = ["netns", "exec", namespace, "sh", "-c", &script];
     let status = Command::new("ip").args(enter).status().expect("iproute2");
     assert!(status.success(), "{script}: {status}");
+}
+
+/// A counter of TCP, as nstat has it.
+fn counter(namespace: &str, name: &str) -> u64 {
+    let text = inside(namespace, || {
+        fs::read_to_string("/proc/thread-self/net/netstat").expect("readable")
+            + &fs::read_to_string("/proc/thread-self/net/snmp").expect("readable")
+    });
+    let lines: Vec<_> = text.lines().collect();
+    let pair = lines.chunks(2).find_map(|pair| {
+        let at = pair[0].split(' ').position(|word| word == name)?;
+        pair[1].split(' ').nth(at)?.parse().ok()
+    });
+    pair.unwrap_or_else(|| panic!("no counter {name}"))
 }
 
 fn sysctl(namespace: &str, key: &str, value: &str) {
@@ -304,13 +326,24 @@ impl Marker {
 
     /// Marks to go, drops to go, data packets that should have been marked and were not ECT, data packets seen.
     pub(crate) fn left(&self) -> [u32; 4] {
+        let [marks, drops, not_ect, seen, ..] = self.fields();
+        [marks, drops, not_ect, seen]
+    }
+
+    /// The fields of the program's `left`.
+    fn fields(&self) -> [u32; 6] {
         let value = self.0.lookup(&[0; 4], MapFlags::ANY).expect("a map").expect("its value");
-        [0, 4, 8, 12].map(|at| u32::from_ne_bytes(value[at..at + 4].try_into().expect("four")))
+        let field = |i: usize| value[4 * i..4 * i + 4].try_into().expect("four");
+        std::array::from_fn(|i| u32::from_ne_bytes(field(i)))
     }
 
     fn set(&self, marks: u32, drops: u32, ecn_syns: u32) {
-        let [_, _, not_ect, seen] = self.left();
-        let value = [marks, drops, not_ect, seen, ecn_syns].map(u32::to_ne_bytes).concat();
+        let [_, _, not_ect, seen, _, overtaking] = self.fields();
+        self.write([marks, drops, not_ect, seen, ecn_syns, overtaking]);
+    }
+
+    fn write(&self, fields: [u32; 6]) {
+        let value = fields.map(u32::to_ne_bytes).concat();
         self.0.update(&[0; 4], &value, MapFlags::ANY).expect("a map");
     }
 }

@@ -1,0 +1,143 @@
+//! What paths and hosts do besides: with any of it a stream arrives whole through many holes, and no
+//! sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is every test's; bulk both
+//! ways is in marks.rs, short transfers are in whole.rs.)
+
+use crate::connection::Connection;
+use crate::marks::{counters, mark_until_a_hole, wait_for};
+use crate::skip;
+use crate::steady::steady;
+use crate::testbed::{Place, Testbed};
+use std::thread::sleep;
+use std::time::Duration;
+use windlass_ecn_proxy::datapath::Settings;
+
+/// Two seconds of the link, and more while holes are repaired.
+const BYTES: u64 = 5_000_000;
+
+fn bed() -> Testbed {
+    // A packet is a segment, so that what overtakes or gets lost is one.
+    Testbed::new(Place::Router, true, &Settings::default())
+}
+
+/// No timeout, no damage, and no packet that the proxy dropped or could not edit.
+fn assert_intact(bed: &Testbed) {
+    let counters = counters(bed);
+    assert_eq!((counters.edit_failed, counters.dropped), (0, 0), "{counters:?}");
+    for name in ["TCPTimeouts", "InCsumErrors"] {
+        assert_eq!(bed.host_counter(name), 0, "{name}: {counters:?}");
+    }
+}
+
+/// Nothing was lost but virtually, and the sender believes that to the end.
+fn assert_no_undo(bed: &Testbed) {
+    for name in ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"] {
+        assert_eq!(bed.host_counter(name), 0, "{name}");
+    }
+}
+
+/// An upload with one mark after another.
+fn upload(bed: &Testbed, send: impl Fn(&Connection, &dyn Fn())) {
+    let connection = bed.connect(false, true, "cubic");
+    send(&connection, &|| bed.upward.mark(1));
+    assert!(counters(bed).holes >= 10, "{:?}", counters(bed));
+    assert_intact(bed);
+}
+
+#[test]
+fn reordering_is_told_from_holes() {
+    if skip("reordering_is_told_from_holes") {
+        return;
+    }
+    for timestamps in ["1", "0"] {
+        steady(|| {
+            let bed = bed();
+            bed.set_on_host("tcp_timestamps", timestamps);
+            bed.let_one_overtake_in(40);
+            upload(&bed, |connection, mark| connection.send(BYTES, mark));
+            // Else none overtook another.
+            assert!(bed.far_counter("TCPOFOQueue") > 10);
+        });
+    }
+}
+
+/// A real loss behind an open hole: both are repaired, without a timeout.
+#[test]
+fn a_real_loss_in_the_window_of_a_hole_is_repaired_too() {
+    const LOSSES: u64 = 5;
+    if skip("a_real_loss_in_the_window_of_a_hole_is_repaired_too") {
+        return;
+    }
+    for timestamps in ["1", "0"] {
+        steady(|| {
+            let bed = bed();
+            bed.set_on_host("tcp_timestamps", timestamps);
+            let connection = bed.connect(false, true, "cubic");
+            connection.while_sending(true, || {
+                sleep(Duration::from_millis(500));
+                for _ in 0..LOSSES {
+                    let before = counters(&bed).holes;
+                    bed.upward.mark(1);
+                    wait_for(&bed, "no hole", || counters(&bed).holes > before);
+                    bed.upward.drop(1);
+                    sleep(Duration::from_millis(700));
+                }
+            });
+            let repaired = bed.host_counter("RetransSegs");
+            assert!(repaired >= 2 * LOSSES, "{repaired} of {LOSSES} holes and as many losses");
+            assert_intact(&bed);
+        });
+    }
+}
+
+#[test]
+fn without_window_scaling_a_hole_is_one_fast_retransmit() {
+    if skip("without_window_scaling_a_hole_is_one_fast_retransmit") {
+        return;
+    }
+    assert_one_fast_retransmit_a_hole(|bed| bed.set_on_host("tcp_window_scaling", "0"));
+}
+
+/// The far host then says nothing of what comes twice.
+#[test]
+fn without_dsack_a_hole_is_one_fast_retransmit() {
+    if skip("without_dsack_a_hole_is_one_fast_retransmit") {
+        return;
+    }
+    assert_one_fast_retransmit_a_hole(|bed| bed.set_on_far_host("tcp_dsack", "0"));
+}
+
+fn assert_one_fast_retransmit_a_hole(prepare: impl Fn(&Testbed)) {
+    const HOLES: u64 = 5;
+    steady(|| {
+        let bed = bed();
+        prepare(&bed);
+        let connection = bed.connect(false, true, "cubic");
+        connection.while_sending(true, || {
+            for _ in 0..HOLES {
+                sleep(Duration::from_millis(500));
+                mark_until_a_hole(&bed);
+            }
+            sleep(Duration::from_millis(200));
+        });
+        assert_eq!(counters(&bed).holes, HOLES);
+        assert_eq!(bed.host_counter("TCPFastRetrans"), HOLES);
+        assert_intact(&bed);
+        assert_no_undo(&bed);
+    });
+}
+
+/// Segments of many sizes, most of them small.
+#[test]
+fn writes_of_three_hundred_bytes_arrive_whole() {
+    if skip("writes_of_three_hundred_bytes_arrive_whole") {
+        return;
+    }
+    steady(|| {
+        let bed = bed();
+        upload(&bed, |connection, mark| {
+            connection.host.set_nodelay(true).expect("a socket");
+            connection.send_in_writes_of(300, BYTES / 2, mark);
+        });
+        assert_no_undo(&bed);
+    });
+}
