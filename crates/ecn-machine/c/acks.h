@@ -142,7 +142,7 @@ ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *
 			continue;
 		heard->sacked_bytes += block->end - block->start;
 		heard->beyond_recover |= ecn_before(flow->recover, block->end);
-		flow->blocks_end = ecn_later(flow->blocks_end, block->end);
+		flow->doubted = ecn_later(flow->doubted, block->end);
 		flow->notes |= ECN_NOTE_GAPS;
 	}
 }
@@ -155,8 +155,8 @@ ECN_INLINE int ecn_is_old(const struct ecn_flow *flow, __u32 number)
 /* Numbers of long ago would seem to lie ahead once 2^31 bytes have passed. */
 ECN_INLINE void ecn_age(struct ecn_flow *flow)
 {
-	if (ecn_is_old(flow, flow->blocks_end))
-		flow->blocks_end = flow->rack - ECN_RECENT;
+	if (ecn_is_old(flow, flow->doubted))
+		flow->doubted = flow->rack - ECN_RECENT;
 	if (!ecn_is_old(flow, flow->recover))
 		return;
 	flow->recover = flow->rack - ECN_RECENT;

@@ -85,9 +85,13 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 	}
 }
 
-/* A retransmission while an ECE waits: the sender repairs a loss that the far host has reported. */
-ECN_INLINE void ecn_repair_seen(struct ecn_flow *flow, struct ecn_edit *edit)
+/*
+ * A retransmission that is not a hole's. While an ECE waits: the sender repairs a loss that the far host
+ * has reported.
+ */
+ECN_INLINE void ecn_repair_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
 {
+	flow->doubted = ecn_later(flow->doubted, end);
 	if (flow->answer == ECN_ANSWER_ARMED && flow->notes & ECN_NOTE_GAPS)
 		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 }

@@ -228,7 +228,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 
 		flow->snd_max = ecn_later(flow->snd_max, end);
 		if (!covers || flow->answer < ECN_ANSWER_WAIT)
-			ecn_repair_seen(flow, edit);
+			ecn_repair_seen(flow, end, edit);
 		else if (flow->answer == ECN_ANSWER_DROPPED)
 			ecn_finish(flow, ECN_EVENT_ANSWERED_DROP, edit);
 		else

@@ -248,8 +248,9 @@ struct ecn_flow {
 	__u32 rtt_least;
 	__u32 hole_tsval;
 	__u32 newest_tsval;
-	/* How far the far host's own blocks have told. */
-	__u32 blocks_end;
+	/* Below this number the served host may have taken for lost what it sent: how far the far host's own blocks
+	 * have told, and what was sent again. */
+	__u32 doubted;
 	/* The far host's last window, and the last one shown to the served host; unscaled. */
 	__u16 far_window;
 	__u16 shown_window;

@@ -226,15 +226,15 @@ ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 
 /*
  * Where a hole may begin. A sender that repairs a loss reduces again for what lies above `recover`
- * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2). What lies below the
- * end of a block the sender may have taken for lost already; where it finds that all of it was late, and takes that
- * back, Linux looks at such a segment no more until a timeout.
+ * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2). What the sender may have
+ * taken for lost already is no place either: where it takes that back, Linux looks at the segment no more
+ * until a timeout, and one that was sent again just now is lost for RACK only once something later has arrived.
  */
 ECN_INLINE __u32 ecn_hole_at(const struct ecn_flow *flow)
 {
 	if (!(flow->notes & ECN_NOTE_SACK))
 		return flow->una;
-	return ecn_later(ecn_later(flow->una, flow->recover), flow->blocks_end);
+	return ecn_later(ecn_later(flow->una, flow->recover), flow->doubted);
 }
 
 ECN_INLINE void ecn_open_hole(struct ecn_flow *flow, const struct ecn_packet *packet,

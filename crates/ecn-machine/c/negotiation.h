@@ -84,7 +84,7 @@ ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_
 	flow->phase = ECN_PHASE_PROXIED;
 	flow->notes |= ECN_NOTE_SERVED;
 	flow->recover = isn;
-	flow->blocks_end = isn;
+	flow->doubted = isn;
 	flow->una = isn;
 	flow->rack = isn;
 	flow->round_end = isn;

@@ -34,7 +34,7 @@ pub(crate) struct RawFlow {
     rtt_least: u32,
     hole_tsval: u32,
     newest_tsval: u32,
-    blocks_end: u32,
+    doubted: u32,
     pub(crate) far_window: u16,
     shown_window: u16,
     segment_bytes: u16,

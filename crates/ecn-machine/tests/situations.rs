@@ -330,6 +330,19 @@ fn a_hole_opens_behind_what_blocks_have_told_of() {
 }
 
 #[test]
+fn a_hole_opens_behind_what_was_just_sent_again() {
+    let mut scene = Scene::default();
+    scene.all(0..8);
+    scene.ack(1);
+    scene.data(1);
+    scene.data(2);
+    assert!(!scene.echo(2).0.events.contains(Events::HOLE), "below");
+    let (edit, out) = scene.echo(4);
+    assert!(edit.events.contains(Events::HOLE));
+    assert_eq!(out.forward[0].ack, Scene::at(3));
+}
+
+#[test]
 fn a_hole_opens_behind_the_last_recovery_and_what_blocks_have_told_of() {
     let mut scene = Scene::after_a_small_hole();
     scene.all(5..13);
