@@ -16,12 +16,13 @@ fn text(bytes: &[u8]) -> String {
 
 /// True, after a line that says why, where nothing can be loaded.
 fn skip(test: &str) -> bool {
-    let links = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
-        && Path::new("/sys/kernel/btf/vmlinux").exists();
-    if !links {
-        eprintln!("skipped: {test} needs root and a kernel with BTF");
+    let loads = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
+        && Path::new("/sys/kernel/btf/vmlinux").exists()
+        && windlass_kernel_cc::tracing_is_permitted();
+    if !loads {
+        eprintln!("skipped: {test} needs root and a kernel with BTF that takes tracing programs");
     }
-    !links
+    !loads
 }
 
 /// Unloads, however the test ends.

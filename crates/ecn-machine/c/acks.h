@@ -59,7 +59,7 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		flow->flight_max = segments;
 }
 
-/* At new data. */
+/* At new data: an average, of which each segment makes an eighth. */
 ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
 {
 	if (flow->usual_bytes)

@@ -25,6 +25,8 @@ pub enum Error {
     PrivateMounts,
     /// The kernel does not let this user.
     NotPermitted(String),
+    /// The kernel takes no tracing programs.
+    NoTracing,
     /// A file could not be read or written.
     Io(PathBuf, io::Error),
     /// The kernel refused; with what libbpf has to say.
@@ -96,6 +98,10 @@ impl fmt::Display for Error {
             Error::NotPermitted(what) => {
                 write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")
             }
+            Error::NoTracing => f.write_str(
+                "this kernel takes no tracing programs, of which one lists the connections: it is locked \
+                 down (/sys/kernel/security/lockdown), or lacks CONFIG_BPF_EVENTS",
+            ),
             Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Error::Kernel { doing, source, log } => {
                 write!(f, "{doing}: {source:#}")?;

@@ -21,7 +21,7 @@ mod status;
 
 pub use error::Error;
 pub use flows::{Flow, flows};
-pub use load::{load, unload};
+pub use load::{load, tracing_is_permitted, unload};
 pub use name::Name;
 pub use parameters::Parameters;
 pub use pins::Pins;

@@ -1,6 +1,6 @@
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
-use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject, ProgramType};
 use std::io;
 use std::os::fd::AsFd;
 use std::thread;
@@ -19,7 +19,7 @@ pub(crate) const UNLOAD_MAX: Duration = Duration::from_secs(10);
 /// # Errors
 ///
 /// A name that the kernel knows already, parameters out of range, missing rights, a kernel without
-/// struct_ops for TCP or without BTF.
+/// struct_ops for TCP or without BTF, one that takes no tracing programs.
 pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
     parameters.check()?;
     let pins = Pins::of(name);
@@ -50,7 +50,18 @@ fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool),
     log::begin();
     let mut opened = open()?;
     registration::without_link(&mut opened).map_err(doing("preparing the program"))?;
-    Ok((opened.load().map_err(doing("loading the program"))?, false))
+    match opened.load().map_err(doing("loading the program")) {
+        Ok(object) => Ok((object, false)),
+        Err(Error::Kernel { .. }) if !tracing_is_permitted() => Err(Error::NoTracing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the kernel takes tracing programs from this process; one lists the connections. A kernel that is
+/// locked down (kernel_lockdown(7)) may not, nor one without CAP_BPF and CAP_PERFMON here.
+pub fn tracing_is_permitted() -> bool {
+    // Where that cannot be found out, loading tells.
+    ProgramType::Tracing.is_supported().unwrap_or(true)
 }
 
 pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {

@@ -25,6 +25,8 @@ pub(super) enum Check {
     KernelTypes,
     /// A type that the kernel itself knows.
     KernelType(&'static str),
+    /// The kernel takes tracing programs.
+    TracingPrograms,
     /// A part of the kernel that may be a module, and a type by which it is known if it is none.
     KernelPart { module: &'static str, kind: &'static str },
     /// A file system at its place.
@@ -62,6 +64,7 @@ impl Check {
                 format!("struct_ops {}", name.trim_start_matches("bpf_struct_ops_"))
             }
             Check::KernelType(name) => (*name).to_owned(),
+            Check::TracingPrograms => "tracing programs".to_owned(),
             Check::KernelPart { module, .. } => format!("{module} (kernel)"),
             Check::Mounted { at, .. } => (*at).to_owned(),
             Check::TcpProbe => "tracepoint tcp_probe".to_owned(),
@@ -88,6 +91,7 @@ impl Check {
             Check::Kernel { major, minor } => kernel::release_from(*major, *minor),
             Check::KernelTypes => kernel::types(),
             Check::KernelType(name) => kernel::has_type(name),
+            Check::TracingPrograms => kernel::tracing_programs(),
             Check::KernelPart { module, kind } => kernel::part(module, kind),
             Check::Mounted { kind, at } => kernel::mounted(kind, at),
             Check::TcpProbe => kernel::tcp_probe(),

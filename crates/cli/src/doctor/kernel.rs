@@ -52,6 +52,20 @@ fn names_in(btf: &[u8]) -> impl Iterator<Item = &[u8]> {
     names().unwrap_or_default().split(|&byte| byte == 0)
 }
 
+/// The kernel takes tracing programs from this process.
+#[cfg(all(feature = "kernel-cc", target_os = "linux"))]
+pub(super) fn tracing_programs() -> Finding {
+    match windlass_kernel_cc::tracing_is_permitted() {
+        true => Present("can be loaded".to_owned()),
+        false => Missing("the kernel refuses them".to_owned()),
+    }
+}
+
+#[cfg(not(all(feature = "kernel-cc", target_os = "linux")))]
+pub(super) fn tracing_programs() -> Finding {
+    Missing("this windlass was built without `cc`".to_owned())
+}
+
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
 /// The kernel is of that release or a later one.

@@ -116,6 +116,11 @@ pub(super) const TOOLS: &[Tool] = &[
                 "struct_ops programs read kernel memory",
                 AS_ROOT,
             ),
+            required(
+                Check::TracingPrograms,
+                "one lists the connections",
+                "a kernel with CONFIG_BPF_EVENTS=y that is not locked down, and root",
+            ),
             optional(
                 Check::Mounted { kind: "bpf", at: "/sys/fs/bpf" },
                 "keeps the controller after the command has ended",

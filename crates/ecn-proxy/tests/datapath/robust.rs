@@ -126,17 +126,17 @@ fn assert_one_fast_retransmit_a_hole(prepare: impl Fn(&Testbed)) {
     });
 }
 
-/// Segments of many sizes, most of them small.
+/// Segments of many sizes, most of them small; the link is slow, so that whoever writes fills the window.
 #[test]
 fn writes_of_three_hundred_bytes_arrive_whole() {
     if skip("writes_of_three_hundred_bytes_arrive_whole") {
         return;
     }
     steady(|| {
-        let bed = bed();
+        let bed = Testbed::with_rate(Place::Router, true, &Settings::default(), "2mbit");
         upload(&bed, |connection, mark| {
             connection.host.set_nodelay(true).expect("a socket");
-            connection.send_in_writes_of(300, BYTES / 2, mark);
+            connection.send_in_writes_of(300, BYTES / 10, mark);
         });
         assert_no_undo(&bed);
     });

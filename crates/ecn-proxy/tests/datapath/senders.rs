@@ -41,15 +41,69 @@ fn a_sender_without_sack_can_be_told_by_duplicates() {
     }
 }
 
+/// With SACK and timestamps each on and off, IPv4 and IPv6, offloads on and off: one fast retransmit a hole,
+/// and where the controller reduces by `beta` that cut.
+fn assert_every_kind(controller: &str, beta: Option<f64>) {
+    let settings = Settings { without_sack: true, ..Settings::default() };
+    for kind in 0..16 {
+        let [ipv6, offloads, sack, timestamps] = [8, 4, 2, 1].map(|bit| kind & bit != 0);
+        let case = format!(
+            "{controller}, IPv6 {ipv6}, offloads {offloads}, SACK {sack}, timestamps {timestamps}"
+        );
+        steady(|| {
+            let bed = Testbed::new(Place::Router, false, &settings);
+            if !offloads {
+                bed.without_offloads();
+            }
+            bed.set_on_host("tcp_sack", if sack { "1" } else { "0" });
+            bed.set_on_host("tcp_timestamps", if timestamps { "1" } else { "0" });
+            let cuts = assert_one_retransmission_a_mark(&bed, ipv6, controller, &case);
+            if let Some(beta) = beta {
+                assert_cuts(&cuts, beta, &case);
+            }
+            assert_eq!(bed.host_counter("InCsumErrors"), 0, "{case}");
+        });
+    }
+}
+
+#[test]
+#[ignore = "sixteen kinds take minutes; the other tests have some of them"]
+fn every_kind_of_cubic_reduces_once_a_mark() {
+    if !skip("every_kind_of_cubic_reduces_once_a_mark") {
+        assert_every_kind("cubic", Some(0.7));
+    }
+}
+
+#[test]
+#[ignore = "sixteen kinds take minutes; the other tests have some of them"]
+fn every_kind_of_reno_reduces_once_a_mark() {
+    if !skip("every_kind_of_reno_reduces_once_a_mark") {
+        assert_every_kind("reno", Some(0.5));
+    }
+}
+
+#[test]
+#[ignore = "sixteen kinds take minutes; the other tests have some of them"]
+fn every_kind_of_bbr_sends_again_once_a_mark() {
+    if !skip("every_kind_of_bbr_sends_again_once_a_mark") && has_bbr() {
+        assert_every_kind("bbr", None);
+    }
+}
+
+/// True, or a line that says that the tests of BBR cannot run.
+fn has_bbr() -> bool {
+    let controllers = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let has = std::fs::read_to_string(controllers).is_ok_and(|names| names.contains("bbr"));
+    if !has {
+        eprintln!("skipped: tests of BBR need tcp_bbr");
+    }
+    has
+}
+
 /// It does not slow down for a loss, but it must not take a virtual one for worse than it is.
 #[test]
 fn bbr_sends_again_once_a_mark() {
-    if skip("bbr_sends_again_once_a_mark") {
-        return;
-    }
-    let controllers = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    if !std::fs::read_to_string(controllers).is_ok_and(|names| names.contains("bbr")) {
-        eprintln!("skipped: bbr_sends_again_once_a_mark needs tcp_bbr");
+    if skip("bbr_sends_again_once_a_mark") || !has_bbr() {
         return;
     }
     steady(|| {

@@ -1,5 +1,5 @@
 //! New-ECN in this kernel, between network namespaces of the tests' own. Needs root, iproute2 and a
-//! kernel with struct_ops; where one is missing, each test says so in a line and skips.
+//! kernel with struct_ops that takes tracing programs; where one is missing, each test says so in a line and skips.
 
 mod impair;
 mod life;
@@ -21,6 +21,9 @@ fn missing() -> Option<&'static str> {
     let wanted = b"bpf_struct_ops_tcp_congestion_ops\0";
     if !types.windows(wanted.len()).any(|name| name == wanted) {
         return Some("a kernel with BPF struct_ops for TCP and BTF");
+    }
+    if !windlass_kernel_cc::tracing_is_permitted() {
+        return Some("a kernel that takes tracing programs (is it locked down?)");
     }
     None
 }
