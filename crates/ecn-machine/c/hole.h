@@ -16,7 +16,11 @@
  * Windows in which it is told nothing for a while. The segment more that it would send is a large part of so small
  * a window; of a larger one it makes up for the place that the retransmission takes in the sender's count.
  */
-#define ECN_SILENT_SEGMENTS 4
+#define ECN_SILENT_SEGMENTS 3
+/* The same for a sender that is told again and again: there are others then, who use what it leaves. */
+#define ECN_SILENT_AGAIN_SEGMENTS 4
+/* So far at most behind what was sent when the sender last answered, a hole tells it again. */
+#define ECN_AGAIN_SEGMENTS 4
 /*
  * Flights in which the proxy answers for the far host. Where it keeps the retransmission back, the network
  * holds one segment less than the sender believes, and a link for so small a flight runs empty.
@@ -58,29 +62,26 @@ ECN_INLINE int ecn_left_late_enough(const struct ecn_flow *flow, __u32 tsval)
 	return later < 0x80000000 && later > flow->rtt_least / 4;
 }
 
-/* Whether no more than two segments lie between what was sent when the sender last answered and the hole. */
+/* Whether the sender answered the last mark a flight or two before the hole. */
 ECN_INLINE int ecn_is_told_again(const struct ecn_flow *flow)
 {
-	return ecn_segments(flow, flow->hole - flow->recover) <= 2;
+	return ecn_segments(flow, flow->hole - flow->recover) <= ECN_AGAIN_SEGMENTS;
 }
 
 /* Whether an ACK is to come that tells of the hole at once. */
 ECN_INLINE int ecn_is_worth_waiting(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	int three = ecn_flight_is_at_most(flow, ECN_DUPLICATES);
+	__u32 silent = ecn_is_told_again(flow) ? ECN_SILENT_AGAIN_SEGMENTS : ECN_SILENT_SEGMENTS;
 
 	if (!(packet->options & ECN_OPT_TIMESTAMPS) || !flow->rtt_least ||
-	    packet->ack == flow->snd_max || ecn_recent_flight(flow) > ECN_SILENT_SEGMENTS)
+	    packet->ack == flow->snd_max || ecn_recent_flight(flow) > silent)
 		return 0;
 	/* Where all left together their ACKs come together, and three segments behind the hole are enough. */
 	if (!ecn_left_late_enough(flow, flow->newest_tsval))
 		return !three;
-	/*
-	 * What left later is acknowledged as much later: too long a silence, but for the smallest flight, and
-	 * for a sender that is told with each flight: there are others then, who use what it leaves.
-	 */
-	return three || (ecn_is_told_again(flow) &&
-			 ecn_segments(flow, packet->ack - flow->hole_end) <= 1);
+	/* What left later is acknowledged as much later: for all but the smallest flight too long a silence. */
+	return three || ecn_segments(flow, packet->ack - flow->hole_end) <= 1;
 }
 
 /*
