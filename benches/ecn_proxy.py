@@ -180,12 +180,13 @@ def measure_paths(seconds: float) -> dict[str, float]:
             inside("host", "sysctl -qw net.ipv4.tcp_ecn=0")
         with proxy() as pid, marks(2000):
             costs["a hole open nearly always"] = ns_per_packet(pid, lambda: iperf(seconds))
-        command = f"ip netns exec {NAMES['host']} taskset -c 0 iperf3 -c {FAR} -t {seconds + 2}"
+        # Loading the programs takes seconds, and the transfer must outlast that.
+        command = f"ip netns exec {NAMES['host']} taskset -c 0 iperf3 -c {FAR} -t {seconds + 30}"
         with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL) as older:
             time.sleep(1)
             with proxy() as pid:
                 costs["older than the proxy"] = ns_per_packet(pid, lambda: time.sleep(seconds))
-            older.wait()
+            older.terminate()
     return costs
 
 
