@@ -1,4 +1,4 @@
-//! The receiver's side of ECN, seen from outside (RFC 3168 §6.1.3, papers/002 §3.1).
+//! The receiver's side of ECN, seen from outside (RFC 3168 §6.1.3, Hamann 1999, §3.1).
 
 use windlass_base::Ecn;
 use windlass_tcp::config::EcnEcho;

@@ -4,7 +4,7 @@ use crate::end::Packet;
 use crate::setup::{Opening, ProxySetup, Setup};
 use crate::watch::PORTS;
 use windlass_base::{Ecn, Time};
-use windlass_ecn_machine::{Policy, SenderPolicy};
+use windlass_ecn_proxy_core::{Policy, SenderPolicy};
 use windlass_sim::packet::{self, Address, Body};
 use windlass_sim::summary::EcnProxyCounters;
 use windlass_sim::{EcnProxy, Middlebox};

@@ -1,4 +1,4 @@
-//! The scenario that docs/scenarios.md shows, run as a newcomer would.
+//! The scenario that docs/guide/scenarios.md shows, run as a newcomer would.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn toml_blocks(page: &str) -> Vec<&str> {
 
 #[test]
 fn the_scenario_of_the_page_runs_and_its_flows_share_the_link() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenarios.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/scenarios.md");
     let page = fs::read_to_string(page).expect("the page");
     let blocks = toml_blocks(&page);
     assert!(!blocks.is_empty(), "the page begins with an example");

@@ -1,4 +1,4 @@
-//! ECN for the hosts behind a router that do not ask for it (papers/000): tc programs that stand at
+//! ECN for the hosts behind a router that do not ask for it (Sprenger 2016): tc programs that stand at
 //! the router's interfaces, what loads them and what looks after them.
 
 pub mod config;

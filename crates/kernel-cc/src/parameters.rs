@@ -3,7 +3,7 @@ use serde::Serialize;
 
 const MILLION: f64 = 1e6;
 
-/// New-ECN's three factors (papers/002 §3.1), which the kernel holds in millionths.
+/// New-ECN's three factors (Hamann 1999, §3.1), which the kernel holds in millionths.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Parameters {
     /// cwnd and ssthresh are multiplied by this at a mark. 0.9.

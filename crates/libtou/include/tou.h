@@ -1,5 +1,5 @@
 /*
- * TCP over UDP with the calls of BSD sockets: put tou_ before them. docs/tou-c.md and tou(3) describe
+ * TCP over UDP with the calls of BSD sockets: put tou_ before them. docs/guide/tou-c.md and tou(3) describe
  * what is different. Every call may be made from any thread; what fails gives -1 and errno.
  */
 #ifndef TOU_H

@@ -1,4 +1,4 @@
-//! The functions of tou.h. What they do stands there and in docs/tou-c.md.
+//! The functions of tou.h. What they do stands there and in docs/guide/tou-c.md.
 //!
 //! Each gives -1 and errno where a call of BSD sockets would. A panic gives EIO.
 

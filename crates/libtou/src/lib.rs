@@ -1,5 +1,5 @@
 //! TCP over UDP for C and C++. The calls are those of BSD sockets; include/tou.h lists them and
-//! docs/tou-c.md describes them.
+//! docs/guide/tou-c.md describes them.
 //!
 //! | module | its job |
 //! |---|---|

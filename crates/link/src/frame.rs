@@ -92,7 +92,7 @@ fn flow(packet: &IpPacket<'_>) -> Flow {
     Flow { addresses: header.addresses, protocol: header.protocol, ports }
 }
 
-/// The payload of a segment, of TCP or of TCP over UDP (docs/tou-protocol.md).
+/// The payload of a segment, of TCP or of TCP over UDP (docs/reference/tou-protocol.md).
 fn tcp_data(packet: &IpPacket<'_>) -> Option<TcpData> {
     if packet.fragment {
         return None;

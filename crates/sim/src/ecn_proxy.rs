@@ -7,7 +7,7 @@ use crate::packet::{Body, Packet};
 use crate::scenario::model::NodeId;
 use crate::summary::EcnProxyCounters;
 use windlass_base::{Ecn, Time};
-use windlass_ecn_machine::{Actions, Edit, Events, Flags, Flow, Policy, Side};
+use windlass_ecn_proxy_core::{Actions, Edit, Events, Flags, Flow, Policy, Side};
 use windlass_tcp::Segment;
 
 /// A destination counts as one that fails after so many connections in a row.

@@ -1,4 +1,4 @@
-//! The ECN proxy in a closed loop: the network of the paper (papers/000 section 4.1), its RED, its
+//! The ECN proxy in a closed loop: the network of the paper (Sprenger 2016, section 4.1), its RED, its
 //! cross traffic. What counts is the time of a transfer beside that of hosts with ECN of their own.
 
 use windlass_sim::summary::{EcnProxyCounters, MiddleboxCounters, Summary};
@@ -244,7 +244,7 @@ fn transfers_over_bad_paths_end_complete() {
     }
 }
 
-/// Ratios of completion times, as docs/ecn-proxy-protocol.md has them. BYTES and SEEDS say how much.
+/// Ratios of completion times, as docs/internals/ecn-proxy.md has them. BYTES and SEEDS say how much.
 #[test]
 #[ignore = "prints a table; takes minutes without optimisation"]
 fn table_of_completion_times() {

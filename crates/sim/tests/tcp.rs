@@ -11,7 +11,7 @@ fn result(scenario: &Scenario) -> Summary {
     run(scenario, 1, &mut ()).expect("a sound scenario")
 }
 
-/// Setup 1 of papers/002, section 4.2.
+/// Setup 1 of Hamann 1999, section 4.2.
 fn setup_1(controller: &str, ecn: bool) -> Scenario {
     let bottleneck = channel(mbit(10.0), ms(1.0), red());
     let delays = [1.0, 14.0, 34.0, 94.0].map(ms);

@@ -26,7 +26,7 @@ pub struct Config {
     /// What an ACK counts for in window growth.
     pub growth: Growth,
     /// The same in congestion avoidance, if it is something else there: to study ACK division in
-    /// one phase alone (papers/003, Table 2.1).
+    /// one phase alone (Normann 2011, Table 2.1).
     pub avoidance_growth: Option<Growth>,
     /// In congestion avoidance cwnd grows by whole segments, each once enough was acknowledged for it
     /// (RFC 3465 §2.1; Linux). What is less than a segment could not be sent; a window that has it
@@ -198,7 +198,7 @@ pub enum ReductionBase {
     FlightSize,
 }
 
-/// How a receiver answers CE (RFC 3168 §6.1.3, papers/002 §3.1).
+/// How a receiver answers CE (RFC 3168 §6.1.3, Hamann 1999, §3.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// ECE in every ACK from a CE until a CWR arrives.
@@ -224,7 +224,7 @@ pub enum AckPolicy {
         /// The longest delay.
         max: Span,
     },
-    /// Every segment at once, by several ACKs of ascending numbers (ACK division, papers/003).
+    /// Every segment at once, by several ACKs of ascending numbers (ACK division, Normann 2011).
     Split {
         /// How many ACKs a segment is answered by.
         parts: u32,

@@ -1,5 +1,5 @@
 //! TCP over UDP: a byte stream with TCP's reliability and congestion control between hosts that
-//! have only UDP between them (papers/004). The format on the wire is docs/tou-protocol.md.
+//! have only UDP between them (Lee 2009). The format on the wire is docs/reference/tou-protocol.md.
 //!
 //! [`TouListener`] and [`TouStream`] are used as std's `TcpListener` and `TcpStream`:
 //!

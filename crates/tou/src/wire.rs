@@ -1,4 +1,4 @@
-//! The ToU header as bytes (docs/tou-protocol.md), and what else may come to the same UDP port.
+//! The ToU header as bytes (docs/reference/tou-protocol.md), and what else may come to the same UDP port.
 
 use std::fmt;
 use windlass_tcp::segment::wire::{WireError, emit_options, parse_options};

@@ -1,4 +1,4 @@
-//! docs/tou-protocol.md shows a connection byte for byte: two ends that talk to each other write
+//! docs/reference/tou-protocol.md shows a connection byte for byte: two ends that talk to each other write
 //! just that.
 
 mod page;

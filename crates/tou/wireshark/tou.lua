@@ -1,4 +1,4 @@
--- ToU, TCP over UDP (docs/tou-protocol.md), for Wireshark and tshark; tried with 4.0.
+-- ToU, TCP over UDP (docs/reference/tou-protocol.md), for Wireshark and tshark; tried with 4.0.
 --
 --   tshark -X lua_script:tou.lua -r capture.pcapng
 --

@@ -126,9 +126,9 @@ impl Controller for BinomialController {
     }
 }
 
-/// The programs of docs/controllers.md, compiled and run with the tests.
+/// The programs of docs/guide/controllers.md, compiled and run with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/controllers.md")]
+#[doc = include_str!("../../../docs/guide/controllers.md")]
 struct Docs;
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Middlebox for Bleacher {
     }
 }
 
-/// The programs of docs/middleboxes.md, compiled and run with the tests.
+/// The programs of docs/guide/middleboxes.md, compiled and run with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/middleboxes.md")]
+#[doc = include_str!("../../../docs/guide/middleboxes.md")]
 struct Docs;

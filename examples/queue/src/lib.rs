@@ -141,9 +141,9 @@ impl<P: Packet> Queue<P> for BlueQueue<P> {
     }
 }
 
-/// The programs of docs/queues.md, compiled and run with the tests.
+/// The programs of docs/guide/queues.md, compiled and run with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/queues.md")]
+#[doc = include_str!("../../../docs/guide/queues.md")]
 struct Docs;
 
 #[cfg(test)]

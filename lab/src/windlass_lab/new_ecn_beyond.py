@@ -205,7 +205,7 @@ def _limit_cycle() -> Experiment:
         "several times a second. Gentle RED, which lets the probability grow from p_max to 1 "
         "between the threshold and twice that, breaks the cycle. ECN Reno, which yields half its "
         "window at a mark, has no cycle with 16 flows, and the same one from 32 on. "
-        "docs/limit-cycle.md tells how to see it.",
+        "docs/internals/limit-cycle.md tells how to see it.",
         quick=False,
         seconds=25,
         cases=list(crowds.values()),

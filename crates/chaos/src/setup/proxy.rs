@@ -1,6 +1,6 @@
 use super::{Opening, PathSetup, pick, spread};
 use windlass_base::{Rng, Span, Time};
-use windlass_ecn_machine::{Policy, SenderPolicy};
+use windlass_ecn_proxy_core::{Policy, SenderPolicy};
 use windlass_tcp::Config;
 
 /// An ECN proxy in front of an end.

@@ -20,7 +20,7 @@ Examples:
   windlass tou perf client host --time 10 --cc new-ecn --ecn
 
 ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. Nothing is \
-encrypted. docs/tou.md has the rest, docs/tou-protocol.md what is on the wire.";
+encrypted. docs/guide/tou.md has the rest, docs/reference/tou-protocol.md what is on the wire.";
 
 const LISTEN_HELP: &str = "\
 Examples:
@@ -73,7 +73,7 @@ Examples:
 
 A line a second: what was acknowledged (with --reverse: what came), bits per second, segments sent again, \
 cwnd, round-trip time; of several connections cwnd is the sum and the time the mean. The columns of the \
-trace and the keys of --json are in docs/tou.md.
+trace and the keys of --json are in docs/guide/tou.md.
 
 Exit status: 0 the test came to its end; 1 no such host, refused, no answer, busy, or the connection was \
 lost; 2 bad arguments; 130 interrupted.";

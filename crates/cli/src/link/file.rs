@@ -252,7 +252,7 @@ limit = "5 packets"
 
     #[test]
     fn the_page_shows_files_that_can_be_read() {
-        let page = include_str!("../../../../docs/link.md");
+        let page = include_str!("../../../../docs/guide/link.md");
         let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
         assert!(!blocks.is_empty());
         for block in blocks {

@@ -7,10 +7,10 @@ use libbpf_rs::RingBufferBuilder;
 use std::cell::RefCell;
 use std::thread::sleep;
 use std::time::Duration;
-use windlass_ecn_machine::{
+use windlass_ecn_proxy::datapath::Settings;
+use windlass_ecn_proxy_core::{
     Actions, Block, Edit, Events, Flags, Flow, Options, Packet, Policy, Reply, Side,
 };
-use windlass_ecn_proxy::datapath::Settings;
 
 /// The front of some bytes, as numbers.
 struct Reader<'a>(&'a [u8]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
 /*
- * New-ECN (papers/002 section 3.1) for Linux, as a BPF struct_ops program.
+ * New-ECN (Hamann 1999, section 3.1) for Linux, as a BPF struct_ops program.
  *
  * It is written on ssthresh, cong_avoid and events, not on cong_control: loss recovery, the
  * proportional rate reduction (PRR, RFC 6937) and undo stay the kernel's own. What that makes of New-ECN:

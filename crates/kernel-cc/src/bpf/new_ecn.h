@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * New-ECN's arithmetic (papers/002 section 3.1) in integers. The kernel program includes it, and so
+ * New-ECN's arithmetic (Hamann 1999, section 3.1) in integers. The kernel program includes it, and so
  * does the test that holds it against the Rust controller; whoever includes it brings __u32 and
  * __u64.
  *

@@ -24,11 +24,11 @@ pub enum Stack {
     /// Counts bytes, without a limit.
     #[serde(rename = "linux")]
     Linux,
-    /// As papers/003 saw a Windows Server 2003 SP1: counts ACKs, and has [`WINDOWS_2003_FLIGHT`] segments
+    /// As Normann 2011 saw a Windows Server 2003 SP1: counts ACKs, and has [`WINDOWS_2003_FLIGHT`] segments
     /// in flight at most. Twice the packets at a split of 4, three times at 8 and more.
     #[serde(rename = "windows-2003")]
     Windows2003,
-    /// As papers/003 saw a FreeBSD 7.0: as many packets whatever the split, but smaller ones and so fewer
+    /// As Normann 2011 saw a FreeBSD 7.0: as many packets whatever the split, but smaller ones and so fewer
     /// bytes, and more of them are sent again. It counts ACKs, but has [`FREEBSD_7_PACKETS`] packets in
     /// flight at most; it takes an ACK that ends inside a segment for the sign that the path carries no
     /// more, sends packets no longer than what the last ACK acknowledged, and the rest of that segment

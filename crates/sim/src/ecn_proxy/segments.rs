@@ -1,8 +1,8 @@
 //! Between the engine's segments and what the proxy's machine is told of them.
 
 use windlass_base::{Ecn, Time};
-use windlass_ecn_machine as machine;
-use windlass_ecn_machine::{Actions, Edit, Reply};
+use windlass_ecn_proxy_core as machine;
+use windlass_ecn_proxy_core::{Actions, Edit, Reply};
 use windlass_tcp::segment::{Options, SackBlocks, Timestamps};
 use windlass_tcp::{Flags, Segment, SeqNumber};
 

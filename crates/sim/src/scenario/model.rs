@@ -3,7 +3,7 @@
 
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
-use windlass_ecn_machine as ecn_machine;
+use windlass_ecn_proxy_core as ecn_proxy_core;
 use windlass_tcp as tcp;
 
 /// The version of the scenario format that this crate reads.
@@ -66,7 +66,7 @@ pub enum Middlebox {
         /// The hosts that it serves.
         served: Vec<NodeId>,
         /// How it tells their senders of marks.
-        policy: ecn_machine::Policy,
+        policy: ecn_proxy_core::Policy,
     },
 }
 

@@ -5,7 +5,7 @@ use crate::scenario::model::{Middlebox, Scenario};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
-use windlass_ecn_machine::Events;
+use windlass_ecn_proxy_core::Events;
 
 /// A middlebox of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]

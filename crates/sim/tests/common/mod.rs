@@ -23,7 +23,7 @@ pub fn drop_tail(packets: u32) -> Queue {
     Queue::DropTail(DropTailConfig { limit: Limit::Packets(packets) })
 }
 
-/// The bottleneck's queue of papers/002.
+/// The bottleneck's queue of Hamann 1999.
 pub fn red() -> Queue {
     Queue::Red(RedConfig {
         limit: Limit::Packets(500),
@@ -85,7 +85,7 @@ pub fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> 
     }
 }
 
-/// The TCP of papers/002 with a controller; `ecn` with the receiver's echo once per CE.
+/// The TCP of Hamann 1999 with a controller; `ecn` with the receiver's echo once per CE.
 pub fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
     let congestion = cc::by_name(controller).expect("a known controller");
     let mut config = Profile::Ns2Reno.config(472, congestion);

@@ -3,7 +3,7 @@ use super::{FastRecovery, Params, Window};
 use alloc::boxed::Box;
 use windlass_base::Time;
 
-/// New-ECN (papers/002 §3.1): Reno whose window grows by a slope of its own, which falls at every
+/// New-ECN (Hamann 1999, §3.1): Reno whose window grows by a slope of its own, which falls at every
 /// mark and rises with the square of the round-trip time, so that flows of different round-trip
 /// times come to share a bottleneck fairly.
 ///
@@ -13,7 +13,7 @@ pub struct NewEcn {
     /// cwnd and ssthresh are multiplied by this at a mark. 0.9.
     pub alpha_wnd: f64,
     /// The slope is multiplied by this at every mark but the first. 0.9 (0.7 in the simple model
-    /// of papers/002 §3.2).
+    /// of Hamann 1999, §3.2).
     pub alpha_slp: f64,
     /// The slope grows by `beta` * SRTT² in each round trip once a mark was seen; segments per
     /// round trip and square second. 16.

@@ -5,7 +5,7 @@ use windlass_base::Ecn;
 /// A cwnd in bytes that limits nothing: no receiver can announce a window of so much (RFC 7323 §2.3).
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
-/// No congestion control (papers/004 §5.2): the receiver's window alone limits what is in flight, and
+/// No congestion control (Lee 2009, §5.2): the receiver's window alone limits what is in flight, and
 /// losses are repaired without a cut. Marks would not be answered, so no packet asks for them.
 ///
 /// For experiments on links of one's own: on a shared path it starves all others and can lead to

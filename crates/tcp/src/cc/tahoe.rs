@@ -3,7 +3,7 @@ use super::{FastRecovery, Params, Window};
 use alloc::boxed::Box;
 
 /// Tahoe: slow start from one segment after every loss. An ECN echo halves the window without slow
-/// start (papers/002 §2.3).
+/// start (Hamann 1999, §2.3).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tahoe;
 

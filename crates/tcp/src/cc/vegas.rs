@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 /// the path's queues hold between `alpha` and `beta` segments of this connection. Losses and ECN
 /// echoes are answered as Reno answers them.
 ///
-/// The segments queued are estimated as papers/002 §2.1.3 writes it, cwnd * (1 - RTT_min / RTT),
+/// The segments queued are estimated as Hamann 1999, §2.1.3 writes it, cwnd * (1 - RTT_min / RTT),
 /// with the mean of the round trip's RTT samples for RTT.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Vegas {

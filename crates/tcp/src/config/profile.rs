@@ -8,7 +8,7 @@ use windlass_base::Span;
 /// A named set of options: the TCP of a time and place.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// The Reno of ns-2.1b5, which papers/002 used: 10 ms clock, no minimum RTO, windows in whole
+    /// The Reno of ns-2.1b5, which Hamann 1999 used: 10 ms clock, no minimum RTO, windows in whole
     /// packets, one ACK a packet, initial window 1.
     Ns2Reno,
     /// RFC 2581 and RFC 2988 (1999): initial window 2, delayed ACK, growth per ACK.

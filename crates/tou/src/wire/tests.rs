@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// docs/tou-protocol.md, "The header": every field where it says.
+/// docs/reference/tou-protocol.md, "The header": every field where it says.
 #[test]
 fn a_header_is_laid_out_as_the_specification_says() {
     let segment = Segment {

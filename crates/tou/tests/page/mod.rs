@@ -1,4 +1,4 @@
-//! The datagrams that docs/tou-protocol.md shows byte for byte.
+//! The datagrams that docs/reference/tou-protocol.md shows byte for byte.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// What stands between ```` ```hex ```` and the end of the block, for each block of the page. What
 /// follows a `#` in a line is for the reader.
 pub(crate) fn datagrams() -> Vec<Vec<u8>> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tou-protocol.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/tou-protocol.md");
     let page = fs::read_to_string(page).expect("the page");
     let blocks = page.split("```hex\n").skip(1);
     blocks.map(|rest| bytes(rest.split_once("```").expect("a block that ends").0)).collect()

@@ -24,7 +24,7 @@ _RED = (
     "probability = 0.3 }"
 )
 # The paper's rates were limited outside of its router's kernel, behind the device; what waits there
-# is not in RED's queue (docs/ecn-proxy-experiments.md). 37.5 kB each.
+# is not in RED's queue (docs/results/ecn-proxy.md). 37.5 kB each.
 _SLOW = 'rate = "10Mbit/s", device_queue = "30ms"'
 _FAST = 'rate = "100Mbit/s", device_queue = "3ms"'
 # Node, the other, address of the first; that of the other is the second of the network.

@@ -17,7 +17,7 @@ from windlass_lab.testbed import check
 NAME = "new_ecn"
 # Shared by those who use it; who unloads it holds it alone.
 _LOCK = Path("/run/windlass-lab-new_ecn.lock")
-# Those of papers/002 section 3.1, which the simulator has too.
+# Those of Hamann 1999, section 3.1, which the simulator has too.
 _PARAMETERS = {"alpha_wnd": 0.9, "alpha_slp": 0.9, "beta": 16.0}
 
 Progress = Callable[[str], None]

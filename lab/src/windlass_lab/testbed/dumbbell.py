@@ -1,4 +1,4 @@
-"""The dumbbell of papers/002, section 4.2.1: senders at different distances, one bottleneck."""
+"""The dumbbell of Hamann 1999, section 4.2.1: senders at different distances, one bottleneck."""
 
 from collections.abc import Sequence
 

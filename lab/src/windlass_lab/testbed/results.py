@@ -1,4 +1,4 @@
-"""Samples as the files that the simulator writes: docs/results.md says what is in them."""
+"""Samples as the files that the simulator writes (docs/reference/simulator-output.md)."""
 
 import csv
 import io

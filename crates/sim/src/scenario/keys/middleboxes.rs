@@ -3,7 +3,7 @@ use crate::scenario::decode::At;
 choice! {
     /// A device on a node.
     enum MiddleboxKeys as "a middlebox" {
-        /// ECN for hosts that do not ask for it (docs/ecn-proxy-protocol.md).
+        /// ECN for hosts that do not ask for it (docs/internals/ecn-proxy.md).
         EcnProxy(EcnProxyKeys) = "ecn-proxy",
     }
 }

@@ -2,7 +2,7 @@ use super::look_up;
 use crate::scenario::decode::{At, Context};
 use crate::scenario::keys::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
 use crate::scenario::model::Middlebox;
-use windlass_ecn_machine::{Policy, SenderPolicy};
+use windlass_ecn_proxy_core::{Policy, SenderPolicy};
 
 /// The middleboxes, their nodes looked up.
 pub(super) fn middleboxes(

@@ -1,4 +1,4 @@
-//! [`AckPolicy::Split`]: a receiver that divides its ACKs (papers/003).
+//! [`AckPolicy::Split`]: a receiver that divides its ACKs (Normann 2011).
 
 use super::script::{Script, plain};
 use crate::Config;

@@ -47,7 +47,7 @@ fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
     });
     let data = pattern(100_000);
     assert!(network.transfer((1, client), (2, server), &data) == data);
-    // 1500 less IPv4's 20 bytes and UDP's 8 (papers/004 §5.2: 1456 bytes of payload). The probe of the
+    // 1500 less IPv4's 20 bytes and UDP's 8 (Lee 2009, §5.2: 1456 bytes of payload). The probe of the
     // path's MTU is not ECT: it must be lost where others are marked.
     assert_eq!((largest.get(), not_ect.get()), (1472, 1));
 }
