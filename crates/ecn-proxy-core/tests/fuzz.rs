@@ -7,9 +7,8 @@ mod machine;
 mod watch;
 
 use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
 use windlass_ecn_proxy_core::Events;
+use windlass_testbed::replay;
 
 proptest! {
     #[test]
@@ -20,18 +19,9 @@ proptest! {
 
 #[test]
 fn machine_passes_its_regressions() {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/ecn_proxy_core");
-    let mut inputs: Vec<_> = fs::read_dir(&folder)
-        .expect("the target's folder")
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
-    inputs.sort();
-    assert!(!inputs.is_empty(), "no inputs in {}", folder.display());
-    for input in inputs {
-        eprintln!("{}", input.display());
-        machine::run(&fs::read(&input).expect("a readable input"));
-    }
+    replay("ecn_proxy_core", |bytes| {
+        machine::run(bytes);
+    });
 }
 
 /// A stream of bytes that the seed decides (splitmix64).

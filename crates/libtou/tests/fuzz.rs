@@ -5,9 +5,8 @@
 mod tou_c_abi;
 
 use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use windlass_testbed::replay;
 
 /// A case closes every socket of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -28,17 +27,7 @@ proptest! {
 
 #[test]
 fn tou_c_abi_passes_its_regressions() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/tou_c_abi");
-    let mut inputs: Vec<_> = fs::read_dir(&folder)
-        .expect("the target's folder")
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
-    inputs.sort();
-    assert!(!inputs.is_empty(), "no inputs in {}", folder.display());
-    for input in inputs {
-        eprintln!("{}", input.display());
-        run(&fs::read(&input).expect("a readable input"));
-    }
+    replay("tou_c_abi", run);
 }
 
 #[test]

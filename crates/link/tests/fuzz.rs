@@ -5,8 +5,7 @@
 mod frame;
 
 use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
+use windlass_testbed::replay;
 
 proptest! {
     #[test]
@@ -17,13 +16,5 @@ proptest! {
 
 #[test]
 fn frame_passes_its_regressions() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/frame");
-    let inputs = fs::read_dir(&folder).expect("the target's folder");
-    let mut count = 0;
-    for input in inputs.flatten() {
-        eprintln!("{}", input.path().display());
-        frame::run(&fs::read(input.path()).expect("a readable input"));
-        count += 1;
-    }
-    assert!(count > 0, "no inputs in {}", folder.display());
+    replay("frame", frame::run);
 }

@@ -7,8 +7,7 @@ mod hostile;
 mod survey;
 
 use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
+use windlass_testbed::replay;
 
 proptest! {
     #[test]
@@ -24,22 +23,10 @@ proptest! {
 
 #[test]
 fn a_probe_passes_its_regressions() {
-    pass_regressions("probe", hostile::run);
+    replay("probe", hostile::run);
 }
 
 #[test]
 fn a_survey_passes_its_regressions() {
-    pass_regressions("survey", survey::run);
-}
-
-fn pass_regressions(target: &str, body: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions").join(target);
-    let inputs = fs::read_dir(&folder).expect("the target's folder");
-    let mut count = 0;
-    for input in inputs.flatten() {
-        eprintln!("{}", input.path().display());
-        body(&fs::read(input.path()).expect("a readable input"));
-        count += 1;
-    }
-    assert!(count > 0, "no inputs in {}", folder.display());
+    replay("survey", survey::run);
 }

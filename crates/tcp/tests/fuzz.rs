@@ -7,8 +7,7 @@ mod connection;
 mod segment;
 
 use proptest::prelude::*;
-use std::fs;
-use std::path::Path;
+use windlass_testbed::replay;
 
 proptest! {
     #[test]
@@ -30,18 +29,4 @@ fn segment_passes_its_regressions() {
 #[test]
 fn connection_passes_its_regressions() {
     replay("connection", connection::run);
-}
-
-fn replay(target: &str, body: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions").join(target);
-    let mut inputs: Vec<_> = fs::read_dir(&folder)
-        .expect("the target's folder")
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
-    inputs.sort();
-    assert!(!inputs.is_empty(), "no inputs in {}", folder.display());
-    for input in inputs {
-        eprintln!("{}", input.display());
-        body(&fs::read(&input).expect("a readable input"));
-    }
 }
