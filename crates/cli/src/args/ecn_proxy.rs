@@ -14,7 +14,7 @@ Examples:
   windlass ecn-proxy stop --drain 10m
 
 run stays in the foreground; packaging/windlass-ecn-proxy.service runs it under systemd. The other \
-commands ask it over a UNIX socket, which is for root and its group. docs/guide/ecn-proxy.md says what each \
+commands ask it over a UNIX socket, which is for root and its group. docs/reference/ecn-proxy.md says what each \
 counter counts. Needs root or the capabilities that windlass doctor ecn-proxy names.
 
 Exit status: 0 success; 1 not possible now: not permitted, no proxy answers, another one runs, the \

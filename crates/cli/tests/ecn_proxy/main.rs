@@ -47,7 +47,7 @@ fn without_a_proxy_each_command_says_that_none_answers() {
 
 #[test]
 fn the_pages_file_is_one_that_can_be_read() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/ecn-proxy.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/ecn-proxy.md");
     let page = fs::read_to_string(page).expect("the page");
     let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
     assert!(!blocks.is_empty());

@@ -25,7 +25,7 @@ pub(super) fn by_reason(counters: &Counters) -> BTreeMap<String, BTreeMap<String
 mod tests {
     use super::*;
 
-    const PAGE: &str = include_str!("../../../../docs/guide/ecn-proxy.md");
+    const PAGE: &str = include_str!("../../../../docs/reference/ecn-proxy.md");
 
     fn section(title: &str) -> &str {
         let begin = format!("\n### {title}\n");

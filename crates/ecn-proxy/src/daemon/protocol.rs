@@ -217,7 +217,7 @@ pub struct Interface {
 /// The counters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
-    /// By name; docs/guide/ecn-proxy.md says what each counts.
+    /// By name; docs/reference/ecn-proxy.md says what each counts.
     pub counters: BTreeMap<String, u64>,
     /// What of `bypassed`, `passed_over` and `ect_withdrawn` had which reason.
     pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
