@@ -1,6 +1,6 @@
 //! The ACK of a segment: RFC 9293 §3.10.7.4 step 5, and RFC 5681 behind it.
 
-use super::{CHECKED, Connection, Event, State};
+use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
 use crate::deadline::Deadline;
@@ -14,7 +14,9 @@ impl Connection {
     /// Takes the ACK of an acceptable segment that begins at `start`. False if the segment is to
     /// be dropped with it.
     pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
-        if !CHECKED && let Some(ack) = self.plain_ack(segment) {
+        if self.has_fast_paths()
+            && let Some(ack) = self.plain_ack(segment)
+        {
             self.heard(now);
             self.update_window(segment, start, ack);
             self.handle_new_ack(now, segment, ack, false);

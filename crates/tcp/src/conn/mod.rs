@@ -50,10 +50,6 @@ use timers::Timers;
 use trace::{Signals, Snapshot};
 use windlass_base::{Ecn, Span, Time};
 
-/// A debug build takes no short cut, it goes the whole way: what it does differently from a release
-/// build is a bug of a short cut.
-const CHECKED: bool = cfg!(debug_assertions);
-
 /// One end of a TCP connection.
 ///
 /// Its methods come in four kinds: getters, commands of the application, `handle_*` for what the
@@ -80,6 +76,9 @@ pub struct Connection {
     challenges: Challenges,
     pacer: Pacer,
     config: Config,
+    /// False: the connection handles every segment by the general path.
+    #[cfg(test)]
+    fast_paths: bool,
 }
 
 /// What the handshake agreed on.
@@ -252,7 +251,25 @@ impl Connection {
             stats: Stats::default(),
             signals: Signals::default(),
             config,
+            #[cfg(test)]
+            fast_paths: true,
         }
+    }
+
+    /// The same connection, which handles every segment by the general path.
+    #[cfg(test)]
+    fn without_fast_paths(self) -> Connection {
+        Connection { fast_paths: false, ..self }
+    }
+
+    /// Whether common segments may skip the general path. Always true, except in tests of this
+    /// crate, which compare the two.
+    #[inline(always)]
+    fn has_fast_paths(&self) -> bool {
+        #[cfg(test)]
+        return self.fast_paths;
+        #[cfg(not(test))]
+        true
     }
 
     /// Active open: a SYN is the first thing to transmit.
@@ -476,7 +493,7 @@ impl Connection {
     /// The steps of RFC 9293 §3.10.7.4, in its order.
     fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
         let Some(start) = self.validate(now, segment) else { return Accepted::default() };
-        if !CHECKED && self.repeats_last_ack(segment) {
+        if self.has_fast_paths() && self.repeats_last_ack(segment) {
             self.heard(now);
             self.tx.wl1 = self.tx.wl1.max(start);
         } else if !self.acknowledge(now, segment, start) {

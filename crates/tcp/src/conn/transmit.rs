@@ -1,7 +1,7 @@
 //! What to send next: the decision. RFC 9293 §3.8.6.2.1 (sender's avoidance of silly windows),
 //! §3.7.4 (Nagle), RFC 6675 §5 step C.
 
-use super::{CHECKED, Connection, Run, State};
+use super::{Connection, Run, State};
 use crate::recovery::{Frto, NextSegment, Phase};
 use windlass_base::Time;
 
@@ -20,7 +20,7 @@ impl Connection {
     /// In line, or every second poll would be a call for nothing.
     #[inline(always)]
     pub(super) fn fill_next(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
-        if CHECKED || !self.is_plain() {
+        if !(self.has_fast_paths() && self.is_plain()) {
             let any = self.fill_whatever_the_state(now, max, run);
             run.is_last = any && self.is_plain() && self.is_done();
             return any;

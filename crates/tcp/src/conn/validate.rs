@@ -1,7 +1,7 @@
 //! Is a segment acceptable? RFC 9293 §3.10.7.4 steps 1 to 4, hardened by RFC 5961, and PAWS
 //! (RFC 7323 §5).
 
-use super::{CHECKED, Connection, Error, State};
+use super::{Connection, Error, State};
 use crate::{Flags, Segment, Timestamps};
 use windlass_base::Time;
 
@@ -21,15 +21,12 @@ impl Connection {
     /// The position at which an acceptable segment begins; `None` if it was dealt with, or is to
     /// be dropped.
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
-        let predicted = self.is_predicted(segment);
-        let nxt = self.rx.reassembly.nxt();
-        if predicted && !CHECKED {
+        if self.has_fast_paths() && self.is_predicted(segment) {
+            let nxt = self.rx.reassembly.nxt();
             self.remember_timestamp(segment, nxt);
             return Some(nxt);
         }
-        let start = self.validate_closely(now, segment);
-        debug_assert!(!predicted || start == Some(nxt), "{segment:?} is not acceptable");
-        start
+        self.validate_closely(now, segment)
     }
 
     fn validate_closely(&mut self, now: Time, segment: &Segment) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! What simulated connections broke on: each test names the situation that a seed led to.
 
+use super::compared::Compared;
 use super::{Pair, config};
 use crate::config::{AckPolicy, EcnEcho, KeepAlive};
 use crate::conn::{Established, Run, State};
@@ -12,11 +13,11 @@ const PEER: SeqNumber = SeqNumber(7000);
 const MSS: u64 = 1000;
 
 /// Time 1 s, with a peer that takes `window` bytes.
-fn established(config: Config, window: u64) -> (Connection, Time) {
+fn established(config: Config, window: u64) -> (Compared, Time) {
     let now = Time::ZERO + Span::from_secs(1);
     let agreed =
         Established { local_isn: OWN, remote_isn: PEER, peer_mss: 1000, peer_window: window };
-    (Connection::established(config, now, agreed), now)
+    (Compared::new(|| Connection::established(config.clone(), now, agreed)), now)
 }
 
 /// Neither timestamps, SACK nor scaling; six segments at once.
@@ -40,17 +41,17 @@ fn ack(at: u64, acked: u64, window: u16) -> Segment {
     }
 }
 
-fn drain(connection: &mut Connection, now: Time) -> alloc::vec::Vec<Run> {
+fn drain(connection: &mut Compared, now: Time) -> alloc::vec::Vec<Run> {
     core::iter::from_fn(|| connection.poll_transmit(now, 1, &mut ())).collect()
 }
 
-fn arrive(connection: &mut Connection, now: Time, segment: Segment) -> alloc::vec::Vec<Run> {
+fn arrive(connection: &mut Compared, now: Time, segment: Segment) -> alloc::vec::Vec<Run> {
     connection.handle_segment(now, &segment, Ecn::NotEct, &mut ());
     drain(connection, now)
 }
 
 /// The next timer expires.
-fn expire(connection: &mut Connection) -> (Time, alloc::vec::Vec<Run>) {
+fn expire(connection: &mut Compared) -> (Time, alloc::vec::Vec<Run>) {
     let now = connection.poll_timeout().expect("a timer runs");
     connection.handle_timeout(now, &mut ());
     (now, drain(connection, now))
@@ -62,7 +63,7 @@ fn the_first_timestamp_is_not_old_whatever_the_clock_says() {
     let agreed =
         Established { local_isn: OWN, remote_isn: PEER, peer_mss: 1000, peer_window: 5000 };
     let config = Config { timestamps: true, ..plain() };
-    let mut connection = Connection::established(config, late, agreed);
+    let mut connection = Compared::new(|| Connection::established(config.clone(), late, agreed));
     let timestamps = Some(Timestamps { value: (1 << 31) + 4, echo_reply: 0 });
     let options = Options { timestamps, ..Options::default() };
     arrive(&mut connection, late, Segment { options, payload_len: 10, ..ack(1, 0, 5000) });
@@ -74,7 +75,8 @@ fn keep_alive_does_not_end_a_handshake() {
     let keep_alive =
         KeepAlive { idle: Span::from_millis(10), interval: Span::from_millis(10), probes: 2 };
     let now = Time::ZERO + Span::from_secs(1);
-    let mut server = Connection::listen(Config { keep_alive: Some(keep_alive), ..plain() }, OWN);
+    let config = Config { keep_alive: Some(keep_alive), ..plain() };
+    let mut server = Compared::new(|| Connection::listen(config.clone(), OWN));
     let syn = Segment { seq: PEER, flags: Flags::SYN, window: 5000, ..Segment::default() };
     arrive(&mut server, now, syn);
     for _ in 0..4 {
@@ -164,7 +166,7 @@ fn two_ends_that_probe_each_other_hear_each_other() {
 #[test]
 fn the_syn_ack_of_a_simultaneous_open_completes_it() {
     let now = Time::ZERO + Span::from_secs(1);
-    let mut connection = Connection::connect(plain(), now, OWN);
+    let mut connection = Compared::new(|| Connection::connect(plain(), now, OWN));
     drain(&mut connection, now);
     let syn = Segment { seq: PEER, flags: Flags::SYN, window: 5000, ..Segment::default() };
     arrive(&mut connection, now, syn);

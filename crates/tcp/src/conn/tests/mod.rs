@@ -2,6 +2,7 @@
 //! ([`script::Script`]).
 
 mod close;
+mod compared;
 mod data;
 mod ecn;
 mod found_by_chaos;
@@ -30,6 +31,7 @@ use crate::cc;
 use crate::{Config, Ecn, Profile, Segment, SeqNumber, Span, Time};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use compared::Compared;
 
 /// What becomes of a packet on its way.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub(super) enum Fate {
 
 /// One end with what it sent and what is on its way to it.
 pub(super) struct End {
-    pub(super) connection: Connection,
+    connection: Compared,
     arriving: VecDeque<(Time, Segment, Ecn)>,
     /// Everything it sent, lost or not.
     pub(super) sent: Vec<Run>,
@@ -60,8 +62,8 @@ pub(super) fn config(profile: Profile, controller: &str) -> Config {
 }
 
 impl End {
-    fn new(connection: Connection) -> End {
-        End { connection, arriving: VecDeque::new(), sent: Vec::new() }
+    fn new(make: impl Fn() -> Connection) -> End {
+        End { connection: Compared::new(make), arriving: VecDeque::new(), sent: Vec::new() }
     }
 
     fn next_time(&self) -> Option<Time> {
@@ -110,8 +112,8 @@ impl Pair {
         Pair {
             now,
             one_way: Span::from_millis(50),
-            a: End::new(Connection::connect(client, now, SeqNumber(u32::MAX - 5000))),
-            b: End::new(Connection::listen(server, SeqNumber(7))),
+            a: End::new(|| Connection::connect(client.clone(), now, SeqNumber(u32::MAX - 5000))),
+            b: End::new(|| Connection::listen(server.clone(), SeqNumber(7))),
         }
     }
 

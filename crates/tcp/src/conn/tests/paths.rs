@@ -69,6 +69,8 @@ struct World {
     wire: BTreeMap<(Time, u64), Packet>,
     sent: u64,
     fates: Vec<Fate>,
+    /// Every segment sent, lost or not: when, to which end, with which codepoint.
+    log: Vec<(Time, usize, Segment, Ecn)>,
 }
 
 impl World {
@@ -90,6 +92,7 @@ impl World {
 
     /// The fates are given out one by one; after the last everything passes.
     fn put(&mut self, mut packet: Packet) {
+        self.log.push((self.now, packet.to, packet.segment, packet.ecn));
         let fate = self.fates.pop().unwrap_or(Fate::Pass);
         let mut at = self.now + Span::from_millis(20);
         match fate {
@@ -156,6 +159,68 @@ impl Talk {
     }
 }
 
+/// Two ends and what they are to do.
+struct Case {
+    configs: [Config; 2],
+    isns: [u32; 2],
+    bytes: [usize; 2],
+    bites: [usize; 2],
+    max_run: u32,
+    simultaneous: bool,
+    fates: Vec<Fate>,
+}
+
+impl Case {
+    fn world(&self, fast_paths: bool) -> World {
+        let now = Time::from_nanos(1_000_000_000);
+        let [a, b] = self.configs.clone();
+        let second = if self.simultaneous {
+            Connection::connect(b, now, SeqNumber(self.isns[1]))
+        } else {
+            // A listener writes nothing before it is connected.
+            Connection::listen(b, SeqNumber(self.isns[1]))
+        };
+        let first = Connection::connect(a, now, SeqNumber(self.isns[0]));
+        let stream = |connection: Connection| {
+            Stream::new(if fast_paths { connection } else { connection.without_fast_paths() })
+        };
+        World {
+            now,
+            ends: [stream(first), stream(second)],
+            wire: BTreeMap::new(),
+            sent: 0,
+            fates: self.fates.clone(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Both ends send all their data and close. Returns every segment sent.
+    fn run(&self, fast_paths: bool) -> Result<Vec<(Time, usize, Segment, Ecn)>, TestCaseError> {
+        let mut world = self.world(fast_paths);
+        let talk = |end: usize| Talk::new(end as u32 + 1, self.bytes[end], self.bites[end]);
+        let mut talks = [talk(0), talk(1)];
+        loop {
+            let mut moved = false;
+            for (index, talk) in talks.iter_mut().enumerate() {
+                if world.ends[index].connection().state() != State::Listen {
+                    moved |= talk.work(world.now, &mut world.ends[index]);
+                }
+                world.send(index, self.max_run);
+            }
+            if !world.step() && !moved {
+                break;
+            }
+            prop_assert!(world.sent < 200_000, "no end of it");
+        }
+        prop_assert!(talks[0].read == talks[1].to_write, "{} bytes", talks[0].read.len());
+        prop_assert!(talks[1].read == talks[0].to_write, "{} bytes", talks[1].read.len());
+        for end in &world.ends {
+            prop_assert_eq!(end.connection().state(), State::Closed);
+        }
+        Ok(world.log)
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
@@ -169,40 +234,8 @@ proptest! {
         simultaneous: bool,
         fates in prop::collection::vec(fate(), 0..300),
     ) {
-        let now = Time::from_nanos(1_000_000_000);
-        let [a, b] = configs;
-        let second = if simultaneous {
-            Connection::connect(b, now, SeqNumber(isns[1]))
-        } else {
-            // A listener writes nothing before it is connected.
-            Connection::listen(b, SeqNumber(isns[1]))
-        };
-        let first = Connection::connect(a, now, SeqNumber(isns[0]));
-        let mut world = World {
-            now,
-            ends: [Stream::new(first), Stream::new(second)],
-            wire: BTreeMap::new(),
-            sent: 0,
-            fates,
-        };
-        let mut talks = [Talk::new(1, bytes[0], bites[0]), Talk::new(2, bytes[1], bites[1])];
-        loop {
-            let mut moved = false;
-            for (index, talk) in talks.iter_mut().enumerate() {
-                if world.ends[index].connection().state() != State::Listen {
-                    moved |= talk.work(world.now, &mut world.ends[index]);
-                }
-                world.send(index, max_run);
-            }
-            if !world.step() && !moved {
-                break;
-            }
-            prop_assert!(world.sent < 200_000, "no end of it");
-        }
-        prop_assert!(talks[0].read == talks[1].to_write, "{} bytes", talks[0].read.len());
-        prop_assert!(talks[1].read == talks[0].to_write, "{} bytes", talks[1].read.len());
-        for end in &world.ends {
-            prop_assert_eq!(end.connection().state(), State::Closed);
-        }
+        let case = Case { configs, isns, bytes, bites, max_run, simultaneous, fates };
+        let fast = case.run(true)?;
+        prop_assert!(fast == case.run(false)?, "without fast paths other segments are sent");
     }
 }

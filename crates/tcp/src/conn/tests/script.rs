@@ -11,6 +11,7 @@
 //! payload, or the sequence number alone without payload; the rest as far as it is there. `x3`
 //! stands for three of the same size in a run.
 
+use super::compared::Compared;
 use super::config;
 use crate::conn::{Accepted, Connection, Established, Event, Run, State};
 use crate::{Config, Ecn, Flags, Profile, Segment, SeqNumber, Span, Time, Timestamps};
@@ -52,7 +53,7 @@ pub(super) fn with_controller(name: &str) -> Config {
 
 /// One end under test.
 pub(super) struct Script {
-    pub(super) connection: Connection,
+    pub(super) connection: Compared,
     pub(super) now: Time,
     /// How many segments a run may have.
     pub(super) max_run: u32,
@@ -62,7 +63,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    fn new(connection: Connection, now: Time) -> Script {
+    fn new(make: impl Fn() -> Connection, now: Time) -> Script {
+        let connection = Compared::new(make);
         let mut script = Script { connection, now, max_run: 1, window: u16::MAX, sent: Vec::new() };
         script.drain();
         script
@@ -71,13 +73,13 @@ impl Script {
     /// Active open; the SYN is the first thing sent.
     pub(super) fn connect(config: Config) -> Script {
         let now = Time::from_nanos(10_000_000_000);
-        Script::new(Connection::connect(config, now, LOCAL_ISN), now)
+        Script::new(|| Connection::connect(config.clone(), now, LOCAL_ISN), now)
     }
 
     /// Passive open.
     pub(super) fn listen(config: Config) -> Script {
         let now = Time::from_nanos(10_000_000_000);
-        Script::new(Connection::listen(config, LOCAL_ISN), now)
+        Script::new(|| Connection::listen(config.clone(), LOCAL_ISN), now)
     }
 
     /// Connected, with the features of `config` agreed (a window shift of 0 from the peer), after
@@ -111,7 +113,7 @@ impl Script {
             peer_mss: 1000,
             peer_window: 65535,
         };
-        Script::new(Connection::established(config, now, agreed), now)
+        Script::new(|| Connection::established(config.clone(), now, agreed), now)
     }
 
     /// Takes everything the connection wants to send.
