@@ -1,10 +1,9 @@
 //! Whole frames through the programs: what is no ACK of the command's passes as it came, and what is
 //! one leaves as the last of its parts, as it came too. Needs root.
 
-use rustix::thread::UnshareFlags;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use windlass_split_ack::{Cgroup, Settings, Splitter};
+use windlass_testbed::{Namespace, Need, skip_unless};
 
 /// A process is in one cgroup at a time.
 static CGROUP: Mutex<()> = Mutex::new(());
@@ -13,19 +12,13 @@ const ON: i32 = -1;
 const IPV4_TCP: usize = 14 + 20;
 
 /// The programs, with this very process as the command: the kernel runs a test's frame as if this
-/// process had sent it. In a network without interfaces of others, into which the parts go.
-fn with_splitter(test: &str, work: impl FnOnce(&mut Splitter) + Send) {
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: {test} needs root");
+/// process had sent it. The namespace has no interface but loopback, into which the parts go.
+fn with_splitter(work: impl FnOnce(&mut Splitter) + Send) {
+    if skip_unless(&[Need::Root, Need::Program("ip")]) {
+        return;
     }
     let _turn = CGROUP.lock().unwrap_or_else(PoisonError::into_inner);
-    let run = || {
-        #[expect(
-            unsafe_code,
-            reason = "as the kernel has it; this thread holds no file but its own"
-        )]
-        // SAFETY: a network namespace is unshared, and no table of descriptors.
-        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("root");
+    Namespace::new("wsf").inside(|| {
         let cgroup = Cgroup::new().expect("a cgroup");
         cgroup.enter().expect("entered");
         let settings = Settings { split: 4, acks: 3, interfaces: vec!["lo".into()], clsact: false };
@@ -33,8 +26,7 @@ fn with_splitter(test: &str, work: impl FnOnce(&mut Splitter) + Send) {
         work(&mut splitter);
         drop(splitter);
         cgroup.leave().expect("left");
-    };
-    thread::scope(|scope| scope.spawn(run).join()).expect("no panic");
+    });
 }
 
 /// RFC 1071.
@@ -78,7 +70,7 @@ const FIN_ACK: u8 = 0x11;
 
 #[test]
 fn acks_of_new_data_are_split_and_others_are_not() {
-    with_splitter("acks_of_new_data_are_split_and_others_are_not", |splitter| {
+    with_splitter(|splitter| {
         let timestamps = [1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1];
         let sack = [1, 1, 5, 10, 0, 1, 0, 0, 0, 2, 0, 0];
         let so_far = |splitter: &Splitter| {
@@ -118,7 +110,7 @@ fn acks_of_new_data_are_split_and_others_are_not() {
 
 #[test]
 fn garbage_and_what_is_cut_short_pass_as_they_came() {
-    with_splitter("garbage_and_what_is_cut_short_pass_as_they_came", |splitter| {
+    with_splitter(|splitter| {
         let whole = frame(1000, ACK, &[1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1], &[]);
         for length in 15..whole.len() {
             // The kernel itself refuses to run some.

@@ -1,12 +1,12 @@
 //! Loading, choosing, listing and unloading.
 
 use crate::skip;
-use crate::testbed::{Loaded, Testbed, unique};
+use crate::testbed::{Loaded, Testbed};
 use crate::window::{wait_for, while_sending};
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::io;
 use windlass_kernel_cc::{Error, Name, Parameters, Pins, Status, flows, load, status, unload};
+use windlass_testbed::{unique, wait_until};
 
 fn own_status(name: &Name) -> Option<Status> {
     let all = status().unwrap_or_else(|error| panic!("{error}"));
@@ -15,7 +15,7 @@ fn own_status(name: &Name) -> Option<Status> {
 
 #[test]
 fn it_stays_until_it_is_unloaded() {
-    if skip("it_stays_until_it_is_unloaded") {
+    if skip() {
         return;
     }
     let name: Name = unique("wt").parse().expect("short enough");
@@ -34,7 +34,7 @@ fn it_stays_until_it_is_unloaded() {
 
 #[test]
 fn no_name_is_taken_twice() {
-    if skip("no_name_is_taken_twice") {
+    if skip() {
         return;
     }
     let loaded = Loaded::new();
@@ -50,7 +50,7 @@ fn no_name_is_taken_twice() {
 
 #[test]
 fn connections_of_any_namespace_are_listed_while_they_live() {
-    if skip("connections_of_any_namespace_are_listed_while_they_live") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -62,17 +62,15 @@ fn connections_of_any_namespace_are_listed_while_they_live() {
         assert!(flow.ecn && flow.slope == 1.0, "{flow:?}");
         assert_eq!(own_status(&loaded.0).expect("listed").connections, 1);
         drop(connection);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !flows(&loaded.0).expect("loaded").is_empty() {
-            assert!(Instant::now() < deadline, "a closed connection stays on the list");
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("a closed connection leaves the list", || {
+            flows(&loaded.0).expect("loaded").is_empty()
+        });
     }
 }
 
 #[test]
 fn a_namespace_may_make_it_its_default() {
-    if skip("a_namespace_may_make_it_its_default") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -84,7 +82,7 @@ fn a_namespace_may_make_it_its_default() {
 
 #[test]
 fn connections_live_on_when_it_is_unloaded() {
-    if skip("connections_live_on_when_it_is_unloaded") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -95,11 +93,7 @@ fn connections_live_on_when_it_is_unloaded() {
         assert_eq!(connection.controller(), loaded.0.as_str());
         // It goes on sending and obeying: every packet to be marked is one that was sent.
         bed.link.mark(200);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while bed.link.left() != (0, 0) {
-            assert!(Instant::now() < deadline, "no data after the controller was unloaded");
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("data after the controller was unloaded", || bed.link.left() == (0, 0));
     });
     let refused = bed.connect(false, Some(&loaded.0)).expect_err("gone");
     assert_eq!(refused.kind(), io::ErrorKind::NotFound);
@@ -107,7 +101,7 @@ fn connections_live_on_when_it_is_unloaded() {
 
 #[test]
 fn loading_and_unloading_under_traffic_leaves_nothing_behind() {
-    if skip("loading_and_unloading_under_traffic_leaves_nothing_behind") {
+    if skip() {
         return;
     }
     let bed = Testbed::new();
@@ -126,13 +120,10 @@ fn loading_and_unloading_under_traffic_leaves_nothing_behind() {
     }
     assert!(program_ids.len() >= 20 * 8 && map_ids.len() >= 20 * 2);
     // The kernel frees programs after a grace period, and connections when they have closed.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while ProgInfoIter::default().any(|program| program_ids.contains(&program.id))
-        || MapInfoIter::default().any(|map| map_ids.contains(&map.id))
-    {
-        assert!(Instant::now() < deadline, "left of {program_ids:?} and {map_ids:?}");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(&format!("none is left of {program_ids:?} and {map_ids:?}"), || {
+        !ProgInfoIter::default().any(|program| program_ids.contains(&program.id))
+            && !MapInfoIter::default().any(|map| map_ids.contains(&map.id))
+    });
 }
 
 /// The maps that these programs use.

@@ -3,30 +3,19 @@
 //! packets one by one.
 
 use crate::impair::Impair;
-use rustix::net::{AddressFamily, SocketType, sockopt};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::fs::{self, File};
+use rustix::net::sockopt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::net::{SocketAddr, TcpStream};
 use windlass_kernel_cc::{Flow, Name, Parameters, flows, load, unload};
+use windlass_testbed::{Routed, SocketOptions, connect, unique};
 
 /// The router's interface to the receiver.
 const BOTTLENECK: &str = "far";
 /// Of the receiver: at most about 60 segments in flight, fewer than the link's queue holds.
 const RECEIVE_BUFFER: usize = 96 << 10;
-/// No timer of TCP goes off because a machine stands still: no retransmission timeout after
-/// Linux's 200 ms, and no tail loss probe (`tcp_early_retrans`).
-const PATIENT: &str = "rto_min 4s";
-
-/// A name that no other test uses, nor another run of this one.
-pub(crate) fn unique(prefix: &str) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("{prefix}{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
-}
+/// No timer of TCP fires because a machine stands still: no retransmission timeout after Linux's
+/// 200 ms, and no tail loss probe (`tcp_early_retrans`).
+const TIMERS: &str = "rto_min 4s";
 
 /// A controller under a name of the test's own, for as long as this value lives.
 pub(crate) struct Loaded(pub Name);
@@ -46,22 +35,23 @@ impl Drop for Loaded {
     }
 }
 
+/// The client of [`Routed`] is the sender, its server the receiver.
 pub(crate) struct Testbed {
-    hosts: Hosts,
+    hosts: Routed,
     pub link: Impair,
-}
-
-/// The namespaces, for as long as this value lives.
-struct Hosts {
-    sender: String,
-    router: String,
-    receiver: String,
 }
 
 impl Testbed {
     pub(crate) fn new() -> Testbed {
-        let hosts = Hosts::new();
-        let link = inside(&hosts.router, || Impair::attach(BOTTLENECK));
+        // A packet is a segment.
+        let hosts = Routed::new("wkcc", ["near", BOTTLENECK], "gso_max_segs 1", TIMERS);
+        for host in [&hosts.client, &hosts.server] {
+            host.sysctl("ipv4/tcp_early_retrans", "0");
+        }
+        // In the sender itself a slow interface would hold TCP back, not its window.
+        let tbf = "root tbf rate 10mbit burst 4k limit 300k";
+        hosts.router.tc(&format!("qdisc add dev {BOTTLENECK} {tbf}"));
+        let link = hosts.router.inside(|| Impair::attach(BOTTLENECK));
         let bed = Testbed { hosts, link };
         bed.allow_ecn(true);
         bed
@@ -69,116 +59,32 @@ impl Testbed {
 
     /// Whether the hosts negotiate ECN.
     pub(crate) fn allow_ecn(&self, allow: bool) {
-        for namespace in [&self.hosts.sender, &self.hosts.receiver] {
-            sysctl(namespace, "ipv4/tcp_ecn", if allow { "1" } else { "0" });
+        for host in [&self.hosts.client, &self.hosts.server] {
+            host.sysctl("ipv4/tcp_ecn", if allow { "1" } else { "0" });
         }
     }
 
     /// What connections of the sender use by default.
     pub(crate) fn set_default_controller(&self, name: &Name) {
-        sysctl(&self.hosts.sender, "ipv4/tcp_congestion_control", name.as_str());
+        self.hosts.client.sysctl("ipv4/tcp_congestion_control", name.as_str());
     }
 
     /// The sender's namespace as `Flow::netns` has it.
     pub(crate) fn sender_inode(&self) -> u32 {
-        use std::os::unix::fs::MetadataExt;
-        let file = fs::metadata(format!("/run/netns/{}", self.hosts.sender)).expect("made by ip");
-        u32::try_from(file.ino()).expect("small")
+        self.hosts.client.inode()
     }
 
     /// A connection from the sender to the receiver, over IPv6 or IPv4, controlled by `controller`
     /// or by default.
     pub(crate) fn connect(&self, ipv6: bool, controller: Option<&Name>) -> io::Result<Connection> {
-        let address: IpAddr = match ipv6 {
-            true => Ipv6Addr::new(0xfd09, 2, 0, 0, 0, 0, 0, 2).into(),
-            false => Ipv4Addr::new(10, 9, 2, 2).into(),
-        };
-        let listener = inside(&self.hosts.receiver, || listen(address))?;
-        let peer = listener.local_addr()?;
-        let sender = inside(&self.hosts.sender, || dial(peer, controller))?;
-        let (receiver, _) = listener.accept()?;
+        let own = SocketOptions { controller: controller.map(Name::as_str), receive_buffer: None };
+        let others = SocketOptions { controller: None, receive_buffer: Some(RECEIVE_BUFFER) };
+        let address = self.hosts.server_address(ipv6);
+        let ends = connect((&self.hosts.client, own), (&self.hosts.server, others), address)?;
+        let (sender, receiver) = ends;
+        let peer = sender.peer_addr()?;
         Ok(Connection { sender, receiver, peer })
     }
-}
-
-impl Hosts {
-    fn new() -> Hosts {
-        let name = unique("wkcc");
-        let [sender, router, receiver] = ["a", "r", "b"].map(|host| format!("{name}{host}"));
-        let hosts = Hosts { sender, router, receiver };
-        for namespace in hosts.all() {
-            ip(&format!("netns add {namespace}"));
-            // Else the router has no link-local address for a second or two, from which it could
-            // ask for a neighbour: the first SYN over IPv6 would wait so long.
-            for conf in ["all", "default"] {
-                sysctl(namespace, &format!("ipv6/conf/{conf}/accept_dad"), "0");
-            }
-        }
-        let router = &hosts.router;
-        for (subnet, host, own) in [(1, &hosts.sender, "near"), (2, &hosts.receiver, BOTTLENECK)] {
-            ip(&format!("-n {router} link add {own} type veth peer router netns {host}"));
-            bring_up(router, own, subnet, 1);
-            bring_up(host, "router", subnet, 2);
-            for gateway in [format!("10.9.{subnet}.1"), format!("fd09:{subnet}::1")] {
-                ip(&format!("-n {host} route add default via {gateway} {PATIENT}"));
-            }
-            sysctl(host, "ipv4/tcp_early_retrans", "0");
-        }
-        for key in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-            sysctl(router, key, "1");
-        }
-        // In the sender itself a slow interface would hold TCP back, not its window.
-        let tbf = "root tbf rate 10mbit burst 4k limit 300k";
-        run("tc", &format!("-n {router} qdisc add dev {BOTTLENECK} {tbf}"));
-        hosts
-    }
-
-    fn all(&self) -> [&String; 3] {
-        [&self.sender, &self.router, &self.receiver]
-    }
-}
-
-fn bring_up(namespace: &str, interface: &str, subnet: u8, host: u8) {
-    ip(&format!("-n {namespace} address add 10.9.{subnet}.{host}/24 dev {interface}"));
-    ip(&format!("-n {namespace} address add fd09:{subnet}::{host}/64 dev {interface}"));
-    // A packet is a segment.
-    ip(&format!("-n {namespace} link set {interface} gso_max_segs 1 up"));
-}
-
-fn sysctl(namespace: &str, key: &str, value: &str) {
-    let path = format!("/proc/sys/net/{key}");
-    let written = inside(namespace, || fs::write(&path, value));
-    written.unwrap_or_else(|error| panic!("{path}: {error}"));
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for namespace in self.all() {
-            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
-        }
-    }
-}
-
-fn listen(address: IpAddr) -> io::Result<TcpListener> {
-    let socket = stream_socket(address.is_ipv4())?;
-    sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
-    rustix::net::bind(&socket, &SocketAddr::new(address, 0))?;
-    rustix::net::listen(&socket, 1)?;
-    Ok(socket.into())
-}
-
-fn stream_socket(ipv4: bool) -> io::Result<OwnedFd> {
-    let family = if ipv4 { AddressFamily::INET } else { AddressFamily::INET6 };
-    Ok(rustix::net::socket(family, SocketType::STREAM, None)?)
-}
-
-fn dial(peer: SocketAddr, controller: Option<&Name>) -> io::Result<TcpStream> {
-    let socket = stream_socket(peer.is_ipv4())?;
-    if let Some(name) = controller {
-        sockopt::set_tcp_congestion(&socket, name.as_str())?;
-    }
-    rustix::net::connect(&socket, &peer)?;
-    Ok(socket.into())
 }
 
 #[derive(Debug)]
@@ -199,23 +105,4 @@ impl Connection {
         let own = flows.into_iter().find(|flow| flow.peer == self.peer);
         own.expect("listed")
     }
-}
-
-/// Runs `work` in a network namespace, on a thread of its own as the namespace is the thread's.
-fn inside<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
-    let file = File::open(format!("/run/netns/{namespace}")).expect("made by ip");
-    let enter_and_work = || {
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root");
-        work()
-    };
-    thread::scope(|scope| scope.spawn(enter_and_work).join()).expect("no panic")
-}
-
-fn ip(arguments: &str) {
-    run("ip", arguments);
-}
-
-fn run(program: &str, arguments: &str) {
-    let status = Command::new(program).args(arguments.split(' ')).status().expect("iproute2");
-    assert!(status.success(), "{program} {arguments}: {status}");
 }

@@ -7,21 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use windlass_kernel_cc::{Flow, Name};
-
-/// What a test waits for comes in milliseconds; a loaded machine gets longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+use windlass_testbed::{PATIENCE, wait_until};
 
 /// The connection's state, once it is as `done` wants it.
 pub(crate) fn wait_for(connection: &Connection, name: &Name, done: impl Fn(&Flow) -> bool) -> Flow {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let flow = connection.flow(name);
-        if done(&flow) {
-            return flow;
-        }
-        assert!(Instant::now() < deadline, "never came: {flow:?}");
-        thread::sleep(Duration::from_millis(2));
-    }
+    let mut flow = connection.flow(name);
+    wait_until("the state of the connection that the test describes", || {
+        flow = connection.flow(name);
+        done(&flow)
+    });
+    flow
 }
 
 /// The connection's state, once none of `what` has changed for three round trips.
@@ -101,7 +96,7 @@ fn tenth_off(segments: u32) -> u32 {
 
 #[test]
 fn a_mark_takes_a_tenth_off_the_window_and_ends_slow_start() {
-    if skip("a_mark_takes_a_tenth_off_the_window_and_ends_slow_start") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -124,7 +119,7 @@ fn a_mark_takes_a_tenth_off_the_window_and_ends_slow_start() {
 
 #[test]
 fn later_marks_cut_ssthresh_from_ssthresh_and_the_slope() {
-    if skip("later_marks_cut_ssthresh_from_ssthresh_and_the_slope") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -152,7 +147,7 @@ fn later_marks_cut_ssthresh_from_ssthresh_and_the_slope() {
 /// A round trip of tens of milliseconds makes the slope rise by hundredths each.
 #[test]
 fn the_slope_rises_while_the_window_limits_the_sender() {
-    if skip("the_slope_rises_while_the_window_limits_the_sender") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -175,7 +170,7 @@ fn the_slope_rises_while_the_window_limits_the_sender() {
 
 #[test]
 fn many_marks_in_one_window_are_one_cut() {
-    if skip("many_marks_in_one_window_are_one_cut") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -191,7 +186,7 @@ fn many_marks_in_one_window_are_one_cut() {
 
 #[test]
 fn a_loss_halves_the_window_though_ecn_was_negotiated() {
-    if skip("a_loss_halves_the_window_though_ecn_was_negotiated") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -208,7 +203,7 @@ fn a_loss_halves_the_window_though_ecn_was_negotiated() {
 
 #[test]
 fn a_timeout_is_survived() {
-    if skip("a_timeout_is_survived") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -226,7 +221,7 @@ fn a_timeout_is_survived() {
 
 #[test]
 fn without_ecn_it_is_the_kernels_reno() {
-    if skip("without_ecn_it_is_the_kernels_reno") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
@@ -245,7 +240,7 @@ fn without_ecn_it_is_the_kernels_reno() {
 /// An application that sends little learns nothing of the path.
 #[test]
 fn an_application_limited_sender_gathers_no_slope() {
-    if skip("an_application_limited_sender_gathers_no_slope") {
+    if skip() {
         return;
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
