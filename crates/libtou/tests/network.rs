@@ -1,68 +1,44 @@
-//! What only a network shows: who cannot be reached, and devices without offloads. Two threads are two
-//! hosts, each in a network namespace of its own that ends with it.
+//! What only a network shows: unreachable hosts, and devices without offloads. Two threads are two
+//! hosts, each in a network namespace of its own.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 
 use common::Api;
-use libc::{c_int, sockaddr_in, timeval};
-use std::fs;
+use libc::{sockaddr_in, timeval};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread;
+use windlass_testbed::{Namespace, Need, join, skip_unless};
 use windlass_tou::{TouListener, TouSocket, TouStream};
 
+const DEVICE: &str = "veth0";
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 2);
 
-/// Runs `host` beside `other`, which are joined by a device veth0 at each end and both end with `host`;
-/// false, with a line about it, where the system does not let it.
-fn between(host: impl FnOnce() + Send + 'static, other: impl FnOnce() + Send + 'static) -> bool {
-    let (tell, told): (Sender<Option<c_int>>, Receiver<_>) = channel();
-    let (end, ended) = channel::<()>();
-    let far = thread::spawn(move || {
-        // SAFETY: these change and tell what is the thread's own.
-        let own = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
-        tell.send(own.then(|| unsafe { libc::gettid() })).expect("heard");
-        if own && ended.recv().is_ok() {
-            other();
-            // The namespace ends with this thread.
-            let _ = ended.recv();
-        }
-    });
-    let near = thread::spawn(move || {
-        let Some(thread) = told.recv().expect("told") else { return false };
-        // SAFETY: as above.
-        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
-        run(&format!("ip link add veth0 type veth peer name veth0 netns {thread}"));
-        set_up(HOST);
-        end.send(()).expect("heard");
-        host();
-        true
-    });
-    let ran = near.join().expect("no panic");
-    far.join().expect("no panic");
-    if !ran {
-        eprintln!("skipped: needs root, for network namespaces");
+/// Two hosts that are joined by a device veth0 at each end.
+struct Network {
+    host: Namespace,
+    other: Namespace,
+}
+
+impl Network {
+    fn new() -> Network {
+        let network = Network { host: Namespace::new("wtou"), other: Namespace::new("wtou") };
+        join((&network.host, DEVICE), (&network.other, DEVICE));
+        network.host.bring_up(DEVICE, &[format!("{HOST}/24")]);
+        network.other.bring_up(DEVICE, &[format!("{OTHER}/24")]);
+        network
     }
-    ran
-}
 
-fn set_up(address: Ipv4Addr) {
-    run("ip link set lo up");
-    run(&format!("ip address add {address}/24 dev veth0"));
-    run("ip link set veth0 up");
-}
-
-/// In the namespace of the calling thread.
-fn run(command: &str) {
-    let mut words = command.split_whitespace();
-    let program = words.next().expect("a program");
-    let status =
-        Command::new(program).args(words).stdin(Stdio::null()).stdout(Stdio::null()).status();
-    assert!(status.expect("starts").success(), "{command}");
+    /// Runs `host` beside `other`, each in the namespace of its host.
+    fn run(&self, host: impl FnOnce() + Send, other: impl FnOnce() + Send) {
+        thread::scope(|scope| {
+            scope.spawn(|| self.other.inside(other));
+            self.host.inside(host);
+        });
+    }
 }
 
 fn address(ip: Ipv4Addr, port: u16) -> sockaddr_in {
@@ -84,42 +60,41 @@ fn connect(api: Api, ip: Ipv4Addr) -> i64 {
 }
 
 #[test]
-fn who_cannot_be_reached_is_told_as_with_tcp() {
+fn an_unreachable_host_is_reported_as_by_tcp() {
+    if skip_unless(&[Need::Root, Need::Program("ip")]) {
+        return;
+    }
     let cases = [
         ("no route", [203, 0, 113, 1], libc::ENETUNREACH),
         ("a router that knows no such host", [192, 0, 2, 1], libc::EHOSTUNREACH),
         ("a router without a route", [198, 51, 100, 1], libc::ENETUNREACH),
-        ("a router that lets nobody through", [198, 18, 0, 1], libc::EHOSTUNREACH),
+        ("a router that prohibits the destination", [198, 18, 0, 1], libc::EHOSTUNREACH),
     ];
-    let (ready, is_ready) = channel();
-    let router = move || {
-        set_up(OTHER);
-        fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("a router");
-        // It answers a host once in a second otherwise, and each try is to be answered.
-        fs::write("/proc/sys/net/ipv4/icmp_ratelimit", "0").expect("a router");
-        run("ip route add unreachable 192.0.2.0/24");
-        run("ip route add prohibit 198.18.0.0/24");
-        ready.send(()).expect("heard");
-    };
-    let host = move || {
-        is_ready.recv().expect("told");
-        for network in ["192.0.2.0/24", "198.51.100.0/24", "198.18.0.0/24"] {
-            run(&format!("ip route add {network} via {OTHER}"));
-        }
+    let network = Network::new();
+    network.other.sysctl("ipv4/ip_forward", "1");
+    // A router answers a host once in a second otherwise, and each try needs an answer.
+    network.other.sysctl("ipv4/icmp_ratelimit", "0");
+    network.other.ip("route add unreachable 192.0.2.0/24");
+    network.other.ip("route add prohibit 198.18.0.0/24");
+    for destination in ["192.0.2.0/24", "198.51.100.0/24", "198.18.0.0/24"] {
+        network.host.ip(&format!("route add {destination} via {OTHER}"));
+    }
+    network.host.inside(|| {
         for (name, ip, errno) in cases {
             for api in [Api::Tcp, Api::Tou] {
                 assert_eq!(connect(api, ip.into()), -i64::from(errno), "{name}, {api:?}");
             }
         }
-    };
-    between(host, router);
+    });
 }
 
 #[test]
-fn of_two_that_a_port_connects_to_the_one_that_cannot_be_reached_is_told() {
+fn only_the_unreachable_one_of_two_peers_of_a_port_is_refused() {
+    if skip_unless(&[Need::Root, Need::Program("ip")]) {
+        return;
+    }
     let (ready, is_ready) = channel();
     let other = move || {
-        set_up(OTHER);
         let listener = TouListener::bind((OTHER, 7000)).expect("a port");
         ready.send(()).expect("heard");
         let (mut stream, _) = listener.accept().expect("comes");
@@ -127,26 +102,25 @@ fn of_two_that_a_port_connects_to_the_one_that_cannot_be_reached_is_told() {
         stream.finish(None).expect("arrives");
     };
     let host = move || {
-        is_ready.recv().expect("told");
+        is_ready.recv().expect("the listener is ready");
         let socket = TouSocket::bind("0.0.0.0:0").expect("a port");
         let mut stream = socket.connect((OTHER, 7000).into()).expect("listens");
-        // Nobody has these ports; the host says so, and says whose datagram it was.
+        // No socket has these ports. ICMP says so, and quotes the datagram that it answers.
         for port in [7001, 7002] {
-            let refused = socket.connect((OTHER, port).into()).expect_err("nobody is there");
+            let refused = socket.connect((OTHER, port).into()).expect_err("a closed port");
             assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         }
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("to its end");
         assert_eq!(text, "still here");
     };
-    between(host, other);
+    Network::new().run(host, other);
 }
 
 /// Older kernels refuse UDP_SEGMENT where the device makes no checksums; nothing is joined on arrival (GRO).
 #[test]
 fn bytes_arrive_where_the_device_cuts_nothing_apart_and_joins_nothing() {
-    if Command::new("ethtool").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("skipped: needs ethtool");
+    if skip_unless(&[Need::Root, Need::Program("ip"), Need::Program("ethtool")]) {
         return;
     }
     let bytes: Vec<u8> =
@@ -154,8 +128,6 @@ fn bytes_arrive_where_the_device_cuts_nothing_apart_and_joins_nothing() {
     let sent = bytes.clone();
     let (ready, is_ready) = channel::<SocketAddr>();
     let receiver = move || {
-        set_up(OTHER);
-        run("ethtool -K veth0 tx off gso off gro off");
         let listener = TouListener::bind((OTHER, 0)).expect("a port");
         ready.send(listener.local_addr().expect("bound")).expect("heard");
         let (mut stream, _) = listener.accept().expect("comes");
@@ -164,12 +136,15 @@ fn bytes_arrive_where_the_device_cuts_nothing_apart_and_joins_nothing() {
         assert!(arrived == bytes);
     };
     let sender = move || {
-        run("ethtool -K veth0 tx off gso off gro off");
-        let to = is_ready.recv().expect("told");
+        let to = is_ready.recv().expect("the listener is ready");
         let mut stream = TouStream::connect(to).expect("listens");
         stream.write_all(&sent).expect("open");
         stream.finish(None).expect("arrives");
         assert_eq!(stream.info().expect("there").stats.timeouts, 0, "what was refused went singly");
     };
-    between(sender, receiver);
+    let network = Network::new();
+    for host in [&network.host, &network.other] {
+        host.run("ethtool", &format!("-K {DEVICE} tx off gso off gro off"));
+    }
+    network.run(sender, receiver);
 }

@@ -7,12 +7,10 @@ mod common;
 use common::server::{EngineServer, Server, config, page, says};
 use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, settings};
-use nix::sched::{CloneFlags, unshare};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -22,37 +20,11 @@ use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
+use windlass_testbed::{Namespace, Need, join, run, skip, skip_unless};
 
-/// True if a test cannot run; says why.
+/// True, after a line that says why, if a test cannot run.
 fn skipped() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    // CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN.
-    let root = [12, 13, 21].iter().all(|bit| set >> bit & 1 == 1);
-    let reason = match (root, Command::new("ip").arg("-V").output()) {
-        (false, _) => "needs root",
-        (_, Err(_)) => "needs ip (iproute2)",
-        _ => return false,
-    };
-    println!("skipped: {reason}");
-    true
-}
-
-/// Does `body` in a thread with a network namespace of its own, which ends with it.
-fn in_namespace<T: Send>(body: impl FnOnce() -> T + Send) -> T {
-    let inside = || {
-        unshare(CloneFlags::CLONE_NEWNET).expect("root");
-        ip("link set lo up");
-        body()
-    };
-    thread::scope(|scope| scope.spawn(inside).join().expect("no panic"))
-}
-
-fn ip(arguments: &str) {
-    let output = Command::new("ip").args(arguments.split(' ')).output().expect("starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {arguments}: {told}");
+    skip_unless(&[Need::Root, Need::Program("ip")])
 }
 
 fn probe(target: &str, settings: Settings) -> Outcome {
@@ -90,17 +62,17 @@ fn serve(tun: &SyncDevice, server: &mut dyn Server, stop: &AtomicBool) {
     }
 }
 
-/// A namespace with 10.98.0.1 and fd98::1, and behind a TUN device a server of every other address there.
+/// Runs `body` in a namespace with 10.98.0.1 and fd98::1. Behind a TUN device a server has every other
+/// address of these networks.
 fn with_server<T: Send>(
     server: impl FnOnce() -> Box<dyn Server> + Send,
     body: impl FnOnce() -> T + Send,
 ) -> T {
-    in_namespace(|| {
+    let namespace = Namespace::new("wpr");
+    namespace.inside(|| {
         let tun = DeviceBuilder::new().name("server").build_sync().expect("/dev/net/tun");
         tun.set_nonblocking(true).expect("a device");
-        ip("link set server up");
-        ip("address add 10.98.0.1/24 dev server");
-        ip("address add fd98::1/64 dev server nodad");
+        namespace.bring_up("server", &["10.98.0.1/24", "fd98::1/64"]);
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| serve(&tun, &mut *server(), &stop));
@@ -183,40 +155,26 @@ fn smoltcp_behind_a_real_device_counts_bytes_since_0_14_and_nothing_before() {
     }
 }
 
-/// A second namespace, in which the kernel serves port 80 at 10.97.0.2 and fd97::2, joined to the one of
-/// the caller.
-fn kernel_server() {
-    let (tell_thread, thread_told) = mpsc::channel();
-    let (tell_joined, joined) = mpsc::channel::<()>();
-    let (tell_ready, ready) = mpsc::channel();
-    // It ends with the test process, and its namespace with it.
-    thread::spawn(move || {
-        unshare(CloneFlags::CLONE_NEWNET).expect("root");
-        let own = std::fs::read_link("/proc/thread-self").expect("there");
-        tell_thread.send(own.file_name().map(|id| id.to_owned())).expect("heard");
-        joined.recv().expect("told");
-        ip("link set peer up");
-        ip("address add 10.97.0.2/24 dev peer");
-        ip("address add fd97::2/64 dev peer nodad");
-        let listener = TcpListener::bind("[::]:80").expect("a port");
-        tell_ready.send(listener.try_clone().expect("a socket")).expect("heard");
-        for initial_window in [10, 3, 4, 16] {
-            // Each setting serves until its control connection comes, /next.
-            for client in ["10.97.0.1/32", "fd97::1/128"] {
-                let family = if client.contains(':') { "-6 " } else { "" };
-                ip(&format!("{family}route replace {client} dev peer initcwnd {initial_window}"));
-            }
-            while listener.accept().is_ok_and(|(client, _)| answer(client)) {}
+/// The client's namespace, and another in which the kernel serves port 80 at 10.97.0.2 and fd97::2.
+fn kernel_server() -> (Namespace, Namespace) {
+    let (client, server) = (Namespace::new("wpr"), Namespace::new("wpr"));
+    join((&client, "v"), (&server, "peer"));
+    client.bring_up("v", &["10.97.0.1/24", "fd97::1/64"]);
+    server.bring_up("peer", &["10.97.0.2/24", "fd97::2/64"]);
+    (client, server)
+}
+
+/// Serves with one initial window after another. Each serves until its control connection comes,
+/// the request for /next.
+fn serve_windows(server: &Namespace, listener: &TcpListener, initial_windows: &[u32]) {
+    for initial_window in initial_windows {
+        for client in ["10.97.0.1/32", "fd97::1/128"] {
+            let family = if client.contains(':') { "-6 " } else { "" };
+            let route = format!("route replace {client} dev peer initcwnd {initial_window}");
+            run("ip", &format!("{family}-n {} {route}", server.name()));
         }
-    });
-    let id = thread_told.recv().expect("told").expect("a number");
-    let id = id.to_string_lossy().into_owned();
-    ip(&format!("link add v type veth peer name peer netns {id}"));
-    ip("link set v up");
-    ip("address add 10.97.0.1/24 dev v");
-    ip("address add fd97::1/64 dev v nodad");
-    tell_joined.send(()).expect("heard");
-    ready.recv().expect("ready");
+        while listener.accept().is_ok_and(|(client, _)| answer(client)) {}
+    }
 }
 
 /// False for the request for /next.
@@ -242,38 +200,44 @@ fn next_setting() {
 }
 
 #[test]
-fn this_kernel_gains_nothing_and_its_initial_window_is_told_exactly() {
+fn this_kernel_gains_nothing_and_its_initial_window_is_found_exactly() {
     if skipped() {
         return;
     }
-    in_namespace(|| {
-        kernel_server();
-        for initial_window in [10, 3, 4, 16] {
+    const INITIAL_WINDOWS: [u32; 4] = [10, 3, 4, 16];
+    let (client, server) = kernel_server();
+    let listener = server.inside(|| TcpListener::bind("[::]:80")).expect("a port");
+    let measure = || {
+        for initial_window in INITIAL_WINDOWS {
             for host in ["http://10.97.0.2/", "http://[fd97::2]/"] {
                 let outcome = probe(host, short(&A_TO_E_AND_S, 3));
                 let verdict = outcome.verdict.clone().expect("measured");
                 let window = verdict.initial_window.expect("seen");
-                let told = (window.packets, window.exact);
-                assert_eq!(told, (initial_window, true), "{host}: {outcome:?}");
+                let found = (window.packets, window.exact);
+                assert_eq!(found, (initial_window.into(), true), "{host}: {outcome:?}");
                 let unlimited = Reaction::CountsBytes { limit: Some(Limit::None) };
                 assert_eq!(verdict.reaction, unlimited, "{host}: {outcome:?}");
                 assert_eq!(verdict.gain, Some((4, 1.0)), "{host}");
             }
             next_setting();
         }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| serve_windows(&server, &listener, &INITIAL_WINDOWS));
+        client.inside(measure);
     });
 }
 
 #[test]
-fn hosts_that_do_not_answer_are_told_apart() {
+fn a_closed_port_a_silent_host_and_an_unreachable_one_are_distinguished() {
     if skipped() {
         return;
     }
-    in_namespace(|| {
-        // Nobody reads what is routed there.
-        let _hole = DeviceBuilder::new().name("hole").build_sync().expect("/dev/net/tun");
-        ip("link set hole up");
-        ip("address add 10.96.0.1/24 dev hole");
+    let namespace = Namespace::new("wpr");
+    namespace.inside(|| {
+        // No program reads the packets that are routed there.
+        let _sink = DeviceBuilder::new().name("sink").build_sync().expect("/dev/net/tun");
+        namespace.bring_up("sink", &["10.96.0.1/24"]);
         let ending = |target: &str| {
             let patience = Span::from_millis(1500);
             let settings = Settings { patience, ..short(&[Test::BASELINE], 1) };
@@ -308,9 +272,9 @@ impl Lwip {
         command.args(["lwip", "10.96.0.2", "fd96::2", &delay_ms, "200000"]).stdout(Stdio::piped());
         let mut child = command.spawn().expect("built");
         let mut line = String::new();
-        let told = BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line);
+        let read = BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line);
         std::fs::remove_file(&program).expect("built");
-        assert!(told.is_ok() && line == "listening\n", "{line}");
+        assert!(read.is_ok() && line == "listening\n", "{line}");
         Some(Lwip(child))
     }
 }
@@ -329,14 +293,13 @@ fn lwip_counts_bytes_up_to_two_segments_an_ack() {
     if skipped() {
         return;
     }
-    in_namespace(|| {
+    let namespace = Namespace::new("wpr");
+    namespace.inside(|| {
         let Some(_lwip) = Lwip::start() else {
-            println!("skipped: needs cc and liblwip-dev");
+            skip("needs cc and liblwip-dev");
             return;
         };
-        ip("link set lwip up");
-        ip("address add 10.96.0.1/24 dev lwip");
-        ip("address add fd96::1/64 dev lwip nodad");
+        namespace.bring_up("lwip", &["10.96.0.1/24", "fd96::1/64"]);
         for host in ["http://10.96.0.2/", "http://[fd96::2]/"] {
             let outcome = probe(host, short(&A_TO_E_AND_S, 3));
             let verdict = outcome.verdict.expect("measured");
