@@ -1,27 +1,17 @@
 //! The `windlass` command. A thin layer: it parses arguments, calls the libraries and prints.
 
 mod args;
-#[cfg_attr(not(all(feature = "kernel-cc", target_os = "linux")), path = "cc_absent.rs")]
-mod cc;
-mod doctor;
-#[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "ecn_proxy_absent.rs")]
-mod ecn_proxy;
+mod cmd;
 mod failure;
 mod interrupt;
-mod link;
 mod output_dir;
 mod parallel;
-mod print;
-#[cfg_attr(not(target_os = "linux"), path = "probe_absent.rs")]
-mod probe;
-mod reference;
-mod sim;
-#[cfg_attr(not(all(feature = "split-ack", target_os = "linux")), path = "split_ack_absent.rs")]
-mod split_ack;
-mod tou;
+mod stdout;
+mod value;
 
 use args::{Cli, Command};
 use clap::Parser;
+use cmd::{cc, doctor, ecn_proxy, link, probe, reference, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
 

@@ -1,0 +1,27 @@
+//! The arguments of `windlass doctor`.
+
+use super::tools::TOOLS;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+pub(crate) const DOCTOR_HELP: &str = "\
+Examples:
+  windlass doctor                       # all tools
+  windlass doctor link cc               # these alone
+  windlass doctor cc --json             # for a script
+
+Looks at programs, capabilities and the kernel as the user who runs it finds them: what root has, \
+`sudo windlass doctor` says. Nothing is changed; namespaces are tried in a child that ends at once.
+
+Exit status: 0 all that the tools need is there; 1 something without which one of them does not \
+work is missing (what is optional does not count); 2 no such tool.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The tools to look at; none: all
+    #[arg(value_name = "TOOL", value_parser = PossibleValuesParser::new(TOOLS.iter().map(|tool| tool.name)))]
+    pub tools: Vec<String>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,36 @@
+//! `windlass doctor`: what this machine has and lacks for which tool.
+
+pub(crate) mod args;
+mod check;
+mod kernel;
+mod machine;
+mod namespaces;
+mod print;
+mod tools;
+
+use crate::failure::Failure;
+use crate::stdout;
+use args::Doctor;
+pub(crate) use namespaces::child;
+
+use machine::Machine;
+use print::Examined;
+use tools::{TOOLS, Tool};
+
+/// Examines the tools asked for, or all, and prints what was found.
+pub(crate) fn main(args: &Doctor) -> Result<(), Failure> {
+    let machine = Machine::here();
+    let asked = |tool: &&Tool| args.tools.is_empty() || args.tools.iter().any(|n| n == tool.name);
+    let examined: Vec<Examined> =
+        TOOLS.iter().filter(asked).map(|tool| Examined::new(tool, &machine)).collect();
+    match args.json {
+        true => stdout::line(&format!("{:#}", print::json(&examined)))?,
+        false => stdout::line(&print::text(&examined))?,
+    }
+    let lacking: Vec<&str> =
+        examined.iter().filter(|tool| !tool.ready()).map(|tool| tool.tool.name).collect();
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(format!("something is missing for {}", lacking.join(", ")))),
+    }
+}

@@ -1,0 +1,11 @@
+//! `windlass ecn-proxy`.
+
+pub(crate) mod args;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod print;
+#[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "absent.rs")]
+mod run;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod settings;
+
+pub(crate) use run::main;

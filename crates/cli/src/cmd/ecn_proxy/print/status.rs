@@ -1,0 +1,110 @@
+//! `windlass ecn-proxy status` for people.
+
+use crate::stdout;
+use humantime::{format_duration, format_rfc3339_seconds};
+use serde_json::Value;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A few lines, a table of the interfaces, the warnings.
+pub(in crate::cmd::ecn_proxy) fn text(status: &Value) -> String {
+    let features = &status["features"];
+    let hooks = if features["tcx"] == true { "TCX" } else { "no TCX: clsact filters" };
+    let pinned = match features["pinned"].as_str() {
+        Some(folder) if features["reused"] == true => format!("pinned at {folder}, taken over"),
+        Some(folder) => format!("pinned at {folder}"),
+        None => "not pinned".to_owned(),
+    };
+    let mut lines = vec![
+        format!("state   {}, {}", word(&status["state"]), since(&status["state_since_s"])),
+        format!("policy  {}", word(&status["policy"])),
+        format!(
+            "daemon  process {}, windlass {}, {}",
+            status["pid"],
+            word(&status["windlass"]),
+            since(&status["started_s"])
+        ),
+        format!("kernel  {}, {hooks}, {pinned}", word(&features["kernel"])),
+        format!("flows   {}", flows(&status["flows"], &status["sizes"])),
+    ];
+    lines.extend(status["config_file"].as_str().map(|file| format!("config  {file}")));
+    lines.push(String::new());
+    lines.push(interfaces(&status["interfaces"]));
+    let warnings = status["warnings"].as_array().into_iter().flatten();
+    lines.extend(warnings.map(|warning| format!("warning: {}", word(warning))));
+    lines.join("\n")
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or("?")
+}
+
+fn since(seconds: &Value) -> String {
+    let start = UNIX_EPOCH + Duration::from_secs(seconds.as_u64().unwrap_or_default());
+    let age = SystemTime::now().duration_since(start).unwrap_or_default();
+    let age = format_duration(Duration::from_secs(age.as_secs()));
+    format!("since {}, for {age}", format_rfc3339_seconds(start))
+}
+
+fn flows(flows: &Value, sizes: &Value) -> String {
+    let states = flows.as_object().into_iter().flatten();
+    let states: Vec<String> = states.map(|(state, count)| format!("{count} {state}")).collect();
+    let found = if states.is_empty() { "none".to_owned() } else { states.join(", ") };
+    let (flows, handshakes) = (&sizes["flows_max"], &sizes["handshakes_max"]);
+    format!("{found} (room for {flows}, and {handshakes} handshakes)")
+}
+
+fn interfaces(interfaces: &Value) -> String {
+    let all = || interfaces.as_array().into_iter().flatten();
+    let header = ["interface", "side", "hook", "header", "index"];
+    let mut lines = vec![stdout::table(&header, all().map(interface))];
+    lines.extend(all().filter_map(|interface| {
+        let trouble = interface["trouble"].as_str()?;
+        Some(format!("{} NOT SERVED: {trouble}", word(&interface["name"])))
+    }));
+    lines.join("\n")
+}
+
+fn interface(interface: &Value) -> Vec<String> {
+    let attached = &interface["attached"];
+    let [hook, header, index] = match attached.is_object() {
+        true => {
+            let header = if attached["ethernet"] == true { "ethernet" } else { "ip" };
+            [word(&attached["hook"]), header, &attached["index"].to_string()].map(str::to_owned)
+        }
+        false => ["none", "-", "-"].map(str::to_owned),
+    };
+    let side = word(&interface["side"]).trim_end_matches("-side").to_owned();
+    vec![word(&interface["name"]).to_owned(), side, hook, header, index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_served_is_told_with_its_reason() {
+        let told = text(&json!({
+            "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
+            "state_since_s": 0, "started_s": 0,
+            "features": { "kernel": "6.1.0", "tcx": false, "pinned": null, "reused": false },
+            "flows": { "simulated": 3 },
+            "sizes": { "flows_max": 10, "handshakes_max": 20, "hosts_max": 30 },
+            "interfaces": [
+                { "name": "eth1", "side": "client-side", "attached":
+                    { "hook": "clsact", "ethernet": true, "index": 4 }, "trouble": null },
+                { "name": "wg0", "side": "client-side", "attached": null, "trouble": "no such one" },
+            ],
+            "warnings": ["flowtable"],
+        }));
+        for part in [
+            "state   on, since 1970-01-01T00:00:00Z, for ",
+            "kernel  6.1.0, no TCX: clsact filters, not pinned",
+            "flows   3 simulated (room for 10, and 20 handshakes)",
+            "wg0 NOT SERVED: no such one",
+            "warning: flowtable",
+        ] {
+            assert!(told.contains(part), "{part} in\n{told}");
+        }
+    }
+}

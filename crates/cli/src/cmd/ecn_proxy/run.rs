@@ -1,0 +1,95 @@
+//! `windlass ecn-proxy`.
+
+use super::args::{At, EcnProxy};
+use super::{print, settings};
+use crate::failure::Failure;
+use crate::stdout;
+use serde_json::Value;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use windlass_ecn_proxy::config::parse_timeout;
+use windlass_ecn_proxy::daemon::client::{Answers, AskError, ask};
+use windlass_ecn_proxy::daemon::protocol::Command;
+use windlass_ecn_proxy::daemon::{RunError, run};
+
+/// Between the figures of `stats --watch`.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Does what the arguments say.
+pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
+    match command {
+        EcnProxy::Run(args) => run(settings::source(*args)?).map_err(|error| match error {
+            RunError::Config(message) => Failure::Input(message),
+            error => Failure::Work(error.to_string()),
+        }),
+        EcnProxy::Status { at, json } => {
+            let status = result(&at, Command::Status)?;
+            stdout::line(&if json { format!("{status:#}") } else { print::status(&status) })
+        }
+        EcnProxy::Stats { at, json, watch } => stats(&at, json, watch),
+        EcnProxy::Flows { at, json } => flows(&at.socket, json),
+        EcnProxy::Off { at } => {
+            result(&at, Command::Off)?;
+            stdout::line("off: every packet passes untouched; the table stays")
+        }
+        EcnProxy::On { at } => {
+            result(&at, Command::On)?;
+            stdout::line("on")
+        }
+        EcnProxy::Stop { at, drain } => stop(&at.socket, drain.as_deref()),
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        Failure::Work(error.to_string())
+    }
+}
+
+fn result(at: &At, command: Command) -> Result<Value, Failure> {
+    Ok(ask(&at.socket, command)?.result()?)
+}
+
+fn stats(at: &At, json: bool, watch: bool) -> Result<(), Failure> {
+    let mut before: Option<Value> = None;
+    loop {
+        let now = result(at, Command::Stats)?;
+        match (json, watch) {
+            (true, true) => stdout::line(&now.to_string())?,
+            (true, false) => stdout::line(&format!("{now:#}"))?,
+            (false, _) => stdout::line(&print::stats(&now, before.as_ref(), WATCH))?,
+        }
+        if !watch {
+            return Ok(());
+        }
+        before = Some(now);
+        thread::sleep(WATCH);
+    }
+}
+
+fn flows(socket: &Path, json: bool) -> Result<(), Failure> {
+    let mut answers: Answers = ask(socket, Command::Flows)?;
+    let show = |flow: Value| -> Result<(), Failure> {
+        stdout::line(&if json { flow.to_string() } else { print::flow(&flow) })
+    };
+    let end = answers.finish(show)?;
+    if !json {
+        // As conntrack -L does, apart from the list.
+        eprintln!("{} connections", end["flows"]);
+    }
+    Ok(())
+}
+
+fn stop(socket: &Path, drain: Option<&str>) -> Result<(), Failure> {
+    let drain = drain.map(parse_timeout).transpose();
+    let drain = drain.map_err(|message| Failure::Input(format!("--drain: {message}")))?;
+    let mut answers = ask(socket, Command::Stop { drain_s: drain.map(|time| time.as_secs()) })?;
+    answers.result()?;
+    if let Some(time) = drain {
+        let time = humantime::format_duration(time);
+        stdout::line(&format!("draining for at most {time}; Ctrl-C leaves it to go on"))?;
+    }
+    answers.wait_for_the_end()?;
+    stdout::line("stopped")
+}

@@ -1,0 +1,179 @@
+//! The arguments of `windlass link`.
+
+use crate::value::{
+    PortArg, Side, Sided, last, parse_loss, parse_port, parse_probability, parse_queue, parse_rate,
+    parse_time, sided,
+};
+use clap::{Args, Subcommand, value_parser};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use windlass_aqm::Config as Queue;
+use windlass_base::{BitRate, Span};
+use windlass_link::{Loss, PathConfig};
+
+const LINK_HELP: &str = "\
+Examples:
+  windlass link --rate 10M --delay 40ms -- bash
+  windlass link --rate up:1M --rate down:16M --delay 20ms --aqm fq-codel -- curl http://100.64.0.1/
+  windlass link --rate 10M --aqm red:min=10,max=20,above_max=mark-ect --outside 'iperf3 -s -1' -- \
+sh -c 'sleep 1; iperf3 -c $WINDLASS_OUTSIDE'
+  windlass link --delay 20ms -- windlass link --loss 1% -- bash        # one link behind the other
+  windlass link --rate 10M --delay 5ms --port a@left=10.0.0.1/24 --port b@right=10.0.0.2/24
+
+COMMAND runs in a network namespace of its own. What it sends leaves by the link (up), and comes out \
+at $WINDLASS_OUTSIDE, an address of the namespace that windlass was started in (the first that is \
+free of 100.64.0.1, 100.64.16.1, ...); the answers come back down. Without root, where user namespaces \
+are allowed, the outside is an empty namespace: --outside runs a server in it. COMMAND sees no other \
+processes than its own, and they end with it. Nothing is left behind, whatever is killed.
+
+Queues and their settings have the names of scenario files (docs/guide/scenarios.md); bare numbers are \
+packets: droptail:limit=50, red:min=10,max=20,weight=0.002,p_max=0.1, adaptive-red, \
+codel:target=5ms, fq-codel, pie:target=15ms. Losses: 0.01, 1%, \
+gilbert-elliott:good_to_bad=0.01,bad_to_good=0.25, listed:first=3/7,retransmissions=1 (ordinals in \
+each flow).
+
+Exit status: that of COMMAND, 128 and the signal's number if one ended it; 127 no such command; 1 and \
+2 as ever. With --port: 0 after Ctrl-C.";
+
+const RUN_HELP: &str = "\
+A link of two ports:
+  schema = 1
+  [[ports]]
+  name = \"a\"                        # the device
+  namespace = \"left\"                # of ip netns, or pid:NUMBER, or a path; none: this one
+  addresses = [\"10.0.0.1/24\"]
+  up = { rate = \"10Mbit/s\", delay = \"20ms\", queue = \"codel\" }
+  [[ports]]
+  name = \"b\"
+  addresses = [\"10.0.0.2/24\"]
+
+All keys: docs/guide/link.md. Runs until Ctrl-C or SIGTERM; the exit status is 0 then.
+
+Example: windlass link run dumbbell.toml --json --log queue.csv";
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = LINK_HELP)]
+pub(crate) struct Link {
+    #[command(subcommand)]
+    pub command: Option<LinkCommand>,
+    #[command(flatten)]
+    pub path: PathArgs,
+    #[command(flatten)]
+    pub watch: Watch,
+    /// Seed of the random streams
+    #[arg(long, value_name = "N", default_value_t = windlass_link::DEFAULT_SEED)]
+    pub seed: u64,
+    /// The largest IP packet in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+    #[arg(value_parser = value_parser!(u32).range(68..=65_535))]
+    pub mtu: u32,
+    /// Join two TUN devices instead of running a command; to be given twice. up is from the first
+    /// to the second
+    #[arg(long, value_name = "NAME[@NAMESPACE][=ADDRESS/PREFIX]", value_parser = parse_port)]
+    #[arg(conflicts_with_all = ["command_line", "outside"])]
+    pub port: Vec<PortArg>,
+    /// Run this on the other side of the link as long as COMMAND runs, by sh -c
+    #[arg(long, value_name = "COMMAND")]
+    pub outside: Option<OsString>,
+    /// What to run behind the link
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command_line: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkCommand {
+    /// Join the ports of a file: two or more TUN devices, each in a namespace if it says so
+    #[command(after_help = RUN_HELP)]
+    Run(LinkRun),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkRun {
+    /// The link: TOML
+    pub file: PathBuf,
+    /// Seed of the random streams [default: the file's, or 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub watch: Watch,
+}
+
+/// What both directions of the link are like.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The link")]
+pub(crate) struct PathArgs {
+    /// Rate, such as 10M, 256k or 1.5Gbit/s [default: none, packets do not wait]
+    #[arg(long, value_name = "[up:|down:]RATE", value_parser = |s: &str| sided(s, parse_rate))]
+    pub rate: Vec<Sided<BitRate>>,
+    /// Delay one way, such as 40ms
+    #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
+    pub delay: Vec<Sided<Span>>,
+    /// The delay varies uniformly by up to so much, both ways; without --reorder in order
+    #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
+    pub jitter: Vec<Sided<Span>>,
+    /// Packets with less jitter overtake others
+    #[arg(long)]
+    pub reorder: bool,
+    /// The queue in front of the link and its settings [default: droptail, 100 packets]
+    #[arg(long, value_name = "[up:|down:]KIND[:KEY=VALUE,...]")]
+    #[arg(value_parser = |s: &str| sided(s, parse_queue))]
+    pub aqm: Vec<Sided<Queue>>,
+    /// What the device takes from the queue ahead of the wire: as much as it sends in this time
+    #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
+    pub device_queue: Vec<Sided<Span>>,
+    /// Loss behind the queue: a probability, or a KIND with its settings
+    #[arg(long, value_name = "[up:|down:]LOSS", value_parser = |s: &str| sided(s, parse_loss))]
+    pub loss: Vec<Sided<Loss>>,
+    /// Probability that a packet arrives twice
+    #[arg(long, value_name = "[up:|down:]P", value_parser = |s: &str| sided(s, parse_probability))]
+    pub duplicate: Vec<Sided<f64>>,
+    /// Probability that a bit of a packet is turned round
+    #[arg(long, value_name = "[up:|down:]P", value_parser = |s: &str| sided(s, parse_probability))]
+    pub corrupt: Vec<Sided<f64>>,
+}
+
+/// How to look on.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Looking on")]
+pub(crate) struct Watch {
+    /// Write queue, marks and drops of each path to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Time between the lines of the log
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
+    pub log_interval: Span,
+    /// Figures as JSON: behind COMMAND one object to standard error at the end, else an object a
+    /// line to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Keep a core busy so close to the time of a packet, instead of sleeping: less late, more work
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
+    pub spin: Span,
+}
+
+impl PathArgs {
+    /// The path up.
+    pub(super) fn up(&self) -> PathConfig {
+        self.path(Side::Up)
+    }
+
+    /// The path down.
+    pub(super) fn down(&self) -> PathConfig {
+        self.path(Side::Down)
+    }
+
+    fn path(&self, side: Side) -> PathConfig {
+        let default = PathConfig::default();
+        PathConfig {
+            rate: last(&self.rate, side),
+            queue: last(&self.aqm, side).unwrap_or(default.queue),
+            device_queue: last(&self.device_queue, side).unwrap_or_default(),
+            delay: last(&self.delay, side).unwrap_or_default(),
+            jitter: last(&self.jitter, side).unwrap_or_default(),
+            reorder: self.reorder,
+            loss: last(&self.loss, side).unwrap_or_default(),
+            duplicate: last(&self.duplicate, side).unwrap_or_default(),
+            corrupt: last(&self.corrupt, side).unwrap_or_default(),
+        }
+    }
+}

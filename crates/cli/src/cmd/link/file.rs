@@ -1,0 +1,217 @@
+//! The file of `windlass link run`.
+
+use crate::value::{LossKeys, parse_rate, parse_time};
+use ipnet::IpNet;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use windlass_aqm::Config as Queue;
+use windlass_base::{BitRate, Span};
+use windlass_link::{LinkConfig, Loss, PathConfig, PortConfig};
+use windlass_sim::scenario;
+
+/// The version of the format.
+const SCHEMA_VERSION: u32 = 1;
+/// Ethernet's.
+const MTU_DEFAULT: u32 = 1500;
+
+/// A link and the devices at its ports.
+#[derive(Debug)]
+pub(super) struct LinkFile {
+    pub link: LinkConfig,
+    pub mtu: u32,
+    /// One for each port, in their order.
+    pub places: Vec<Place>,
+}
+
+/// Where a port's device is, and what is routed to it.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub namespace: Option<String>,
+    pub addresses: Vec<IpNet>,
+    pub routes: Vec<IpNet>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileKeys {
+    schema: u32,
+    seed: Option<u64>,
+    mtu: Option<u32>,
+    ports: Vec<PortKeys>,
+    #[serde(default)]
+    queues: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PortKeys {
+    name: String,
+    namespace: Option<String>,
+    #[serde(default)]
+    addresses: Vec<IpNet>,
+    #[serde(default)]
+    routes: Vec<IpNet>,
+    #[serde(default)]
+    networks: Vec<IpNet>,
+    #[serde(default)]
+    up: PathKeys,
+    #[serde(default)]
+    down: PathKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PathKeys {
+    #[serde(deserialize_with = "rate")]
+    rate: Option<BitRate>,
+    #[serde(deserialize_with = "time")]
+    delay: Span,
+    #[serde(deserialize_with = "time")]
+    jitter: Span,
+    reorder: bool,
+    queue: Option<Value>,
+    #[serde(deserialize_with = "time")]
+    device_queue: Span,
+    loss: Option<LossKeys>,
+    duplicate: f64,
+    corrupt: f64,
+}
+
+/// Reads a file's text; what is wrong, if it is.
+pub(super) fn read(text: &str) -> Result<LinkFile, String> {
+    let keys: FileKeys =
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    if keys.schema != SCHEMA_VERSION {
+        let (only, found) = (SCHEMA_VERSION, keys.schema);
+        return Err(format!("schema: expected {only}, the only version there is, found {found}"));
+    }
+    let (mut ports, mut places) = (Vec::new(), Vec::new());
+    for port in keys.ports {
+        let (config, place) = port.resolve(&keys.queues)?;
+        ports.push(config);
+        places.push(place);
+    }
+    let link = LinkConfig { seed: keys.seed.unwrap_or(windlass_link::DEFAULT_SEED), ports };
+    Ok(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), places })
+}
+
+impl PortKeys {
+    fn resolve(self, queues: &BTreeMap<String, Value>) -> Result<(PortConfig, Place), String> {
+        let up = self.up.resolve(queues, &format!("port {}: up", self.name))?;
+        let down = self.down.resolve(queues, &format!("port {}: down", self.name))?;
+        // What is said to be behind a port, or else the device's own addresses.
+        let own = self.addresses.iter().map(|address| IpNet::from(address.addr()));
+        let networks = if self.networks.is_empty() { own.collect() } else { self.networks };
+        let Self { name, namespace, addresses, routes, .. } = self;
+        Ok((PortConfig { name, networks, up, down }, Place { namespace, addresses, routes }))
+    }
+}
+
+impl PathKeys {
+    fn resolve(self, queues: &BTreeMap<String, Value>, place: &str) -> Result<PathConfig, String> {
+        Ok(PathConfig {
+            rate: self.rate,
+            queue: queue(self.queue, queues, place)?,
+            device_queue: self.device_queue,
+            delay: self.delay,
+            jitter: self.jitter,
+            reorder: self.reorder,
+            loss: self.loss.map(Loss::from).unwrap_or_default(),
+            duplicate: self.duplicate,
+            corrupt: self.corrupt,
+        })
+    }
+}
+
+/// A queue by the name of a table, the name of a kind, or its settings.
+fn queue(
+    value: Option<Value>,
+    queues: &BTreeMap<String, Value>,
+    place: &str,
+) -> Result<Queue, String> {
+    let Some(value) = value else { return Ok(PathConfig::default().queue) };
+    let named = value.as_str().and_then(|name| queues.get(name));
+    scenario::queue_from_json(&format!("{place}: queue"), named.unwrap_or(&value))
+        .map_err(|problems| problems.to_string())
+}
+
+fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BitRate>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_rate(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+    parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_aqm::{CoDelConfig, DropTailConfig, Limit};
+    use windlass_link::config::ListedLossConfig;
+
+    const FILE: &str = r#"
+schema = 1
+seed = 7
+
+[[ports]]
+name = "a"
+namespace = "left"
+addresses = ["10.0.0.1/24", "fd00::1/64"]
+up = { rate = "10Mbit/s", device_queue = "3ms", delay = "20ms", queue = "short", loss = { first = [3] } }
+down = { jitter = "1ms", delay = "2ms", reorder = true, queue = "codel", loss = 0.1 }
+
+[[ports]]
+name = "b"
+routes = ["10.1.0.0/16"]
+networks = ["10.0.0.0/8"]
+
+[queues.short]
+kind = "droptail"
+limit = "5 packets"
+"#;
+
+    #[test]
+    fn every_key_arrives() {
+        let file = read(FILE).expect("a file without faults");
+        assert_eq!((file.link.seed, file.mtu), (7, 1500));
+        let [a, b] = &file.link.ports[..] else { panic!("two ports") };
+        assert_eq!(a.up.rate, parse_rate("10M").ok());
+        assert_eq!((a.up.device_queue, a.up.delay), (Span::from_millis(3), Span::from_millis(20)));
+        let limit = Limit::Packets(5);
+        assert_eq!(a.up.queue, Queue::DropTail(DropTailConfig { limit }));
+        let first = ListedLossConfig { first: vec![3], retransmissions: vec![] };
+        assert_eq!(a.up.loss, Loss::Listed(first));
+        assert_eq!(a.down.queue, Queue::CoDel(CoDelConfig::default()));
+        assert_eq!((a.down.jitter, a.down.reorder), (Span::from_millis(1), true));
+        assert_eq!(a.down.loss, Loss::Random(0.1));
+        let networks: Vec<String> = a.networks.iter().map(IpNet::to_string).collect();
+        assert_eq!(networks, ["10.0.0.1/32", "fd00::1/128"]);
+        assert_eq!(b.networks, ["10.0.0.0/8".parse().expect("a prefix")]);
+        assert_eq!(file.places[0].namespace.as_deref(), Some("left"));
+        assert_eq!(file.places[1].routes.len(), 1);
+    }
+
+    #[test]
+    fn the_page_shows_files_that_can_be_read() {
+        let page = include_str!("../../../../../docs/guide/link.md");
+        let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            let (text, _) = block.split_once("\n```").expect("the end of the block");
+            let file = read(text).expect("a file without faults");
+            windlass_link::Network::new(&file.link).expect("a link that works");
+        }
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_place() {
+        let told = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
+        assert!(told("seed", "sead").contains("line 3"));
+        assert!(told("20ms", "20").contains("expected a time such as"));
+        assert!(told("schema = 1", "schema = 2").contains("found 2"));
+        assert!(told("5 packets", "5").contains("port a: up: queue: limit: expected a limit"));
+        assert!(told("first", "frist").contains("retransmissions"));
+    }
+}

@@ -1,0 +1,28 @@
+//! Which form of `windlass link` is meant.
+
+use super::args::Link;
+#[cfg(target_os = "linux")]
+use super::args::LinkCommand;
+#[cfg(target_os = "linux")]
+use super::{nested, ports};
+use crate::failure::Failure;
+use std::process::ExitCode;
+
+/// Does what the arguments say.
+#[cfg(target_os = "linux")]
+pub(crate) fn main(args: Link) -> Result<ExitCode, Failure> {
+    match &args.command {
+        Some(LinkCommand::Run(run)) => ports::run_file(run),
+        None if !args.port.is_empty() => ports::run_two(&args),
+        None if args.command_line.is_empty() => Err(Failure::Input(
+            "expected -- COMMAND, or --port twice, or run FILE; see windlass link --help".into(),
+        )),
+        None => nested::main(args),
+    }
+}
+
+/// Says why not.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn main(_: Link) -> Result<ExitCode, Failure> {
+    Err(Failure::Work("link: TUN devices and namespaces as used here are a part of Linux".into()))
+}

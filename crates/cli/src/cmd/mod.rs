@@ -1,0 +1,11 @@
+//! One folder for each tool: its arguments (`args`), its work (`run`), its output (`print`).
+
+pub(crate) mod cc;
+pub(crate) mod doctor;
+pub(crate) mod ecn_proxy;
+pub(crate) mod link;
+pub(crate) mod probe;
+pub(crate) mod reference;
+pub(crate) mod sim;
+pub(crate) mod split_ack;
+pub(crate) mod tou;

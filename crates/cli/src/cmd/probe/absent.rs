@@ -1,0 +1,10 @@
+//! `windlass probe` on another system than Linux.
+
+use super::args::Probe;
+use crate::failure::Failure;
+use std::process::ExitCode;
+
+/// Says why not.
+pub(crate) fn main(_: Probe) -> Result<ExitCode, Failure> {
+    Err(Failure::Work("probe: packet sockets as used here are a part of Linux".into()))
+}

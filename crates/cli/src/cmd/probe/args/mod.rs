@@ -1,0 +1,106 @@
+//! The arguments of `windlass probe`.
+
+mod serve;
+mod survey;
+
+pub(crate) use serve::{Population, Serve};
+pub(crate) use survey::Survey;
+
+use crate::value::{parse_test, parse_time};
+use clap::{Args, Subcommand, value_parser};
+use serve::SERVE_HELP;
+use survey::SURVEY_HELP;
+use windlass_base::Span;
+use windlass_probe::{PARTS_MAX, Target, Test};
+
+pub(crate) const PROBE_HELP: &str = "\
+Examples:
+  windlass probe www.example.org                 # the port is found, redirects are followed
+  windlass probe https://host:8443/path --split 1,4 --acks 3 --runs 5 --timeout 3s --json
+  windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
+  windlass probe host/large.iso --runs 1 | less -S
+  windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
+  windlass probe serve --help                    # servers to try it on
+
+Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
+first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
+name something large: an answer of less than twice the initial window tells little. docs/guide/probe.md \
+explains the tests, the models and the words of the verdict. With https no certificate is verified: \
+what is measured is whoever answers.
+
+Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
+packets.
+
+Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
+
+Exit status: 0 the reaction is decided; 1 failure while working: not permitted, no sockets; 2 bad \
+arguments; 3 measured, but undecided; 4 not measured: no such host, refused, unreachable, silent, no \
+HTTP; 130 interrupted.";
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Probe {
+    #[command(subcommand)]
+    pub command: Option<ProbeCommand>,
+    /// The server: a URL, or a host with a port or without
+    #[arg(value_name = "HOST|URL", value_parser = Target::parse, required = true)]
+    pub target: Option<Target>,
+    /// The tests: A to E split each ACK in 1, 2, 4, 8, 12; S sends one for several segments
+    #[arg(long, value_name = "LETTERS", value_delimiter = ',', value_parser = parse_test)]
+    #[arg(default_value = "A,B,C,D,E,S", conflicts_with = "split")]
+    pub tests: Vec<Test>,
+    #[command(flatten)]
+    pub how: How,
+    /// Print a JSON object, with every run, instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProbeCommand {
+    /// Probe all servers of a list at once, with a limit of new connections a second
+    #[command(after_help = SURVEY_HELP)]
+    Survey(Box<Survey>),
+    /// Play servers behind a TUN device, to try the probe and surveys on
+    #[command(after_help = SERVE_HELP)]
+    Serve(Box<Serve>),
+    /// Print a mixed population of servers for `serve`
+    Population(Population),
+}
+
+/// How a server is measured.
+#[derive(Debug, Args)]
+pub(crate) struct How {
+    /// Other tests: in how many parts to split each ACK; 1 is the baseline
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(value_parser = value_parser!(u16).range(1..=i64::from(PARTS_MAX)))]
+    pub split: Vec<u16>,
+    /// How many segments to acknowledge so, the first ones
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..=64))]
+    pub acks: u16,
+    /// Runs of each test
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// How long to look on after the ACKs, so that retransmissions are seen
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
+    pub timeout: Span,
+    /// How long to wait for a handshake, and again for an answer
+    #[arg(long, value_name = "TIME", default_value = "6s", value_parser = parse_time)]
+    pub patience: Span,
+    /// The MSS to announce [default: 1460, with IPv6 1440]
+    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u16).range(88..=65_495))]
+    pub mss: Option<u16>,
+    /// What to call ourselves to the server
+    #[arg(long, value_name = "TEXT", default_value = windlass_probe::http::USER_AGENT)]
+    pub user_agent: String,
+    /// Only IPv4
+    #[arg(short = '4', conflicts_with = "v6")]
+    pub v4: bool,
+    /// Only IPv6
+    #[arg(short = '6')]
+    pub v6: bool,
+    /// Split in more than 64 parts: it is a small attack
+    #[arg(long)]
+    pub force: bool,
+}

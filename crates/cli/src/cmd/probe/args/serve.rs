@@ -1,0 +1,81 @@
+//! The arguments of `windlass probe serve` and `windlass probe population`.
+
+use crate::value::{parse_probability, parse_time};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, value_parser};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use windlass_base::Span;
+use windlass_probe::serve::Stack;
+
+pub(crate) const SERVE_HELP: &str = "\
+Examples:
+  ip netns add try; alias in-try='ip netns exec try'        # a namespace, so that nothing is disturbed
+  in-try windlass probe serve --tun engine --stack rfc2581 --initial-window 3 --address 10.98.0.2 &
+  in-try ip address add 10.98.0.1/24 dev engine
+  in-try windlass probe http://10.98.0.2/
+  windlass probe population 600 > servers.csv; windlass probe population 600 --hosts > hosts.txt
+  in-try windlass probe serve --tun engine --population servers.csv &
+  in-try ip address add 10.99.255.254/16 dev engine; in-try ip address add fd99::ffff/64 dev engine
+  in-try windlass probe survey hosts.txt --out survey/ --contact me --runs 1
+
+Each address answers a GET at every port with a page, by the engine with the slow start that --stack names; the \
+network between has a round-trip time and loss. The TUN device is made unless it is there, and goes with \
+the command; addresses and routes are yours to set. docs/guide/probe.md says what the stacks do.
+
+Needs CAP_NET_ADMIN: root. Serves until it is ended.";
+
+/// Servers to try the probe on.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The TUN device behind which they are
+    #[arg(long, value_name = "DEVICE")]
+    pub tun: String,
+    /// An address of the server; may be given several times, for IPv4 and IPv6
+    #[arg(long, value_name = "IP", required_unless_present = "population")]
+    pub address: Vec<IpAddr>,
+    /// How its slow start reacts
+    #[arg(long, value_name = "NAME", default_value = "rfc2581")]
+    #[arg(value_parser = PossibleValuesParser::new(Stack::ALL.map(Stack::name)))]
+    pub stack: String,
+    /// Its initial window in segments
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=1000))]
+    pub initial_window: u32,
+    /// Its MSS in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1460)]
+    #[arg(value_parser = value_parser!(u16).range(88..=9000))]
+    pub mss: u16,
+    /// The round-trip time of its path
+    #[arg(long, value_name = "TIME", default_value = "80ms", value_parser = parse_time)]
+    pub rtt: Span,
+    /// The probability that a packet is lost, in each direction
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_probability)]
+    pub loss: f64,
+    /// Its page in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 200_000)]
+    pub page: usize,
+    /// Which packets are lost
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Play the servers of this file instead, as `windlass probe population` prints it
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["address", "stack", "initial_window", "mss", "rtt", "loss", "page"])]
+    pub population: Option<PathBuf>,
+}
+
+/// A mixed population of servers.
+#[derive(Debug, Args)]
+pub(crate) struct Population {
+    /// How many servers
+    #[arg(value_name = "COUNT", value_parser = value_parser!(u32).range(1..=60_000))]
+    pub count: u32,
+    /// Which ones
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The longest round-trip time; the shortest is 5 ms
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
+    pub rtt_max: Span,
+    /// Print a list of hosts for `windlass probe survey` instead
+    #[arg(long)]
+    pub hosts: bool,
+}

@@ -1,0 +1,113 @@
+//! What `windlass probe` prints for people.
+
+use crate::stdout;
+use windlass_probe::classify::{InitialWindow, Verdict};
+use windlass_probe::session::{Outcome, TestRow};
+
+const HEADER: [&str; 12] = [
+    "test",
+    "split",
+    "ACKs",
+    "data packets",
+    "if ACKs count",
+    "if bytes count",
+    "retransmits",
+    "total",
+    "bytes",
+    "MSS",
+    "initial window",
+    "RTT",
+];
+
+/// The table of the tests, and what they say.
+pub(super) fn text(outcome: &Outcome) -> String {
+    let mut lines = Vec::new();
+    lines.extend(outcome.url.as_ref().map(|url| about(outcome, url)));
+    if !outcome.tests.is_empty() {
+        lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
+    }
+    match (&outcome.verdict, &outcome.failure) {
+        (Some(verdict), _) => lines.extend(tell(verdict)),
+        (None, Some(failure)) => lines.push(format!("{}: not measured: {failure}", outcome.target)),
+        (None, None) => lines.push(format!("{}: not measured", outcome.target)),
+    }
+    lines.join("\n")
+}
+
+fn about(outcome: &Outcome, url: &str) -> String {
+    let address = outcome.address.as_deref().unwrap_or("?");
+    let server = outcome.server.as_deref().unwrap_or("a server without a name");
+    let announced = outcome.syn_ack.and_then(|syn_ack| syn_ack.mss);
+    let announced =
+        announced.map_or("no MSS announced".to_owned(), |mss| format!("MSS {mss} announced"));
+    let hops = outcome.syn_ack.map_or(0, |syn_ack| syn_ack.hop_limit);
+    // What a server says goes to a terminal: no control characters.
+    let server: String = server.chars().filter(|c| !c.is_control()).take(80).collect();
+    format!("{url} at {address}: {server}, {announced}, TTL {hops}")
+}
+
+fn row(row: &TestRow) -> Vec<String> {
+    let predicted = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
+    let total = row.data_packets.median + row.retransmissions.median;
+    vec![
+        row.test.to_string(),
+        row.split.to_string(),
+        row.acks.to_string(),
+        row.data_packets.to_string(),
+        predicted(row.predicted.map(|models| models.counts_acks)),
+        predicted(row.predicted.map(|models| models.counts_bytes)),
+        row.retransmissions.to_string(),
+        total.to_string(),
+        row.bytes.to_string(),
+        row.mss_seen.to_string(),
+        row.initial_window.to_string(),
+        row.rtt_ms.map_or("-".to_owned(), |ms| format!("{ms:.2} ms")),
+    ]
+}
+
+fn tell(verdict: &Verdict) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(verdict.initial_window.as_ref().map(initial_window));
+    let gain = verdict.gain.map(|(split, gain)| format!(" (gain {gain:.1}x at {split})"));
+    let mut reaction = verdict.reaction.to_string();
+    if verdict.is_decided() {
+        let (of, fit) = verdict.runs;
+        reaction += &gain.unwrap_or_default();
+        reaction += &format!("; {fit} of {of} runs fit, confidence {:.2}", verdict.confidence);
+    }
+    lines.push(format!("reaction: {reaction}"));
+    lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
+    lines
+}
+
+/// Packets and bytes; where some packets are short, what they are if the server counts bytes.
+fn initial_window(window: &InitialWindow) -> String {
+    let (packets, bytes, segments) = (window.packets, window.bytes, window.segments);
+    let (low, high) = window.spread;
+    let spread =
+        if low == high { String::new() } else { format!(", {low} to {high} over the runs") };
+    let bound = if window.exact { "" } else { "at least " };
+    let short = match segments < packets {
+        true => format!(" ({bound}{segments} segments if it counts bytes: some packets are short)"),
+        false => String::new(),
+    };
+    format!("initial window: {bound}{packets} packets, {bytes} bytes{spread}{short}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_packets_leave_two_readings_of_the_initial_window() {
+        let window =
+            InitialWindow { packets: 4, segments: 3, spread: (4, 4), bytes: 4100, exact: false };
+        assert_eq!(
+            initial_window(&window),
+            "initial window: at least 4 packets, 4100 bytes (at least 3 segments if it counts bytes: \
+             some packets are short)"
+        );
+        let full = InitialWindow { segments: 4, bytes: 5840, exact: true, ..window };
+        assert_eq!(initial_window(&full), "initial window: 4 packets, 5840 bytes");
+    }
+}

@@ -1,0 +1,99 @@
+//! `windlass probe`.
+
+use super::args::{How, Probe, ProbeCommand};
+use super::{print, serve, survey};
+use crate::failure::Failure;
+use crate::{interrupt, stdout};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use windlass_probe::linux::{Driver, measure};
+use windlass_probe::session::{Family, Outcome};
+use windlass_probe::{PARTS_POLITE, Session, Settings, Test, tls};
+
+const UNDECIDED: u8 = 3;
+const NOT_MEASURED: u8 = 4;
+
+/// Does what the arguments say.
+pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
+    match args.command {
+        Some(ProbeCommand::Survey(args)) => return survey::main(*args),
+        Some(ProbeCommand::Serve(args)) => return serve::main(&args),
+        Some(ProbeCommand::Population(args)) => return serve::population(&args),
+        None => {}
+    }
+    let settings = settings(&args.tests, &args.how)?;
+    let Some(target) = args.target else {
+        return Err(Failure::Input("HOST|URL: which server?".to_owned()));
+    };
+    let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
+    let mut driver = Driver::open().map_err(work)?;
+    interrupt::watch();
+    let mut session = Session::new(target, settings);
+    let bar = bar(session.progress().1 as u64);
+    measure(&mut driver, &mut session, |session| bar.set_position(session.progress().0 as u64))
+        .map_err(work)?;
+    bar.finish_and_clear();
+    let outcome = session.outcome();
+    if args.json {
+        let text = serde_json::to_string(&outcome);
+        stdout::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;
+    } else {
+        stdout::line(&print::text(&outcome))?;
+    }
+    Ok(exit_code(&outcome))
+}
+
+/// How to measure: `tests` unless others are asked for.
+pub(super) fn settings(letters: &[Test], args: &How) -> Result<Settings, Failure> {
+    let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
+    let mut tests: Vec<Test> = Vec::new();
+    for test in if split.is_empty() { letters } else { &split } {
+        if !tests.contains(test) {
+            tests.push(*test);
+        }
+    }
+    let most = tests.iter().map(|test| test.parts()).max().unwrap_or(1);
+    if most > PARTS_POLITE && !args.force {
+        return Err(Failure::Input(format!(
+            "--split {most}: more than {PARTS_POLITE} ACKs for a segment burden the server and the \
+             path; --force says that you mean it"
+        )));
+    }
+    let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
+    Ok(Settings {
+        tests,
+        runs: args.runs,
+        acks: args.acks,
+        timeout: args.timeout,
+        patience: args.patience,
+        mss: args.mss,
+        family: match (args.v4, args.v6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        },
+        user_agent: args.user_agent.clone(),
+        tls,
+    })
+}
+
+fn exit_code(outcome: &Outcome) -> ExitCode {
+    match &outcome.verdict {
+        Some(verdict) if verdict.is_decided() => ExitCode::SUCCESS,
+        Some(_) => ExitCode::from(UNDECIDED),
+        None => ExitCode::from(NOT_MEASURED),
+    }
+}
+
+/// On standard error, if somebody sits before it.
+fn bar(runs: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} to go") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,61 @@
+//! `windlass probe serve` and `windlass probe population`.
+
+use super::args::{Population, Serve};
+use crate::failure::Failure;
+use crate::{interrupt, stdout};
+use std::process::ExitCode;
+use windlass_probe::linux;
+use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
+
+/// Plays servers until it is ended.
+pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
+    let servers = servers(args)?;
+    interrupt::watch();
+    let ready = || {
+        let told = format!("serving {} addresses at {}", servers.len(), args.tun);
+        // Nobody who reads it need be there.
+        let _ = stdout::line(&told);
+    };
+    match linux::serve(Network::new(&servers, args.seed), &args.tun, ready) {
+        Ok(never) => match never {},
+        Err(error) => Err(Failure::Work(format!(
+            "probe serve: device {}: {error} (it takes CAP_NET_ADMIN and /dev/net/tun)",
+            args.tun
+        ))),
+    }
+}
+
+fn servers(args: &Serve) -> Result<Vec<Spec>, Failure> {
+    let Some(file) = &args.population else {
+        let stack = Stack::by_name(&args.stack)
+            .ok_or_else(|| Failure::Input(format!("--stack {}: no such stack", args.stack)))?;
+        let spec = |address| Spec {
+            address,
+            stack,
+            initial_window: args.initial_window,
+            mss: args.mss,
+            rtt_ms: args.rtt.as_millis_f64(),
+            loss: args.loss,
+            page_bytes: args.page,
+        };
+        return Ok(args.address.iter().copied().map(spec).collect());
+    };
+    let fault = |what: String| Failure::Input(format!("{}: {what}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
+    let population = read(&text).map_err(|error| fault(error.to_string()))?;
+    match population.is_empty() {
+        true => Err(fault("there are no servers in it".to_owned())),
+        false => Ok(population),
+    }
+}
+
+/// Prints a population, or its list of hosts.
+pub(super) fn population(args: &Population) -> Result<ExitCode, Failure> {
+    let population = generate(args.count, args.seed, args.rtt_max.as_millis_f64());
+    let text = match args.hosts {
+        true => population.iter().map(Spec::url).collect::<Vec<_>>().join("\n"),
+        false => write(&population).map_err(|error| Failure::Work(error.to_string()))?,
+    };
+    stdout::line(text.trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}

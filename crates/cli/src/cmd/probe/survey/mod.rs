@@ -1,0 +1,196 @@
+//! `windlass probe survey`.
+
+mod os;
+mod plan;
+mod results;
+mod summary;
+
+use super::args::Survey as Args;
+use super::run::settings;
+use crate::failure::Failure;
+use crate::{interrupt, stdout};
+use indicatif::{ProgressBar, ProgressStyle};
+use os::Guesser;
+use results::Results;
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use summary::Summary;
+use windlass_probe::linux::{Driver, Watcher, survey};
+use windlass_probe::session::Outcome;
+use windlass_probe::survey::{Exclusions, HostRow, Pace, RunRow, Survey, hosts};
+use windlass_probe::{Settings, http};
+
+/// Hosts under way, unless told: as many as have connections in this time.
+const UNDER_WAY_S: f64 = 10.0;
+const INTERRUPTED: u8 = 130;
+
+/// Does what the arguments say.
+pub(crate) fn main(args: Args) -> Result<ExitCode, Failure> {
+    let settings = with_contact(settings(&args.tests, &args.how)?, args.contact.as_deref());
+    let list = hosts::parse(&read(&args.file)?)
+        .map_err(|why| Failure::Input(format!("{}: {why}", args.file.display())))?;
+    let exclusions = read_exclusions(&args)?;
+    let pace = pace(&args);
+    if args.os {
+        os::check().map_err(Failure::Input)?;
+    }
+    let manifest = results::Manifest::of(&settings, args.os, list.len());
+    let results = match &args.out {
+        Some(out) if args.resume => Some(Results::resume(out, &manifest, &list, args.dry_run)?),
+        _ => None,
+    };
+    if args.dry_run {
+        let done = results.as_ref().map_or(0, |results| results.done().len());
+        return stdout::line(&plan::text(&list, done, &settings, &pace, &exclusions))
+            .map(|()| ExitCode::SUCCESS);
+    }
+    let work = |error: io::Error| Failure::Work(format!("probe survey: {error}"));
+    // Before anything is written.
+    let driver = Driver::open().map_err(work)?;
+    let results = match (results, &args.out) {
+        (Some(results), _) => results,
+        (None, Some(out)) => Results::create(out, &manifest, &list)?,
+        (None, None) => return Err(Failure::Input("--out DIR: where results go".to_owned())),
+    };
+    if args.contact.is_none() && args.how.user_agent == http::USER_AGENT {
+        eprintln!("note: without --contact the owners of servers cannot tell whom to ask");
+    }
+    run(&args, driver, settings, pace, exclusions, list, results)
+}
+
+fn run(
+    args: &Args,
+    mut driver: Driver,
+    settings: Settings,
+    pace: Pace,
+    exclusions: Exclusions,
+    list: Vec<String>,
+    results: Results,
+) -> Result<ExitCode, Failure> {
+    let work = |error: io::Error| Failure::Work(format!("probe survey: {error}"));
+    let begun = Instant::now();
+    let count = list.len();
+    let done: BTreeSet<&str> = results.done().iter().map(|row| row.host.as_str()).collect();
+    let mut todo = Survey::new(list, &done, settings, pace, Arc::new(exclusions));
+    drop(done);
+    let mut keeper = Keeper {
+        bar: bar(count as u64, results.done().len() as u64),
+        results,
+        guesser: args.os.then(Guesser::start).transpose().map_err(work)?,
+        stop: interrupt::flag(),
+        shown: Instant::now(),
+    };
+    let complete = survey(&mut driver, &mut todo, &mut keeper).map_err(work)?;
+    keeper.finish(complete).map_err(work)?;
+    let rows = keeper.results.done();
+    let summary = Summary::of(rows, count, todo.connections(), driver.dropped(), begun.elapsed());
+    if args.json {
+        let text = serde_json::to_string(&summary);
+        stdout::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;
+    } else {
+        stdout::line(&summary.text())?;
+    }
+    if rows.len() == count {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("windlass: interrupted: {} of {count} hosts are done; --resume goes on", rows.len());
+    Ok(ExitCode::from(INTERRUPTED))
+}
+
+/// Keeps what comes, and shows how far it is.
+struct Keeper {
+    results: Results,
+    guesser: Option<Guesser>,
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+    shown: Instant,
+}
+
+impl Keeper {
+    /// What nmap has still to say; without it, if nobody wants to wait.
+    fn finish(&mut self, complete: bool) -> io::Result<()> {
+        if let Some(guesser) = self.guesser.take() {
+            let wait = || complete && !self.stop.load(Ordering::Relaxed);
+            for (row, runs) in guesser.finish(wait) {
+                self.results.add(row, &runs)?;
+            }
+        }
+        self.bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn show(&mut self, survey: &Survey) {
+        if self.shown.elapsed() >= Duration::from_millis(200) {
+            self.shown = Instant::now();
+            self.bar.set_position(self.results.done().len() as u64);
+            self.bar.set_message(format!("{} under way", survey.left().1));
+        }
+    }
+}
+
+impl Watcher for Keeper {
+    fn finished(&mut self, host: &str, outcome: &Outcome) -> io::Result<()> {
+        let (row, runs) = (HostRow::of(host, outcome), RunRow::all(host, outcome));
+        match &mut self.guesser {
+            Some(guesser) if !row.address.is_empty() => guesser.ask(row, runs),
+            _ => self.results.add(row, &runs)?,
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, survey: &Survey) -> io::Result<bool> {
+        while let Some((row, runs)) = self.guesser.as_mut().and_then(Guesser::poll) {
+            self.results.add(row, &runs)?;
+        }
+        self.show(survey);
+        Ok(!self.stop.load(Ordering::Relaxed))
+    }
+}
+
+fn with_contact(mut settings: Settings, contact: Option<&str>) -> Settings {
+    if let Some(contact) = contact {
+        settings.user_agent = format!("{} ({contact})", settings.user_agent);
+    }
+    settings
+}
+
+fn pace(args: &Args) -> Pace {
+    let under_way = args.under_way.map_or((args.rate * UNDER_WAY_S).ceil(), f64::from);
+    Pace { rate: args.rate, under_way_max: (under_way as usize).max(1), pause: args.pause }
+}
+
+fn read_exclusions(args: &Args) -> Result<Exclusions, Failure> {
+    let mut all = String::new();
+    for path in &args.exclude {
+        let text = read(path)?;
+        Exclusions::parse(&text)
+            .map_err(|why| Failure::Input(format!("{}: {why}", path.display())))?;
+        all.push_str(text.trim_start_matches('\u{feff}'));
+        all.push('\n');
+    }
+    Exclusions::parse(&all).map_err(Failure::Input)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let told = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    std::fs::read_to_string(path).map_err(told)
+}
+
+/// On standard error, if somebody sits before it.
+fn bar(count: u64, done: u64) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count).with_position(done);
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} hosts, {msg}, {eta} to go");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.reset_eta();
+    bar
+}

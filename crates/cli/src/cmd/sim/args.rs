@@ -1,0 +1,193 @@
+//! The arguments of `windlass sim`.
+
+use crate::value::{VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant};
+use clap::{Args, Subcommand, value_parser};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::PathBuf;
+use windlass_base::Span;
+use windlass_sim::scenario::DEFAULT_SEED;
+use windlass_sim::simple_model::Arrivals;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sim {
+    /// Run a scenario and print its figures
+    #[command(after_help = RUN_HELP)]
+    Run(Run),
+    /// Run many scenarios in one process: JSON lines in, JSON lines out
+    #[command(after_help = BATCH_HELP)]
+    Batch(Batch),
+    /// Say what is wrong in scenario files: file, line, key, what was expected
+    #[command(after_help = "Example: windlass sim check experiments/*/*.toml")]
+    Check(Check),
+    /// Run the simple model of the New-ECN paper (section 3.2): two connections, one RED router
+    #[command(after_help = SIMPLE_MODEL_HELP)]
+    SimpleModel(SimpleModel),
+    /// Put random connections on random bad paths and check what TCP promises
+    #[command(after_help = CHAOS_HELP)]
+    Chaos(Chaos),
+    /// Print the JSON Schema of scenario files
+    #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
+    Schema,
+    /// Run the event loop with nothing to do, for the bench: what no simulation can be faster than
+    #[command(hide = true)]
+    Floor(Floor),
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  windlass sim run experiments/new-ecn/s1_10M_p0.1_newecn.toml
+  windlass sim run FILE --replicates 20 --jitter 100ms
+  windlass sim run FILE --set dumbbell.bottleneck.rate=2Mbit/s --set queues.marking.p_max=0.2
+  windlass sim run FILE --out results --pcap --json
+
+The same scenario and seed give the same bytes. Without --seed the scenario's own seed is taken, or \
+1; the output names it.";
+
+const BATCH_HELP: &str = "\
+A line is a scenario as a JSON object, or a request:
+  {\"file\": \"FILE\", \"set\": {\"flows.0.start\": \"1s\"}, \"seed\": 7, \"jitter\": \"100ms\"}
+
+The result of a line is the object that `sim run --json` prints, on one line, in the order of the \
+input. A bad line gives {\"line\": N, \"error\": \"...\"}; the others run nevertheless, and the \
+exit status is 2.
+
+Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";
+
+const SIMPLE_MODEL_HELP: &str = "\
+Examples:
+  windlass sim simple-model
+  windlass sim simple-model --variant accumulate --steps 500 --json
+
+printed: as the paper's listing stands, each packet finds the queue as the last step left it. \
+accumulate: each packet finds what the one before it left.";
+
+const CHAOS_HELP: &str = "\
+Examples:
+  windlass sim chaos --seeds 0..2000
+  windlass sim chaos --seeds 0..2000 --modern            # as ToU sets them
+  windlass sim chaos --seeds 0..2000 --ecn-proxy         # an ECN proxy before an end, or before each
+  windlass sim chaos --replay 1234      # everything that happened, line by line
+
+A seed draws a path (loss, bursts, duplication, reordering, corruption, delay changes, blackouts), \
+profiles, options, controllers, buffers and what both applications do. The streams must arrive \
+intact or end with an error that the path explains. Exit status 1 if a seed breaks a promise; it \
+breaks it again, exactly, whenever it is run.";
+
+/// How a scenario is changed on its way from the file.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Replace a key of the scenario, by its dotted path; items of lists by their index from 0
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of the random stream [default: the scenario's, or 1]
+    #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Add a uniform draw from zero to this to every start time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(allow_hyphen_values = true)]
+    pub jitter: Option<Span>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The scenario: TOML, or JSON if its name ends in .json
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Run with so many seeds, from the given one on, and print means and standard deviations
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub replicates: Option<NonZeroUsize>,
+    /// Replicates at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N", requires = "replicates")]
+    #[arg(value_parser = parse_count, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write summary.json and time series into a new directory; with replicates, one directory
+    /// for each seed in it
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write no time series of queues, which are most of what is written
+    #[arg(long, requires = "out")]
+    pub flows_only: bool,
+    /// Write a packet capture of every link as well
+    #[arg(long, requires = "out")]
+    pub pcap: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Batch {
+    /// JSON lines; "-" for standard input
+    #[arg(default_value = "-")]
+    pub file: PathBuf,
+    /// Lines at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Scenario files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Replace a key before checking, as `sim run` does
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Floor {
+    /// Events in the queue at any time
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub pending: u32,
+    /// Events to take
+    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    pub events: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimpleModel {
+    /// How the packets of one step find the queue
+    #[arg(long, default_value = "printed", value_parser = parse_variant, value_name = VARIANTS)]
+    pub variant: Arrivals,
+    /// Steps of 10 ms; the paper's listing has 500
+    #[arg(long, default_value_t = 3000, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(2..=10_000_000))]
+    pub steps: u32,
+    /// Runs, with seeds in a row
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(value_parser = value_parser!(u64).range(1..=1_000_000))]
+    pub seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    #[arg(value_parser = parse_seed, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Add windows and queue after every step of the first run to the JSON
+    #[arg(long, requires = "json")]
+    pub series: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chaos {
+    /// The seeds to run, the last not included
+    #[arg(long, default_value = "0..2000", value_name = "A..B", value_parser = parse_seeds)]
+    pub seeds: Range<u64>,
+    /// Seeds at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, as ToU
+    #[arg(long)]
+    pub modern: bool,
+    /// An ECN proxy before one end or before each, and marks on the way
+    #[arg(long)]
+    pub ecn_proxy: bool,
+    /// Run one seed and print everything that happens
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "jobs"])]
+    pub replay: Option<u64>,
+}

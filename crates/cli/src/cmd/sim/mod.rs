@@ -1,0 +1,38 @@
+//! `windlass sim`.
+
+pub(crate) mod args;
+mod batch;
+mod chaos;
+mod check;
+mod load;
+mod print;
+mod progress;
+mod run;
+mod simple_model;
+
+use crate::failure::Failure;
+use crate::stdout;
+use args::Sim;
+use serde_json::json;
+
+/// Does what the arguments say.
+pub(crate) fn main(command: Sim) -> Result<(), Failure> {
+    match command {
+        Sim::Run(args) => run::main(&args),
+        Sim::Batch(args) => batch::main(&args),
+        Sim::Check(args) => check::main(&args),
+        Sim::Chaos(args) => chaos::main(&args),
+        Sim::SimpleModel(args) => simple_model::main(&args),
+        Sim::Floor(args) => {
+            let last = windlass_sim::empty_event_loop(args.pending, args.events);
+            stdout::line(
+                &json!({ "events": args.events, "last_s": last.as_secs_f64() }).to_string(),
+            )
+        }
+        Sim::Schema => stdout::line(&pretty(&windlass_sim::scenario::schema())),
+    }
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}")
+}

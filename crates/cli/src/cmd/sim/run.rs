@@ -1,0 +1,148 @@
+//! `windlass sim run`.
+
+use super::args::Run;
+use super::{load, pretty, print, progress};
+use crate::failure::Failure;
+use crate::output_dir::OutputDir;
+use crate::{interrupt, parallel, stdout};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::ops::ControlFlow;
+use std::path::Path;
+use windlass_sim::pcapng::Captures;
+use windlass_sim::scenario::Document;
+use windlass_sim::series::Series;
+use windlass_sim::{Recorder, Scenario, Summary};
+
+/// Runs the scenario and prints, or writes, what came out.
+pub(super) fn main(args: &Run) -> Result<(), Failure> {
+    let mut document = load::file(&args.file, &args.changes.set).map_err(Failure::Input)?;
+    document.seed = args.changes.seed.unwrap_or(document.seed);
+    document.scenario.jitter = args.changes.jitter.unwrap_or(document.scenario.jitter);
+    interrupt::watch();
+    let output = args.out.as_deref().map(OutputDir::create).transpose()?;
+    let written = output.as_ref().map(|output| Output {
+        folder: output.path(),
+        queues: !args.flows_only,
+        pcap: args.pcap,
+    });
+    let result = match args.replicates {
+        None => json!(simulate(&document.scenario, document.seed, written)?),
+        Some(count) => replicates(&document, count.get() as u64, args, written)?,
+    };
+    if let Some(Output { folder, .. }) = written {
+        write_summary(folder, &result)?;
+    }
+    if let Some(output) = output {
+        output.finish()?;
+    }
+    if args.json {
+        stdout::line(&pretty(&result))
+    } else {
+        stdout::line(&print::report(&document, &result))
+    }
+}
+
+/// Runs with seeds in a row and gives means and standard deviations.
+fn replicates(
+    document: &Document,
+    count: u64,
+    args: &Run,
+    output: Option<Output<'_>>,
+) -> Result<Value, Failure> {
+    let seeds = (0..count).map(|n| document.seed.wrapping_add(n));
+    let bar = progress::bar(count, "runs");
+    let mut summaries: Vec<Summary> = Vec::new();
+    let mut failure = None;
+    parallel::map_in_order(
+        seeds,
+        parallel::jobs(args.jobs),
+        |seed| {
+            let summary = replicate(&document.scenario, seed, output);
+            bar.inc(1);
+            summary
+        },
+        |summary| match summary {
+            Ok(summary) => {
+                summaries.push(summary);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        },
+    );
+    bar.finish_and_clear();
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(windlass_sim::aggregate(&summaries)),
+    }
+}
+
+fn replicate(
+    scenario: &Scenario,
+    seed: u64,
+    output: Option<Output<'_>>,
+) -> Result<Summary, Failure> {
+    let Some(output) = output else { return simulate(scenario, seed, None) };
+    let folder = &output.folder.join(format!("seed-{seed}"));
+    fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }))?;
+    write_summary(folder, &json!(summary))?;
+    Ok(summary)
+}
+
+/// Where a run writes, and what beside time series of flows.
+#[derive(Copy, Clone)]
+struct Output<'a> {
+    folder: &'a Path,
+    queues: bool,
+    pcap: bool,
+}
+
+/// Runs once; into the output's folder, if there is one, go time series and captures.
+fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    output: Option<Output<'_>>,
+) -> Result<Summary, Failure> {
+    let Some(Output { folder, queues, pcap }) = output else {
+        return call(scenario, seed, &mut ());
+    };
+    let told = |error: io::Error| Failure::io("writing the results", &error);
+    let open = |name: &str| create(folder, name, "csv");
+    let series =
+        if queues { Series::new(scenario, open) } else { Series::of_flows(scenario, open) };
+    let mut series = series.map_err(told)?;
+    let summary = if pcap {
+        let captures =
+            Captures::new(scenario, |name| create(folder, name, "pcapng").map(BufWriter::new))
+                .map_err(told)?;
+        let mut both = (series, captures);
+        let summary = call(scenario, seed, &mut both)?;
+        both.1.finish().map_err(told)?;
+        series = both.0;
+        summary
+    } else {
+        call(scenario, seed, &mut series)?
+    };
+    series.finish().map_err(told)?;
+    Ok(summary)
+}
+
+fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
+    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
+    let path = folder.join(format!("{name}.{extension}"));
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+    File::create_new(path).map_err(named)
+}
+
+fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
+    let path = folder.join("summary.json");
+    fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io("summary.json", &error))
+}

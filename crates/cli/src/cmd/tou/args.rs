@@ -1,0 +1,261 @@
+//! The arguments of `windlass tou`.
+
+use super::perf::STREAMS_MAX;
+use crate::value::{
+    HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_profile, parse_seconds,
+    parse_time,
+};
+use clap::{Args, Subcommand, value_parser};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use windlass_base::Span;
+use windlass_tcp::Profile;
+use windlass_tcp::config::EcnEcho;
+
+pub(crate) const TOU_HELP: &str = "\
+Examples:
+  windlass tou listen 7000 > file                 # on one host
+  windlass tou connect host:7000 < file           # on the other
+  windlass tou perf server                        # how fast is it?
+  windlass tou perf client host --time 10 --cc new-ecn --ecn
+
+ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. Nothing is \
+encrypted. docs/guide/tou.md has the rest, docs/reference/tou-protocol.md what is on the wire.";
+
+const LISTEN_HELP: &str = "\
+Examples:
+  windlass tou listen 7000 > file
+  tar c folder | windlass tou listen 7000         # sends to whoever connects
+  windlass tou listen 127.0.0.1:0 -v              # a free port, which standard error names
+  windlass tou listen 7000 --keep-open >> log     # one connection after the other, until Ctrl-C
+
+What comes goes to standard output, standard input goes to the peer; the end of either ends that \
+direction alone. It ends when both have ended. On port 0, and with --verbose, standard error says \
+where it listens.
+
+Exit status: 0 both directions ended in order, and all input was acknowledged; 1 refused, \
+unreachable, no answer, reset, or standard input or output failed; 2 bad arguments; 130 interrupted, \
+the connection is reset then. With --keep-open: 0 after Ctrl-C between two connections; what befalls one \
+of them is told, and the next is taken.";
+
+const CONNECT_HELP: &str = "\
+Examples:
+  windlass tou connect host:7000 < file
+  windlass tou connect host:7000 > file < /dev/null
+  windlass tou connect [2001:db8::1]:7000 --cc new-ecn --ecn --verbose < file
+
+Standard input goes to the peer, what comes goes to standard output; the end of either ends that \
+direction alone. It ends when both have ended, and stays for two retransmission timeouts where the \
+peer's last segment could be lost.
+
+Exit status: 0 both directions ended in order, and all input was acknowledged; 1 no such host, refused, \
+unreachable, no answer, reset, or standard input or output failed; 2 bad arguments; 130 interrupted, the \
+connection is reset then.";
+
+const SERVER_HELP: &str = "\
+Examples:
+  windlass tou perf server                        # port 7000, test after test, until Ctrl-C
+  windlass tou perf server --port 0 --one-off --json
+
+One test at a time; another client is told that the server is busy. Standard error says where it listens, \
+standard output has the figures of each test. A client that offers ECN gets it.
+
+Exit status: 0 after Ctrl-C or SIGTERM, or after a test with --one-off; 1 the port cannot be had, or the \
+one test failed; 2 bad arguments.";
+
+const CLIENT_HELP: &str = "\
+Examples:
+  windlass tou perf client host                   # to the server, ten seconds
+  windlass tou perf client host:7001 --bytes 100M --json
+  windlass tou perf client host --reverse --parallel 4 --cc vegas
+  windlass tou perf client host --omit 2          # twelve seconds, of which the last ten count
+  windlass tou perf client host --bytes 30M --cc newreno --trace cwnd.csv
+
+A line a second: what was acknowledged (with --reverse: what came), bits per second, segments sent again, \
+cwnd, round-trip time; of several connections cwnd is the sum and the time the mean. The columns of the \
+trace and the keys of --json are in docs/guide/tou.md.
+
+Exit status: 0 the test came to its end; 1 no such host, refused, no answer, busy, or the connection was \
+lost; 2 bad arguments; 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tou {
+    /// Take a connection, and join it to standard input and output
+    #[command(after_help = LISTEN_HELP)]
+    Listen(TouListen),
+    /// Connect, and join the connection to standard input and output
+    #[command(after_help = CONNECT_HELP)]
+    Connect(TouConnect),
+    /// Measure how fast a path is with ToU
+    #[command(subcommand)]
+    Perf(Box<Perf>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Perf {
+    /// Wait for clients
+    #[command(after_help = SERVER_HELP)]
+    Server(PerfServer),
+    /// Send to a server, or let it send
+    #[command(after_help = CLIENT_HELP)]
+    Client(PerfClient),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TouListen {
+    /// The port, and the address if it is to be one alone; port 0: a free one
+    #[arg(value_name = "[ADDRESS:]PORT", value_parser = Local::parse)]
+    pub local: Local,
+    /// Take one connection after the other, and send nothing
+    #[arg(long)]
+    pub keep_open: bool,
+    #[command(flatten)]
+    pub family: Family,
+    #[command(flatten)]
+    pub tell: Tell,
+    #[command(flatten)]
+    pub how: Transport,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TouConnect {
+    /// The peer; an IPv6 address stands in brackets
+    #[arg(value_name = "HOST:PORT", value_parser = HostPort::parse)]
+    pub peer: HostPort,
+    /// Give an address up after so long without an answer [default: two minutes]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub timeout: Option<Span>,
+    #[command(flatten)]
+    pub family: Family,
+    #[command(flatten)]
+    pub tell: Tell,
+    #[command(flatten)]
+    pub how: Transport,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PerfServer {
+    /// The port; 0: a free one
+    #[arg(long, default_value_t = DEFAULT_PORT)]
+    pub port: u16,
+    /// The address to listen at [default: all]
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// End after one test
+    #[arg(long)]
+    pub one_off: bool,
+    /// JSON instead of text: an object a line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub family: Family,
+    #[command(flatten)]
+    pub path: PathOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PerfClient {
+    /// The server; an IPv6 address with a port stands in brackets
+    #[arg(value_name = "HOST[:PORT]", value_parser = |text: &str| HostPort::parse_or(text, DEFAULT_PORT))]
+    pub server: HostPort,
+    /// Send for so long [default: 10s]; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds, conflicts_with = "bytes")]
+    pub time: Option<Span>,
+    /// Send so much instead, over all connections: 100M, 64KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub bytes: Option<u64>,
+    /// Leave the first seconds, in which the window grows, out of the figures at the end; a test of a
+    /// time lasts so much longer
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub omit: Option<Span>,
+    /// The server sends
+    #[arg(long)]
+    pub reverse: bool,
+    /// Connections at once
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = value_parser!(u16).range(1..=i64::from(STREAMS_MAX)))]
+    pub parallel: u16,
+    /// Time between lines
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
+    pub interval: Span,
+    /// Write cwnd, ssthresh, SRTT and bytes of each connection to a new CSV file
+    #[arg(long, value_name = "FILE", conflicts_with = "reverse")]
+    pub trace: Option<PathBuf>,
+    /// Time between the trace's samples
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_seconds)]
+    pub trace_interval: Span,
+    /// Print one JSON object at the end instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Give an address up after so long without an answer [default: two minutes]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub timeout: Option<Span>,
+    #[command(flatten)]
+    pub family: Family,
+    #[command(flatten)]
+    pub how: Transport,
+}
+
+/// What ToU's tools use if nothing else is said.
+const DEFAULT_PORT: u16 = 7000;
+
+/// Which addresses.
+#[derive(Copy, Clone, Debug, Args)]
+pub(crate) struct Family {
+    /// Only IPv4
+    #[arg(short = '4', conflicts_with = "v6")]
+    pub v4: bool,
+    /// Only IPv6 addresses; listening at all of them takes IPv4 as well where the system has it so
+    #[arg(short = '6')]
+    pub v6: bool,
+}
+
+/// What to say on standard error.
+#[derive(Copy, Clone, Debug, Args)]
+pub(crate) struct Tell {
+    /// Say who is connected, and at the end how much went each way
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Say it as JSON, an object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How connections are made.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The connection")]
+pub(crate) struct Transport {
+    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe; none: for experiments on
+    /// links of one's own. With perf client --reverse it is the server's
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_cc)]
+    pub cc: String,
+    /// Offer ECN
+    #[arg(long)]
+    pub ecn: bool,
+    #[command(flatten)]
+    pub path: PathOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The connection")]
+pub(crate) struct PathOptions {
+    /// The TCP of a time and place: linux, rfc5681, rfc3465, rfc2581, ns2-reno
+    #[arg(long, value_name = "NAME", default_value = "linux", value_parser = parse_profile)]
+    pub profile: Profile,
+    /// How marks are echoed: until-cwr (RFC 3168), or once-per-ce, which New-ECN wants of its peer
+    #[arg(long, value_name = "HOW", default_value = "until-cwr", value_parser = parse_echo)]
+    pub ecn_echo: EcnEcho,
+    /// Payload bytes of the largest segment over IPv4, TCP options among them; over IPv6 20 fewer
+    #[arg(long, value_name = "BYTES", default_value_t = 1456)]
+    #[arg(value_parser = value_parser!(u16).range(88..=65_475))]
+    pub mss: u16,
+    /// Send what the window allows at once, not over the round trip
+    #[arg(long)]
+    pub no_pacing: bool,
+    /// Bytes that may be under way
+    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]
+    pub send_buffer: u64,
+    /// Bytes that may wait to be read
+    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]
+    pub receive_buffer: u64,
+}

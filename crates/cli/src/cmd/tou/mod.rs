@@ -1,0 +1,25 @@
+//! `windlass tou`.
+
+mod address;
+pub(crate) mod args;
+mod copy;
+mod live;
+mod perf;
+mod pipe;
+mod print;
+mod settings;
+
+use crate::failure::Failure;
+use args::{Perf, Tou};
+
+/// Does what the arguments say.
+pub(crate) fn main(command: Tou) -> Result<(), Failure> {
+    match command {
+        Tou::Listen(args) => pipe::listen(&args),
+        Tou::Connect(args) => pipe::connect(&args),
+        Tou::Perf(command) => match *command {
+            Perf::Server(args) => perf::server(&args),
+            Perf::Client(args) => perf::client(&args),
+        },
+    }
+}

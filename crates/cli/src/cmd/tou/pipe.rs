@@ -1,0 +1,207 @@
+//! `windlass tou listen` and `windlass tou connect`: a connection joined to standard input and
+//! output.
+
+use super::args::{Tell, TouConnect, TouListen, Transport};
+use super::copy::{self, Fault};
+use super::live::Live;
+use super::print::{self, Story, Traffic};
+use super::{address, settings};
+use crate::failure::Failure;
+use crate::interrupt;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use windlass_base::Span;
+use windlass_tcp::State;
+use windlass_tcp::config::KeepAlive;
+use windlass_tou::{Options, TouStream};
+
+/// How long the direction out may take to its end when nobody reads what comes in.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a thread may take to tell what it has been told, while the machine is busy.
+const TELLING: Duration = Duration::from_secs(10);
+/// No kernel speaks for a process that was killed: who only receives from one would wait for ever.
+/// After two minutes and a quarter of silence it is told.
+const KEEP_ALIVE: KeepAlive =
+    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
+/// Longer than this nobody waits in TIME-WAIT.
+const LINGER_MAX: Duration = Duration::from_secs(3);
+
+/// Connects and copies both ways.
+pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
+    let options = options(&args.how)?;
+    let live = Live::default();
+    watch(&live, false);
+    let addresses = args.peer.resolve(args.family)?;
+    let stream = address::connect(&addresses, args.timeout, &options)?;
+    live.add(&stream);
+    converse(&stream, args.tell, true)?;
+    linger(&stream);
+    Ok(())
+}
+
+/// Takes a connection and copies both ways, or takes one after the other and receives.
+pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
+    let options = options(&args.how)?;
+    let live = Live::default();
+    watch(&live, args.keep_open);
+    let listener = args.local.listen(args.family, &options)?;
+    let told = |error| Failure::io("listen", &error);
+    let local = listener.local_addr().map_err(told)?;
+    if args.local.port == 0 || args.tell.verbose || args.tell.json {
+        print::listening(local, args.tell.json);
+    }
+    loop {
+        let (stream, peer) = listener.accept().map_err(told)?;
+        live.add(&stream);
+        if !args.keep_open {
+            drop(listener);
+            converse(&stream, args.tell, true)?;
+            linger(&stream);
+            return Ok(());
+        }
+        match converse(&stream, args.tell, false) {
+            Err(Failure::Work(message)) => eprintln!("windlass: {peer}: {message}"),
+            result => result?,
+        }
+        live.clear();
+    }
+}
+
+fn options(how: &Transport) -> Result<Options, Failure> {
+    Ok(Options { keep_alive: Some(KEEP_ALIVE), ..settings::options(how)? })
+}
+
+/// Ctrl-C resets the connection; there is no kernel that would tell the peer. Who waits for the
+/// next connection may be ended so.
+fn watch(live: &Live, waits: bool) {
+    let live = live.clone();
+    interrupt::end_with(move || {
+        if waits && live.is_empty() {
+            return 0;
+        }
+        live.abort();
+        eprintln!("windlass: interrupted");
+        130
+    });
+}
+
+enum Ended {
+    Received(Result<(), Fault>),
+    Sent(Result<u64, Fault>),
+}
+
+/// Copies both ways to the ends of both.
+fn converse(stream: &TouStream, how: Tell, sends: bool) -> Result<(), Failure> {
+    let story = Story::begin(how, stream);
+    let received = Arc::new(AtomicU64::new(0));
+    let result = copy_both(stream, sends, &received);
+    let sent = stream.info().map_or(0, |info| info.bytes_acked);
+    story.end(stream, Traffic { sent, received: received.load(Ordering::Relaxed) });
+    if result.is_err() {
+        // The peer must not take what it has for all there was.
+        stream.abort();
+    }
+    result
+}
+
+fn copy_both(stream: &TouStream, sends: bool, received: &Arc<AtomicU64>) -> Result<(), Failure> {
+    let (tell, told) = channel();
+    receive(stream.clone(), Arc::clone(received), tell.clone())?;
+    send(stream.clone(), sends, tell)?;
+    let (mut receives, mut sending) = (true, true);
+    while receives || sending {
+        match told.recv() {
+            Ok(Ended::Received(Ok(()))) => receives = false,
+            Ok(Ended::Sent(Ok(_))) => sending = false,
+            Ok(Ended::Received(Err(Fault::Output(error)))) if is_gone(&error) => {
+                let sent = !sending || told.recv_timeout(GRACE).is_ok_and(is_sent);
+                return Err(reader_gone(sent));
+            }
+            Ok(Ended::Sent(Err(Fault::Connection(error)))) if is_gone(&error) => {
+                return Err(told_as(cause_of(error, &told)));
+            }
+            Ok(Ended::Received(Err(fault)) | Ended::Sent(Err(fault))) => {
+                return Err(told_as(fault));
+            }
+            Err(_) => return Err(Failure::Work("a thread ended early".to_owned())),
+        }
+    }
+    Ok(())
+}
+
+fn receive(
+    stream: TouStream,
+    received: Arc<AtomicU64>,
+    tell: Sender<Ended>,
+) -> Result<(), Failure> {
+    let output = copy::standard_output().map_err(|error| Failure::io("standard output", &error))?;
+    thread::spawn(move || {
+        let count = |bytes| {
+            received.fetch_add(bytes as u64, Ordering::Relaxed);
+        };
+        let received = copy::receive(&stream, output, count);
+        let orderly = received.is_ok();
+        let _ = tell.send(Ended::Received(received));
+        // The other thread may wait for input, and would not hear of it.
+        if orderly && let Err(error) = copy::until_over(&stream) {
+            let _ = tell.send(Ended::Sent(Err(Fault::Connection(error))));
+        }
+    });
+    Ok(())
+}
+
+fn send(stream: TouStream, sends: bool, tell: Sender<Ended>) -> Result<(), Failure> {
+    let input = copy::standard_input().map_err(|error| Failure::io("standard input", &error))?;
+    thread::spawn(move || {
+        let sent =
+            if sends { copy::send(&stream, input) } else { copy::send(&stream, io::empty()) };
+        let _ = tell.send(Ended::Sent(sent));
+    });
+    Ok(())
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe
+}
+
+fn is_sent(ended: Ended) -> bool {
+    matches!(ended, Ended::Sent(Ok(_)))
+}
+
+/// A connection tells its error once (SO_ERROR), and then that nobody is there: what it was is told by
+/// the thread that has been told.
+fn cause_of(gone: io::Error, told: &Receiver<Ended>) -> Fault {
+    match told.recv_timeout(TELLING) {
+        Ok(Ended::Received(Err(cause))) => cause,
+        _ => Fault::Connection(gone),
+    }
+}
+
+/// Nobody reads standard output any more: no failure, if all of the input had its way.
+fn reader_gone(sent: bool) -> Failure {
+    if sent {
+        return Failure::ReaderGone;
+    }
+    Failure::Work("standard output is closed, and the input was not all delivered".to_owned())
+}
+
+fn told_as(fault: Fault) -> Failure {
+    match fault {
+        Fault::Connection(error) => Failure::io("the connection", &error),
+        Fault::Input(error) => Failure::io("standard input", &error),
+        Fault::Output(error) => Failure::io("standard output", &error),
+    }
+}
+
+/// What TIME-WAIT is for (RFC 9293 §3.6.1), as nobody is there to do it when the process has ended:
+/// the peer's FIN is acknowledged once more if the first acknowledgment was lost.
+fn linger(stream: &TouStream) {
+    let Ok(info) = stream.info() else { return };
+    if info.state == State::TimeWait {
+        thread::sleep((2 * info.rto).min(LINGER_MAX));
+    }
+}

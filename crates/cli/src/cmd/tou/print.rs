@@ -1,0 +1,94 @@
+//! What `windlass tou` says on standard error.
+
+use super::args::Tell;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Instant;
+use windlass_tou::{Info, TouStream};
+
+/// The version of the objects.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Where a listener listens: a line on standard error.
+pub(super) fn listening(address: SocketAddr, json: bool) {
+    if json {
+        eprintln!(
+            "{}",
+            json!({
+                "schema": SCHEMA_VERSION,
+                "kind": "listening",
+                "address": address.ip().to_string(),
+                "port": address.port(),
+            })
+        );
+    } else {
+        eprintln!("listening on {address}");
+    }
+}
+
+/// Bytes that an application has had of a connection, and handed to it.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
+/// Tells of a connection from its beginning to its end, if that is asked for.
+pub(super) struct Story {
+    how: Tell,
+    peer: String,
+    began: Instant,
+}
+
+impl Story {
+    pub(super) fn begin(how: Tell, stream: &TouStream) -> Story {
+        let peer = stream.peer_addr().map_or("?".to_owned(), |peer| peer.to_string());
+        let story = Story { how, peer, began: Instant::now() };
+        let info = stream.info().ok();
+        if how.json {
+            story.object("connected", info.map_or(json!({}), |info| agreed(&info)));
+        } else if how.verbose {
+            let has = |word: &'static str, yes: bool| if yes { word } else { "" };
+            let told = info.map_or(String::new(), |info| {
+                format!(", MSS {}{}{}", info.mss, has(", SACK", info.sack), has(", ECN", info.ecn))
+            });
+            eprintln!("connected to {}{told}", story.peer);
+        }
+        story
+    }
+
+    pub(super) fn end(&self, stream: &TouStream, traffic: Traffic) {
+        let info = stream.info().ok();
+        let again = info.map_or(0, |info| info.stats.retransmitted_segments);
+        let rtt_ms = info.and_then(|info| info.rtt).map(|rtt| rtt.as_secs_f64() * 1e3);
+        let duration_s = self.began.elapsed().as_secs_f64();
+        if self.how.json {
+            let figures = json!({
+                "duration_s": duration_s,
+                "sent_bytes": traffic.sent,
+                "received_bytes": traffic.received,
+                "retransmitted_segments": again,
+                "rtt_ms": rtt_ms,
+            });
+            self.object("ended", figures);
+        } else if self.how.verbose {
+            let rtt = rtt_ms.map_or(String::new(), |ms| format!(", RTT {ms:.2} ms"));
+            eprintln!(
+                "{} ended after {duration_s:.2} s: {} bytes sent, {} received, {again} segments \
+                 sent again{rtt}",
+                self.peer, traffic.sent, traffic.received
+            );
+        }
+    }
+
+    fn object(&self, kind: &str, mut figures: Value) {
+        figures["schema"] = SCHEMA_VERSION.into();
+        figures["kind"] = kind.into();
+        figures["peer"] = self.peer.as_str().into();
+        eprintln!("{figures}");
+    }
+}
+
+fn agreed(info: &Info) -> Value {
+    json!({ "mss": info.mss, "sack": info.sack, "ecn": info.ecn })
+}

@@ -1,0 +1,24 @@
+//! What the flags of `windlass tou` say.
+
+use super::args::{PathOptions, Transport};
+use crate::failure::Failure;
+use windlass_tou::{Options, congestion};
+
+/// The options of a connection.
+pub(super) fn options(how: &Transport) -> Result<Options, Failure> {
+    let congestion = congestion(&how.cc).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(Options { congestion, ecn: how.ecn, ..path_options(&how.path) })
+}
+
+/// The same where the peer says the rest.
+pub(super) fn path_options(path: &PathOptions) -> Options {
+    Options {
+        profile: path.profile,
+        ecn_echo: path.ecn_echo,
+        pacing: !path.no_pacing,
+        mss: path.mss,
+        send_buffer: path.send_buffer,
+        receive_buffer: path.receive_buffer,
+        ..Options::default()
+    }
+}

@@ -1,0 +1,91 @@
+//! Where to listen, and to whom to connect.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// A peer, by its name or address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+/// Where to listen.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Local {
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) port: u16,
+}
+
+/// An IPv6 address has brackets around it where a port follows.
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+impl HostPort {
+    /// `host:port`.
+    pub(crate) fn parse(text: &str) -> Result<HostPort, String> {
+        let expected = || "expected HOST:PORT, such as host:7000 or [::1]:7000".to_owned();
+        let (host, port) = text.rsplit_once(':').ok_or_else(expected)?;
+        let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(expected)?;
+        let bracketed = bare(host) != host;
+        if bare(host).is_empty() || host.contains(':') && !bracketed {
+            return Err(expected());
+        }
+        Ok(HostPort { host: bare(host).to_owned(), port })
+    }
+
+    /// The same, where the port need not be said.
+    pub(crate) fn parse_or(text: &str, port: u16) -> Result<HostPort, String> {
+        let whole = bare(text);
+        if whole.parse::<Ipv6Addr>().is_ok() || !text.is_empty() && !text.contains(':') {
+            return Ok(HostPort { host: whole.to_owned(), port });
+        }
+        HostPort::parse(text)
+    }
+}
+
+impl Local {
+    /// `port`, or `address:port`.
+    pub(crate) fn parse(text: &str) -> Result<Local, String> {
+        if let Ok(port) = text.parse() {
+            return Ok(Local { address: None, port });
+        }
+        let address: Result<SocketAddr, _> = text.parse();
+        address
+            .map(|address| Local { address: Some(address.ip()), port: address.port() })
+            .map_err(|_| "expected PORT or ADDRESS:PORT, such as 7000 or [::1]:7000".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn an_ipv6_address_with_a_port_has_brackets() {
+        let parsed = |text| HostPort::parse(text).map(|peer| (peer.host, peer.port));
+        assert_eq!(parsed("host:7000"), Ok(("host".to_owned(), 7000)));
+        assert_eq!(parsed("[2001:db8::1]:7"), Ok(("2001:db8::1".to_owned(), 7)));
+        for text in ["host", "host:", ":7000", "[]:7", "::1:7000", "host:0", "host:70000"] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+        let or = |text| HostPort::parse_or(text, 7000).map(|peer| (peer.host, peer.port));
+        assert_eq!(or("host"), Ok(("host".to_owned(), 7000)));
+        assert_eq!(or("::1"), Ok(("::1".to_owned(), 7000)));
+        assert_eq!(or("[::1]"), Ok(("::1".to_owned(), 7000)));
+        assert_eq!(or("[::1]:8"), Ok(("::1".to_owned(), 8)));
+        assert!(or("").is_err() && or("host:x").is_err());
+    }
+
+    #[test]
+    fn one_listens_at_a_port_or_at_an_address_and_a_port() {
+        let parsed = |text| Local::parse(text).map(|local| (local.address, local.port));
+        assert_eq!(parsed("0"), Ok((None, 0)));
+        assert_eq!(parsed("127.0.0.1:7"), Ok((Some(Ipv4Addr::LOCALHOST.into()), 7)));
+        assert_eq!(parsed("[::1]:7"), Ok((Some(Ipv6Addr::LOCALHOST.into()), 7)));
+        for text in ["", "host:7", "70000", "::1"] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+    }
+}

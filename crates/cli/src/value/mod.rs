@@ -1,0 +1,20 @@
+//! Parsers of the values that arguments and files have: one for each kind of value, for all tools.
+
+mod host_port;
+mod loss;
+mod name;
+mod number;
+mod path;
+mod port;
+mod quantity;
+
+pub(crate) use host_port::{HostPort, Local};
+pub(crate) use loss::{LossKeys, parse_loss};
+pub(crate) use name::{VARIANTS, parse_cc, parse_echo, parse_profile, parse_test, parse_variant};
+pub(crate) use number::{parse_count, parse_seed, parse_seeds};
+pub(crate) use path::{Side, Sided, last, parse_queue, sided};
+pub(crate) use port::{PortArg, parse_port};
+pub(crate) use quantity::{
+    parse_buffer, parse_bytes, parse_connection_rate, parse_probability, parse_rate, parse_seconds,
+    parse_time,
+};

@@ -1,0 +1,43 @@
+//! Names of controllers, profiles, variants, tests.
+
+use windlass_probe::Test;
+use windlass_sim::simple_model::Arrivals;
+use windlass_tcp::Profile;
+use windlass_tcp::cc::NAMES;
+use windlass_tcp::config::EcnEcho;
+
+/// The name of a congestion controller.
+pub(crate) fn parse_cc(text: &str) -> Result<String, String> {
+    if NAMES.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("expected one of {}", NAMES.join(", ")))
+}
+
+/// The name of a profile.
+pub(crate) fn parse_profile(text: &str) -> Result<Profile, String> {
+    let names = || Profile::ALL.map(Profile::name).join(", ");
+    Profile::by_name(text).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// How marks are echoed, under the names of scenario files.
+pub(crate) fn parse_echo(text: &str) -> Result<EcnEcho, String> {
+    match text {
+        "until-cwr" => Ok(EcnEcho::UntilCwr),
+        "once-per-ce" => Ok(EcnEcho::OncePerCe),
+        _ => Err("expected until-cwr or once-per-ce".to_owned()),
+    }
+}
+
+pub(crate) const VARIANTS: &str = "printed|accumulate";
+
+pub(crate) fn parse_variant(text: &str) -> Result<Arrivals, String> {
+    let found = Arrivals::ALL.into_iter().find(|arrivals| arrivals.name() == text);
+    found.ok_or_else(|| format!("expected {VARIANTS}"))
+}
+
+pub(crate) fn parse_test(text: &str) -> Result<Test, String> {
+    let mut letters = text.trim().chars();
+    let test = letters.next().and_then(Test::by_letter).filter(|_| letters.next().is_none());
+    test.ok_or_else(|| "expected letters of A to E and S, such as A,C,S".to_owned())
+}
