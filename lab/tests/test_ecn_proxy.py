@@ -146,7 +146,7 @@ def test_files_are_shown_and_not_judged():
 
 
 def test_marks_are_to_be_answered():
-    told = {"episodes": 100, "answered_hole": 60, "answered_floor": 37, "passed_over": 3}
+    told = {"episodes": 100, "answered_virtual_loss": 60, "answered_floor": 37, "passed_over": 3}
     told |= {"ect": 1000, "ect_waiting": 70}
     found = judge(
         "upload", "1", {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[told])]}

@@ -61,7 +61,7 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
     assert told["edited"] > 0
     assert told["edit_failed"] == 0
     # Congestion was told of; a stall (an ACK with a wrong checksum, say) lasts for minutes.
-    assert told["marks"] if direction == "download" else told["holes"] + told["answered_floor"]
+    assert told["marks"] if direction == "download" else told["virtual_losses"] + told["answered_floor"]
     assert run.seconds < 60
 
 

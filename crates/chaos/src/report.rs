@@ -110,9 +110,9 @@ pub struct ProxySums {
     /// Connections served: two of a seed at most.
     pub served: u64,
     /// Seeds with a virtual loss.
-    pub seeds_with_holes: u64,
+    pub seeds_with_virtual_losses: u64,
     /// Virtual losses.
-    pub holes: u64,
+    pub virtual_losses: u64,
     /// Of these, those whose retransmission the proxy answered itself.
     pub self_answers: u64,
     /// Of the others, retransmissions that went no further for an ACK of the far end to answer them.
@@ -127,10 +127,11 @@ pub struct ProxySums {
 
 impl ProxySums {
     fn add(&mut self, proxies: &[EcnProxyCounters]) {
-        self.seeds_with_holes += u64::from(proxies.iter().any(|proxy| proxy.holes > 0));
+        self.seeds_with_virtual_losses +=
+            u64::from(proxies.iter().any(|proxy| proxy.virtual_losses > 0));
         for proxy in proxies {
             self.served += proxy.proxied;
-            self.holes += proxy.holes;
+            self.virtual_losses += proxy.virtual_losses;
             self.self_answers += proxy.self_answers;
             self.kept_back += proxy.kept_back;
             self.dropped += proxy.dropped;
@@ -141,8 +142,8 @@ impl ProxySums {
 
     fn merge(&mut self, other: &ProxySums) {
         self.served += other.served;
-        self.seeds_with_holes += other.seeds_with_holes;
-        self.holes += other.holes;
+        self.seeds_with_virtual_losses += other.seeds_with_virtual_losses;
+        self.virtual_losses += other.virtual_losses;
         self.self_answers += other.self_answers;
         self.kept_back += other.kept_back;
         self.dropped += other.dropped;
@@ -159,8 +160,8 @@ impl fmt::Display for ProxySums {
              by the proxy, {} kept back), {} packets dropped instead; {} echoes of marks for senders, {} marks for \
              receivers",
             self.served,
-            self.seeds_with_holes,
-            self.holes,
+            self.seeds_with_virtual_losses,
+            self.virtual_losses,
             self.self_answers,
             self.kept_back,
             self.dropped,

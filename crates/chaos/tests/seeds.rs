@@ -57,7 +57,7 @@ fn seeds_break_nothing_through_ecn_proxies() {
     let sums = summary.proxies;
     for (what, count) in [
         ("connections served", sums.served),
-        ("virtual losses", sums.holes),
+        ("virtual losses", sums.virtual_losses),
         ("retransmissions answered", sums.self_answers),
         ("packets dropped", sums.dropped),
         ("marks for receivers", sums.marks),

@@ -11,7 +11,7 @@
 #define ECN_DUPLICATES 3
 
 /* What one ACK said. */
-struct ecn_heard {
+struct ecn_ack_summary {
 	/* Bytes above `ack` that the far host has, by its blocks. */
 	__u32 sacked_bytes;
 	/* The ACK goes further than any before. */
@@ -20,8 +20,8 @@ struct ecn_heard {
 	__u8 window_update;
 	/* The first block is a DSACK (RFC 2883). */
 	__u8 duplicate_block;
-	/* That DSACK covers the hole. */
-	__u8 covers_hole;
+	/* That DSACK covers the virtual loss. */
+	__u8 covers_virtual_loss;
 	/* A block tells of data from above `recover`. */
 	__u8 beyond_recover;
 };
@@ -38,20 +38,20 @@ ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
 /* Segments between the ACK that the served host was shown last and the end of what it sent. */
 ECN_INLINE __u32 ecn_flight(const struct ecn_flow *flow)
 {
-	return ecn_segments(flow, flow->snd_max - flow->una);
+	return ecn_segments(flow, flow->snd_max - flow->shown_una);
 }
 
 /* The largest flight of this round and the last, in segments. */
 ECN_INLINE __u16 ecn_recent_flight(const struct ecn_flow *flow)
 {
-	return flow->flight_max > flow->flight_max_before ? flow->flight_max
-							   : flow->flight_max_before;
+	return flow->flight_max > flow->previous_flight_max ? flow->flight_max
+							   : flow->previous_flight_max;
 }
 
 /* At new data, after snd_max moved. */
 ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 {
-	__u32 segments = ecn_segments(flow, flow->snd_max - flow->rack);
+	__u32 segments = ecn_segments(flow, flow->snd_max - flow->far_una);
 
 	if (segments > 0xffff)
 		segments = 0xffff;
@@ -62,10 +62,10 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 /* At new data: an average, of which each segment makes an eighth. */
 ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
 {
-	if (flow->usual_bytes)
-		flow->usual_bytes += bytes / 8 - flow->usual_bytes / 8;
+	if (flow->average_segment_bytes)
+		flow->average_segment_bytes += bytes / 8 - flow->average_segment_bytes / 8;
 	else
-		flow->usual_bytes = bytes;
+		flow->average_segment_bytes = bytes;
 }
 
 /* At new data. What the sender sends later than at an ACK makes a round trip longer, never shorter. */
@@ -78,18 +78,18 @@ ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *
 	flow->newest_tsval = packet->tsval;
 	if (!flow->shown_tsecr || rtt > 0x7fffffff)
 		return;
-	if (!flow->rtt_least || rtt < flow->rtt_least)
-		flow->rtt_least = rtt ? rtt : 1;
+	if (!flow->min_rtt || rtt < flow->min_rtt)
+		flow->min_rtt = rtt ? rtt : 1;
 }
 
 ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 {
 	/* One without new data is none: all is acknowledged, and each of the far host's own data
 	 * packets says so once more. */
-	if (!flow->flight_max || ecn_before(flow->rack, flow->round_end))
+	if (!flow->flight_max || ecn_before(flow->far_una, flow->round_end))
 		return;
 	flow->round_end = flow->snd_max;
-	flow->flight_max_before = flow->flight_max;
+	flow->previous_flight_max = flow->flight_max;
 	flow->flight_max = 0;
 	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
 		flow->rounds++;
@@ -118,79 +118,79 @@ ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *
 			  const struct ecn_block *block)
 {
 	return ecn_is_block(block) && ecn_before(packet->ack, block->start) &&
-	       ecn_before(flow->una, block->start) &&
+	       ecn_before(flow->shown_una, block->start) &&
 	       ecn_at_most(block->end, flow->snd_max);
 }
 
-ECN_INLINE void ecn_hear_blocks(struct ecn_flow *flow, const struct ecn_packet *packet,
-				struct ecn_heard *heard)
+ECN_INLINE void ecn_process_blocks(struct ecn_flow *flow, const struct ecn_packet *packet,
+				struct ecn_ack_summary *summary)
 {
 	const struct ecn_block *first = &packet->blocks[0];
 	int i;
 
-	heard->duplicate_block = ecn_is_dsack(packet);
-	heard->covers_hole = heard->duplicate_block && ecn_at_most(first->start, flow->hole) &&
-			     ecn_before(flow->hole, first->end);
+	summary->duplicate_block = ecn_is_dsack(packet);
+	summary->covers_virtual_loss = summary->duplicate_block && ecn_at_most(first->start, flow->virtual_loss) &&
+			     ecn_before(flow->virtual_loss, first->end);
 	flow->notes &= (__u16)~ECN_NOTE_GAPS;
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
 		const struct ecn_block *block = &packet->blocks[i];
 
-		if (!ECN_RARELY(i < packet->block_count) || (i == 0 && heard->duplicate_block))
+		if (!ECN_RARELY(i < packet->block_count) || (i == 0 && summary->duplicate_block))
 			continue;
 		if (!ecn_is_gap(flow, packet, block))
 			continue;
-		heard->sacked_bytes += block->end - block->start;
-		heard->beyond_recover |= ecn_before(flow->recover, block->end);
-		flow->doubted = ecn_later(flow->doubted, block->end);
+		summary->sacked_bytes += block->end - block->start;
+		summary->beyond_recover |= ecn_before(flow->recover, block->end);
+		flow->maybe_lost_below = ecn_later(flow->maybe_lost_below, block->end);
 		flow->notes |= ECN_NOTE_GAPS;
 	}
 }
 
 ECN_INLINE int ecn_is_old(const struct ecn_flow *flow, __u32 number)
 {
-	return flow->rack - number > ECN_RECENT && ecn_before(number, flow->rack);
+	return flow->far_una - number > ECN_RECENT && ecn_before(number, flow->far_una);
 }
 
 /* Numbers of long ago would seem to lie ahead once 2^31 bytes have passed. */
-ECN_INLINE void ecn_age(struct ecn_flow *flow)
+ECN_INLINE void ecn_age_numbers(struct ecn_flow *flow)
 {
-	if (ecn_is_old(flow, flow->doubted))
-		flow->doubted = flow->rack - ECN_RECENT;
+	if (ecn_is_old(flow, flow->maybe_lost_below))
+		flow->maybe_lost_below = flow->far_una - ECN_RECENT;
 	if (!ecn_is_old(flow, flow->recover))
 		return;
-	flow->recover = flow->rack - ECN_RECENT;
+	flow->recover = flow->far_una - ECN_RECENT;
 	flow->notes &= (__u16)~ECN_NOTE_STRIP;
 }
 
 /* Takes an ACK in. It acknowledges nothing that did not pass: see ecn_proxy_to_host(). */
-ECN_INLINE void ecn_hear(struct ecn_flow *flow, const struct ecn_packet *packet,
-			 struct ecn_heard *heard)
+ECN_INLINE void ecn_process_ack(struct ecn_flow *flow, const struct ecn_packet *packet,
+			 struct ecn_ack_summary *summary)
 {
-	int same = packet->ack == flow->rack && packet->payload_bytes == 0 &&
+	int same = packet->ack == flow->far_una && packet->payload_bytes == 0 &&
 		   !(packet->flags & ECN_FIN);
 
-	heard->advances = ecn_before(flow->rack, packet->ack);
-	heard->window_update = same && packet->window != flow->far_window;
-	if (heard->advances)
+	summary->advances = ecn_before(flow->far_una, packet->ack);
+	summary->window_update = same && packet->window != flow->far_window;
+	if (summary->advances)
 		flow->duplicates = 0;
-	else if (same && !heard->window_update && flow->snd_max != flow->rack &&
+	else if (same && !summary->window_update && flow->snd_max != flow->far_una &&
 		 flow->duplicates < ECN_DUPLICATES)
 		flow->duplicates++;
-	ecn_hear_blocks(flow, packet, heard);
+	ecn_process_blocks(flow, packet, summary);
 	/* With SACK a duplicate without a gap is the echo of a repetition. */
 	if (flow->notes & ECN_NOTE_SACK && !(flow->notes & ECN_NOTE_GAPS))
 		flow->duplicates = 0;
-	/* One that was overtaken: with `rack` its window would go beyond what the far host has promised. */
-	if (ecn_before(packet->ack, flow->rack))
+	/* One that was overtaken: with `far_una` its window would go beyond what the far host has promised. */
+	if (ecn_before(packet->ack, flow->far_una))
 		return;
 	flow->far_window = packet->window;
 	flow->far_tsval = packet->tsval;
-	if (!heard->advances)
+	if (!summary->advances)
 		return;
-	flow->rack = packet->ack;
+	flow->far_una = packet->ack;
 	ecn_end_round(flow);
-	ecn_age(flow);
+	ecn_age_numbers(flow);
 }
 
 #endif

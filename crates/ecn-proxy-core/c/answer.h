@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * How an ECE that the far host sends to the served sender is answered: once an episode, by a hole,
+ * How an ECE that the far host sends to the served sender is answered: once an episode, by a virtual loss,
  * by a real loss, by a dropped packet, or, at the smallest window, by CWR alone.
  */
 #ifndef WINDLASS_ECN_ANSWER_H
 #define WINDLASS_ECN_ANSWER_H
 
-#include "hole.h"
+#include "virtual_loss.h"
 #include "marks.h"
 
 /* RFC 5681 section 3.1 reduces to two segments at the least; so an ECE changes nothing there. */
@@ -15,7 +15,7 @@
 #define ECN_ROUNDS_MAX 3
 
 /* The sender has answered, or need not: CWR tells the far host. */
-ECN_INLINE void ecn_finish(struct ecn_flow *flow, __u32 event, struct ecn_edit *edit)
+ECN_INLINE void ecn_end_episode(struct ecn_flow *flow, __u32 event, struct ecn_edit *edit)
 {
 	flow->answer = ECN_ANSWER_IDLE;
 	flow->recover = flow->snd_max;
@@ -29,21 +29,21 @@ ECN_INLINE void ecn_pass_over(struct ecn_flow *flow, __u8 reason, struct ecn_edi
 {
 	if (flow->answer == ECN_ANSWER_IDLE)
 		return;
-	if (flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX)
+	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS || flow->answer == ECN_ANSWER_RETRANSMITTED)
 		edit->events |= ECN_EVENT_RELEASED;
 	/* In REX it was answered, and counted. */
-	if (flow->answer == ECN_ANSWER_REX) {
+	if (flow->answer == ECN_ANSWER_RETRANSMITTED) {
 		flow->answer = ECN_ANSWER_IDLE;
 		return;
 	}
-	ecn_finish(flow, ECN_EVENT_PASSED_OVER, edit);
+	ecn_end_episode(flow, ECN_EVENT_PASSED_OVER, edit);
 	edit->reason = reason;
 }
 
 ECN_INLINE void ecn_begin_episode(struct ecn_flow *flow, const struct ecn_policy *policy,
 				  struct ecn_edit *edit)
 {
-	__u8 reason = ecn_untellable(flow, policy);
+	__u8 reason = ecn_cannot_signal(flow, policy);
 
 	edit->events |= ECN_EVENT_EPISODE;
 	flow->answer = ECN_ANSWER_ARMED;
@@ -57,27 +57,27 @@ ECN_INLINE void ecn_begin_episode(struct ecn_flow *flow, const struct ecn_policy
 ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	__u32 least = flow->notes & ECN_NOTE_SACK ? 2 : 3;
-	__u32 hole = ecn_hole_at(flow);
+	__u32 virtual_loss = ecn_next_virtual_loss(flow);
 
-	if (!(flow->notes & ECN_NOTE_SACK) && ecn_at_most(flow->una, flow->recover))
+	if (!(flow->notes & ECN_NOTE_SACK) && ecn_at_most(flow->shown_una, flow->recover))
 		return 0;
-	return ecn_before(hole, packet->ack) && !(flow->notes & ECN_NOTE_GAPS) &&
-	       flow->duplicates == 0 && ecn_segments(flow, flow->snd_max - hole) >= least;
+	return ecn_before(virtual_loss, packet->ack) && !(flow->notes & ECN_NOTE_GAPS) &&
+	       flow->duplicates == 0 && ecn_segments(flow, flow->snd_max - virtual_loss) >= least;
 }
 
 /* An ACK of the far host while an ECE waits. */
 ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *policy,
-			   const struct ecn_packet *packet, const struct ecn_heard *heard,
+			   const struct ecn_packet *packet, const struct ecn_ack_summary *summary,
 			   struct ecn_edit *edit)
 {
 	/* RFC 6675 section 4, IsLost: more than two segments above a gap. */
-	if (flow->duplicates >= ECN_DUPLICATES || ecn_segments(flow, heard->sacked_bytes) > 2) {
-		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
+	if (flow->duplicates >= ECN_DUPLICATES || ecn_segments(flow, summary->sacked_bytes) > 2) {
+		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 	} else if (ecn_recent_flight(flow) <= ECN_FLOOR_SEGMENTS) {
-		ecn_finish(flow, ECN_EVENT_ANSWERED_FLOOR, edit);
+		ecn_end_episode(flow, ECN_EVENT_ANSWERED_FLOOR, edit);
 	} else if (policy->sender == ECN_SENDER_VIRTUAL_LOSS && ecn_may_open(flow, packet)) {
 		flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
-		ecn_open_hole(flow, packet, edit);
+		ecn_open_virtual_loss(flow, packet, edit);
 	} else if (flow->rounds >= ECN_ROUNDS_MAX && !(flow->notes & ECN_NOTE_WITHDRAWN)) {
 		flow->notes |= ECN_NOTE_WITHDRAWN;
 		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
@@ -86,14 +86,14 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 }
 
 /*
- * A retransmission that is not a hole's. While an ECE waits: the sender repairs a loss that the far host
+ * A retransmission that is not a virtual loss's. While an ECE waits: the sender repairs a loss that the far host
  * has reported.
  */
-ECN_INLINE void ecn_repair_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
+ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
 {
-	flow->doubted = ecn_later(flow->doubted, end);
+	flow->maybe_lost_below = ecn_later(flow->maybe_lost_below, end);
 	if (flow->answer == ECN_ANSWER_ARMED && flow->notes & ECN_NOTE_GAPS)
-		ecn_finish(flow, ECN_EVENT_ANSWERED_LOSS, edit);
+		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 }
 
 /* Policy drop, at new data. Returns 1 if this is the packet. */
@@ -104,8 +104,8 @@ ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *poli
 	    packet->flags & ECN_FIN || flow->notes & ECN_NOTE_GAPS)
 		return 0;
 	flow->answer = ECN_ANSWER_DROPPED;
-	flow->hole = packet->seq;
-	flow->hole_end = ecn_end(packet);
+	flow->virtual_loss = packet->seq;
+	flow->virtual_loss_end = ecn_end(packet);
 	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 	edit->actions |= ECN_DO_DROP;
 	return 1;
@@ -117,7 +117,7 @@ ECN_INLINE void ecn_answer_at_fin(struct ecn_flow *flow, struct ecn_edit *edit)
 	__u8 enough = flow->notes & ECN_NOTE_SACK ? 2 : ECN_DUPLICATES;
 
 	if (flow->answer == ECN_ANSWER_ARMED ||
-	    (flow->answer == ECN_ANSWER_WAIT && flow->rewritten < enough))
+	    (flow->answer == ECN_ANSWER_VIRTUAL_LOSS && flow->rewritten_acks < enough))
 		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
 }
 

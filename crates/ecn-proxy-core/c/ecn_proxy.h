@@ -11,7 +11,7 @@
  *   marks.h        ECT, CE, ECE and CWR, in the served host's place
  *   acks.h         what the far host's ACKs say
  *   answer.h       how an ECE is answered
- *   hole.h         a virtual loss
+ *   virtual_loss.h         a virtual loss
  *
  * No loops without a bound, no calls of the kernel, no division by what may be zero: it runs in the
  * kernel under a spin lock. Whoever includes this brings __u8 to __u64.
@@ -47,12 +47,12 @@ ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u16 fins = ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN;
 
-	if (ECN_RARELY((flow->notes & fins) == fins) && flow->rack == flow->snd_max &&
+	if (ECN_RARELY((flow->notes & fins) == fins) && flow->far_una == flow->snd_max &&
 	    ecn_at_most(flow->far_fin, flow->host_ack) && flow->answer == ECN_ANSWER_IDLE)
 		ecn_close(flow, edit);
 }
 
-/* The switch is off: a hole ends at the next ACK, and no ECE is taken up. */
+/* The switch is off: a virtual loss ends at the next ACK, and no ECE is taken up. */
 ECN_INLINE void ecn_switch_off(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u32 edits = ECN_EVENT_ECHO | ECN_EVENT_ECT | ECN_EVENT_ECT_WAITING | ECN_EVENT_CWR |
@@ -73,7 +73,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			       const struct ecn_packet *packet, __u8 from_host,
 			       __u8 destination_fails, struct ecn_edit *edit)
 {
-	__u8 forbidden;
+	__u8 excluded;
 
 	if (packet->flags & (ECN_FIN | ECN_RST | ECN_ACK))
 		return flow->phase != ECN_PHASE_NONE;
@@ -84,10 +84,10 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			flow->notes |= ECN_NOTE_UNSURE;
 		/* Both open at once, and the far host's SYN-ACK was faster than its SYN. */
 		if (!from_host && packet->seq + 1 == flow->host_ack &&
-		    flow->notes & ECN_NOTE_UPGRADED && !flow->crossed)
-			flow->crossed = ECN_CROSSED_ANSWERED;
+		    flow->notes & ECN_NOTE_UPGRADED && !flow->simultaneous)
+			flow->simultaneous = ECN_SIMULTANEOUS_CONFIRMED;
 		/* `recover` still is the number of its SYN-ACK: no episode was yet. */
-		if (from_host && packet->seq == flow->recover && !flow->crossed &&
+		if (from_host && packet->seq == flow->recover && !flow->simultaneous &&
 		    !(flow->notes & ECN_NOTE_UPGRADED))
 			ecn_late_syn(flow, policy, packet, destination_fails, edit);
 		/* Else an attack, or a host that has restarted: the far host's answer will tell. */
@@ -104,22 +104,22 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			ecn_clear_triple(packet, edit);
 		return 1;
 	}
-	if (ecn_crosses(flow, from_host) && !policy->off) {
+	if (ecn_is_simultaneous_open(flow, from_host) && !policy->off) {
 		if (from_host) {
-			ecn_host_crosses(flow, packet, destination_fails, edit);
+			ecn_host_opens_too(flow, packet, destination_fails, edit);
 			return 1;
 		}
-		ecn_far_crosses(flow, packet, edit);
+		ecn_far_opens_too(flow, packet, edit);
 		if (flow->phase == ECN_PHASE_PROXIED)
-			ecn_hide(flow, packet, edit);
+			ecn_strip_ecn(flow, packet, edit);
 		return 1;
 	}
 	ecn_forget(flow);
 	if (policy->off || policy->draining)
 		return 0;
-	forbidden = ecn_forbidden(packet);
-	if (forbidden) {
-		ecn_bypass(flow, forbidden, edit);
+	excluded = ecn_excluding_option(packet);
+	if (excluded) {
+		ecn_bypass(flow, excluded, edit);
 		return 0;
 	}
 	return from_host ? ecn_host_opens(flow, packet, destination_fails, edit)
@@ -127,7 +127,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 }
 
 /* Where both have opened at once, both answer. */
-ECN_INLINE void ecn_answers_crossed(struct ecn_flow *flow, const struct ecn_packet *packet,
+ECN_INLINE void ecn_simultaneous_syn_ack(struct ecn_flow *flow, const struct ecn_packet *packet,
 				    __u8 from_host, struct ecn_edit *edit)
 {
 	if (from_host ? packet->seq != flow->isn : !ecn_answers_syn(flow, packet)) {
@@ -139,13 +139,13 @@ ECN_INLINE void ecn_answers_crossed(struct ecn_flow *flow, const struct ecn_pack
 		return;
 	}
 	ecn_clear_triple(packet, edit);
-	if (flow->crossed == ECN_CROSSED_ASKED && ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
+	if (flow->simultaneous == ECN_SIMULTANEOUS_REQUESTED && ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
 		ecn_give_up(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
 		return;
 	}
-	flow->crossed = ECN_CROSSED_ANSWERED;
+	flow->simultaneous = ECN_SIMULTANEOUS_CONFIRMED;
 	flow->host_ack = ecn_later(flow->host_ack, packet->seq + 1);
-	ecn_hide(flow, packet, edit);
+	ecn_strip_ecn(flow, packet, edit);
 }
 
 /* A SYN-ACK of a connection that is served already: the same as before, or a new connection's. */
@@ -154,8 +154,8 @@ ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packe
 {
 	__u8 host_is_client = flow->notes & ECN_NOTE_UPGRADED ? 1 : 0;
 
-	if (flow->crossed) {
-		ecn_answers_crossed(flow, packet, from_host, edit);
+	if (flow->simultaneous) {
+		ecn_simultaneous_syn_ack(flow, packet, from_host, edit);
 		return;
 	}
 	if (!ecn_answers_syn(flow, packet) || from_host == host_is_client) {
@@ -166,7 +166,7 @@ ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packe
 		ecn_set_flags(edit, ECN_ECE);
 	} else {
 		ecn_clear_triple(packet, edit);
-		ecn_hide(flow, packet, edit);
+		ecn_strip_ecn(flow, packet, edit);
 	}
 }
 
@@ -195,20 +195,20 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 		/* Some devices refuse what asks for ECN. */
 		if ((flow->notes & (ECN_NOTE_UPGRADED | ECN_NOTE_PLAIN_SYN)) == upgraded_once)
 			edit->events |= ECN_EVENT_DESTINATION_FAILED;
-		else if (flow->asked == ECN_TRIPLE_NONE)
+		else if (flow->syn_triple == ECN_TRIPLE_NONE)
 			edit->events |= ECN_EVENT_PLAIN_REFUSED;
 		ecn_close(flow, edit);
 	} else if (packet->flags & ECN_SYN) {
 		ecn_far_answers(flow, packet, edit);
 		if (flow->phase == ECN_PHASE_PROXIED)
-			ecn_hide(flow, packet, edit);
+			ecn_strip_ecn(flow, packet, edit);
 	}
 }
 
 /* Whether a number can belong to the connection: no window is larger (RFC 7323 section 2.3). */
-ECN_INLINE int ecn_is_near(const struct ecn_flow *flow, __u32 number)
+ECN_INLINE int ecn_is_plausible(const struct ecn_flow *flow, __u32 number)
 {
-	return number - flow->rack + ECN_RECENT <= 2 * ECN_RECENT;
+	return number - flow->far_una + ECN_RECENT <= 2 * ECN_RECENT;
 }
 
 /* The served host's data: what is new, what comes again. */
@@ -224,15 +224,15 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 	if (segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = segment_bytes;
 	if (ECN_RARELY(ecn_before(packet->seq, flow->snd_max))) {
-		__u8 covers = ecn_at_most(packet->seq, flow->hole) && ecn_before(flow->hole, end);
+		__u8 covers = ecn_at_most(packet->seq, flow->virtual_loss) && ecn_before(flow->virtual_loss, end);
 
 		flow->snd_max = ecn_later(flow->snd_max, end);
-		if (!covers || flow->answer < ECN_ANSWER_WAIT)
-			ecn_repair_seen(flow, end, edit);
+		if (!covers || flow->answer < ECN_ANSWER_VIRTUAL_LOSS)
+			ecn_retransmission_seen(flow, end, edit);
 		else if (flow->answer == ECN_ANSWER_DROPPED)
-			ecn_finish(flow, ECN_EVENT_ANSWERED_DROP, edit);
+			ecn_end_episode(flow, ECN_EVENT_ANSWERED_DROP, edit);
 		else
-			ecn_hole_comes_again(flow, packet, edit);
+			ecn_virtual_loss_retransmitted(flow, packet, edit);
 		return;
 	}
 	flow->snd_max = end;
@@ -257,12 +257,12 @@ ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *
 		return;
 	}
 	if (ECN_RARELY(packet->flags & ECN_RST)) {
-		if (ecn_at_most(flow->una, packet->seq) && ecn_is_near(flow, packet->seq))
+		if (ecn_at_most(flow->shown_una, packet->seq) && ecn_is_plausible(flow, packet->seq))
 			ecn_close(flow, edit);
 		return;
 	}
 	/* Garbage; what it did to snd_max would last. */
-	if (ECN_RARELY(!ecn_is_near(flow, packet->seq) || !ecn_is_near(flow, ecn_end(packet))))
+	if (ECN_RARELY(!ecn_is_plausible(flow, packet->seq) || !ecn_is_plausible(flow, ecn_end(packet))))
 		return;
 	if (packet->flags & ECN_ACK)
 		flow->host_ack = ecn_later(flow->host_ack, packet->ack);
@@ -303,22 +303,22 @@ ECN_INLINE void ecn_far_fin(struct ecn_flow *flow, const struct ecn_packet *pack
 ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_policy *policy,
 				     const struct ecn_packet *packet, struct ecn_edit *edit)
 {
-	struct ecn_heard heard = {};
+	struct ecn_ack_summary summary = {};
 
-	ecn_hear(flow, packet, &heard);
+	ecn_process_ack(flow, packet, &summary);
 	if (ECN_RARELY(packet->flags & ECN_FIN))
 		ecn_far_fin(flow, packet, edit);
 	if (ECN_RARELY(packet->flags & ECN_ECE) && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
 	    ecn_before(flow->recover, packet->ack))
 		ecn_begin_episode(flow, policy, edit);
 	if (ECN_RARELY(flow->answer == ECN_ANSWER_ARMED))
-		ecn_decide(flow, policy, packet, &heard, edit);
+		ecn_decide(flow, policy, packet, &summary, edit);
 	if (ECN_RARELY(policy->off))
 		ecn_switch_off(flow, edit);
-	if (ECN_RARELY(flow->answer == ECN_ANSWER_WAIT || flow->answer == ECN_ANSWER_REX) &&
-	    ecn_hold_or_release(flow, packet, &heard, edit))
+	if (ECN_RARELY(flow->answer == ECN_ANSWER_VIRTUAL_LOSS || flow->answer == ECN_ANSWER_RETRANSMITTED) &&
+	    ecn_hold_or_release(flow, packet, &summary, edit))
 		return;
-	ecn_show(flow, packet, edit);
+	ecn_pass_ack(flow, packet, edit);
 	ecn_close_if_done(flow, edit);
 }
 
@@ -333,14 +333,14 @@ ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *p
 		ecn_give_up(flow, ECN_REASON_ACCECN, edit);
 		return;
 	}
-	if (ECN_RARELY(packet->options & ECN_OPT_OTHER) && !(flow->notes & ECN_NOTE_UNTELLABLE)) {
-		flow->notes |= ECN_NOTE_UNTELLABLE;
+	if (ECN_RARELY(packet->options & ECN_OPT_OTHER) && !(flow->notes & ECN_NOTE_CANNOT_SIGNAL)) {
+		flow->notes |= ECN_NOTE_CANNOT_SIGNAL;
 		flow->reason = ECN_REASON_UNKNOWN_OPTION;
 		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
 		edit->reason = ECN_REASON_UNKNOWN_OPTION;
 		ecn_pass_over(flow, ECN_REASON_UNKNOWN_OPTION, edit);
 	}
-	ecn_hide(flow, packet, edit);
+	ecn_strip_ecn(flow, packet, edit);
 	if (ECN_RARELY(packet->flags & ECN_RST)) {
 		/* RFC 9293 section 3.10.7.4: in the window, whose size is not known here. */
 		if (packet->seq - flow->host_ack <= ECN_RECENT)
@@ -362,7 +362,7 @@ ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy
 	else if (flow->phase == ECN_PHASE_PROXIED)
 		ecn_far_served(flow, policy, packet, edit);
 	else if (flow->phase == ECN_PHASE_CLOSED && flow->notes & ECN_NOTE_SERVED)
-		ecn_hide(flow, packet, edit);
+		ecn_strip_ecn(flow, packet, edit);
 	else if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
 		 packet->flags & ECN_SYN)
 		ecn_clear_triple(packet, edit);

@@ -40,7 +40,7 @@ const __u32 windlass_ecn_layout[] = {
 	AT(ecn_flow, far_window),
 	AT(ecn_flow, notes),
 	AT(ecn_flow, phase),
-	AT(ecn_flow, held),
+	AT(ecn_flow, held_acks),
 	sizeof(struct ecn_policy),
 	AT(ecn_policy, keeps_asking),
 	sizeof(struct ecn_packet),

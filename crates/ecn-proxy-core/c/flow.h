@@ -13,7 +13,7 @@
 
 /* Parts of a virtual loss that a test leaves out, to see what each is there for. */
 enum ecn_part {
-	/* The hole is held until the sender has repaired it; else for three ACKs. */
+	/* The virtual loss is held until the sender has repaired it; else for three ACKs. */
 	ECN_PART_HOLD = 0x01,
 	/* Blocks for senders with SACK; else duplicates. */
 	ECN_PART_BLOCKS = 0x02,
@@ -22,7 +22,7 @@ enum ecn_part {
 	/* DSACKs of the retransmission are taken away. */
 	ECN_PART_STRIP = 0x08,
 	/* No echo of a time before the retransmission. */
-	ECN_PART_FLOOR = 0x10,
+	ECN_PART_TSECR_FLOOR = 0x10,
 	/* With SACK the retransmission goes no further; else the far host answers it. */
 	ECN_PART_REPLY = 0x20,
 };
@@ -54,21 +54,21 @@ enum ecn_answer {
 	ECN_ANSWER_IDLE = 0,
 	/* An ECE waits for its answer. */
 	ECN_ANSWER_ARMED = 1,
-	/* A hole is open; the served host has not sent it again yet. */
-	ECN_ANSWER_WAIT = 2,
-	/* The hole was sent again; the far host has not shown yet that it got it. */
-	ECN_ANSWER_REX = 3,
+	/* A virtual loss is open; the served host has not sent it again yet. */
+	ECN_ANSWER_VIRTUAL_LOSS = 2,
+	/* The virtual loss was sent again; the far host has not shown yet that it got it. */
+	ECN_ANSWER_RETRANSMITTED = 3,
 	/* Policy drop: a segment was dropped and not sent again yet. */
 	ECN_ANSWER_DROPPED = 4,
 };
 
 /* Both hosts have opened the connection, at once. */
-enum ecn_crossed {
-	ECN_CROSSED_NOT = 0,
+enum ecn_simultaneous_open {
+	ECN_SIMULTANEOUS_NO = 0,
 	/* The far host's SYN asks for ECN. */
-	ECN_CROSSED_ASKED = 1,
+	ECN_SIMULTANEOUS_REQUESTED = 1,
 	/* So does its SYN-ACK. */
-	ECN_CROSSED_ANSWERED = 2,
+	ECN_SIMULTANEOUS_CONFIRMED = 2,
 };
 
 /* Policies: what becomes of an ECE that is meant for the served sender. */
@@ -111,7 +111,7 @@ enum ecn_reason {
 	ECN_REASON_BROKEN_OPTIONS = 8,
 	/* The destination is known to fail, or the upgraded SYN was not answered. */
 	ECN_REASON_FALLBACK = 9,
-	/* The far host's ACKs have options that a hole might contradict. */
+	/* The far host's ACKs have options that a virtual loss might contradict. */
 	ECN_REASON_UNKNOWN_OPTION = 10,
 	ECN_REASON_NO_SACK = 11,
 	ECN_REASON_POLICY = 12,
@@ -157,19 +157,19 @@ enum ecn_event {
 	ECN_EVENT_EPISODE = 0x004000,
 	/* The sender's window is two segments, where RFC 3168 leaves it. */
 	ECN_EVENT_ANSWERED_FLOOR = 0x008000,
-	/* The sender has repaired a hole. */
-	ECN_EVENT_ANSWERED_HOLE = 0x010000,
+	/* The sender has repaired a virtual loss. */
+	ECN_EVENT_ANSWERED_VIRTUAL_LOSS = 0x010000,
 	/* The sender repairs a real loss. */
 	ECN_EVENT_ANSWERED_LOSS = 0x020000,
 	/* The sender has repaired a dropped packet. */
 	ECN_EVENT_ANSWERED_DROP = 0x040000,
 	/* Nobody answers it; with a reason. */
 	ECN_EVENT_PASSED_OVER = 0x080000,
-	/* A hole opens. */
-	ECN_EVENT_HOLE = 0x100000,
-	/* The proxy has answered the hole's retransmission itself; beside ANSWERED_HOLE, or after. */
+	/* A virtual loss opens. */
+	ECN_EVENT_VIRTUAL_LOSS = 0x100000,
+	/* The proxy has answered the virtual loss's retransmission itself; beside ANSWERED_VIRTUAL_LOSS, or after. */
 	ECN_EVENT_SELF_ANSWER = 0x200000,
-	/* A hole is over. */
+	/* A virtual loss is over. */
 	ECN_EVENT_RELEASED = 0x400000,
 	/* New data goes without ECT from here on; with a reason. */
 	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
@@ -177,7 +177,7 @@ enum ecn_event {
 	ECN_EVENT_CLOSED = 0x1000000,
 	/* A destination that was to fail refuses a SYN without ECN too: it does not mind ECN. */
 	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
-	/* The hole's retransmission goes no further: an ACK of the far host's own will answer it. */
+	/* The virtual loss's retransmission goes no further: an ACK of the far host's own will answer it. */
 	ECN_EVENT_KEPT_BACK = 0x4000000,
 };
 
@@ -197,12 +197,12 @@ enum ecn_note {
 	ECN_NOTE_CWR = 0x0040,
 	/* No ECT until the far host has shown ECT. */
 	ECN_NOTE_UNSURE = 0x0080,
-	/* A hole could not be explained to this sender: see ecn_flow.reason. */
-	ECN_NOTE_UNTELLABLE = 0x0100,
-	/* DSACKs of [last_hole, recover) are taken away. */
+	/* A virtual loss could not be explained to this sender: see ecn_flow.reason. */
+	ECN_NOTE_CANNOT_SIGNAL = 0x0100,
+	/* DSACKs of [last_virtual_loss, recover) are taken away. */
 	ECN_NOTE_STRIP = 0x0200,
 	/* TSecr is kept from falling under ts_floor. */
-	ECN_NOTE_FLOOR = 0x0400,
+	ECN_NOTE_TSECR_FLOOR = 0x0400,
 	/* The served host has sent FIN; the far host has. */
 	ECN_NOTE_HOST_FIN = 0x0800,
 	ECN_NOTE_FAR_FIN = 0x1000,
@@ -219,47 +219,47 @@ struct ecn_flow {
 	/* Of the SYN that opened the connection, whoever sent it. */
 	__u32 isn;
 	/* The highest ACK that the served host was shown. */
-	__u32 una;
+	__u32 shown_una;
 	/* The highest ACK that the far host sent. */
-	__u32 rack;
+	__u32 far_una;
 	/* The highest sequence end that the served host sent, FIN included. */
 	__u32 snd_max;
 	/* A round ends when it is acknowledged. */
 	__u32 round_end;
-	/* The hole; its end moves with it. */
-	__u32 hole;
-	__u32 hole_end;
-	/* Where the last hole began. */
-	__u32 last_hole;
+	/* The virtual loss; its end moves with it. */
+	__u32 virtual_loss;
+	__u32 virtual_loss_end;
+	/* Where the last virtual loss began. */
+	__u32 last_virtual_loss;
 	/* ECE up to here belongs to the last episode. */
 	__u32 recover;
-	/* TSval of the hole's first retransmission. */
+	/* TSval of the virtual loss's first retransmission. */
 	__u32 ts_floor;
-	/* How far the SACK blocks for the hole have told. */
-	__u32 told;
+	/* How far the SACK blocks for the virtual loss have told. */
+	__u32 sacked_to;
 	/* The far host's last TSval. */
 	__u32 far_tsval;
 	/* The far host's numbers: its sequence end with its FIN; the last ACK that it was sent. */
 	__u32 far_fin;
 	__u32 host_ack;
 	/* Of the served host's clock, in units of its TSval: the last echo that it was shown, 0 if none; its
-	 * least round trip, 0 if not known; when it sent the hole; when it sent new data last. */
+	 * least round trip, 0 if not known; when it sent the virtual loss; when it sent new data last. */
 	__u32 shown_tsecr;
-	__u32 rtt_least;
-	__u32 hole_tsval;
+	__u32 min_rtt;
+	__u32 virtual_loss_tsval;
 	__u32 newest_tsval;
 	/* Below this number the served host may have taken for lost what it sent: how far the far host's own blocks
 	 * have told, and what was sent again. */
-	__u32 doubted;
+	__u32 maybe_lost_below;
 	/* The far host's last window, and the last one shown to the served host; unscaled. */
 	__u16 far_window;
 	__u16 shown_window;
 	/* The served host's largest segment, in bytes, and what is usual lately. */
 	__u16 segment_bytes;
-	__u16 usual_bytes;
+	__u16 average_segment_bytes;
 	/* The largest flight of this round and of the last, in segments. */
 	__u16 flight_max;
-	__u16 flight_max_before;
+	__u16 previous_flight_max;
 	/* enum ecn_note */
 	__u16 notes;
 	/* enum ecn_phase */
@@ -267,23 +267,23 @@ struct ecn_flow {
 	/* enum ecn_reason: why it is bypassed, or why the sender cannot be told. */
 	__u8 reason;
 	/* AE, CWR, ECE of the SYN as it passed; none of a served host's only where it failed before. */
-	__u8 asked;
+	__u8 syn_triple;
 	/* enum ecn_answer */
 	__u8 answer;
 	/* The shift of the far host's window. */
 	__u8 window_scale;
 	/* Real duplicates of the far host in a row. */
 	__u8 duplicates;
-	/* Rewritten ACKs that the served host was shown of this hole. */
-	__u8 rewritten;
-	/* How often the hole was sent again. */
+	/* Rewritten ACKs that the served host was shown of this virtual loss. */
+	__u8 rewritten_acks;
+	/* How often the virtual loss was sent again. */
 	__u8 retransmits;
 	/* Rounds that an ECE has waited. */
 	__u8 rounds;
-	/* ACKs that would have released a hole, were there no gaps. */
-	__u8 held;
-	/* enum ecn_crossed */
-	__u8 crossed;
+	/* ACKs that would have released a virtual loss, were there no gaps. */
+	__u8 held_acks;
+	/* enum ecn_simultaneous_open */
+	__u8 simultaneous;
 	__u8 reserved[3];
 };
 

@@ -22,7 +22,7 @@ ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit
 }
 
 /* Takes ECN off a packet for the served host and remembers what it said. */
-ECN_INLINE void ecn_hide(struct ecn_flow *flow, const struct ecn_packet *packet,
+ECN_INLINE void ecn_strip_ecn(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
 	if (ECN_RARELY(packet->flags & (ECN_ECE | ECN_CWR)))
@@ -57,13 +57,13 @@ ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *p
 }
 
 /* Whether the sender could be told of a mark. */
-ECN_INLINE __u8 ecn_untellable(const struct ecn_flow *flow, const struct ecn_policy *policy)
+ECN_INLINE __u8 ecn_cannot_signal(const struct ecn_flow *flow, const struct ecn_policy *policy)
 {
 	if (policy->sender == ECN_SENDER_NO_ECT)
 		return ECN_REASON_POLICY;
 	if (policy->sender == ECN_SENDER_DROP)
 		return ECN_REASON_NONE;
-	if (flow->notes & ECN_NOTE_UNTELLABLE)
+	if (flow->notes & ECN_NOTE_CANNOT_SIGNAL)
 		return flow->reason;
 	if (!(flow->notes & ECN_NOTE_SACK) && !policy->without_sack)
 		return ECN_REASON_NO_SACK;
@@ -82,12 +82,12 @@ ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy
 	/* Section 6.1.6: window probes are not ECT. */
 	if (packet->codepoint != ECN_NOT_ECT || flow->far_window == 0)
 		return;
-	if (flow->notes & (ECN_NOTE_UNSURE | ECN_NOTE_WITHDRAWN) || ecn_untellable(flow, policy))
+	if (flow->notes & (ECN_NOTE_UNSURE | ECN_NOTE_WITHDRAWN) || ecn_cannot_signal(flow, policy))
 		return;
 	edit->actions |= ECN_DO_CODEPOINT;
 	edit->codepoint = ECN_ECT0;
 	edit->events |= ECN_EVENT_ECT;
-	if (flow->answer == ECN_ANSWER_ARMED || flow->answer == ECN_ANSWER_WAIT)
+	if (flow->answer == ECN_ANSWER_ARMED || flow->answer == ECN_ANSWER_VIRTUAL_LOSS)
 		edit->events |= ECN_EVENT_ECT_WAITING;
 }
 

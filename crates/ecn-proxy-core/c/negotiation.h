@@ -34,7 +34,7 @@ ECN_INLINE void ecn_clear_triple(const struct ecn_packet *packet, struct ecn_edi
 }
 
 /* Why a SYN or SYN-ACK with these options makes the connection one that is left alone. */
-ECN_INLINE __u8 ecn_forbidden(const struct ecn_packet *packet)
+ECN_INLINE __u8 ecn_excluding_option(const struct ecn_packet *packet)
 {
 	if (packet->options & ECN_OPT_BROKEN)
 		return ECN_REASON_BROKEN_OPTIONS;
@@ -84,9 +84,9 @@ ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_
 	flow->phase = ECN_PHASE_PROXIED;
 	flow->notes |= ECN_NOTE_SERVED;
 	flow->recover = isn;
-	flow->doubted = isn;
-	flow->una = isn;
-	flow->rack = isn;
+	flow->maybe_lost_below = isn;
+	flow->shown_una = isn;
+	flow->far_una = isn;
 	flow->round_end = isn;
 	flow->host_ack = far_isn + 1;
 	edit->events |= ECN_EVENT_PROXIED;
@@ -97,14 +97,14 @@ ECN_INLINE void ecn_start(struct ecn_flow *flow, const struct ecn_packet *syn, _
 	ecn_forget(flow);
 	flow->phase = phase;
 	flow->isn = syn->seq;
-	flow->asked = ecn_triple(syn);
+	flow->syn_triple = ecn_triple(syn);
 	flow->notes = ecn_offered(syn);
 }
 
 /* The served host's SYN asks for ECN. */
 ECN_INLINE void ecn_upgrade(struct ecn_flow *flow, struct ecn_edit *edit)
 {
-	flow->asked = ECN_TRIPLE_CLASSIC;
+	flow->syn_triple = ECN_TRIPLE_CLASSIC;
 	flow->notes |= ECN_NOTE_UPGRADED;
 	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
 	edit->events |= ECN_EVENT_UPGRADED;
@@ -199,14 +199,14 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 				struct ecn_edit *edit)
 {
 	__u8 triple = ecn_triple(syn_ack);
-	__u8 forbidden = ecn_forbidden(syn_ack);
+	__u8 excluded = ecn_excluding_option(syn_ack);
 
-	if (flow->asked == ECN_TRIPLE_NONE) {
+	if (flow->syn_triple == ECN_TRIPLE_NONE) {
 		flow->phase = ECN_PHASE_BYPASS;
 		return;
 	}
-	if (forbidden) {
-		ecn_bypass(flow, forbidden, edit);
+	if (excluded) {
+		ecn_bypass(flow, excluded, edit);
 		/* Nothing is edited where a signature covers it or the options are unclear. */
 		return;
 	}
@@ -223,8 +223,8 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 		edit->events |= ECN_EVENT_SERVER_ONLY;
 		ecn_keep_scale(flow, syn_ack);
 		ecn_take_on(flow, syn_ack, flow->isn, syn_ack->seq, edit);
-		flow->una = syn_ack->ack;
-		flow->rack = syn_ack->ack;
+		flow->shown_una = syn_ack->ack;
+		flow->far_una = syn_ack->ack;
 		/* RFC 7323 section 2.2: a SYN's window is not scaled. */
 		flow->far_window = syn_ack->window >> flow->window_scale;
 		flow->shown_window = flow->far_window;
@@ -242,10 +242,10 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 				 const struct ecn_packet *syn_ack, struct ecn_edit *edit)
 {
 	__u8 triple = ecn_triple(syn_ack);
-	__u8 forbidden = ecn_forbidden(syn_ack);
+	__u8 excluded = ecn_excluding_option(syn_ack);
 
-	if (forbidden) {
-		ecn_bypass(flow, forbidden, edit);
+	if (excluded) {
+		ecn_bypass(flow, excluded, edit);
 	} else if (triple == 5 || triple == 7) {
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
 	} else if (triple != ECN_TRIPLE_NONE) {
@@ -268,16 +268,16 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
  * Both open at once (RFC 9293 section 3.5, figure 7): each SYN is the answer to the other. One of the far
  * host that asks for ECN has met, or will meet, one that asks for it.
  */
-ECN_INLINE void ecn_cross(struct ecn_flow *flow, const struct ecn_packet *syn, __u32 isn,
+ECN_INLINE void ecn_open_simultaneously(struct ecn_flow *flow, const struct ecn_packet *syn, __u32 isn,
 			  __u32 far_isn, struct ecn_edit *edit)
 {
 	edit->events |= ECN_EVENT_SERVER_ONLY;
 	ecn_take_on(flow, syn, isn, far_isn, edit);
-	flow->crossed = ECN_CROSSED_ASKED;
+	flow->simultaneous = ECN_SIMULTANEOUS_REQUESTED;
 }
 
 /* Whether a SYN meets one of the other host, with which the proxy has begun. */
-ECN_INLINE int ecn_crosses(const struct ecn_flow *flow, __u8 from_host)
+ECN_INLINE int ecn_is_simultaneous_open(const struct ecn_flow *flow, __u8 from_host)
 {
 	if (from_host)
 		return flow->phase == ECN_PHASE_FAR_OPENS && !(flow->notes & ECN_NOTE_PLAIN_SYN);
@@ -285,21 +285,21 @@ ECN_INLINE int ecn_crosses(const struct ecn_flow *flow, __u8 from_host)
 }
 
 /* The far host's SYN, where the served host's has passed, upgraded. */
-ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *syn,
+ECN_INLINE void ecn_far_opens_too(struct ecn_flow *flow, const struct ecn_packet *syn,
 				struct ecn_edit *edit)
 {
 	__u8 triple = ecn_triple(syn);
-	__u8 forbidden = ecn_forbidden(syn);
+	__u8 excluded = ecn_excluding_option(syn);
 
-	if (forbidden) {
-		ecn_bypass(flow, forbidden, edit);
+	if (excluded) {
+		ecn_bypass(flow, excluded, edit);
 		return;
 	}
 	flow->host_ack = syn->seq + 1;
 	ecn_clear_triple(syn, edit);
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN) {
 		ecn_keep_scale(flow, syn);
-		ecn_cross(flow, syn, flow->isn, syn->seq, edit);
+		ecn_open_simultaneously(flow, syn, flow->isn, syn->seq, edit);
 		/* Of the served host's two SYNs the far host may have, or get, the plain one alone. */
 		if (flow->notes & ECN_NOTE_PLAIN_SYN)
 			flow->notes |= ECN_NOTE_UNSURE;
@@ -312,13 +312,13 @@ ECN_INLINE void ecn_far_crosses(struct ecn_flow *flow, const struct ecn_packet *
 }
 
 /* The served host's SYN, where the far host's has passed, asking for ECN. */
-ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet *syn,
+ECN_INLINE void ecn_host_opens_too(struct ecn_flow *flow, const struct ecn_packet *syn,
 				 __u8 destination_fails, struct ecn_edit *edit)
 {
-	__u8 forbidden = ecn_forbidden(syn);
+	__u8 excluded = ecn_excluding_option(syn);
 
-	if (forbidden) {
-		ecn_bypass(flow, forbidden, edit);
+	if (excluded) {
+		ecn_bypass(flow, excluded, edit);
 		return;
 	}
 	if (ecn_triple(syn) != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
@@ -332,7 +332,7 @@ ECN_INLINE void ecn_host_crosses(struct ecn_flow *flow, const struct ecn_packet 
 	}
 	ecn_upgrade(flow, edit);
 	flow->snd_max = ecn_end(syn) + 1;
-	ecn_cross(flow, syn, syn->seq, flow->isn, edit);
+	ecn_open_simultaneously(flow, syn, syn->seq, flow->isn, edit);
 	flow->isn = syn->seq;
 }
 
@@ -345,8 +345,8 @@ ECN_INLINE void ecn_late_syn(struct ecn_flow *flow, const struct ecn_policy *pol
 			     struct ecn_edit *edit)
 {
 	flow->isn = syn->seq;
-	flow->crossed = ECN_CROSSED_ANSWERED;
-	if (policy->off || destination_fails || ecn_forbidden(syn) || ecn_triple(syn) ||
+	flow->simultaneous = ECN_SIMULTANEOUS_CONFIRMED;
+	if (policy->off || destination_fails || ecn_excluding_option(syn) || ecn_triple(syn) ||
 	    syn->codepoint != ECN_NOT_ECT)
 		return;
 	ecn_upgrade(flow, edit);

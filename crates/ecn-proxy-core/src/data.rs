@@ -114,19 +114,19 @@ bitflags::bitflags! {
         const EPISODE = 0x004000;
         /// Answered: the sender's window is as small as a reduction would make it.
         const ANSWERED_FLOOR = 0x008000;
-        /// Answered: the sender has repaired a hole.
-        const ANSWERED_HOLE = 0x010000;
+        /// Answered: the sender has repaired a virtual loss.
+        const ANSWERED_VIRTUAL_LOSS = 0x010000;
         /// Answered: the sender repairs a real loss.
         const ANSWERED_LOSS = 0x020000;
         /// Answered: the sender has repaired a dropped packet.
         const ANSWERED_DROP = 0x040000;
         /// Nobody answers the episode.
         const PASSED_OVER = 0x080000;
-        /// A hole opens.
-        const HOLE = 0x100000;
-        /// The proxy answers a hole's retransmission itself.
+        /// A virtual loss opens.
+        const VIRTUAL_LOSS = 0x100000;
+        /// The proxy answers a virtual loss's retransmission itself.
         const SELF_ANSWER = 0x200000;
-        /// A hole is over.
+        /// A virtual loss is over.
         const RELEASED = 0x400000;
         /// New data goes without ECT from here on.
         const ECT_WITHDRAWN = 0x800000;
@@ -134,7 +134,7 @@ bitflags::bitflags! {
         const CLOSED = 0x1000000;
         /// A destination that was to fail refuses a SYN without ECN too.
         const PLAIN_REFUSED = 0x2000000;
-        /// A hole's retransmission goes no further: an ACK of the far host's own will answer it.
+        /// A virtual loss's retransmission goes no further: an ACK of the far host's own will answer it.
         const KEPT_BACK = 0x4000000;
     }
 }
@@ -142,7 +142,7 @@ bitflags::bitflags! {
 impl Events {
     /// Those that end an episode.
     pub const ENDS: Events = Events::ANSWERED_FLOOR
-        .union(Events::ANSWERED_HOLE)
+        .union(Events::ANSWERED_VIRTUAL_LOSS)
         .union(Events::ANSWERED_LOSS)
         .union(Events::ANSWERED_DROP)
         .union(Events::PASSED_OVER);
@@ -303,7 +303,7 @@ pub struct Policy {
 #[repr(u8)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum SenderPolicy {
-    /// The sender is shown a hole that is not there.
+    /// The sender is shown a virtual loss that is not there.
     #[default]
     VirtualLoss = 0,
     /// One packet of the sender is dropped.
@@ -336,10 +336,10 @@ pub enum Answer {
     Idle,
     /// An ECE waits.
     Armed,
-    /// A hole is open.
-    Wait,
-    /// The hole was sent again.
-    Rex,
+    /// A virtual loss is open.
+    VirtualLoss,
+    /// The virtual loss was sent again.
+    Retransmitted,
     /// A segment was dropped and not sent again yet.
     Dropped,
 }
@@ -367,7 +367,7 @@ pub enum Reason {
     BrokenOptions,
     /// The destination is known to fail, or did not answer.
     Fallback,
-    /// Options in ACKs that a hole might contradict.
+    /// Options in ACKs that a virtual loss might contradict.
     UnknownOption,
     /// A sender without SACK.
     NoSack,

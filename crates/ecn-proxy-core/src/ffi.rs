@@ -85,7 +85,7 @@ mod tests {
             offset_of!(RawFlow, far_window),
             offset_of!(RawFlow, notes),
             offset_of!(RawFlow, phase),
-            offset_of!(RawFlow, held),
+            offset_of!(RawFlow, held_acks),
             size_of::<Policy>(),
             offset_of!(Policy, keeps_asking),
             size_of::<Packet>(),

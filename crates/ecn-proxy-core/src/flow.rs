@@ -17,42 +17,42 @@ pub enum Side {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct RawFlow {
     pub(crate) isn: u32,
-    una: u32,
-    rack: u32,
+    shown_una: u32,
+    far_una: u32,
     snd_max: u32,
     round_end: u32,
-    hole: u32,
-    hole_end: u32,
-    last_hole: u32,
+    virtual_loss: u32,
+    virtual_loss_end: u32,
+    last_virtual_loss: u32,
     recover: u32,
     ts_floor: u32,
-    told: u32,
+    sacked_to: u32,
     far_tsval: u32,
     far_fin: u32,
     pub(crate) host_ack: u32,
     shown_tsecr: u32,
-    rtt_least: u32,
-    hole_tsval: u32,
+    min_rtt: u32,
+    virtual_loss_tsval: u32,
     newest_tsval: u32,
-    doubted: u32,
+    maybe_lost_below: u32,
     pub(crate) far_window: u16,
     shown_window: u16,
     segment_bytes: u16,
-    usual_bytes: u16,
+    average_segment_bytes: u16,
     flight_max: u16,
-    flight_max_before: u16,
+    previous_flight_max: u16,
     pub(crate) notes: u16,
     pub(crate) phase: u8,
     reason: u8,
-    asked: u8,
+    syn_triple: u8,
     answer: u8,
     window_scale: u8,
     duplicates: u8,
-    rewritten: u8,
+    rewritten_acks: u8,
     retransmits: u8,
     rounds: u8,
-    pub(crate) held: u8,
-    crossed: u8,
+    pub(crate) held_acks: u8,
+    simultaneous: u8,
     reserved: [u8; 3],
 }
 
@@ -97,8 +97,8 @@ impl Flow {
     pub fn answer(&self) -> Answer {
         match self.0.answer {
             1 => Answer::Armed,
-            2 => Answer::Wait,
-            3 => Answer::Rex,
+            2 => Answer::VirtualLoss,
+            3 => Answer::Retransmitted,
             4 => Answer::Dropped,
             _ => Answer::Idle,
         }
@@ -111,11 +111,11 @@ impl Flow {
 
     /// The highest ACK number that the served host was shown.
     pub fn shown_ack(&self) -> u32 {
-        self.0.una
+        self.0.shown_una
     }
 
     /// The highest ACK number that the far host sent.
     pub fn far_ack(&self) -> u32 {
-        self.0.rack
+        self.0.far_una
     }
 }

@@ -65,7 +65,7 @@ fn only_new_data_are_ect() {
 }
 
 #[test]
-fn a_mark_becomes_one_hole_and_the_right_edge_stays() {
+fn a_mark_becomes_one_virtual_loss_and_the_right_edge_stays() {
     let mut scene = Scene::default();
     scene.all(0..8);
     let (_, out) = scene.echo(2);
@@ -80,9 +80,9 @@ fn a_mark_becomes_one_hole_and_the_right_edge_stays() {
 
 #[test]
 fn the_next_new_data_after_the_retransmission_have_cwr() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let (edit, _) = scene.data(0);
-    assert!(edit.events.contains(Events::ANSWERED_HOLE));
+    assert!(edit.events.contains(Events::ANSWERED_VIRTUAL_LOSS));
     let new = scene.data(8).1.forward[0];
     assert!(new.flags.contains(Flags::CWR) && new.codepoint == 2);
     assert!(!scene.data(9).1.forward[0].flags.contains(Flags::CWR));
@@ -91,17 +91,17 @@ fn the_next_new_data_after_the_retransmission_have_cwr() {
 /// RFC 3168 section 6.1.5.
 #[test]
 fn a_retransmission_that_the_far_host_has_not_all_of_passes_not_ect() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let (edit, out) = scene.burst(0);
-    assert_eq!(edit.events, Events::ANSWERED_HOLE);
+    assert_eq!(edit.events, Events::ANSWERED_VIRTUAL_LOSS);
     assert_eq!((out.forward[0].codepoint, out.back), (0, None));
-    assert_eq!(scene.watch.flow.answer(), Answer::Rex);
+    assert_eq!(scene.watch.flow.answer(), Answer::Retransmitted);
 }
 
 /// "DSACK not stripped: every reduction undone."
 #[test]
-fn a_dsack_releases_the_hole_and_is_taken_away() {
-    let mut scene = Scene::with_a_hole();
+fn a_dsack_releases_the_virtual_loss_and_is_taken_away() {
+    let mut scene = Scene::with_a_virtual_loss();
     scene.burst(0);
     let dsack = Block { start: Scene::at(0), end: Scene::at(1) };
     let real = Block { start: Scene::at(6), end: Scene::at(7) };
@@ -116,15 +116,15 @@ fn a_dsack_releases_the_hole_and_is_taken_away() {
 /// "No TSecr floor: most reductions undone."
 #[test]
 fn after_the_release_no_older_time_is_echoed() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     scene.burst(0);
-    let rex_time = scene.now;
+    let retransmission_time = scene.now;
     scene.data(8);
-    let old = Packet { tsecr: rex_time - 5, ..scene.ack_packet(9, Flags::empty()) };
+    let old = Packet { tsecr: retransmission_time - 5, ..scene.ack_packet(9, Flags::empty()) };
     let (edit, out) = scene.watch.pass(&old, Side::Far);
     assert!(edit.events.contains(Events::RELEASED), "ack > R");
-    assert_eq!(out.forward[0].tsecr, rex_time);
-    let natural = Packet { tsecr: rex_time, ..old };
+    assert_eq!(out.forward[0].tsecr, retransmission_time);
+    let natural = Packet { tsecr: retransmission_time, ..old };
     assert_eq!(scene.watch.pass(&natural, Side::Far).0, Edit::default());
     // Once reached, the floor is gone.
     assert_eq!(scene.watch.pass(&old, Side::Far).0, Edit::default());
@@ -132,17 +132,20 @@ fn after_the_release_no_older_time_is_echoed() {
 
 /// "Release at the first ACK after the retransmission: undone."
 #[test]
-fn an_ack_within_the_flight_of_the_hole_does_not_release_it() {
-    let mut scene = Scene::with_a_hole();
+fn an_ack_within_the_flight_of_the_virtual_loss_does_not_release_it() {
+    let mut scene = Scene::with_a_virtual_loss();
     scene.burst(0);
     let early = Packet { tsecr: 100, ..scene.ack_packet(6, Flags::empty()) };
     let (_, out) = scene.watch.pass(&early, Side::Far);
-    assert_eq!((out.forward[0].ack, scene.watch.flow.answer()), (Scene::at(0), Answer::Rex));
+    assert_eq!(
+        (out.forward[0].ack, scene.watch.flow.answer()),
+        (Scene::at(0), Answer::Retransmitted)
+    );
 }
 
 /// "The paper's: three rewritten ACKs, then the real one": without SACK blocks RACK sees nothing.
 #[test]
-fn a_hole_lasts_until_the_sender_answers_however_many_acks_there_are() {
+fn a_virtual_loss_lasts_until_the_sender_answers_however_many_acks_there_are() {
     let mut scene = Scene::default();
     scene.all(0..60);
     scene.echo(2);
@@ -156,10 +159,13 @@ fn a_hole_lasts_until_the_sender_answers_however_many_acks_there_are() {
 /// Rule M, 4b: nothing else is in flight, so a dropped retransmission would cost a timeout.
 #[test]
 fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     scene.echo(8);
     let (edit, out) = scene.data(0);
-    assert!(edit.events.contains(Events::ANSWERED_HOLE | Events::SELF_ANSWER | Events::RELEASED));
+    assert!(
+        edit.events
+            .contains(Events::ANSWERED_VIRTUAL_LOSS | Events::SELF_ANSWER | Events::RELEASED)
+    );
     assert!(out.forward.is_empty());
     let reply = out.back.expect("a reply");
     // A time would be taken for that of a round trip, which this was none.
@@ -170,7 +176,7 @@ fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
 /// It would take the room of new data in a full link, and a full queue would drop it.
 #[test]
 fn in_a_small_flight_every_retransmission_of_what_arrived_is_answered_by_the_proxy() {
-    let mut scene = Scene::after_a_small_hole();
+    let mut scene = Scene::after_a_small_virtual_loss();
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
     // Nor does what the far host sent before that look older than the retransmission.
     let old = Packet { tsecr: scene.now - 5, ..scene.ack_packet(3, Flags::empty()) };
@@ -217,7 +223,7 @@ fn a_flight_of_many_small_segments_is_large() {
             small(&mut scene, n);
         }
         let (edit, _) = ack(&mut scene, 42, Flags::ECE);
-        assert!(edit.events.contains(Events::HOLE));
+        assert!(edit.events.contains(Events::VIRTUAL_LOSS));
         let (_, out) = small(&mut scene, 40);
         assert_eq!((out.forward.is_empty(), out.back.is_some()), (true, answered), "{flight}");
     }
@@ -227,24 +233,27 @@ fn a_flight_of_many_small_segments_is_large() {
 /// far host's ACK of all of it is the answer.
 #[test]
 fn in_a_large_flight_the_ack_of_what_was_sent_before_answers_the_retransmission() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let (_, out) = scene.data(0);
     assert!(out.forward.is_empty() && out.back.is_none());
-    let rex_time = scene.now;
+    let retransmission_time = scene.now;
     scene.data(8);
     let at = |n, tsecr| Packet { tsecr, ..scene.ack_packet(n, Flags::empty()) };
-    let (before_it, all_of_it) = (at(7, rex_time - 5), at(8, rex_time - 5));
+    let (before_it, all_of_it) = (at(7, retransmission_time - 5), at(8, retransmission_time - 5));
     let (_, out) = scene.watch.pass(&before_it, Side::Far);
-    assert_eq!((out.forward[0].ack, scene.watch.flow.answer()), (Scene::at(0), Answer::Rex));
+    assert_eq!(
+        (out.forward[0].ack, scene.watch.flow.answer()),
+        (Scene::at(0), Answer::Retransmitted)
+    );
     let (edit, out) = scene.watch.pass(&all_of_it, Side::Far);
     assert!(edit.events.contains(Events::RELEASED));
-    assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(8), rex_time));
+    assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(8), retransmission_time));
 }
 
 /// RACK would take the retransmission for lost: something sent later has arrived.
 #[test]
 fn behind_a_gap_a_block_of_what_was_sent_later_answers_the_retransmission() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     scene.data(0);
     scene.data(8);
     let mut gap = scene.ack_packet(6, Flags::empty());
@@ -260,7 +269,7 @@ fn behind_a_gap_a_block_of_what_was_sent_later_answers_the_retransmission() {
 /// Nothing of what was sent later may come: the sender asks again.
 #[test]
 fn in_a_large_flight_the_second_retransmission_is_answered_by_the_proxy() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let heard = scene.watch.flow.far_ack();
     assert!(scene.data(0).1.back.is_none());
     assert_eq!(scene.data(0).1.back.expect("a reply").ack, heard);
@@ -279,12 +288,12 @@ fn without_sack_the_second_retransmission_is_answered_though_more_is_in_flight()
 /// The next mark comes with the first ACK that goes beyond the last recovery. What is below belongs
 /// to that, and the sender would not reduce for it again.
 #[test]
-fn with_sack_a_hole_opens_where_the_last_recovery_ended() {
-    let mut scene = Scene::after_a_small_hole();
+fn with_sack_a_virtual_loss_opens_where_the_last_recovery_ended() {
+    let mut scene = Scene::after_a_small_virtual_loss();
     scene.all(5..13);
     scene.ack(4);
     let (edit, out) = scene.echo(7);
-    assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
+    assert!(edit.events.contains(Events::EPISODE | Events::VIRTUAL_LOSS));
     let block = Block { start: Scene::at(6), end: Scene::at(7) };
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(5), &[block][..]));
 }
@@ -292,8 +301,8 @@ fn with_sack_a_hole_opens_where_the_last_recovery_ended() {
 /// A delayed ACK of the last segment before the retransmission and the first after it echoes the time of
 /// the former. With the number at which the recovery ends that would undo the reduction (RFC 3522 section 3.2).
 #[test]
-fn a_hole_where_the_last_recovery_ended_echoes_no_time_before_the_retransmission() {
-    let mut scene = Scene::after_a_small_hole();
+fn a_virtual_loss_where_the_last_recovery_ended_echoes_no_time_before_the_retransmission() {
+    let mut scene = Scene::after_a_small_virtual_loss();
     let retransmitted = scene.now;
     scene.all(5..13);
     let ack = |n, flags, tsecr, scene: &Scene| Packet { tsecr, ..scene.ack_packet(n, flags) };
@@ -301,7 +310,7 @@ fn a_hole_where_the_last_recovery_ended_echoes_no_time_before_the_retransmission
     assert_eq!(scene.watch.pass(&packet, Side::Far).1.forward[0].tsecr, retransmitted);
     let packet = ack(6, Flags::ECE, retransmitted - 1, &scene);
     let (edit, out) = scene.watch.pass(&packet, Side::Far);
-    assert!(edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(5), retransmitted));
 }
 
@@ -316,39 +325,39 @@ fn gap(scene: &Scene, ack: u32, start: u32, end: u32) -> Packet {
 
 /// What lies below, the sender may know to have arrived, or have taken for lost once already.
 #[test]
-fn a_hole_opens_behind_what_blocks_have_told_of() {
+fn a_virtual_loss_opens_behind_what_blocks_have_told_of() {
     let mut scene = Scene::default();
     scene.all(0..8);
     scene.ack(1);
     scene.watch.pass(&gap(&scene, 1, 3, 4), Side::Far);
     let (edit, out) = scene.echo(4);
-    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!(out.forward[0].ack, Scene::at(4), "all that was told of has arrived");
     let (edit, out) = scene.echo(5);
-    assert!(edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!(out.forward[0].ack, Scene::at(4));
 }
 
 #[test]
-fn a_hole_opens_behind_what_was_just_sent_again() {
+fn a_virtual_loss_opens_behind_what_was_just_sent_again() {
     let mut scene = Scene::default();
     scene.all(0..8);
     scene.ack(1);
     scene.data(1);
     scene.data(2);
-    assert!(!scene.echo(2).0.events.contains(Events::HOLE), "below");
+    assert!(!scene.echo(2).0.events.contains(Events::VIRTUAL_LOSS), "below");
     let (edit, out) = scene.echo(4);
-    assert!(edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!(out.forward[0].ack, Scene::at(3));
 }
 
 #[test]
-fn a_hole_opens_behind_the_last_recovery_and_what_blocks_have_told_of() {
-    let mut scene = Scene::after_a_small_hole();
+fn a_virtual_loss_opens_behind_the_last_recovery_and_what_blocks_have_told_of() {
+    let mut scene = Scene::after_a_small_virtual_loss();
     scene.all(5..13);
     scene.watch.pass(&gap(&scene, 4, 5, 6), Side::Far);
     let (edit, out) = scene.echo(7);
-    assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
+    assert!(edit.events.contains(Events::EPISODE | Events::VIRTUAL_LOSS));
     assert_eq!(out.forward[0].ack, Scene::at(6));
 }
 
@@ -377,20 +386,20 @@ fn a_real_loss_answers_the_mark() {
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(1), packet.blocks()));
 }
 
-/// "Without SACK a hole opened at A == R of the previous: RTO."
+/// "Without SACK a virtual loss opened at A == R of the previous: RTO."
 #[test]
-fn the_next_hole_opens_above_the_end_of_the_last_recovery() {
-    let mut scene = Scene::with_a_hole();
+fn the_next_virtual_loss_opens_above_the_end_of_the_last_recovery() {
+    let mut scene = Scene::with_a_virtual_loss();
     scene.data(0);
     scene.all(8..16);
     scene.ack(9);
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
     let (edit, _) = scene.echo(10);
     assert!(edit.events.contains(Events::EPISODE));
-    assert!(!ecn_hole_at_or_below(&edit, Scene::at(8)));
+    assert!(!shows_ack_at_or_below(&edit, Scene::at(8)));
 }
 
-fn ecn_hole_at_or_below(edit: &Edit, recover: u32) -> bool {
+fn shows_ack_at_or_below(edit: &Edit, recover: u32) -> bool {
     edit.actions.contains(Actions::ACK) && !watch::before(recover, edit.ack)
 }
 
@@ -411,7 +420,7 @@ fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
     let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
     scene.all(0..8);
     let (edit, out) = scene.echo(2);
-    assert!(edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!(out.forward.len(), 3);
     assert!(out.forward.iter().all(|ack| ack.ack == Scene::at(0) && ack.window == 1_000));
     let update = Packet { window: 900, ..scene.ack_packet(2, Flags::empty()) };
@@ -421,7 +430,7 @@ fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
 /// The far host held back the ACK of the last new data until the retransmission came, whose time
 /// is not in it (RFC 7323 section 4.3); it will send no other.
 #[test]
-fn without_sack_the_ack_of_all_that_was_sent_releases_the_hole() {
+fn without_sack_the_ack_of_all_that_was_sent_releases_the_virtual_loss() {
     let policy = Policy { without_sack: true, ..Policy::default() };
     let mut scene = Scene::new(policy, Options::TIMESTAMPS | Options::WINDOW_SCALE);
     scene.all(0..8);
@@ -438,7 +447,7 @@ fn without_sack_the_ack_of_all_that_was_sent_releases_the_hole() {
 /// A full segment has no room for blocks, and data are never a duplicate ACK.
 #[test]
 fn a_packet_with_data_keeps_them_and_a_clone_says_the_blocks() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let data = Packet {
         payload_bytes: 1_400,
         segment_bytes: 1_400,
@@ -452,8 +461,8 @@ fn a_packet_with_data_keeps_them_and_a_clone_says_the_blocks() {
 }
 
 #[test]
-fn the_far_hosts_last_fin_releases_the_hole_at_once() {
-    let mut scene = Scene::with_a_hole();
+fn the_far_hosts_last_fin_releases_the_virtual_loss_at_once() {
+    let mut scene = Scene::with_a_virtual_loss();
     scene.echo(4);
     let fin = Packet {
         seq: Scene::at(8),
@@ -462,7 +471,7 @@ fn the_far_hosts_last_fin_releases_the_hole_at_once() {
         ..Packet::default()
     };
     scene.watch.pass(&fin, Side::Host);
-    assert_eq!(scene.watch.flow.answer(), Answer::Wait, "two rewritten ACKs are enough");
+    assert_eq!(scene.watch.flow.answer(), Answer::VirtualLoss, "two rewritten ACKs are enough");
     let mut last = scene.ack_packet(8, Flags::FIN);
     last.ack = last.ack.wrapping_add(1);
     let (edit, out) = scene.watch.pass(&last, Side::Far);
@@ -484,7 +493,7 @@ fn policy_drop_drops_one_new_segment_an_episode() {
 
 #[test]
 fn accecn_that_shows_up_later_ends_all_editing() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     let strange = Packet { ae: 1, ..scene.ack_packet(4, Flags::ECE) };
     let (edit, out) = scene.watch.pass(&strange, Side::Far);
     assert_eq!((edit.reason(), out.forward), (Reason::AccEcn, vec![strange]));
@@ -492,8 +501,8 @@ fn accecn_that_shows_up_later_ends_all_editing() {
 }
 
 #[test]
-fn unknown_options_in_acks_end_holes_and_ect_but_not_the_echo() {
-    let mut scene = Scene::with_a_hole();
+fn unknown_options_in_acks_end_virtual_losses_and_ect_but_not_the_echo() {
+    let mut scene = Scene::with_a_virtual_loss();
     let mut strange = Packet { codepoint: 3, ..scene.ack_packet(4, Flags::ECE) };
     strange.options |= Options::OTHER;
     let (edit, out) = scene.watch.pass(&strange, Side::Far);
@@ -505,7 +514,7 @@ fn unknown_options_in_acks_end_holes_and_ect_but_not_the_echo() {
 
 #[test]
 fn the_kill_switch_shows_the_truth_at_the_next_ack() {
-    let mut scene = Scene::with_a_hole();
+    let mut scene = Scene::with_a_virtual_loss();
     scene.watch.policy.off = true;
     let (edit, out) = scene.echo(4);
     assert_eq!((edit.reason(), out.forward[0].ack), (Reason::Off, Scene::at(4)));
@@ -536,6 +545,6 @@ fn without_sack_an_ack_that_was_overtaken_does_not_move_the_right_edge_either() 
     let older = Packet { window: 1_000 + (MSS / 8) as u16, ..scene.ack_packet(2, Flags::empty()) };
     scene.watch.pass(&older, Side::Far);
     let (edit, out) = scene.echo(5);
-    assert!(edit.events.contains(Events::HOLE));
+    assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!((out.forward[0].ack, out.forward[0].window), (Scene::at(3), 1_000));
 }

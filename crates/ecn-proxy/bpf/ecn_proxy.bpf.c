@@ -19,9 +19,9 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Changes the packet. An action of tc: UNSPEC means that it goes on, to other programs first. */
-SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
+SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 {
-	int ingress = way & WAY_INGRESS;
+	int ingress = flags & PROGRAM_INGRESS;
 	struct run run;
 	__u16 actions;
 
@@ -36,7 +36,7 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 		count(&run, COUNT_REPLIES);
 		if (!(actions & ECN_DO_DROP))
 			clone_on(skb, run.settings->mark, ingress);
-		return send_reply(skb, run.work, run.settings->mark, way & WAY_ETHERNET, ingress);
+		return send_reply(skb, run.work, run.settings->mark, flags & PROGRAM_ETHERNET, ingress);
 	}
 	/*
 	 * To a device that does not exist. A sender on this machine would hear of a drop that its packet
@@ -66,7 +66,7 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 way)
 	return TC_ACT_SHOT;
 }
 
-static __always_inline int handle(struct __sk_buff *skb, __u32 way)
+static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 {
 	struct run run;
 	__u16 actions;
@@ -79,41 +79,41 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 way)
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_PACKETS);
-	parsed = parse(skb, run.work, way);
+	parsed = parse(skb, run.work, flags);
 	if (ECN_RARELY(parsed != PARSED_TCP)) {
 		if (parsed == PARSED_MALFORMED)
 			count(&run, COUNT_MALFORMED);
 		return TC_ACT_UNSPEC;
 	}
 	count(&run, COUNT_TCP);
-	if (ECN_RARELY(!watch(skb, &run, !!(way & WAY_FROM_HOST))))
+	if (ECN_RARELY(!watch(skb, &run, !!(flags & PROGRAM_FROM_HOST))))
 		return TC_ACT_UNSPEC;
 	actions = run.work->edit.actions;
 	if (!actions)
 		return TC_ACT_UNSPEC;
 	count(&run, COUNT_EDITED);
 	if (ECN_RARELY(actions != ECN_DO_CODEPOINT))
-		return carry_out(skb, way);
+		return carry_out(skb, flags);
 	if (set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
 		count(&run, COUNT_EDIT_FAILED);
 	return TC_ACT_UNSPEC;
 }
 
-#define PROGRAM(name, hook, way)                                                                   \
+#define PROGRAM(name, hook, flags)                                                                 \
 	SEC("tcx/" hook)                                                                           \
 	int name(struct __sk_buff *skb)                                                            \
 	{                                                                                          \
-		return handle(skb, way);                                                           \
+		return handle(skb, flags);                                                         \
 	}
 
-PROGRAM(client_in, "ingress", WAY_INGRESS | WAY_FROM_HOST | WAY_ETHERNET)
-PROGRAM(client_out, "egress", WAY_ETHERNET)
-PROGRAM(client_in_l3, "ingress", WAY_INGRESS | WAY_FROM_HOST)
+PROGRAM(client_in, "ingress", PROGRAM_INGRESS | PROGRAM_FROM_HOST | PROGRAM_ETHERNET)
+PROGRAM(client_out, "egress", PROGRAM_ETHERNET)
+PROGRAM(client_in_l3, "ingress", PROGRAM_INGRESS | PROGRAM_FROM_HOST)
 PROGRAM(client_out_l3, "egress", 0)
-PROGRAM(network_in, "ingress", WAY_INGRESS | WAY_ETHERNET)
-PROGRAM(network_out, "egress", WAY_FROM_HOST | WAY_ETHERNET)
-PROGRAM(network_in_l3, "ingress", WAY_INGRESS)
-PROGRAM(network_out_l3, "egress", WAY_FROM_HOST)
+PROGRAM(network_in, "ingress", PROGRAM_INGRESS | PROGRAM_ETHERNET)
+PROGRAM(network_out, "egress", PROGRAM_FROM_HOST | PROGRAM_ETHERNET)
+PROGRAM(network_in_l3, "ingress", PROGRAM_INGRESS)
+PROGRAM(network_out_l3, "egress", PROGRAM_FROM_HOST)
 
 /* What the loader hands to forget(), as a packet. */
 struct forget {

@@ -206,10 +206,10 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work, i
 }
 
 /* Whose packet it is: the key, where its headers are, and its flags. enum parsed */
-static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32 way)
+static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32 flags)
 {
-	int from_host = way & WAY_FROM_HOST;
-	__u32 protocol = find_ip(skb, &work->view, way & WAY_ETHERNET);
+	int from_host = flags & PROGRAM_FROM_HOST;
+	__u32 protocol = find_ip(skb, &work->view, flags & PROGRAM_ETHERNET);
 	int parsed;
 
 	if (!protocol)

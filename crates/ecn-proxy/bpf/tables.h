@@ -50,12 +50,12 @@ struct flow {
 	/* Super-packets as one. */
 	__u32 packets_from_host;
 	__u32 packets_to_host;
-	/* What happened to it: of CE, ECHO, ECT, EPISODE, HOLE. */
+	/* What happened to it: of CE, ECHO, ECT, EPISODE, VIRTUAL_LOSS. */
 	__u32 marks;
 	__u32 echoes;
 	__u32 ect;
 	__u32 episodes;
-	__u32 holes;
+	__u32 virtual_losses;
 	struct bpf_spin_lock lock;
 	struct ecn_flow machine;
 };

@@ -41,10 +41,10 @@ struct view {
 };
 
 /* Where a program stands: constants of each. */
-enum way {
-	WAY_INGRESS = 1,
-	WAY_FROM_HOST = 2,
-	WAY_ETHERNET = 4,
+enum program_flag {
+	PROGRAM_INGRESS = 1,
+	PROGRAM_FROM_HOST = 2,
+	PROGRAM_ETHERNET = 4,
 };
 
 /* What nearly every packet writes stands first, on few cache lines. */

@@ -82,7 +82,7 @@ static __always_inline void note_events(struct flow *flow, __u32 events)
 	flow->echoes += !!(events & ECN_EVENT_ECHO);
 	flow->ect += !!(events & ECN_EVENT_ECT);
 	flow->episodes += !!(events & ECN_EVENT_EPISODE);
-	flow->holes += !!(events & ECN_EVENT_HOLE);
+	flow->virtual_losses += !!(events & ECN_EVENT_VIRTUAL_LOSS);
 }
 
 static __always_inline void log_decision(struct run *run, const struct ecn_flow *before,
@@ -304,7 +304,7 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 	bpf_map_delete_elem(&handshakes, &work->key);
 }
 
-static __always_inline void ask(struct run *run, struct ecn_flow *machine, const int from_host)
+static __always_inline void run_machine(struct run *run, struct ecn_flow *machine, const int from_host)
 {
 	struct work *work = run->work;
 
@@ -315,7 +315,7 @@ static __always_inline void ask(struct run *run, struct ecn_flow *machine, const
 }
 
 /* Whether there is work left for it. */
-static __always_inline int goes_on(__u8 phase)
+static __always_inline int needs_tracking(__u8 phase)
 {
 	return phase != ECN_PHASE_BYPASS && phase != ECN_PHASE_CLOSED && phase != ECN_PHASE_NONE;
 }
@@ -329,7 +329,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	bpf_spin_lock(&flow->lock);
 	if (log_decisions)
 		work->flow = flow->machine;
-	ask(run, &flow->machine, from_host);
+	run_machine(run, &flow->machine, from_host);
 	flow->seen_ns = work->packet.now_ns;
 	if (from_host)
 		flow->packets_from_host++;
@@ -342,29 +342,29 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
 	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1, order);
-	if (ECN_RARELY(!goes_on(phase)))
+	if (ECN_RARELY(!needs_tracking(phase)))
 		remove_flow(run, &work->key);
 	return 1;
 }
 
-static __always_inline int greet(struct run *run, struct handshake *handshake, const int from_host)
+static __always_inline int advance_handshake(struct run *run, struct handshake *handshake, const int from_host)
 {
 	struct work *work = run->work;
 
 	if (log_decisions)
 		work->flow = handshake->machine;
-	ask(run, &handshake->machine, from_host);
+	run_machine(run, &handshake->machine, from_host);
 	handshake->seen_ns = work->packet.now_ns;
 	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
 		remember_answer(run, handshake);
-	if (!goes_on(handshake->machine.phase))
+	if (!needs_tracking(handshake->machine.phase))
 		bpf_map_delete_elem(&handshakes, &work->key);
 	return 1;
 }
 
 /* A packet of a handshake. 1 if the machine was asked, 2 if the connection is served now. */
-static __always_inline int shake(const int from_host)
+static __always_inline int handle_handshake(const int from_host)
 {
 	struct run run;
 	struct handshake *handshake;
@@ -375,19 +375,19 @@ static __always_inline int shake(const int from_host)
 	if (!handshake)
 		return 0;
 	if (!is_proven(handshake, &run.work->packet, from_host))
-		return greet(&run, handshake, from_host);
+		return advance_handshake(&run, handshake, from_host);
 	promote(&run, handshake);
 	return 2;
 }
 
-SPLIT int shake_host(void)
+SPLIT int handle_handshake_from_host(void)
 {
-	return shake(1);
+	return handle_handshake(1);
 }
 
-SPLIT int shake_far_host(void)
+SPLIT int handle_handshake_to_host(void)
 {
-	return shake(0);
+	return handle_handshake(0);
 }
 
 /* The time of the last tick is good enough for what the proxy forgets, and costs no clock. */
@@ -438,7 +438,7 @@ static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, con
 }
 
 /* The same of any other packet. Of those that the proxy has no business with nothing else is read. */
-static __always_inline int watch_rest(struct __sk_buff *skb, struct run *run, const int from_host)
+static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, const int from_host)
 {
 	struct flow *flow = bpf_map_lookup_elem(&flows, &run->work->key);
 	int asked = 1;
@@ -450,7 +450,7 @@ static __always_inline int watch_rest(struct __sk_buff *skb, struct run *run, co
 	clear_edit(&run->work->edit);
 	read_segment(skb, run->work);
 	if (ECN_RARELY(!flow)) {
-		asked = from_host ? shake_host() : shake_far_host();
+		asked = from_host ? handle_handshake_from_host() : handle_handshake_to_host();
 		if (asked == 2)
 			flow = bpf_map_lookup_elem(&flows, &run->work->key);
 	}
@@ -464,7 +464,7 @@ static __always_inline int watch(struct __sk_buff *skb, struct run *run, const i
 {
 	if (ECN_RARELY((run->work->packet.flags & (ECN_SYN | ECN_ACK | ECN_RST)) == ECN_SYN))
 		return watch_syn(skb, run, from_host);
-	return watch_rest(skb, run, from_host);
+	return watch_other(skb, run, from_host);
 }
 
 #endif

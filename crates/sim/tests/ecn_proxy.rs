@@ -140,7 +140,7 @@ fn median_s(case: &Case, seeds: u64) -> f64 {
 /// Every episode has ended, but for those that the end of the run cut off, one a flow.
 fn assert_accounted(counters: &EcnProxyCounters, flows: u64) {
     let answered = counters.answered_floor
-        + counters.answered_hole
+        + counters.answered_virtual_loss
         + counters.answered_loss
         + counters.answered_drop;
     let ended = answered + counters.passed_over;
@@ -157,7 +157,7 @@ fn a_download_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
         assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
         let counters = counters(&case.run(1)).clone();
         assert!(counters.ce > 0 && counters.echoes > 0, "{counters:?}");
-        assert_eq!((counters.ect, counters.dropped, counters.holes), (0, 0, 0));
+        assert_eq!((counters.ect, counters.dropped, counters.virtual_losses), (0, 0, 0));
     }
 }
 
@@ -176,7 +176,7 @@ fn an_upload_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
     }
 }
 
-/// No hole ends in a timeout, and each costs one retransmission.
+/// No virtual loss ends in a timeout, and each costs one retransmission.
 #[test]
 fn a_hole_is_one_fast_retransmit() {
     for tcp in ["", "timestamps = false", "window_scaling = false", "controller = \"newreno\""] {
@@ -184,11 +184,14 @@ fn a_hole_is_one_fast_retransmit() {
         for run in runs(&case, 3) {
             let (flow, counters) = (&run.flows[0], counters(&run));
             assert_eq!((flow.timeouts, counters.dropped), (0, 0), "{tcp}");
-            assert!(counters.holes > 20, "{tcp}: {counters:?}");
+            assert!(counters.virtual_losses > 20, "{tcp}: {counters:?}");
             // One that the FIN finds open is passed over, and the sender may repair it all the same.
-            let repaired = counters.answered_hole..=counters.holes;
+            let repaired = counters.answered_virtual_loss..=counters.virtual_losses;
             assert!(repaired.contains(&flow.fast_retransmits), "{tcp}: {flow:?} {counters:?}");
-            assert!(counters.holes <= counters.answered_hole + 1, "{tcp}: {counters:?}");
+            assert!(
+                counters.virtual_losses <= counters.answered_virtual_loss + 1,
+                "{tcp}: {counters:?}"
+            );
         }
     }
 }
@@ -207,7 +210,7 @@ fn without_marks_the_proxy_costs_nothing() {
 fn policy_no_ect_leaves_uploads_as_they_are_without_ecn() {
     let case = Case::new(Way::Up, Ecn::Proxy("no-ect"), 2);
     let run = case.run(1);
-    assert_eq!((counters(&run).ect, counters(&run).holes, run.flows[0].marks), (0, 0, 0));
+    assert_eq!((counters(&run).ect, counters(&run).virtual_losses, run.flows[0].marks), (0, 0, 0));
     let none = completion_s(&Case::new(Way::Up, Ecn::None, 2).run(1));
     assert!((completion_s(&run) / none - 1.0).abs() < 0.01);
 }

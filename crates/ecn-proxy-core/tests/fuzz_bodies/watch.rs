@@ -124,7 +124,8 @@ impl Watch {
             self.cwrs += 1;
             assert!(self.cwrs <= self.episodes, "{edit:?}");
         }
-        let waits = matches!(self.flow.answer(), Answer::Armed | Answer::Wait | Answer::Dropped);
+        let waits =
+            matches!(self.flow.answer(), Answer::Armed | Answer::VirtualLoss | Answer::Dropped);
         assert_eq!(waits, self.episode_open, "{:?} {edit:?}", self.flow);
     }
 
@@ -150,7 +151,7 @@ impl Watch {
         } else if does(Actions::DROP) {
             // The far host has it, and the sender has not been shown that yet.
             assert!(!before(was.far_ack(), packet.end()), "{context:?}");
-            let waits = self.flow.answer() == Answer::Rex;
+            let waits = self.flow.answer() == Answer::Retransmitted;
             assert_eq!(edit.events.contains(Events::KEPT_BACK), !does(Actions::REPLY));
             assert!(does(Actions::REPLY) || waits, "{context:?}");
         }

@@ -87,17 +87,17 @@ impl Scene {
         self.watch.pass(&packet, Side::Far)
     }
 
-    /// Eight segments in flight, one acknowledged with ECE: the hole is segment 0.
-    pub(crate) fn with_a_hole() -> Scene {
+    /// Eight segments in flight, one acknowledged with ECE: the virtual loss is segment 0.
+    pub(crate) fn with_a_virtual_loss() -> Scene {
         let mut scene = Scene::default();
         scene.all(0..8);
         let (edit, _) = scene.echo(2);
-        assert!(edit.events.contains(Events::EPISODE | Events::HOLE));
+        assert!(edit.events.contains(Events::EPISODE | Events::VIRTUAL_LOSS));
         scene
     }
 
-    /// Five in flight, a hole, and the proxy's answer to its retransmission.
-    pub(crate) fn after_a_small_hole() -> Scene {
+    /// Five in flight, a virtual loss, and the proxy's answer to its retransmission.
+    pub(crate) fn after_a_small_virtual_loss() -> Scene {
         let mut scene = Scene::default();
         scene.all(0..5);
         scene.echo(2);

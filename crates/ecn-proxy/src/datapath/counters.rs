@@ -126,7 +126,7 @@ counters! {
     /// Of these, those answered by nothing as the sender's window was two segments.
     answered_floor = EVENTS + 15;
     /// Of these, those answered by a virtual loss.
-    answered_hole = EVENTS + 16;
+    answered_virtual_loss = EVENTS + 16;
     /// Of these, those answered by a real loss.
     answered_loss = EVENTS + 17;
     /// Of these, those answered by a packet that the proxy dropped.
@@ -134,7 +134,7 @@ counters! {
     /// Of these, those that nobody answers.
     passed_over = EVENTS + 19;
     /// Virtual losses.
-    holes = EVENTS + 20;
+    virtual_losses = EVENTS + 20;
     /// Virtual losses whose retransmission the proxy answered itself.
     self_answers = EVENTS + 21;
     /// Virtual losses that are over.

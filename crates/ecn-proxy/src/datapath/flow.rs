@@ -25,10 +25,10 @@ pub enum AnswerState {
     Idle,
     /// A mark waits for the moment to tell the sender.
     Armed,
-    /// A hole is open; the served host has not sent it again yet.
-    Hole,
-    /// The hole was sent again and is not acknowledged yet.
-    Resent,
+    /// A virtual loss is open; the served host has not sent it again yet.
+    VirtualLoss,
+    /// The virtual loss was sent again and is not acknowledged yet.
+    Retransmitted,
     /// A packet was dropped and not sent again yet.
     Dropped,
 }
@@ -62,7 +62,7 @@ pub struct Flow {
     /// Times that the far host told of a mark.
     pub episodes: u64,
     /// Virtual losses.
-    pub holes: u64,
+    pub virtual_losses: u64,
     /// The served host's largest segment, in bytes.
     pub segment_bytes: u16,
 }
@@ -89,8 +89,8 @@ impl Machine {
         reader.skip(3)?;
         let answer = match reader.u8()? {
             1 => AnswerState::Armed,
-            2 => AnswerState::Hole,
-            3 => AnswerState::Resent,
+            2 => AnswerState::VirtualLoss,
+            3 => AnswerState::Retransmitted,
             4 => AnswerState::Dropped,
             _ => AnswerState::Idle,
         };
@@ -119,7 +119,7 @@ impl Flow {
             echoes: number()?,
             ect: number()?,
             episodes: number()?,
-            holes: number()?,
+            virtual_losses: number()?,
             segment_bytes: 0,
         };
         // The lock.
@@ -150,7 +150,7 @@ impl Flow {
             echoes: 0,
             ect: 0,
             episodes: 0,
-            holes: 0,
+            virtual_losses: 0,
             segment_bytes: 0,
         })
     }

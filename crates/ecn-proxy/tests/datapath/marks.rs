@@ -98,16 +98,16 @@ fn assert_downloads_slow_down(place: Place, segments: bool) {
     assert_eq!(bed.host_counter("InCsumErrors"), 0);
 }
 
-const HOLES: u64 = 5;
+const VIRTUAL_LOSSES: u64 = 5;
 
 /// Marks a packet, and another where the sender had too little in flight: on a busy machine it has
 /// its turns, and nothing to send between them.
-pub(crate) fn mark_until_a_hole(bed: &Testbed) {
+pub(crate) fn mark_until_a_virtual_loss(bed: &Testbed) {
     for _ in 0..30 {
         let before = counters(bed);
         let of_floor = || counters(bed).answered_floor > before.answered_floor;
         bed.upward.mark(1);
-        wait_for(bed, "no hole was repaired", || {
+        wait_for(bed, "no virtual loss was repaired", || {
             counters(bed).released > before.released || of_floor()
         });
         if !of_floor() {
@@ -121,7 +121,9 @@ pub(crate) fn mark_until_a_hole(bed: &Testbed) {
 /// One mark after another.
 fn cut_by_marks(bed: &Testbed, connection: &Connection) -> Vec<Cut> {
     connection.while_sending(true, || {
-        let cuts = (0..HOLES).map(|_| Cut::by(bed, true, || mark_until_a_hole(bed))).collect();
+        let cuts = (0..VIRTUAL_LOSSES)
+            .map(|_| Cut::by(bed, true, || mark_until_a_virtual_loss(bed)))
+            .collect();
         sleep(Duration::from_millis(200));
         cuts
     })
@@ -148,14 +150,22 @@ pub(crate) fn assert_one_retransmission_a_mark(
     let with_sack = bed.ss(true).split_whitespace().any(|word| word == "sack");
     let cuts = cut_by_marks(bed, &connection);
     let counters = counters(bed);
-    assert_eq!((counters.holes, counters.released), (HOLES, HOLES), "{case}: {counters:?}");
+    assert_eq!(
+        (counters.virtual_losses, counters.released),
+        (VIRTUAL_LOSSES, VIRTUAL_LOSSES),
+        "{case}: {counters:?}"
+    );
     assert_eq!(counters.edit_failed, 0, "{case}");
     // Without SACK window updates are kept back: they would count as duplicates.
     assert!(counters.dropped == 0 || !with_sack, "{case}: {counters:?}");
     for name in ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo", "TCPTimeouts"] {
         assert_eq!(bed.host_counter(name), 0, "{case}: {name}");
     }
-    assert_eq!(bed.host_counter("TCPFastRetrans"), HOLES, "{case}: one fast retransmit a hole");
+    assert_eq!(
+        bed.host_counter("TCPFastRetrans"),
+        VIRTUAL_LOSSES,
+        "{case}: one fast retransmit a virtual loss"
+    );
     cuts
 }
 
@@ -204,7 +214,7 @@ fn a_machine_that_serves_itself_reduces_too() {
     }
 }
 
-/// ACKs on data cannot speak of holes: pure ones made from them do.
+/// ACKs on data cannot speak of virtual losses: pure ones made from them do.
 #[test]
 fn a_sender_that_is_sent_data_is_told_by_pure_acks() {
     if skip("a_sender_that_is_sent_data_is_told_by_pure_acks") {
@@ -226,9 +236,9 @@ fn assert_told_by_pure_acks(place: Place, ipv6: bool, segments: bool) {
     connection.while_sending(true, || {
         connection.while_sending(false, || {
             sleep(Duration::from_millis(1500));
-            // A hole is open for a few ACKs, and they may be pure ones all of them.
+            // A virtual loss is open for a few ACKs, and they may be pure ones all of them.
             for _ in 0..30 {
-                mark_until_a_hole(&bed);
+                mark_until_a_virtual_loss(&bed);
                 if counters(&bed).cloned > 0 {
                     break;
                 }
@@ -264,6 +274,6 @@ fn a_real_drop_looks_the_same_to_the_sender() {
         });
         assert_cuts(&cuts, 0.7, "a real drop");
         assert_eq!(bed.host_counter("TCPFastRetrans"), DROPS);
-        assert_eq!(counters(&bed).holes, 0);
+        assert_eq!(counters(&bed).virtual_losses, 0);
     });
 }

@@ -1,6 +1,6 @@
 //! What the kernel decided, decided again by the same machine compiled for this program.
 
-use crate::marks::mark_until_a_hole;
+use crate::marks::mark_until_a_virtual_loss;
 use crate::skip;
 use crate::testbed::{Place, Testbed};
 use libbpf_rs::RingBufferBuilder;
@@ -126,7 +126,7 @@ fn the_kernel_decides_as_the_machine_does_here() {
         let connection = bed.connect(ipv6, true, "cubic");
         connection.while_sending(true, || {
             sleep(Duration::from_millis(1000));
-            mark_until_a_hole(&bed);
+            mark_until_a_virtual_loss(&bed);
             sleep(Duration::from_millis(300));
         });
         let log = RefCell::new(Vec::new());
@@ -143,7 +143,11 @@ fn the_kernel_decides_as_the_machine_does_here() {
         log.sort_by_key(|decision| decision.order);
         assert_the_same(&log);
         let counters = bed.datapath.counters().expect("readable");
-        assert!(counters.holes == 1 && log.len() > 200, "{} decisions, {counters:?}", log.len());
+        assert!(
+            counters.virtual_losses == 1 && log.len() > 200,
+            "{} decisions, {counters:?}",
+            log.len()
+        );
     }
 }
 

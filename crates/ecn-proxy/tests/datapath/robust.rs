@@ -1,9 +1,9 @@
-//! What paths and hosts do besides: with any of it a stream arrives whole through many holes, and no
+//! What paths and hosts do besides: with any of it a stream arrives whole through many virtual losses, and no
 //! sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is every test's; bulk both
 //! ways is in marks.rs, short transfers are in whole.rs.)
 
 use crate::connection::Connection;
-use crate::marks::{counters, mark_until_a_hole, wait_for};
+use crate::marks::{counters, mark_until_a_virtual_loss, wait_for};
 use crate::skip;
 use crate::steady::steady;
 use crate::testbed::{Place, Testbed};
@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::Settings;
 
-/// Two seconds of the link, and more while holes are repaired.
+/// Two seconds of the link, and more while virtual losses are repaired.
 const BYTES: u64 = 5_000_000;
 
 fn bed() -> Testbed {
@@ -39,13 +39,13 @@ fn assert_no_undo(bed: &Testbed) {
 fn upload(bed: &Testbed, send: impl Fn(&Connection, &dyn Fn())) {
     let connection = bed.connect(false, true, "cubic");
     send(&connection, &|| bed.upward.mark(1));
-    assert!(counters(bed).holes >= 10, "{:?}", counters(bed));
+    assert!(counters(bed).virtual_losses >= 10, "{:?}", counters(bed));
     assert_intact(bed);
 }
 
 #[test]
-fn reordering_is_told_from_holes() {
-    if skip("reordering_is_told_from_holes") {
+fn reordering_is_told_from_virtual_losses() {
+    if skip("reordering_is_told_from_virtual_losses") {
         return;
     }
     for timestamps in ["1", "0"] {
@@ -60,11 +60,11 @@ fn reordering_is_told_from_holes() {
     }
 }
 
-/// A real loss behind an open hole: both are repaired, without a timeout.
+/// A real loss behind an open virtual loss: both are repaired, without a timeout.
 #[test]
-fn a_real_loss_in_the_window_of_a_hole_is_repaired_too() {
+fn a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too() {
     const LOSSES: u64 = 5;
-    if skip("a_real_loss_in_the_window_of_a_hole_is_repaired_too") {
+    if skip("a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too") {
         return;
     }
     for timestamps in ["1", "0"] {
@@ -75,52 +75,55 @@ fn a_real_loss_in_the_window_of_a_hole_is_repaired_too() {
             connection.while_sending(true, || {
                 sleep(Duration::from_millis(500));
                 for _ in 0..LOSSES {
-                    let before = counters(&bed).holes;
+                    let before = counters(&bed).virtual_losses;
                     bed.upward.mark(1);
-                    wait_for(&bed, "no hole", || counters(&bed).holes > before);
+                    wait_for(&bed, "no virtual loss", || counters(&bed).virtual_losses > before);
                     bed.upward.drop(1);
                     sleep(Duration::from_millis(700));
                 }
             });
             let repaired = bed.host_counter("RetransSegs");
-            assert!(repaired >= 2 * LOSSES, "{repaired} of {LOSSES} holes and as many losses");
+            assert!(
+                repaired >= 2 * LOSSES,
+                "{repaired} of {LOSSES} virtual losses and as many losses"
+            );
             assert_intact(&bed);
         });
     }
 }
 
 #[test]
-fn without_window_scaling_a_hole_is_one_fast_retransmit() {
-    if skip("without_window_scaling_a_hole_is_one_fast_retransmit") {
+fn without_window_scaling_a_virtual_loss_is_one_fast_retransmit() {
+    if skip("without_window_scaling_a_virtual_loss_is_one_fast_retransmit") {
         return;
     }
-    assert_one_fast_retransmit_a_hole(|bed| bed.set_on_host("tcp_window_scaling", "0"));
+    assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_host("tcp_window_scaling", "0"));
 }
 
 /// The far host then says nothing of what comes twice.
 #[test]
-fn without_dsack_a_hole_is_one_fast_retransmit() {
-    if skip("without_dsack_a_hole_is_one_fast_retransmit") {
+fn without_dsack_a_virtual_loss_is_one_fast_retransmit() {
+    if skip("without_dsack_a_virtual_loss_is_one_fast_retransmit") {
         return;
     }
-    assert_one_fast_retransmit_a_hole(|bed| bed.set_on_far_host("tcp_dsack", "0"));
+    assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_far_host("tcp_dsack", "0"));
 }
 
-fn assert_one_fast_retransmit_a_hole(prepare: impl Fn(&Testbed)) {
-    const HOLES: u64 = 5;
+fn assert_one_fast_retransmit_a_virtual_loss(prepare: impl Fn(&Testbed)) {
+    const VIRTUAL_LOSSES: u64 = 5;
     steady(|| {
         let bed = bed();
         prepare(&bed);
         let connection = bed.connect(false, true, "cubic");
         connection.while_sending(true, || {
-            for _ in 0..HOLES {
+            for _ in 0..VIRTUAL_LOSSES {
                 sleep(Duration::from_millis(500));
-                mark_until_a_hole(&bed);
+                mark_until_a_virtual_loss(&bed);
             }
             sleep(Duration::from_millis(200));
         });
-        assert_eq!(counters(&bed).holes, HOLES);
-        assert_eq!(bed.host_counter("TCPFastRetrans"), HOLES);
+        assert_eq!(counters(&bed).virtual_losses, VIRTUAL_LOSSES);
+        assert_eq!(bed.host_counter("TCPFastRetrans"), VIRTUAL_LOSSES);
         assert_intact(&bed);
         assert_no_undo(&bed);
     });

@@ -41,7 +41,7 @@ fn a_sender_without_sack_can_be_told_by_duplicates() {
     }
 }
 
-/// With SACK and timestamps each on and off, IPv4 and IPv6, offloads on and off: one fast retransmit a hole,
+/// With SACK and timestamps each on and off, IPv4 and IPv6, offloads on and off: one fast retransmit a virtual loss,
 /// and where the controller reduces by `beta` that cut.
 fn assert_every_kind(controller: &str, beta: Option<f64>) {
     let settings = Settings { without_sack: true, ..Settings::default() };
@@ -123,7 +123,11 @@ fn a_sender_without_sack_gets_no_ect() {
     bed.upward.mark(1);
     connection.while_sending(true, || sleep(Duration::from_millis(300)));
     let counters = counters(&bed);
-    assert_eq!((counters.proxied, counters.ect, counters.holes), (1, 0, 0), "{counters:?}");
+    assert_eq!(
+        (counters.proxied, counters.ect, counters.virtual_losses),
+        (1, 0, 0),
+        "{counters:?}"
+    );
     let [marks, _, not_ect, _] = bed.upward.left();
     assert!(marks == 1 && not_ect > 0, "nothing could be marked");
 }
@@ -146,7 +150,7 @@ fn policy_drop_drops_one_packet_a_mark() {
         });
         assert_cuts(&cuts, 0.7, "policy drop");
         let counters = counters(&bed);
-        assert_eq!((counters.dropped, counters.holes), (3, 0), "{counters:?}");
+        assert_eq!((counters.dropped, counters.virtual_losses), (3, 0), "{counters:?}");
         assert_eq!(bed.host_counter("TCPFastRetrans"), 3);
         assert_eq!(bed.host_counter("TCPTimeouts"), 0);
     });

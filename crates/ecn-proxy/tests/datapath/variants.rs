@@ -1,4 +1,4 @@
-//! What becomes of a virtual loss without one of its parts. (Duplicates that are not made, holes
+//! What becomes of a virtual loss without one of its parts. (Duplicates that are not made, virtual losses
 //! too early and window updates as duplicates are refused by the machine, see its own tests.)
 
 use crate::marks::counters;
@@ -27,7 +27,7 @@ const MARKS: u64 = 3;
 /// What a sender made of its marks.
 #[derive(Debug)]
 struct Told {
-    holes: u64,
+    virtual_losses: u64,
     retransmits: u64,
     undone: u64,
 }
@@ -49,7 +49,7 @@ fn told(parts_left_out: u32, options_off: &[&str]) -> Told {
     });
     let undos = ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"];
     Told {
-        holes: counters(&bed).holes,
+        virtual_losses: counters(&bed).virtual_losses,
         retransmits: bed.host_counter("RetransSegs"),
         undone: undos.iter().map(|name| bed.host_counter(name)).sum(),
     }
@@ -62,7 +62,7 @@ fn three_rewritten_acks_do_nothing_to_a_sender_with_sack() {
     }
     steady(|| {
         let told = told(HOLD | BLOCKS, &[]);
-        assert!(told.holes >= MARKS && told.retransmits == 0, "{told:?}");
+        assert!(told.virtual_losses >= MARKS && told.retransmits == 0, "{told:?}");
     });
 }
 
@@ -84,7 +84,7 @@ fn a_dsack_that_is_shown_undoes_every_reduction() {
     }
     steady(|| {
         let told = told(REPLY | STRIP, &[TIMESTAMPS]);
-        assert_eq!((told.holes, told.undone), (MARKS, MARKS), "{told:?}");
+        assert_eq!((told.virtual_losses, told.undone), (MARKS, MARKS), "{told:?}");
     });
 }
 
@@ -96,7 +96,7 @@ fn an_older_time_that_is_echoed_undoes_reductions() {
     steady(|| {
         let told = told(REPLY | FLOOR, &[]);
         // Times are in milliseconds: what was sent in that of the retransmission is not older.
-        assert!(told.holes == MARKS && told.undone > 0, "{told:?}");
+        assert!(told.virtual_losses == MARKS && told.undone > 0, "{told:?}");
     });
 }
 
@@ -107,6 +107,6 @@ fn a_release_before_the_confirmation_makes_a_sender_repeat_itself_for_nothing() 
     }
     steady(|| {
         let told = told(CONFIRM, &[SACK, TIMESTAMPS]);
-        assert!(told.retransmits > 4 * told.holes, "{told:?}");
+        assert!(told.retransmits > 4 * told.virtual_losses, "{told:?}");
     });
 }

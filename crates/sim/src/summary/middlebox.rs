@@ -94,19 +94,19 @@ counters! {
     episodes = EPISODE,
     /// Episodes answered by CWR alone: the sender's flight was two segments at most.
     answered_floor = ANSWERED_FLOOR,
-    /// Episodes answered by a sender that repaired a hole.
-    answered_hole = ANSWERED_HOLE,
+    /// Episodes answered by a sender that repaired a virtual loss.
+    answered_virtual_loss = ANSWERED_VIRTUAL_LOSS,
     /// Episodes answered by a sender that repaired a real loss.
     answered_loss = ANSWERED_LOSS,
     /// Episodes answered by a sender that repaired a packet which the proxy had dropped.
     answered_drop = ANSWERED_DROP,
     /// Episodes that ended without an answer.
     passed_over = PASSED_OVER,
-    /// Holes opened.
-    holes = HOLE,
-    /// Retransmissions of holes that the proxy answered itself.
+    /// Virtual losses opened.
+    virtual_losses = VIRTUAL_LOSS,
+    /// Retransmissions of virtual losses that the proxy answered itself.
     self_answers = SELF_ANSWER,
-    /// Retransmissions of holes that went no further, for an ACK of the far host to answer them.
+    /// Retransmissions of virtual losses that went no further, for an ACK of the far host to answer them.
     kept_back = KEPT_BACK,
     /// Times that an ECE waited too long and new data went without ECT.
     ect_withdrawn = ECT_WITHDRAWN,

@@ -76,10 +76,10 @@ mod tests {
     fn a_connection_is_a_line_with_all_that_is_known_of_it() {
         let line = flow(&json!({
             "state": "simulated", "host": "192.168.1.7:40000", "far": "[2001:db8::1]:443",
-            "idle": 0.26, "holes": 3, "age": 7.51, "answer": null,
+            "idle": 0.26, "virtual_losses": 3, "age": 7.51, "answer": null,
         }));
         let expected = "tcp simulated  host=192.168.1.7:40000 far=[2001:db8::1]:443 idle=0.3s \
-                        age=7.5s answer=- holes=3";
+                        age=7.5s answer=- virtual_losses=3";
         assert_eq!(line, expected);
     }
 }
