@@ -115,7 +115,7 @@ impl Handle {
             let under_way = match stream.connection().state() {
                 State::FinWait2 | State::TimeWait => false,
                 State::Closed => match state.endpoint.error(self.id) {
-                    Some(error) => return Poll::Ready(Err(self.told(state, error))),
+                    Some(error) => return Poll::Ready(Err(self.report_error(state, error))),
                     None => false,
                 },
                 _ => true,
@@ -159,15 +159,15 @@ impl Handle {
     }
 
     pub(crate) fn info(&self) -> io::Result<Info> {
-        self.look(|stream| Info::of(stream.connection()))
+        self.inspect(|stream| Info::of(stream.connection()))
     }
 
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Stream) -> T) -> io::Result<T> {
-        self.port.with(|state, _| state.endpoint.stream(self.id).map(look)).ok_or_else(gone)
+    pub(crate) fn inspect<T>(&self, inspect: impl FnOnce(&Stream) -> T) -> io::Result<T> {
+        self.port.with(|state, _| state.endpoint.stream(self.id).map(inspect)).ok_or_else(gone)
     }
 
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Stream) -> T) -> io::Result<T> {
-        self.port.with(|state, _| state.endpoint.stream_mut(self.id).map(change)).ok_or_else(gone)
+    pub(crate) fn modify<T>(&self, modify: impl FnOnce(&mut Stream) -> T) -> io::Result<T> {
+        self.port.with(|state, _| state.endpoint.stream_mut(self.id).map(modify)).ok_or_else(gone)
     }
 
     /// The connection's error, told once (SO_ERROR).
@@ -178,17 +178,17 @@ impl Handle {
     fn take_error(&self, state: &mut PortState) -> Option<io::Error> {
         let error = state.endpoint.error(self.id)?;
         let waiters = state.endpoint.data_mut(self.id)?;
-        if std::mem::replace(&mut waiters.error_told, true) {
+        if std::mem::replace(&mut waiters.error_reported, true) {
             return None;
         }
         Some(io_error(error, waiters.icmp_errno))
     }
 
     /// The error also if it was told before.
-    fn told(&self, state: &mut PortState, error: Error) -> io::Error {
+    fn report_error(&self, state: &mut PortState, error: Error) -> io::Error {
         let waiters = state.endpoint.data_mut(self.id);
         let icmp_errno = waiters.and_then(|waiters| {
-            waiters.error_told = true;
+            waiters.error_reported = true;
             waiters.icmp_errno
         });
         io_error(error, icmp_errno)
@@ -197,7 +197,7 @@ impl Handle {
     fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {
         match waker {
             Some(waker) => state.wait(self.id, writing, waker),
-            None => state.leave_to_reactor(),
+            None => state.stop_inline_receive(),
         }
         Poll::Pending
     }

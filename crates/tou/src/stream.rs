@@ -157,7 +157,7 @@ impl TouStream {
     /// # Errors
     /// [`ErrorKind::NotConnected`] when it is over and forgotten.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.0.handle.change(|stream| stream.connection_mut().set_nagle(!nodelay))
+        self.0.handle.modify(|stream| stream.connection_mut().set_nagle(!nodelay))
     }
 
     /// See [`TouStream::set_nodelay`].
@@ -165,7 +165,7 @@ impl TouStream {
     /// # Errors
     /// As there.
     pub fn nodelay(&self) -> io::Result<bool> {
-        self.0.handle.look(|stream| !stream.connection().config().nagle)
+        self.0.handle.inspect(|stream| !stream.connection().config().nagle)
     }
 
     /// Another congestion controller from now on, which begins as on a new connection: for an end
@@ -174,7 +174,7 @@ impl TouStream {
     /// # Errors
     /// [`ErrorKind::NotConnected`] when it is over and forgotten.
     pub fn set_congestion(&self, congestion: Arc<dyn ControllerFactory>) -> io::Result<()> {
-        self.0.handle.change(|stream| stream.connection_mut().set_congestion(congestion))
+        self.0.handle.modify(|stream| stream.connection_mut().set_congestion(congestion))
     }
 
     /// Reading, writing and accepting return [`ErrorKind::WouldBlock`] where they would wait.

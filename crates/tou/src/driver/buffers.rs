@@ -1,19 +1,20 @@
-//! Room for what one call receives.
+//! Buffers for one receive call.
 
 use quinn_udp::RecvMeta;
 use std::io::IoSliceMut;
 
-/// Messages taken in one call, each of many datagrams where the system joins them (GRO).
+/// Messages per receive call. Each holds many datagrams where the system coalesces them (GRO).
 pub(super) const BATCH: usize = 32;
-/// Bytes taken in one call, about: they are read again at once, from the core's own cache if they fit into it.
+/// Approximate number of bytes per receive call. The endpoint reads them immediately afterwards, so
+/// they should fit into the core's cache.
 const TAKE_BYTES: usize = 512 << 10;
-/// The longest message that UDP can tell.
+/// The longest UDP message, in bytes.
 const MESSAGE_MAX: usize = 1 << 16;
-/// From one message to the next: not a power of two, or datagrams that come singly would all lie in
-/// the same few sets of a cache.
+/// Distance between messages in bytes. It is not a power of two: otherwise single datagrams would
+/// all fall into the same few sets of a cache.
 const MESSAGE_STEP: usize = MESSAGE_MAX + 2048 + 64;
 
-/// Room for [`BATCH`] messages.
+/// Buffers for [`BATCH`] messages.
 pub(super) struct Buffers {
     bytes: Vec<u8>,
     /// The longest message of the last call, in bytes.
@@ -25,7 +26,7 @@ impl Buffers {
         Buffers { bytes: vec![0; BATCH * MESSAGE_STEP], longest: 0 }
     }
 
-    /// How many messages the next call is to take at most.
+    /// The largest number of messages for the next call.
     pub(super) fn messages(&self) -> usize {
         (TAKE_BYTES / self.longest.max(1)).clamp(1, BATCH)
     }
@@ -39,7 +40,7 @@ impl Buffers {
         })
     }
 
-    /// What a call has taken: the next messages will be about as long.
+    /// Records the lengths of one call: the next messages will probably be as long.
     pub(super) fn note(&mut self, metas: &[RecvMeta]) {
         self.longest = metas.iter().map(|meta| meta.len).max().unwrap_or(0);
     }
@@ -59,9 +60,9 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_are_taken_few_at_a_time() {
+    fn a_call_takes_fewer_messages_when_they_are_long() {
         let mut buffers = Buffers::new();
-        assert_eq!(buffers.messages(), BATCH, "nothing is known yet");
+        assert_eq!(buffers.messages(), BATCH, "before the first call");
         buffers.note(&metas(&[1472, MESSAGE_MAX - 1, 60]));
         assert_eq!(buffers.messages(), 8);
         buffers.note(&metas(&[1472, 1472]));

@@ -1,16 +1,17 @@
-//! The last thing that a process does.
+//! Delivering data before a process ends.
 
 use super::reactor::Reactor;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it looks. No waker waits with a connection that was dropped, and this is asked for once.
-const TURN: Duration = Duration::from_millis(2);
+/// Polling interval. A dropped connection has no waker, and a process calls this once.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Waits, at most `timeout`, until what was written to connections that have been dropped has
-/// arrived, and then forgets them: a process that ends takes them along. True if all has arrived.
+/// Waits for the delivery of data that was written to dropped connections, for at most `timeout`.
+/// Then it discards these connections. Returns true if all of the data was acknowledged.
 ///
-/// Connections in use go on. Without any the driver's thread ends.
+/// Call this before the process ends, since dropped connections end with it. Connections in use are
+/// not affected. If none is left, the I/O thread ends.
 pub fn drain(timeout: Duration) -> bool {
     let deadline = Instant::now() + timeout;
     loop {
@@ -23,6 +24,6 @@ pub fn drain(timeout: Duration) -> bool {
             }
             return arrived;
         }
-        thread::sleep(TURN);
+        thread::sleep(POLL_INTERVAL);
     }
 }

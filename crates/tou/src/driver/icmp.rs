@@ -1,10 +1,10 @@
-//! What ICMP reported, from the socket's error queue (IP_RECVERR in ip(7)). quinn-udp reads it too, but
-//! keeps the address of who reports, and not of whom the datagram was for.
+//! ICMP reports from the socket's error queue (IP_RECVERR in ip(7)). quinn-udp also reads them, but
+//! it keeps the reporter's address and not the datagram's destination.
 
 use std::net::{SocketAddr, UdpSocket};
 use windlass_tcp::Error;
 
-/// More than comes with a report.
+/// Room for the control messages of a report, with some to spare.
 #[cfg(target_os = "linux")]
 const CONTROL_BYTES: usize = 256;
 
@@ -13,13 +13,13 @@ const CONTROL_BYTES: usize = 256;
 pub(super) struct Undelivered {
     pub(super) peer: SocketAddr,
     pub(super) error: Error,
-    /// What TCP's socket would say.
+    /// The errno that a TCP socket would report.
     pub(super) errno: i32,
-    /// As much of it as the message has, from the segment's header on.
+    /// The part of the datagram that the report quotes, from ToU's header on.
     pub(super) quoted: Vec<u8>,
 }
 
-/// The next report; `Some(None)` if it is of something else, `None` if there is none.
+/// The next report. `Some(None)` for a report of another kind, `None` if the queue is empty.
 #[cfg(target_os = "linux")]
 pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg};
@@ -27,7 +27,7 @@ pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     use std::os::fd::AsRawFd;
 
     let mut bytes = [0; crate::wire::MAX_HEADER_LEN];
-    // The error and who reports it; what quinn-udp asks for of every datagram comes along.
+    // The error and its reporter, and the control messages that quinn-udp enables for each datagram.
     let mut control = nix::cmsg_space!([u8; CONTROL_BYTES]);
     let mut slices = [IoSliceMut::new(&mut bytes)];
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
@@ -43,7 +43,8 @@ pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     }))
 }
 
-/// Of "destination unreachable" but for what is too big (RFC 792, RFC 4443 §3.1).
+/// The errno of a "destination unreachable" message, except "packet too big" (RFC 792, RFC 4443
+/// §3.1).
 #[cfg(target_os = "linux")]
 fn unreachable_errno(message: &nix::sys::socket::ControlMessageOwned) -> Option<i32> {
     use nix::sys::socket::ControlMessageOwned::{Ipv4RecvErr, Ipv6RecvErr};
@@ -65,7 +66,7 @@ fn address(address: &nix::sys::socket::SockaddrStorage) -> Option<SocketAddr> {
     v4().or_else(v6)
 }
 
-/// Other systems tell none.
+/// Other systems have no error queue.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn receive(_: &UdpSocket) -> Option<Option<Undelivered>> {
     None

@@ -1,20 +1,20 @@
-//! Sockets under endpoints: one thread for all of them, and whoever writes sends.
+//! Connects endpoints to UDP sockets. One I/O thread serves all sockets of a process.
 //!
-//! A [`Port`] is a UDP socket and its endpoint behind a lock. Application threads change the
-//! endpoint and send what it then wants sent, as a system call of TCP does; the thread of
-//! [`reactor`] receives, and keeps the timers. It begins with the first port and ends with the
-//! last. Whoever has to wait leaves a [`Waker`](std::task::Waker): a parked thread, a task and the
-//! descriptor of a C program wait alike.
+//! A [`Port`] is a UDP socket and its endpoint behind a lock. An application thread changes the
+//! endpoint and sends the resulting datagrams itself, as a system call of TCP does. The I/O thread
+//! in [`reactor`] receives and runs the timers. It starts with the first port and ends with the
+//! last. A caller that has to wait leaves a [`Waker`](std::task::Waker). Parked threads, tasks and
+//! the descriptors of C programs all wait in this way.
 
 mod buffers;
 mod drain;
 mod icmp;
+mod inline_receive;
 mod options;
+mod poller;
 mod port;
 mod reactor;
-mod resting;
-mod sleep;
-mod streak;
+mod reusable_ports;
 mod wait;
 
 pub use drain::drain;

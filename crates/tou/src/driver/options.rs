@@ -6,13 +6,14 @@ use quinn_udp::UdpSocketState;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The kernel's buffers of a port, in bytes: as far as the system allows it.
+/// Size of the kernel's buffers of a port, in bytes. The system may grant less.
 pub(super) const SOCKET_BUFFER: usize = 4 << 20;
 
-/// What the receive buffer grows to when many connections use it.
+/// Largest size of the receive buffer, in bytes. It grows when many connections use it.
 pub(super) const SOCKET_BUFFER_MAX: usize = 32 << 20;
 
-/// Beyond the system's limit where that is permitted: then returns what was asked for.
+/// Sets the receive buffer. A privileged process may exceed the system's limit
+/// (net.core.rmem_max); the result is then the size that was set, otherwise `None`.
 pub(super) fn set_receive_buffer(socket: &UdpSocket, udp: &UdpSocketState) -> Option<usize> {
     if force_receive_buffer(socket, SOCKET_BUFFER) {
         return Some(SOCKET_BUFFER);
@@ -21,16 +22,19 @@ pub(super) fn set_receive_buffer(socket: &UdpSocket, udp: &UdpSocketState) -> Op
     None
 }
 
-/// Payload that the receive buffer holds: half of what the system tells, since it counts its own
-/// structures too.
+/// Payload bytes that the receive buffer holds: half of what the system reports, since the system
+/// counts its own structures too.
 pub(super) fn receive_room(socket: &UdpSocket, udp: &UdpSocketState) -> io::Result<u64> {
     Ok(udp.recv_buffer_size(socket.into())? as u64 / 2)
 }
 
-/// quinn-udp 0.6 asks for more than is read here. With the time of each arrival it has no room for ECN's
-/// codepoint in the control messages of datagrams that were joined: marks would go unseen. And each
-/// datagram's destination costs one more of these messages.
-pub(super) fn without_what_nobody_reads(socket: &UdpSocket, local: SocketAddr) -> io::Result<()> {
+/// Turns off control messages that quinn-udp 0.6 enables and ToU does not read. Arrival timestamps
+/// leave no room for the ECN codepoint in the control messages of coalesced datagrams, so that CE
+/// marks would be missed. The destination address costs one more control message per datagram.
+pub(super) fn disable_unused_control_messages(
+    socket: &UdpSocket,
+    local: SocketAddr,
+) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
@@ -44,13 +48,13 @@ pub(super) fn without_what_nobody_reads(socket: &UdpSocket, local: SocketAddr) -
     Ok(())
 }
 
-/// False where it is not permitted (CAP_NET_ADMIN).
+/// Sets the receive buffer beyond the system's limit. False without CAP_NET_ADMIN.
 #[cfg(target_os = "linux")]
 pub(super) fn force_receive_buffer(socket: &UdpSocket, bytes: usize) -> bool {
     setsockopt(socket, sockopt::RcvBufForce, &bytes).is_ok()
 }
 
-/// No other system has that.
+/// Other systems have no such option.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
     false

@@ -2,10 +2,10 @@
 
 mod receive;
 
+use super::inline_receive::InlineReceive;
 use super::options;
 use super::reactor::{self, Reactor};
-use super::resting::Kind;
-use super::streak::Streak;
+use super::reusable_ports::Binding;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind};
@@ -16,34 +16,33 @@ use std::task::{Poll, Waker};
 use windlass_base::Time;
 use windlass_tcp::Event;
 
-/// Who waits for a connection.
+/// Wakers and flags of one connection, stored with it in the endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     pub(crate) reading: Vec<Waker>,
     pub(crate) writing: Vec<Waker>,
-    /// Its error was reported already.
-    pub(crate) error_told: bool,
-    /// What ICMP said when the connection failed to open.
+    /// The application has received the connection's error.
+    pub(crate) error_reported: bool,
+    /// Errno of the ICMP report that ended the opening of this connection.
     pub(crate) icmp_errno: Option<i32>,
-    /// Nothing more is read.
+    /// The application has shut down reading.
     pub(crate) reading_closed: bool,
 }
 
-/// Leaves a waker, once.
-pub(crate) fn leave(wakers: &mut Vec<Waker>, waker: &Waker) {
+/// Adds a waker to a list unless it is there already.
+pub(crate) fn register(wakers: &mut Vec<Waker>, waker: &Waker) {
     if !wakers.iter().any(|left| left.will_wake(waker)) {
         wakers.push(waker.clone());
     }
 }
 
-/// A STUN message, and whence it came.
+/// A STUN message and its source.
 type Message = (SocketAddr, Box<[u8]>);
 
-/// Takes STUN messages, and whence they came.
+/// Called with the source and the bytes of each STUN message.
 pub(crate) type Callback = Box<dyn FnMut(SocketAddr, &[u8]) + Send>;
 
-/// A UDP socket and its connections. It lives as long as somebody [uses](PortRef) it or a
-/// connection is under way.
+/// A UDP socket and its connections. It exists while a [`PortRef`] or a connection exists.
 pub(crate) struct Port {
     socket: UdpSocket,
     udp: UdpSocketState,
@@ -56,33 +55,34 @@ pub(crate) struct PortState {
     pub(crate) endpoint: Endpoint<Waiters>,
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
-    /// Datagrams made, and what of them the socket has not taken.
+    /// The last datagrams made, and those of them that the socket did not accept yet.
     buffer: Vec<u8>,
     blocked: Option<Datagrams>,
     /// Woken when the lock is released.
     to_wake: Vec<Waker>,
     users: usize,
-    /// Of a port that the system chose for one connection: what the next one may reuse it for.
-    kind: Option<Kind>,
-    /// It waits among those to reuse.
-    rests: bool,
-    /// The receive buffer asked for; `None` if the system gives no more.
+    /// How the port was bound, if it serves one client connection at a time and may be reused.
+    binding: Option<Binding>,
+    /// The port is in the reactor's list of reusable ports.
+    is_reusable: bool,
+    /// Requested size of the receive buffer in bytes; `None` if the system refuses more.
     receive_buffer: Option<usize>,
-    place: Option<Place>,
-    streak: Streak,
+    registration: Option<Registration>,
+    inline_receive: InlineReceive,
 }
 
-/// Where a port stands in the reactor.
-struct Place {
+/// A port's registration with the reactor.
+struct Registration {
     reactor: Arc<Reactor>,
-    key: reactor::Key,
-    /// It is told when the socket takes datagrams again.
-    waits_for_room: bool,
-    /// The earliest entry among its deadlines.
-    wakes_at: Option<Time>,
+    key: reactor::PortKey,
+    /// The reactor reports when the socket accepts datagrams again.
+    wants_writable: bool,
+    /// The port's earliest entry among the reactor's deadlines.
+    timer_at: Option<Time>,
 }
 
-/// Somebody who uses a port; with the last of them a port without connections goes.
+/// A counted reference to a port. When the last one is dropped, the port closes as soon as it has no
+/// connections.
 pub(crate) struct PortRef(Arc<Port>);
 
 impl Clone for PortRef {
@@ -107,13 +107,13 @@ impl std::ops::Deref for PortRef {
 }
 
 impl Port {
-    /// A port at `address`, at any if its port is 0.
+    /// Binds a port at `address`. Port number 0 lets the system choose one.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let socket = UdpSocket::bind(address)?;
         let udp = UdpSocketState::new((&socket).into())?;
         let local = socket.local_addr()?;
-        options::without_what_nobody_reads(&socket, local)?;
-        // What the system refuses is left as it is: a smaller buffer serves too.
+        options::disable_unused_control_messages(&socket, local)?;
+        // The system may refuse the size: a smaller buffer works too.
         let _ = udp.set_send_buffer_size((&socket).into(), options::SOCKET_BUFFER);
         let receive_buffer = options::set_receive_buffer(&socket, &udp);
         udp.enable_transport_errors((&socket).into())?;
@@ -129,42 +129,43 @@ impl Port {
             blocked: None,
             to_wake: Vec::new(),
             users: 1,
-            kind: None,
-            rests: false,
+            binding: None,
+            is_reusable: false,
             receive_buffer,
-            place: None,
-            streak: Streak::default(),
+            registration: None,
+            inline_receive: InlineReceive::default(),
         });
         let port = Arc::new(Port { socket, udp, local, state });
-        let looked = Arc::clone(&port.lock().streak.looked);
-        let (reactor, key) = Reactor::add(&port, looked)?;
-        port.lock().place = Some(Place { reactor, key, waits_for_room: false, wakes_at: None });
+        let last_poll = Arc::clone(&port.lock().inline_receive.last_poll);
+        let (reactor, key) = Reactor::add(&port, last_poll)?;
+        port.lock().registration =
+            Some(Registration { reactor, key, wants_writable: false, timer_at: None });
         Ok(PortRef(port))
     }
 
-    /// A port of the system's choice for one connection: perhaps one whose last connection is in
-    /// TIME-WAIT.
+    /// A port for one client connection, chosen by the system. It may be a reusable port whose
+    /// previous connection is in TIME-WAIT.
     pub(crate) fn for_client(address: IpAddr, limits: Limits) -> io::Result<PortRef> {
-        let kind = Kind::here(address, limits);
-        if let Some(port) = Port::rested(kind, false) {
+        let binding = Binding::of_this_thread(address, limits);
+        if let Some(port) = Port::take_reusable(binding, false) {
             return Ok(port);
         }
         match Port::bind((address, 0).into(), limits) {
             Ok(port) => {
-                port.lock().kind = Some(kind);
+                port.lock().binding = Some(binding);
                 Ok(port)
             }
-            Err(error) => Port::rested(kind, true).ok_or(error),
+            Err(error) => Port::take_reusable(binding, true).ok_or(error),
         }
     }
 
-    fn rested(kind: Kind, urgently: bool) -> Option<PortRef> {
+    fn take_reusable(binding: Binding, urgent: bool) -> Option<PortRef> {
         loop {
-            let port = Reactor::take_rested(kind, urgently)?;
+            let port = Reactor::take_reusable(binding, urgent)?;
             let mut state = port.lock();
-            // Otherwise its last connection went just now, and the port with it.
-            if state.place.is_some() {
-                (state.users, state.rests, state.on_stun) = (1, false, None);
+            // Otherwise its last connection has just ended, and the port was closed.
+            if state.registration.is_some() {
+                (state.users, state.is_reusable, state.on_stun) = (1, false, None);
                 drop(state);
                 return Some(PortRef(port));
             }
@@ -175,7 +176,7 @@ impl Port {
         self.local
     }
 
-    /// The address of a peer as this port's socket writes it.
+    /// A peer's address as this socket represents it: an IPv6 socket maps IPv4 addresses.
     pub(crate) fn mapped(&self, peer: SocketAddr) -> SocketAddr {
         match peer {
             SocketAddr::V4(v4) if self.local.is_ipv6() => {
@@ -189,7 +190,7 @@ impl Port {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes something, sends what is then to be sent, and wakes who waited for it.
+    /// Runs `change` under the lock, sends the resulting datagrams, and wakes waiters.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut PortState, Time) -> T) -> T {
         let mut wakers = Vec::new();
         let result = self.change(&mut wakers, change);
@@ -197,7 +198,7 @@ impl Port {
         result
     }
 
-    /// The same for a connection's `write`, which returns how many bytes it took.
+    /// The same for a connection's `write`, which returns the number of bytes it accepted.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut PortState) -> Poll<io::Result<usize>>,
@@ -205,75 +206,76 @@ impl Port {
         let (result, reactor) = self.with(|state, now| {
             let result = write(state);
             let Poll::Ready(Ok(taken)) = result else { return (result, None) };
-            // Its callback is the thread's to call: who writes may hold what the callback needs.
-            let looks = state.on_stun.is_none() && state.streak.add(now, taken);
-            let place = state.place.as_ref().filter(|place| looks && place.key.is_near());
-            (result, place.map(|place| Arc::clone(&place.reactor)))
+            // Only the I/O thread calls the STUN callback: a writer may hold a lock that it needs.
+            let polls = state.on_stun.is_none() && state.inline_receive.note_write(now, taken);
+            let registration =
+                state.registration.as_ref().filter(|one| polls && one.key.is_polled());
+            (result, registration.map(|one| Arc::clone(&one.reactor)))
         });
         if let Some(reactor) = reactor {
-            self.look(&reactor);
+            self.poll_inline(&reactor);
         }
         result
     }
 
-    /// The same, and the caller wakes them.
+    /// As [`Port::with`], but the caller wakes the waiters that are added to `wakers`.
     fn change<T>(
         &self,
         wakers: &mut Vec<Waker>,
         change: impl FnOnce(&mut PortState, Time) -> T,
     ) -> T {
         let mut state = self.lock();
-        // Not before the lock: another thread would send with a later time meanwhile, and the peer
-        // drops timestamps that go back (PAWS, RFC 7323 §5.3).
+        // Read the clock after locking. Otherwise another thread could send with a later time in
+        // between, and the peer drops timestamps that go back (PAWS, RFC 7323 §5.3).
         let now = reactor::now();
         let result = change(&mut state, now);
-        self.pump(&mut state, now);
+        self.transmit(&mut state, now);
         self.release(state, wakers);
         result
     }
 
-    /// What happened is told without the lock.
+    /// Unlocks the port, then delivers STUN messages. Wakers go to `wakers`.
     fn release(&self, mut state: MutexGuard<'_, PortState>, wakers: &mut Vec<Waker>) {
         wakers.append(&mut state.to_wake);
         let stun = self.take_stun(&mut state);
         drop(state);
-        self.tell_stun(stun);
+        self.deliver_stun(stun);
     }
 
-    /// Sends a datagram of its user's own: STUN, say.
+    /// Sends a datagram of the application, such as a STUN message.
     pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let destination = self.mapped(peer);
-        let transmit =
+        let datagram =
             Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip: None };
-        self.udp.try_send((&self.socket).into(), &transmit)
+        self.udp.try_send((&self.socket).into(), &datagram)
     }
 }
 
-/// What the reactor does.
+/// Called by the reactor.
 impl Port {
-    /// The time that was `entered` has come.
+    /// The deadline `entered` has passed.
     pub(super) fn handle_timeout(&self, entered: Time) {
         self.with(|state, now| {
-            if let Some(place) = &mut state.place
-                && place.wakes_at == Some(entered)
+            if let Some(registration) = &mut state.registration
+                && registration.timer_at == Some(entered)
             {
-                place.wakes_at = None;
+                registration.timer_at = None;
             }
             state.endpoint.handle_timeout(now);
         });
     }
 
-    /// True if nobody uses it and nothing is under way; then it is the reactor's no more.
-    pub(super) fn leave_if_over(&self) -> bool {
+    /// Ends the registration with the reactor if the port is unused. Returns whether it did.
+    pub(super) fn retire_if_unused(&self) -> bool {
         let mut state = self.lock();
-        let is_over = state.is_over();
-        if is_over {
-            state.place = None;
+        let is_unused = state.is_unused();
+        if is_unused {
+            state.registration = None;
         }
-        is_over
+        is_unused
     }
 
-    /// The socket takes datagrams again.
+    /// The socket accepts datagrams again.
     pub(super) fn handle_writable(&self) {
         self.with(|_, _| {});
     }
@@ -292,7 +294,8 @@ impl AsRawFd for Port {
 }
 
 impl Port {
-    fn pump(&self, state: &mut PortState, now: Time) {
+    /// Sends all pending datagrams and updates the registration.
+    fn transmit(&self, state: &mut PortState, now: Time) {
         let max = self.udp.max_gso_segments();
         loop {
             let datagrams = state
@@ -309,46 +312,46 @@ impl Port {
                 Err(_) => state.endpoint.count_unsent(&datagrams),
             }
         }
-        self.tell(state);
-        let Some(place) = &mut state.place else { return };
-        if place.waits_for_room != state.blocked.is_some() {
-            place.waits_for_room = !place.waits_for_room;
-            place.reactor.set_waits_for_room(self, place.key, place.waits_for_room);
+        self.notify(state);
+        let Some(registration) = &mut state.registration else { return };
+        let (reactor, key) = (Arc::clone(&registration.reactor), registration.key);
+        if registration.wants_writable != state.blocked.is_some() {
+            registration.wants_writable = !registration.wants_writable;
+            reactor.set_wants_writable(self, key, registration.wants_writable);
         }
-        place.reactor.wake_at(&mut place.wakes_at, state.endpoint.poll_timeout(), place.key);
-        let (reactor, key) = (Arc::clone(&place.reactor), place.key);
-        if state.is_over() {
+        reactor.wake_at(&mut registration.timer_at, state.endpoint.poll_timeout(), key);
+        if state.is_unused() {
             reactor.finished(key);
-        } else if let Some(kind) = state.kind
+        } else if let Some(binding) = state.binding
             && state.users == 0
-            && !state.rests
+            && !state.is_reusable
             && state.endpoint.is_in_time_wait()
         {
-            state.rests = true;
-            reactor.add_resting(now, kind, key);
+            state.is_reusable = true;
+            reactor.add_reusable(now, binding, key);
         }
     }
 
     fn send(&self, datagrams: &Datagrams, buffer: &[u8]) -> io::Result<()> {
         let contents = &buffer[..datagrams.len];
         let several = datagrams.size < datagrams.len;
-        let transmit = Transmit {
+        let datagram = Transmit {
             destination: datagrams.peer,
             ecn: EcnCodepoint::from_bits(datagrams.ecn.bits()),
             contents,
             segment_size: several.then_some(datagrams.size),
             src_ip: None,
         };
-        let send = || self.udp.try_send((&self.socket).into(), &transmit);
-        // A report that waits, of any earlier datagram to any peer, is told once instead of sending.
+        let send = || self.udp.try_send((&self.socket).into(), &datagram);
+        // A pending ICMP report about an earlier datagram makes one call fail, whatever its peer.
         match send().or_else(|error| if is_blocked(&error) { Err(error) } else { send() }) {
             Err(error) if several && !is_blocked(&error) => self.send_singly(datagrams, contents),
             result => result,
         }
     }
 
-    /// A system that does not cut datagrams apart (GSO) told so by an error. What is lost here as
-    /// well was lost on the way, for TCP.
+    /// Sends datagrams one by one, after the system refused to segment them (GSO). TCP treats a
+    /// datagram that fails here as lost on the path.
     fn send_singly(&self, datagrams: &Datagrams, contents: &[u8]) -> io::Result<()> {
         for contents in contents.chunks(datagrams.size) {
             let single = Datagrams { len: contents.len(), size: contents.len(), ..*datagrams };
@@ -357,8 +360,8 @@ impl Port {
         Ok(())
     }
 
-    /// Whoever waited for what has happened is to be woken.
-    fn tell(&self, state: &mut PortState) {
+    /// Collects the wakers of all connections that have events.
+    fn notify(&self, state: &mut PortState) {
         while let Some((id, event)) = state.endpoint.poll_event() {
             let Some(waiters) = state.endpoint.data_mut(id) else { continue };
             if !matches!(event, Event::Writable) {
@@ -373,7 +376,7 @@ impl Port {
         }
     }
 
-    /// The callback is called without the lock, so that it may use the port.
+    /// Takes the callback and its messages. The caller runs it unlocked, so that it may use the port.
     fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<Message>)> {
         let messages: Vec<_> = std::iter::from_fn(|| state.endpoint.poll_stun()).collect();
         if messages.is_empty() {
@@ -382,12 +385,12 @@ impl Port {
         Some((state.on_stun.take()?, messages))
     }
 
-    fn tell_stun(&self, stun: Option<(Callback, Vec<Message>)>) {
+    fn deliver_stun(&self, stun: Option<(Callback, Vec<Message>)>) {
         let Some((mut callback, messages)) = stun else { return };
         for (peer, message) in messages {
             callback(peer, &message);
         }
-        // Unless it has set another one.
+        // The callback may have installed another one.
         self.lock().on_stun.get_or_insert(callback);
     }
 }
@@ -401,33 +404,33 @@ fn is_blocked(error: &io::Error) -> bool {
 }
 
 impl PortState {
-    fn is_over(&self) -> bool {
+    fn is_unused(&self) -> bool {
         self.users == 0 && self.endpoint.is_empty() && self.blocked.is_none()
     }
 
-    /// Leaves a waker for reading, or for writing.
+    /// Registers a waker for reading, or for writing.
     pub(crate) fn wait(&mut self, id: ConnectionId, writing: bool, waker: &Waker) {
-        self.leave_to_reactor();
+        self.stop_inline_receive();
         if let Some(waiters) = self.endpoint.data_mut(id) {
-            leave(if writing { &mut waiters.writing } else { &mut waiters.reading }, waker);
+            register(if writing { &mut waiters.writing } else { &mut waiters.reading }, waker);
         }
     }
 
-    /// Somebody waits, for whom the thread must know of what comes.
-    pub(crate) fn leave_to_reactor(&mut self) {
-        if self.streak.end()
-            && let Some(place) = &self.place
+    /// Makes the I/O thread receive again, because an application thread is about to wait.
+    pub(crate) fn stop_inline_receive(&mut self) {
+        if self.inline_receive.stop()
+            && let Some(registration) = &self.registration
         {
-            place.reactor.watch_all();
+            registration.reactor.resume_all();
         }
     }
 
-    /// Leaves a waker for the next connection to accept.
+    /// Registers a waker for the next connection to accept.
     pub(crate) fn wait_for_connection(&mut self, waker: &Waker) {
-        leave(&mut self.accepting, waker);
+        register(&mut self.accepting, waker);
     }
 
-    /// Wakes everybody who waits for a connection: its end, seen from this side.
+    /// Wakes all waiters of a connection, after this side has shut it down or reset it.
     pub(crate) fn wake_all(&mut self, id: ConnectionId) {
         if let Some(waiters) = self.endpoint.data_mut(id) {
             self.to_wake.append(&mut waiters.reading);
@@ -451,7 +454,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20_000 {
-                        // Under the port's lock, so in the order in which things are sent.
+                        // Under the port's lock, hence in the order of sending.
                         port.with(|_, now| times.lock().expect("sound").push(now));
                     }
                 });
@@ -460,11 +463,11 @@ mod tests {
         assert!(times.into_inner().expect("sound").is_sorted());
     }
 
-    /// As on a system without UDP_SEGMENT: the kernel refuses it for a socket without checksums.
+    /// Simulates a system without UDP_SEGMENT: the kernel refuses it on a socket without checksums.
     #[test]
     #[cfg(target_os = "linux")]
     #[allow(unsafe_code, reason = "no library has this option")]
-    fn what_the_system_does_not_cut_apart_goes_singly() {
+    fn without_segmentation_offload_datagrams_are_sent_one_by_one() {
         let listener = crate::TouListener::bind("127.0.0.1:0").expect("a port");
         let own = crate::TouSocket::bind("127.0.0.1:0").expect("a port");
         let fd = own.port().as_raw_fd();
@@ -489,6 +492,6 @@ mod tests {
             reader.join().expect("no panic").expect("to its end")
         });
         assert!(arrived == bytes);
-        assert!(before > 1 && own.port().udp.max_gso_segments() == 1, "it was tried, and refused");
+        assert!(before > 1 && own.port().udp.max_gso_segments() == 1, "GSO was tried and refused");
     }
 }

@@ -1,10 +1,10 @@
-//! The thread that receives and keeps the timers of all ports.
+//! The I/O thread, which receives on all ports and runs their timers.
 
 use super::buffers::Buffers;
+use super::inline_receive::LastInlinePoll;
+use super::poller::{POLLED_MAX, Polled, Poller, Readiness};
 use super::port::Port;
-use super::resting::{Kind, Resting};
-use super::sleep::{NEAR, Near, Ready, Sleep};
-use super::streak::Looked;
+use super::reusable_ports::{Binding, ReusablePorts};
 use crate::endpoint::Deadlines;
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Registry, Token};
@@ -17,96 +17,100 @@ use std::thread;
 use std::time::{Duration, Instant};
 use windlass_base::Time;
 
-/// How long the thread sleeps at most while it overlooks a port.
-const OVERLOOKED: Duration = Duration::from_millis(1);
+/// The longest sleep of the thread while a port is suspended.
+const SUSPENDED_WAIT_MAX: Duration = Duration::from_millis(1);
 const WAKE: Token = Token(usize::MAX);
 
-/// The one there is, while there are ports.
+/// The process's reactor, while it has ports.
 static CURRENT: Mutex<Option<Arc<Reactor>>> = Mutex::new(None);
 
-/// Nanoseconds since the first port was made.
+/// Time since the first port was bound.
 pub(crate) fn now() -> Time {
     static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     let elapsed = ORIGIN.elapsed();
     Time::from_nanos(elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos()))
 }
 
-/// What the thread shares with whoever uses its ports.
+/// State shared between the I/O thread and the users of its ports.
 pub(super) struct Reactor {
     registry: Registry,
     waker: mio::Waker,
-    ports: Mutex<Ports>,
-    /// One thread at a time receives.
+    ports: Mutex<PortTable>,
+    /// The lock lets one thread receive at a time.
     buffers: Mutex<Buffers>,
 }
 
-/// Names a port.
+/// Identifies a port of the reactor. A key is never used for a second port.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct PortKey {
     index: usize,
     serial: u64,
 }
 
 #[derive(Default)]
-struct Ports {
-    entries: Slab<Entry>,
+struct PortTable {
+    entries: Slab<RegisteredPort>,
     next_serial: u64,
-    deadlines: Deadlines<Key>,
-    /// When the thread wakes up by itself; `None` while it is awake.
+    deadlines: Deadlines<PortKey>,
+    /// When the sleeping thread wakes up by itself; `None` while it is awake.
     sleeps_until: Option<Time>,
-    /// It sleeps without looking at all of them.
-    overlooks: bool,
-    finished: Vec<Key>,
-    resting: Resting<Key>,
+    /// At least one port is suspended while the thread sleeps.
+    suspends_some: bool,
+    finished: Vec<PortKey>,
+    reusable: ReusablePorts<PortKey>,
 }
 
-struct Entry {
+struct RegisteredPort {
     serial: u64,
     port: Arc<Port>,
-    looked: Arc<Looked>,
-    /// It is told when its socket takes datagrams again.
-    waits_for_room: bool,
+    last_poll: Arc<LastInlinePoll>,
+    /// The port waits until its socket accepts datagrams again.
+    wants_writable: bool,
 }
 
-impl Key {
-    /// Poll waits for it.
-    pub(super) fn is_near(self) -> bool {
-        self.index < NEAR
+impl PortKey {
+    /// The thread waits for this port with poll, not with epoll.
+    pub(super) fn is_polled(self) -> bool {
+        self.index < POLLED_MAX
     }
 }
 
-impl Ports {
-    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
+impl PortTable {
+    fn entry(&mut self, key: PortKey) -> Option<&mut RegisteredPort> {
         self.entries.get_mut(key.index).filter(|entry| entry.serial == key.serial)
     }
 
-    /// Those that epoll does not know.
-    fn near(&self) -> impl Iterator<Item = Near> {
+    /// The ports that the thread waits for with poll.
+    fn polled(&self) -> impl Iterator<Item = Polled> {
         let now = now();
-        let near = move |(index, entry): (usize, &Entry)| Near {
+        let polled = move |(index, entry): (usize, &RegisteredPort)| Polled {
             index,
             port: Arc::clone(&entry.port),
-            overlooked: entry.looked.recently(now),
-            waits_for_room: entry.waits_for_room,
+            suspended: entry.last_poll.is_recent(now),
+            wants_writable: entry.wants_writable,
         };
-        self.entries.iter().take_while(|(index, _)| *index < NEAR).map(near)
+        self.entries.iter().take_while(|(index, _)| *index < POLLED_MAX).map(polled)
     }
 }
 
 impl Reactor {
-    /// Adds a port, and begins the thread for the first one.
-    pub(super) fn add(port: &Arc<Port>, looked: Arc<Looked>) -> io::Result<(Arc<Reactor>, Key)> {
+    /// Adds a port. Starts the thread with the first one.
+    pub(super) fn add(
+        port: &Arc<Port>,
+        last_poll: Arc<LastInlinePoll>,
+    ) -> io::Result<(Arc<Reactor>, PortKey)> {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let reactor = match &*current {
             Some(reactor) => Arc::clone(reactor),
-            None => Reactor::begin()?,
+            None => Reactor::start()?,
         };
         let mut ports = reactor.lock();
         let serial = ports.next_serial;
         ports.next_serial += 1;
-        let entry = Entry { serial, port: Arc::clone(port), looked, waits_for_room: false };
+        let entry =
+            RegisteredPort { serial, port: Arc::clone(port), last_poll, wants_writable: false };
         let index = ports.entries.insert(entry);
-        if index < NEAR {
+        if index < POLLED_MAX {
             reactor.wake_if_asleep(ports);
         } else {
             let fd = port.as_raw_fd();
@@ -120,10 +124,10 @@ impl Reactor {
             drop(ports);
         }
         *current = Some(Arc::clone(&reactor));
-        Ok((reactor, Key { index, serial }))
+        Ok((reactor, PortKey { index, serial }))
     }
 
-    /// The ports there are.
+    /// All ports of the process.
     pub(super) fn ports() -> Vec<Arc<Port>> {
         let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let ports = |reactor: Arc<Reactor>| {
@@ -132,20 +136,20 @@ impl Reactor {
         current.map(ports).unwrap_or_default()
     }
 
-    /// A port whose connection is in TIME-WAIT and which nobody uses.
-    pub(super) fn add_resting(&self, now: Time, kind: Kind, key: Key) {
-        self.lock().resting.add(now, kind, key);
+    /// Offers a port for reuse: it has no user, and its connection is in TIME-WAIT.
+    pub(super) fn add_reusable(&self, now: Time, binding: Binding, key: PortKey) {
+        self.lock().reusable.add(now, binding, key);
     }
 
-    /// A port to use again.
-    pub(super) fn take_rested(kind: Kind, urgently: bool) -> Option<Arc<Port>> {
+    /// Takes a reusable port with this binding, if there is one.
+    pub(super) fn take_reusable(binding: Binding, urgent: bool) -> Option<Arc<Port>> {
         let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let mut ports = current.lock();
-        let key = ports.resting.take(now(), kind, urgently)?;
+        let key = ports.reusable.take(now(), binding, urgent)?;
         ports.entry(key).map(|entry| Arc::clone(&entry.port))
     }
 
-    fn begin() -> io::Result<Arc<Reactor>> {
+    fn start() -> io::Result<Arc<Reactor>> {
         let poll = Poll::new()?;
         let reactor = Arc::new(Reactor {
             registry: poll.registry().try_clone()?,
@@ -158,12 +162,12 @@ impl Reactor {
         Ok(reactor)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ports> {
+    fn lock(&self) -> MutexGuard<'_, PortTable> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the port at `wanted`. `entered` is the earliest time that it is to be woken at so far.
-    pub(super) fn wake_at(&self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
+    /// Schedules the port's timer at `wanted`. `entered` is its earliest entry so far, and is updated.
+    pub(super) fn wake_at(&self, entered: &mut Option<Time>, wanted: Option<Time>, key: PortKey) {
         let Some(time) = wanted else { return };
         if entered.is_some_and(|entered| entered <= time) {
             return;
@@ -175,20 +179,20 @@ impl Reactor {
         }
     }
 
-    /// Once is enough: it looks at all of them.
-    fn wake_if_asleep(&self, mut ports: MutexGuard<'_, Ports>) {
+    /// Wakes the thread once, however many callers ask for it: awake, it checks all ports.
+    fn wake_if_asleep(&self, mut ports: MutexGuard<'_, PortTable>) {
         if ports.sleeps_until.take().is_some() {
             drop(ports);
             self.wake();
         }
     }
 
-    /// The port is told, or not any more, when its socket takes datagrams again.
-    pub(super) fn set_waits_for_room(&self, port: &Port, key: Key, waits: bool) {
-        if key.index < NEAR {
+    /// Starts or stops waiting until the port's socket accepts datagrams again.
+    pub(super) fn set_wants_writable(&self, port: &Port, key: PortKey, waits: bool) {
+        if key.index < POLLED_MAX {
             let mut ports = self.lock();
             if let Some(entry) = ports.entry(key) {
-                entry.waits_for_room = waits;
+                entry.wants_writable = waits;
             }
             if waits {
                 self.wake_if_asleep(ports);
@@ -200,45 +204,45 @@ impl Reactor {
             interest |= Interest::WRITABLE;
         }
         let fd = port.as_raw_fd();
-        // Without it the next timeout sends again.
+        // If this fails, the next timeout sends again.
         let _ = self.registry.reregister(&mut SourceFd(&fd), Token(key.index), interest);
     }
 
-    /// Nobody needs the port any more.
-    pub(super) fn finished(&self, key: Key) {
+    /// The port is unused and can be removed.
+    pub(super) fn finished(&self, key: PortKey) {
         self.lock().finished.push(key);
         self.wake();
     }
 
-    /// Room to receive, unless somebody does just now.
+    /// The receive buffers, unless another thread is receiving.
     pub(super) fn idle_buffers(&self) -> Option<MutexGuard<'_, Buffers>> {
         self.buffers.try_lock().ok()
     }
 
-    /// No port is to be overlooked any more.
-    pub(super) fn watch_all(&self) {
+    /// Ends all suspensions: the thread waits for datagrams of every port again.
+    pub(super) fn resume_all(&self) {
         let ports = self.lock();
-        if ports.overlooks {
+        if ports.suspends_some {
             self.wake_if_asleep(ports);
         }
     }
 
     fn wake(&self) {
-        // A full pipe wakes it as well.
+        // An error means that the thread has a wake-up pending.
         let _ = self.waker.wake();
     }
 
-    fn run(self: Arc<Reactor>, far: Poll) {
-        let mut sleep = Sleep::new(far);
+    fn run(self: Arc<Reactor>, epoll: Poll) {
+        let mut poller = Poller::new(epoll);
         loop {
             self.remove_finished();
             if self.ends() {
                 return;
             }
-            let timeout = self.fall_asleep(&mut sleep.near);
-            let woken = sleep.sleep(timeout);
+            let timeout = self.prepare_wait(&mut poller.polled);
+            let woken = poller.wait(timeout);
             self.lock().sleeps_until = None;
-            // No descriptor of its own any more: there is nothing that it could do.
+            // Waiting fails only without the thread's own descriptors, and then nothing can be done.
             let Ok(ready) = woken else { return };
             for ready in ready {
                 self.handle(*ready);
@@ -247,7 +251,7 @@ impl Reactor {
         }
     }
 
-    fn handle(&self, ready: Ready) {
+    fn handle(&self, ready: Readiness) {
         let port = self.lock().entries.get(ready.index).map(|entry| Arc::clone(&entry.port));
         let Some(port) = port else { return };
         if ready.writable {
@@ -256,7 +260,7 @@ impl Reactor {
         if ready.readable || ready.error {
             port.receive(&mut self.buffers.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        // They wait in a queue of their own, and one that comes later is an event again.
+        // ICMP reports have their own queue. One that arrives later is a new event.
         if ready.error {
             port.take_errors();
         }
@@ -274,20 +278,20 @@ impl Reactor {
         }
     }
 
-    /// What to wait for by poll, and for how long.
-    fn fall_asleep(&self, near: &mut Vec<Near>) -> Option<Duration> {
+    /// Fills in the ports to wait for with poll. Returns the longest time to wait.
+    fn prepare_wait(&self, polled: &mut Vec<Polled>) -> Option<Duration> {
         let mut ports = self.lock();
-        near.clear();
-        near.extend(ports.near());
+        polled.clear();
+        polled.extend(ports.polled());
         if !ports.finished.is_empty() {
             return Some(Duration::ZERO);
         }
-        ports.overlooks = near.iter().any(|near| near.overlooked);
+        ports.suspends_some = polled.iter().any(|polled| polled.suspended);
         let next = ports.deadlines.next();
         ports.sleeps_until = Some(next.unwrap_or(Time::MAX));
         let left = next.map(|next| Duration::from_nanos(next.saturating_since(now()).as_nanos()));
-        if ports.overlooks {
-            return Some(left.map_or(OVERLOOKED, |left| left.min(OVERLOOKED)));
+        if ports.suspends_some {
+            return Some(left.map_or(SUSPENDED_WAIT_MAX, |left| left.min(SUSPENDED_WAIT_MAX)));
         }
         left
     }
@@ -296,16 +300,16 @@ impl Reactor {
         let mut ports = self.lock();
         let finished = std::mem::take(&mut ports.finished);
         for key in finished {
-            // Told twice, or used again meanwhile.
+            // Skip a port that was reported twice or is in use again.
             let Some(entry) = ports.entry(key) else { continue };
             let port = Arc::clone(&entry.port);
             drop(ports);
-            let is_over = port.leave_if_over();
+            let is_unused = port.retire_if_unused();
             ports = self.lock();
-            if is_over {
-                ports.resting.forget(key);
+            if is_unused {
+                ports.reusable.forget(key);
                 let entry = ports.entries.remove(key.index);
-                if key.index >= NEAR {
+                if key.index >= POLLED_MAX {
                     let fd = entry.port.as_raw_fd();
                     let _ = self.registry.deregister(&mut SourceFd(&fd));
                 }
@@ -313,11 +317,11 @@ impl Reactor {
         }
     }
 
-    /// True when there is no port left; the next one begins another thread.
+    /// True when no port is left. The next port starts another thread.
     fn ends(&self) -> bool {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let empty = self.lock().entries.is_empty();
-        // One whose first port could not be added never was the current one.
+        // A reactor whose first port could not be added never became the current one.
         if empty && current.as_ref().is_some_and(|current| ptr::eq(&**current, self)) {
             *current = None;
         }

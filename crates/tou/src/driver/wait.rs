@@ -5,7 +5,7 @@ use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
-/// A thread that waits.
+/// A thread that waits, as a waker.
 struct Parked {
     thread: Thread,
     woken: AtomicBool,
@@ -24,7 +24,7 @@ impl Wake for Parked {
 }
 
 thread_local! {
-    /// One for all waits of a thread, so that wakers left behind by timeouts are the same.
+    /// One waker for all waits of a thread. A waker left behind by a timeout is then not a new one.
     static PARKED: RefCell<Option<(Arc<Parked>, Waker)>> = const { RefCell::new(None) };
 }
 
@@ -39,7 +39,7 @@ fn parked() -> (Arc<Parked>, Waker) {
     })
 }
 
-/// Waits in this thread until `poll` is ready; `None` at the deadline.
+/// Blocks this thread until `poll` is ready. Returns `None` at the deadline.
 pub(crate) fn block_on<T>(
     deadline: Option<Instant>,
     mut poll: impl FnMut(&Waker) -> Poll<T>,

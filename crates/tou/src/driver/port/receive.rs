@@ -1,4 +1,4 @@
-//! What comes to a port.
+//! Receiving on a port.
 
 use super::{Port, PortState, wake};
 use crate::driver::buffers::{BATCH, Buffers};
@@ -10,41 +10,42 @@ use std::io::{ErrorKind, IoSliceMut};
 use std::task::Waker;
 use windlass_base::Ecn;
 
-/// Bytes that the thread takes before it wakes those who wait for them.
+/// Bytes received before the thread wakes waiting readers.
 const WAKE_BYTES: usize = 256 << 10;
 
-/// Bytes that the thread takes before it answers: as much as the system joins to one message where
-/// it does (GRO), which brings one ACK as well.
+/// Bytes received before the thread sends ACKs. One coalesced message (GRO) is as large, and also
+/// causes one ACK.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// A call takes all there is and as many as asked for: recvmmsg; elsewhere quinn-udp takes one.
+/// A call with fewer messages than requested has emptied the socket. True for recvmmsg; on other
+/// systems quinn-udp receives one message per call.
 const SHORT_IS_END: bool = cfg!(target_os = "linux");
 
 impl Port {
-    /// Takes all that has come. It is answered at the end, or each [`ANSWER_BYTES`], and who waits
-    /// for it is woken at the end, or each [`WAKE_BYTES`]: to switch to a reader costs more than to
-    /// take some datagrams.
+    /// Receives until the socket is empty. ACKs are sent at the end and every [`ANSWER_BYTES`].
+    /// Readers are woken at the end and every [`WAKE_BYTES`]: a context switch costs more than
+    /// receiving a few datagrams.
     pub(in crate::driver) fn receive(&self, buffers: &mut Buffers) {
-        let (mut wakers, mut untold, mut unanswered) = (Vec::new(), 0, 0);
+        let (mut wakers, mut since_wake, mut unanswered) = (Vec::new(), 0, 0);
         loop {
             let messages = buffers.messages();
             let mut metas = [RecvMeta::default(); BATCH];
             let mut slices = buffers.slices();
-            let (into, told) = (&mut slices[..messages], &mut metas[..messages]);
-            match self.udp.recv((&self.socket).into(), into, told) {
+            let (into, about) = (&mut slices[..messages], &mut metas[..messages]);
+            match self.udp.recv((&self.socket).into(), into, about) {
                 Ok(count) => {
                     let metas = &metas[..count];
-                    // A call that is not full has found the end; what comes now is an event again.
+                    // Datagrams that arrive from now on are a new event of the socket.
                     let end = SHORT_IS_END && count < messages;
-                    untold += metas.iter().map(|meta| meta.len).sum::<usize>();
+                    since_wake += metas.iter().map(|meta| meta.len).sum::<usize>();
                     unanswered = self.take(&slices, metas, unanswered, end, &mut wakers);
                     buffers.note(metas);
                     if end {
                         return wake(&mut wakers);
                     }
-                    if untold >= WAKE_BYTES {
+                    if since_wake >= WAKE_BYTES {
                         wake(&mut wakers);
-                        untold = 0;
+                        since_wake = 0;
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -54,14 +55,14 @@ impl Port {
                     }
                     return wake(&mut wakers);
                 }
-                // What an ICMP message left (RFC 1122 §4.1.3.3); the next call goes on.
+                // A pending ICMP report (RFC 1122 §4.1.3.3). The next call receives again.
                 Err(_) => self.take_errors(),
             }
         }
     }
 
-    /// Takes datagrams, of which `unanswered` bytes wait for an answer already; all of them get it at
-    /// the end. Returns what waits now.
+    /// Passes datagrams to the endpoint. `unanswered` bytes of earlier calls wait for an ACK; at the
+    /// `end` all bytes are answered. Returns the number of bytes that wait now.
     fn take(
         &self,
         slices: &[IoSliceMut<'_>],
@@ -78,19 +79,19 @@ impl Port {
             state.endpoint.handle_datagrams(now, &meta.addr, ecn, bytes, meta.stride);
             unanswered += meta.len;
             if unanswered >= ANSWER_BYTES {
-                self.pump(&mut state, now);
+                self.transmit(&mut state, now);
                 unanswered = 0;
             }
         }
         self.grow_receive_buffer(&mut state);
         if end && unanswered > 0 {
-            self.pump(&mut state, now);
+            self.transmit(&mut state, now);
         }
         self.release(state, wakers);
         unanswered
     }
 
-    /// Many connections use the receive buffer: it gets larger where that is permitted.
+    /// Enlarges the receive buffer, where permitted, when many connections share it.
     fn grow_receive_buffer(&self, state: &mut PortState) {
         if let Some(bytes) = state.receive_buffer
             && bytes < options::SOCKET_BUFFER_MAX
@@ -104,7 +105,7 @@ impl Port {
         }
     }
 
-    /// Errors that ICMP reported.
+    /// Handles the pending ICMP reports.
     pub(in crate::driver) fn take_errors(&self) {
         while let Some(report) = icmp::receive(&self.socket) {
             let Some(Undelivered { peer, error, errno, quoted }) = report else { continue };
@@ -118,10 +119,10 @@ impl Port {
         }
     }
 
-    /// Takes what has come in the thread of somebody who writes on and on: ACKs. Where there is more than a call
-    /// takes, it is for the thread again.
-    pub(in crate::driver) fn look(&self, reactor: &Reactor) {
-        // Somebody receives just now.
+    /// Receives once in the thread of a continuous writer, mostly ACKs. If one call does not empty
+    /// the socket, the I/O thread receives again.
+    pub(in crate::driver) fn poll_inline(&self, reactor: &Reactor) {
+        // Another thread is receiving.
         let Some(mut buffers) = reactor.idle_buffers() else { return };
         let mut metas = [RecvMeta::default(); BATCH];
         let mut slices = buffers.slices();
@@ -133,7 +134,7 @@ impl Port {
         drop(buffers);
         wake(&mut wakers);
         if !SHORT_IS_END || count == BATCH {
-            self.lock().leave_to_reactor();
+            self.lock().stop_inline_receive();
         }
     }
 }

@@ -1,0 +1,104 @@
+//! How the I/O thread waits for many sockets: poll for the first few ports, epoll for all others.
+
+use super::port::Port;
+use mio::{Events, Poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many ports the thread waits for with poll. The kernel notifies epoll of every datagram that
+/// arrives and of every one that the device has sent, even while the thread is awake. A socket in
+/// poll has that cost only while the thread sleeps. But poll scans all of its sockets each time.
+pub(super) const POLLED_MAX: usize = 8;
+
+/// A port that the thread waits for with poll.
+pub(super) struct Polled {
+    pub(super) index: usize,
+    pub(super) port: Arc<Port>,
+    /// Incoming datagrams do not wake the thread: the port's writer receives them.
+    pub(super) suspended: bool,
+    /// The thread also waits until the socket accepts datagrams again.
+    pub(super) wants_writable: bool,
+}
+
+/// Which events a port's socket has.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Readiness {
+    pub(super) index: usize,
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    pub(super) error: bool,
+}
+
+/// Waits for events of all ports.
+pub(super) struct Poller {
+    /// The ports for poll. The caller fills this list before each wait.
+    pub(super) polled: Vec<Polled>,
+    /// Has all other ports registered, by their indices.
+    epoll: Poll,
+    events: Events,
+    ready: Vec<Readiness>,
+}
+
+impl Poller {
+    pub(super) fn new(epoll: Poll) -> Poller {
+        let events = Events::with_capacity(256);
+        Poller { polled: Vec::with_capacity(POLLED_MAX), epoll, events, ready: Vec::new() }
+    }
+
+    /// Waits until a socket has an event, for at most `timeout`.
+    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<&[Readiness]> {
+        self.ready.clear();
+        match self.poll(timeout) {
+            Ok(false) | Err(Errno::INTR) => {}
+            Ok(true) => self.collect_epoll_events()?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(&self.ready)
+    }
+
+    /// True if epoll has events.
+    fn poll(&mut self, timeout: Option<Duration>) -> rustix::io::Result<bool> {
+        let wanted = |polled: &Polled| {
+            let write = if polled.wants_writable { PollFlags::OUT } else { PollFlags::empty() };
+            let read = if polled.suspended { PollFlags::empty() } else { PollFlags::IN };
+            read | write
+        };
+        let mut sockets = Vec::with_capacity(POLLED_MAX + 1);
+        sockets.push(PollFd::new(self.epoll.registry(), PollFlags::IN));
+        sockets.extend(self.polled.iter().map(|one| PollFd::new(&*one.port, wanted(one))));
+        poll(&mut sockets, timeout.map(whole_milliseconds).as_ref())?;
+        for (polled, socket) in self.polled.iter().zip(&sockets[1..]) {
+            let flags = socket.revents();
+            if !flags.is_empty() {
+                self.ready.push(Readiness {
+                    index: polled.index,
+                    readable: flags.contains(PollFlags::IN),
+                    writable: flags.contains(PollFlags::OUT),
+                    error: flags.contains(PollFlags::ERR),
+                });
+            }
+        }
+        Ok(!sockets[0].revents().is_empty())
+    }
+
+    fn collect_epoll_events(&mut self) -> io::Result<()> {
+        self.epoll.poll(&mut self.events, Some(Duration::ZERO))?;
+        self.ready.extend(self.events.iter().map(|event| Readiness {
+            index: event.token().0,
+            readable: event.is_readable(),
+            writable: event.is_writable(),
+            error: event.is_error(),
+        }));
+        Ok(())
+    }
+}
+
+/// Rounds up to milliseconds, the resolution of epoll: finer timers would wake the thread more often.
+fn whole_milliseconds(timeout: Duration) -> Timespec {
+    let milliseconds = timeout.as_nanos().div_ceil(1_000_000);
+    let whole = Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX));
+    Timespec::try_from(whole).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+}
