@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::ops::Deref;
 
-/// After this many calls, only one call in [`CALLS_BETWEEN_COMPARISONS`] compares the states:
-/// printing them is slow.
+/// After the first [`CALLS_ALL_COMPARED`] calls, one in [`CALLS_BETWEEN_COMPARISONS`] compares the states: printing
+/// them is slow.
 const CALLS_ALL_COMPARED: u64 = 100;
 const CALLS_BETWEEN_COMPARISONS: u64 = 50;
 
@@ -27,6 +27,12 @@ impl Compared {
     /// `make` is called twice and must return equal connections.
     pub(super) fn new(make: impl Fn() -> Connection) -> Compared {
         Compared { fast: make(), general: make().without_fast_paths(), calls: 0 }
+    }
+
+    /// For a test that makes thousands of calls: only one in [`CALLS_BETWEEN_COMPARISONS`] compares
+    /// the states, from now on.
+    pub(super) fn compare_seldom(&mut self) {
+        self.calls += CALLS_ALL_COMPARED;
     }
 
     #[track_caller]

@@ -63,7 +63,9 @@ pub(super) fn config(profile: Profile, controller: &str) -> Config {
 
 impl End {
     fn new(make: impl Fn() -> Connection) -> End {
-        End { connection: Compared::new(make), arriving: VecDeque::new(), sent: Vec::new() }
+        let mut connection = Compared::new(make);
+        connection.compare_seldom();
+        End { connection, arriving: VecDeque::new(), sent: Vec::new() }
     }
 
     fn next_time(&self) -> Option<Time> {

@@ -138,6 +138,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..80),
     ) {
         let mut s = Script::established(config(profile, controller, sack));
+        s.connection.compare_seldom();
         s.max_run = max_run;
         let mut last = String::from(". 1 ack 1");
         for step in steps {
