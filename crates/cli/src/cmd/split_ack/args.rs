@@ -16,7 +16,7 @@ Examples:
 COMMAND runs as it is, in a cgroup of its own; the connections that it and its children open or accept \
 are the ones concerned, and no others. The kernel's ACK of new data becomes N ACKs with ascending \
 numbers, the last of them the kernel's own. ACKs that come with data or with a SACK option are left alone \
-(docs/guide/split-ack.md says why), and so are those that leave by another network namespace than this one. \
+(docs/internals/split-ack.md says why), and so are those that leave by another network namespace than this one. \
 What came in is counted; the table comes on standard error when COMMAND has ended.
 
 Split ACKs make some servers send faster than the path bears: use them on paths that are yours.

@@ -21,7 +21,7 @@ Examples:
 
 Each address answers a GET at every port with a page, by the engine with the slow start that --stack names; the \
 network between has a round-trip time and loss. The TUN device is made unless it is there, and goes with \
-the command; addresses and routes are yours to set. docs/guide/probe.md says what the stacks do.
+the command; addresses and routes are yours to set. docs/reference/probe.md says what the stacks do.
 
 Needs CAP_NET_ADMIN: root. Serves until it is ended.";
 
