@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import fake_windlass as fake
-from windlass_lab import cli, kernel
-from windlass_lab.catalogue import all_papers
+from windlass_lab import cli
 from windlass_lab.cli import main
+from windlass_lab.core.model import all_papers
 from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")
@@ -94,7 +94,7 @@ def on_a_fake_kernel():
     @contextlib.contextmanager
     def faked():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(kernel, "run_all", fake_runs)
+            patch.setattr(measure, "run_all", fake_runs)
             patch.setattr(cli, "lacking", lambda *_: "")
             patch.setattr(controller, "in_kernel", lambda *_: contextlib.nullcontext())
             yield patch

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from windlass_lab import aggregate
-from windlass_lab.catalogue import Near, SeriesPlot, all_papers
+from windlass_lab.core import aggregate
+from windlass_lab.core.model import Near, SeriesPlot, all_papers
+from windlass_lab.core.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
 from windlass_lab.testbed.load import load
 from windlass_lab.testbed.units import seconds
-from windlass_lab.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
 
 # The last is of the simple model.
 COLUMNS = (*FLOW_COLUMNS, *QUEUE_COLUMNS, *aggregate.COLUMNS, "rate_packets_per_s")

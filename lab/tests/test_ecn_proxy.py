@@ -6,9 +6,11 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.ecn_proxy import boxes, iperf, ratios, real, report, transfer
-from windlass_lab.ecn_proxy.judge import judge
-from windlass_lab.ecn_proxy.plan import (
+from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.papers.ecn_proxy import figures, iperf, measure, ratios, report, transfer
+from windlass_lab.papers.ecn_proxy.judge import judge
+from windlass_lab.papers.ecn_proxy.plan import (
     CONFIGURATIONS,
     NATIVE,
     NEITHER,
@@ -19,13 +21,11 @@ from windlass_lab.ecn_proxy.plan import (
     demo_tests,
     overrides,
 )
-from windlass_lab.ecn_proxy.published import published
-from windlass_lab.ecn_proxy.reproduce import select
-from windlass_lab.ecn_proxy.runs import Run, Store
-from windlass_lab.ecn_proxy.simulate import request, result
-from windlass_lab.ecn_proxy.topology import experiment
-from windlass_lab.errors import LabError, RunError
-from windlass_lab.locate import find_windlass
+from windlass_lab.papers.ecn_proxy.published import published
+from windlass_lab.papers.ecn_proxy.reproduce import select
+from windlass_lab.papers.ecn_proxy.runs import Run, Store
+from windlass_lab.papers.ecn_proxy.simulate import request, result
+from windlass_lab.papers.ecn_proxy.topology import experiment
 from windlass_lab.testbed.validate import validate
 
 DOWNLOAD = Test("download", "1", True, PROXY)
@@ -177,8 +177,8 @@ def test_a_broken_off_result_goes_on_from_whole_lines(tmp_path):
 def test_boxes_are_plots_that_plotly_accepts_and_tables_have_every_configuration(load):
     chosen = [t for t in all_tests() if (t.direction, t.load) == ("download", load)]
     measured = {test.name: [Run(100.0 + number) for number in range(10)] for test in chosen}
-    found = boxes.rows("download", load, measured, 0.5)
-    drawn = boxes.draw("C.1", "title", found, 0.5)
+    found = figures.rows("download", load, measured, 0.5)
+    drawn = figures.draw("C.1", "title", found, 0.5)
     assert [panel.label for panel in drawn.panels] == [
         "With cross traffic",
         "Without cross traffic",
@@ -186,7 +186,7 @@ def test_boxes_are_plots_that_plotly_accepts_and_tables_have_every_configuration
     for panel in drawn.panels:
         assert graph_objects.Figure(panel.spec).data
     assert "multiplied by 0.5" in drawn.note
-    rows = boxes.table("C.1", found)["rows"]
+    rows = figures.table("C.1", found)["rows"]
     assert len(rows) == len(chosen)
     first = chosen[0]
     by_name = {test: theirs for test, theirs, _ in found}
@@ -256,16 +256,16 @@ def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
     binary.write_text("#!/bin/sh\nexit 2\n")
     binary.chmod(0o755)
     told = []
-    real.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, told.append)
+    measure.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, told.append)
     assert told == ["this windlass has no command `ecn-proxy run`: tests with a proxy are left out"]
 
 
 def test_a_machine_without_iperf_is_told_so_before_anything_is_built(monkeypatch, tmp_path):
-    monkeypatch.setattr(real.check, "require", lambda _: None)
+    monkeypatch.setattr(measure.check, "require", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     test = Test("download", "1", True, NATIVE)
     with pytest.raises(LabError, match=r"iperf is missing \(apt-get install iperf\)"):
-        real.measure(tmp_path / "windlass", [(test, 1)], 1.0, 1, None, print)
+        measure.measure(tmp_path / "windlass", [(test, 1)], 1.0, 1, None, print)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from dataclasses import asdict
 
 import pytest
 
-from windlass_lab import child
-from windlass_lab.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
-from windlass_lab.ecn_proxy.transfer import measure
-from windlass_lab.errors import LabError
-from windlass_lab.locate import find_windlass
+from windlass_lab.core import child
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.transfer import measure
 from windlass_lab.testbed import check, remove
 from windlass_lab.testbed.bed import wait_until
 
@@ -61,14 +61,18 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
     assert told["edited"] > 0
     assert told["edit_failed"] == 0
     # Congestion was told of; a stall (an ACK with a wrong checksum, say) lasts for minutes.
-    assert told["marks"] if direction == "download" else told["virtual_losses"] + told["answered_floor"]
+    assert (
+        told["marks"]
+        if direction == "download"
+        else told["virtual_losses"] + told["answered_floor"]
+    )
     assert run.seconds < 60
 
 
 def test_a_run_that_is_told_to_end_takes_its_network_away(windlass):
     test = Test("download", "1", True, NEITHER)
     order = {"test": asdict(test), "scale": 1.0, "windlass": str(windlass)}
-    process = child.start("windlass_lab.ecn_proxy.transfer", order)
+    process = child.start("windlass_lab.papers.ecn_proxy.transfer", order)
 
     def standing() -> list[str]:
         names = [path.name for path in remove._listed(remove.NETNS)]

@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from windlass_lab import kernel
-from windlass_lab.catalogue import KernelCase, all_papers, find
-from windlass_lab.derive import of_kernel
-from windlass_lab.errors import LabError
-from windlass_lab.estimate import pool
-from windlass_lab.judge import evidence_in, judge
-from windlass_lab.kernel import Kernel
+from windlass_lab.core.derive import of_kernel
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.estimate import pool
+from windlass_lab.core.judge import evidence_in, judge
+from windlass_lab.core.model import KernelCase, all_papers, find
+from windlass_lab.core.verdict import FAIL, PASS
+from windlass_lab.papers.new_ecn import measure
+from windlass_lab.papers.new_ecn.measure import Kernel
 from windlass_lab.testbed import check, controller
-from windlass_lab.verdict import FAIL, PASS
 
 NEW, RENO = "four_rtts_newecn", "four_rtts_reno"
 MIXES = ("mix_3new_3reno", "mix_3new_3ecn")
@@ -133,7 +133,7 @@ def test_without_root_the_rest_runs(lab, tmp_path, monkeypatch, capsys):
 
 
 def test_a_binary_that_does_not_know_what_it_lacks_is_told(fake_windlass, repository, tmp_path):
-    assert "cannot say" in kernel._doctor(fake_windlass, ["link", "cc"])
+    assert "cannot say" in measure._doctor(fake_windlass, ["link", "cc"])
 
 
 def test_runs_that_are_there_are_not_made_again(on_a_fake_kernel, lab, tmp_path, capsys):
@@ -145,14 +145,14 @@ def test_runs_that_are_there_are_not_made_again(on_a_fake_kernel, lab, tmp_path,
     (runs / "run-2/summary.json").unlink()
     again = []
     with on_a_fake_kernel() as patch:
-        made = kernel.run_all
+        made = measure.run_all
 
         def counted(jobs, at_once, done):
             again.extend(job.out for job in jobs)
             (runs / "run-2").rename(runs / "run-9")
             made(jobs, at_once, done)
 
-        patch.setattr(kernel, "run_all", counted)
+        patch.setattr(measure, "run_all", counted)
         assert lab("--runs", "2", "--resume", out=out, target=target) == 0
     assert again == [runs / "run-2"]
     assert "7 of 8 runs are there already" in capsys.readouterr().err
@@ -161,13 +161,13 @@ def test_runs_that_are_there_are_not_made_again(on_a_fake_kernel, lab, tmp_path,
 def test_an_interrupted_reproduction_can_be_taken_up(on_a_fake_kernel, lab, tmp_path):
     out, target = tmp_path / "out", "new-ecn/kernel-short"
     with on_a_fake_kernel() as patch:
-        made = kernel.run_all
+        made = measure.run_all
 
         def interrupted(jobs, at_once, done):
             made(jobs[:1], at_once, done)
             raise KeyboardInterrupt
 
-        patch.setattr(kernel, "run_all", interrupted)
+        patch.setattr(measure, "run_all", interrupted)
         assert lab(out=out, target=target) == 130
     assert os.listdir(out) == ["runs"]
     with on_a_fake_kernel():

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from windlass_lab.catalogue import find
-from windlass_lab.errors import LabError
-from windlass_lab.kernel import Kernel, cases_of, lacking
-from windlass_lab.locate import find_testbeds, find_windlass
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_testbeds, find_windlass
+from windlass_lab.core.model import find
+from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
 
 TARGET = "new-ecn-tou/short"
 

@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from windlass_lab import output
-from windlass_lab.errors import LabError
+from windlass_lab.core import output
+from windlass_lab.core.errors import LabError
 
 
 def previous_result(folder):

@@ -1,9 +1,9 @@
 import pytest
 
-from windlass_lab.catalogue import find
-from windlass_lab.errors import LabError
-from windlass_lab.estimate import FlowResult
-from windlass_lab.reference import (
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.estimate import FlowResult
+from windlass_lab.core.model import find
+from windlass_lab.core.reference import (
     Published,
     load_published,
     load_reference,

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from windlass_lab import report
-from windlass_lab.catalogue import find
+from windlass_lab.core import report
+from windlass_lab.core.model import find
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@ import json
 import pytest
 
 from windlass_lab import cli
-from windlass_lab.catalogue import find
 from windlass_lab.cli import main
-from windlass_lab.errors import LabError
-from windlass_lab.servers import measure, network, programs, stand_ins, summary, tables
-from windlass_lab.servers.plan import SPLITS, EngineServer, KernelServer, ServerCase
+from windlass_lab.core import server_tables
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.model import find
+from windlass_lab.core.servers import SPLITS, EngineServer, KernelServer, ServerCase
+from windlass_lab.papers.split_ack import measure, plan, programs, summary, topology
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate
 
@@ -112,7 +113,9 @@ def test_of_a_population_those_that_answer_are_right_by_reaction_and_initial_win
 
 
 def test_the_runs_and_the_population_are_written_as_csv():
-    files = tables.as_csv({"x": summary.of_server(COUNTER), "population": population(), "sim": {}})
+    files = server_tables.as_csv(
+        {"x": summary.of_server(COUNTER), "population": population(), "sim": {}}
+    )
     assert sorted(files) == ["population", "servers"]
     heading, first, *rest = files["servers"].splitlines()
     assert heading.startswith("server,run,test,ending,rtt_ms,initial_window,acks,data_packets")
@@ -126,7 +129,7 @@ def test_kernels_have_a_node_each_with_the_window_of_its_route_and_stacks_a_devi
         ServerCase("k", "kernel", KernelServer(4, "reno")),
         ServerCase("e", "engine", EngineServer("rfc2581", 3)),
     ]
-    net = network.build(cases, tmp_path)
+    net = topology.build(cases, tmp_path)
     validate(Experiment("servers", net.topology, [], net.programs))
     assert [node.name for node in net.topology.nodes] == ["client", "host1"]
     [route] = net.topology.routes
@@ -150,7 +153,7 @@ def test_the_same_packets_with_fewer_bytes_are_told():
 
 def test_stacks_of_other_people_are_built_before_they_serve(tmp_path, monkeypatch):
     monkeypatch.setattr(programs, "build_smoltcp", lambda: tmp_path / "smoltcp_server")
-    net = network.build([stand_ins.SMOLTCP, stand_ins.SMOLTCP_BEFORE], tmp_path)
+    net = topology.build([plan.SMOLTCP, plan.SMOLTCP_BEFORE], tmp_path)
     validate(Experiment("servers", net.topology, [], net.programs))
     assert [program.command[3] for program in net.programs] == ["0.14", "0.12"]
     assert [tun.mode for tun in net.topology.tuns] == ["tun", "tun"]
@@ -224,7 +227,7 @@ def test_other_counts_than_the_arithmetic_says_are_told(lab, canned, tmp_path, c
 
 def test_every_stack_that_is_served_is_one_of_the_binarys(repository):
     source = (repository / "crates/probe/src/serve/stack.rs").read_text()
-    every = [*stand_ins.SYSTEMS, *stand_ins.OTHERS, stand_ins.COUNTER]
+    every = [*plan.SYSTEMS, *plan.OTHERS, plan.COUNTER]
     for case in every:
         if isinstance(case.server, EngineServer):
             assert f'=> "{case.server.stack}"' in source
@@ -235,4 +238,4 @@ def test_a_population_that_the_binary_does_not_print_is_told(tmp_path):
     servers.windlass.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
     servers.windlass.chmod(0o755)
     with pytest.raises(LabError, match=r"population 600.*no"):
-        measure._population(servers, stand_ins.POPULATION.server)
+        measure._population(servers, plan.POPULATION.server)

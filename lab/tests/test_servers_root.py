@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from windlass_lab.catalogue import find
-from windlass_lab.errors import LabError
-from windlass_lab.locate import find_windlass
-from windlass_lab.servers.lacking import lacking
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.model import find
+from windlass_lab.papers.split_ack.lacking import lacking
 
 TARGET = "split-ack/4.2.2-short"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from windlass_lab.errors import LabError, RunError
-from windlass_lab.locate import find_windlass
+from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.windlass import read_series
 from windlass_lab.testbed import check, remove, results, run
 from windlass_lab.testbed.bed import Testbed
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell
 from windlass_lab.testbed.topology import End, Flow, Link, Node, Program, Route, Topology, Tun
-from windlass_lab.windlass import read_series
 
 _LACKING = [line for needed, line in check.missing() if needed]
 _LACKING += [] if shutil.which("ip") else ["ip (iproute2) is missing"]

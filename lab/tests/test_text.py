@@ -1,6 +1,6 @@
-from windlass_lab.estimate import Estimate
-from windlass_lab.text import estimate, figure, figure_verdict, section_verdict, table
-from windlass_lab.verdict import Subject, Tolerance, near, survives
+from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.text import estimate, figure, figure_verdict, section_verdict, table
+from windlass_lab.core.verdict import Subject, Tolerance, near, survives
 
 
 def test_figures_have_the_digits_they_deserve():

@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.testbed.validate import validate
-from windlass_lab.tou import losses, measure, report, reproduce, topology
-from windlass_lab.tou.catalogue import TOU
-from windlass_lab.tou.judge import SEEDS, judge
-from windlass_lab.tou.plan import (
+from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS
+from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
+from windlass_lab.papers.tou.catalogue import TOU
+from windlass_lab.papers.tou.judge import SEEDS, judge
+from windlass_lab.papers.tou.plan import (
     CELLS,
     KERNEL_CUBIC,
     KERNEL_RENO,
@@ -27,9 +27,9 @@ from windlass_lab.tou.plan import (
     all_tests,
     sysctls,
 )
-from windlass_lab.tou.runs import Curve, Run, Store
-from windlass_lab.tou.transfer import mean_window
-from windlass_lab.verdict import FAIL, INFORMATIVE, PASS
+from windlass_lab.papers.tou.runs import Curve, Run, Store
+from windlass_lab.papers.tou.transfer import mean_window
+from windlass_lab.testbed.validate import validate
 
 BAD = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
 CURVE = Curve([0.0, 1.0, 2.0], [10.0, 20.0, 12.5], [0.0, 1.0, 3.0])

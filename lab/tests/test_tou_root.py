@@ -4,12 +4,19 @@ import subprocess
 
 import pytest
 
-from windlass_lab.errors import LabError
-from windlass_lab.locate import find_windlass
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.papers.tou import losses
+from windlass_lab.papers.tou.plan import (
+    CELLS,
+    KERNEL_CUBIC,
+    PACED_CUBIC,
+    TOU_CUBIC,
+    UNPACED_TOU,
+    Test,
+)
+from windlass_lab.papers.tou.transfer import measure
 from windlass_lab.testbed import check
-from windlass_lab.tou import losses
-from windlass_lab.tou.plan import CELLS, KERNEL_CUBIC, PACED_CUBIC, TOU_CUBIC, UNPACED_TOU, Test
-from windlass_lab.tou.transfer import measure
 
 _LACKING = [line for needed, line in check.missing() if needed]
 pytestmark = [

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from windlass_lab.estimate import Estimate
-from windlass_lab.verdict import (
+from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.verdict import (
     FAIL,
     INFORMATIVE,
     PASS,

@@ -8,23 +8,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from windlass_lab import __version__, listing, output, report, text
-from windlass_lab.catalogue import Experiment, Paper, find
-from windlass_lab.ecn_proxy import reproduce as ecn_proxy
-from windlass_lab.ecn_proxy.plan import DEMO
-from windlass_lab.ecn_proxy.plan import PAPER as ECN_PROXY
-from windlass_lab.errors import LabError
-from windlass_lab.kernel import Kernel, cases_of, lacking
-from windlass_lab.locate import find_experiments, find_testbeds, find_windlass
-from windlass_lab.reproduce import no_series, reproduce
-from windlass_lab.servers.lacking import lacking as lacking_for_servers
-from windlass_lab.servers.measure import Servers
+from windlass_lab import __version__
+from windlass_lab.core import listing, output, report, text
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_experiments, find_testbeds, find_windlass
+from windlass_lab.core.model import Experiment, Paper, find
+from windlass_lab.core.reproduce import no_series, reproduce
+from windlass_lab.core.windlass import Sampling, Windlass
+from windlass_lab.papers.ecn_proxy import reproduce as ecn_proxy
+from windlass_lab.papers.ecn_proxy.plan import DEMO
+from windlass_lab.papers.ecn_proxy.plan import PAPER as ECN_PROXY
+from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
+from windlass_lab.papers.split_ack.lacking import lacking as lacking_for_servers
+from windlass_lab.papers.split_ack.measure import Servers
+from windlass_lab.papers.tou import catalogue as tou_catalogue
+from windlass_lab.papers.tou import reproduce as tou
+from windlass_lab.papers.tou.judge import SEEDS
+from windlass_lab.papers.tou.plan import PAPER as TOU
 from windlass_lab.testbed import command as testbed
-from windlass_lab.tou import catalogue as tou_catalogue
-from windlass_lab.tou import reproduce as tou
-from windlass_lab.tou.judge import SEEDS
-from windlass_lab.tou.plan import PAPER as TOU
-from windlass_lab.windlass import Sampling, Windlass
 
 EXIT_CODES = """\
 exit status:

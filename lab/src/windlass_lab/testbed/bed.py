@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from windlass_lab.errors import LabError, RunError
+from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.testbed import names, remove
 from windlass_lab.testbed.topology import Order, Program, Topology
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from windlass_lab.errors import LabError
+from windlass_lab.core.errors import LabError
 from windlass_lab.testbed import flows, sample
 from windlass_lab.testbed.topology import Experiment
 

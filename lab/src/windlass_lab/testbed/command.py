@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from windlass_lab import text
-from windlass_lab.locate import find_windlass
+from windlass_lab.core import text
+from windlass_lab.core.locate import find_windlass
 from windlass_lab.testbed import check, load, many, remove, run, stored
 from windlass_lab.testbed.topology import Experiment
 

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from windlass_lab.errors import LabError
+from windlass_lab.core.errors import LabError
 from windlass_lab.testbed import check
 
 NAME = "new_ecn"

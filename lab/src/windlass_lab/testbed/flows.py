@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.errors import LabError
+from windlass_lab.core.errors import LabError
 from windlass_lab.testbed import nginx
 from windlass_lab.testbed.topology import Flow, Topology
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass_lab.errors import RunError
+from windlass_lab.core.errors import RunError
 
 COLUMNS = ("time_s", "queue_packets", "average_queue")
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from windlass_lab.errors import LabError
+from windlass_lab.core.errors import LabError
 from windlass_lab.testbed import units
 from windlass_lab.testbed.topology import (
     End,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.errors import RunError
+from windlass_lab.core.errors import RunError
 
 _POLL_S = 0.1
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.errors import LabError, RunError
-from windlass_lab.output import write_atomically
+from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.core.output import write_atomically
 from windlass_lab.testbed import check, flows, link_log, results, sample, tou, trace
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.flows import Plan

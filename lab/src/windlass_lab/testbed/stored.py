@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from windlass_lab.errors import LabError
+from windlass_lab.core.errors import LabError
 from windlass_lab.testbed.run import SUMMARY
 from windlass_lab.testbed.topology import Experiment
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from windlass_lab.errors import RunError
+from windlass_lab.core.errors import RunError
 from windlass_lab.testbed import results
 from windlass_lab.testbed.flows import Plan, trace_of
 from windlass_lab.testbed.results import Row

@@ -1,0 +1,221 @@
+"""From checks and results to comparisons."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from windlass_lab.core.derive import exponent, pair_names, quotient, ratio
+from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult, pair_flows
+from windlass_lab.core.model import (
+    Ascending,
+    AtLeast,
+    Check,
+    Experiment,
+    Flows,
+    Near,
+    Over,
+    PairFigure,
+    Pairs,
+    Paper,
+    Quantity,
+    Shown,
+    Survives,
+)
+from windlass_lab.core.reference import Published, load_reference
+from windlass_lab.core.verdict import (
+    Comparison,
+    Subject,
+    ascending,
+    at_least,
+    informative,
+    near,
+    survives,
+    within,
+)
+
+_SRTT = "srtt_ms.trace_mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything known of the cases, by name; `modern` names the case with a modern stack."""
+
+    measured: Mapping[str, CaseResult]
+    reference: Mapping[str, CaseResult]
+    published: Mapping[str, Published]
+    modern: Mapping[str, str] = field(default_factory=dict)
+
+    def modern_case(self, case: str) -> CaseResult | None:
+        """The same case with a modern stack, where that was run."""
+        return self.measured.get(self.modern.get(case, ""))
+
+
+def evidence_in(paper: Paper, results: Mapping) -> Evidence:
+    """What a result document holds, beside the reference of its paper."""
+    seeds = {model.name: model.seeds for e in paper.experiments for model in e.models}
+    measured = {
+        name: CaseResult.from_summary(summary, seeds.get(name, results["replicates"]))
+        for name, summary in results["summaries"].items()
+    }
+    published = {name: Published(table) for name, table in results["published"].items()}
+    reference = dict(load_reference(paper.id).cases)
+    for case in (case for e in paper.experiments for case in e.kernels):
+        if case.beside in measured:
+            reference[case.name] = measured[case.beside]
+        if case.beside in published:
+            published[case.name] = published[case.beside]
+    return Evidence(measured, reference, published, paper.modern)
+
+
+def judge(experiment: Experiment, evidence: Evidence) -> list[Comparison]:
+    """Every check of an experiment against the evidence, in order."""
+    labels = {case.name: case.label for case in experiment.named.values()}
+    return [
+        comparison for check in experiment.checks for comparison in _apply(check, labels, evidence)
+    ]
+
+
+def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Iterator[Comparison]:
+    match check:
+        case Near() | AtLeast() | Shown():
+            for subject in _subjects(check, labels, evidence):
+                yield _alone(check, subject)
+        case Over():
+            yield _over(check, labels, evidence)
+        case Ascending():
+            yield _ascending(check, labels, evidence)
+        case Pairs():
+            yield from _pairs(check, evidence)
+        case Survives():
+            yield _survives(check, labels, evidence)
+
+
+def _alone(check: Near | AtLeast | Shown, subject: Subject) -> Comparison:
+    match check:
+        case Near():
+            return near(subject, check.tolerance, check.target)
+        case AtLeast():
+            return at_least(subject, check.bound)
+        case Shown():
+            return informative(subject)
+
+
+def _over(check: Over, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    above, below = (
+        _value(evidence.measured.get(name), check.quantity) for name in (check.case, check.beside)
+    )
+    subject = Subject(
+        f"{labels[check.case]} over {labels[check.beside]}: {check.quantity.label.lower()}",
+        published=check.published or None,
+        measured=quotient(above, below),
+        headline=check.headline,
+        case=check.case,
+        key=check.quantity.key,
+    )
+    return within(subject, check.low, check.high)
+
+
+def _ascending(check: Ascending, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    figures = [
+        (labels[name], _value(evidence.measured.get(name), check.quantity)) for name in check.cases
+    ]
+    what = Subject(f"{check.quantity.label}: the order", check.quantity.unit, key="order")
+    return ascending(what, figures)
+
+
+def _survives(check: Survives, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    def value(name: str) -> Estimate | None:
+        return _value(evidence.measured.get(name), check.quantity)
+
+    subject = Subject(
+        f"{labels[check.case]}: {check.quantity.label.lower()}",
+        check.quantity.unit,
+        measured=value(check.case),
+        case=check.case,
+        key=check.quantity.key,
+        headline=True,
+    )
+    rivals = [value(name) for name in check.rivals]
+    return survives(subject, value(check.original), rivals, check.within)
+
+
+def _pairs(check: Pairs, evidence: Evidence) -> Iterator[Comparison]:
+    def figures(case: CaseResult | None) -> dict[str, Estimate | None]:
+        return {name: _of_pair(check, *pair) for name, *pair in pair_names(case)} if case else {}
+
+    measured = figures(evidence.measured[check.case])
+    reference = figures(evidence.reference.get(check.case))
+    modern = figures(evidence.modern_case(check.case))
+    for name, figure in measured.items():
+        subject = Subject(
+            quantity=check.quantity.label,
+            flow=f"TCP {name.replace(':', ' : TCP ')}",
+            published=check.published.get(name),
+            reference=reference.get(name),
+            measured=figure,
+            case=check.case,
+            key=f"{check.figure}.{check.quantity.key}",
+            modern=modern.get(name),
+        )
+        yield near(subject, check.tolerance)
+
+
+def _of_pair(check: Pairs, left: FlowResult, right: FlowResult) -> Estimate | None:
+    if check.figure == PairFigure.RATIO:
+        return ratio(left, right, check.quantity.key)
+    return exponent(left, right, check.quantity.key, _SRTT)
+
+
+def _subjects(
+    check: Near | AtLeast | Shown, labels: Mapping[str, str], evidence: Evidence
+) -> Iterator[Subject]:
+    measured = evidence.measured[check.case]
+    reference = evidence.reference.get(check.case)
+    modern = evidence.modern_case(check.case)
+    published = evidence.published.get(check.case, Published({}))
+    key = check.quantity.key
+    common = Subject(
+        quantity=f"{labels[check.case]}: {check.quantity.label}",
+        unit=check.quantity.unit,
+        headline=getattr(check, "headline", False),
+        case=check.case,
+        key=key,
+    )
+    if getattr(check, "flows", Flows.TOGETHER) == Flows.TOGETHER:
+        yield replace(
+            common,
+            published=published.figure(key),
+            reference=_value(reference, check.quantity),
+            measured=_value(measured, check.quantity),
+            modern=_value(modern, check.quantity),
+        )
+        return
+    # The same scenario has the same flows in the same order.
+    modern_flows = modern.flows if modern else [None] * len(measured.flows)
+    for (flow, partner), other in zip(flow_pairs(measured, reference), modern_flows, strict=True):
+        yield replace(
+            common,
+            flow=flow_label(flow),
+            published=published.figure(key, partner or flow),
+            reference=partner.values.get(key) if partner else None,
+            measured=flow.values.get(key),
+            modern=other.values.get(key) if other else None,
+        )
+
+
+def flow_pairs(
+    measured: CaseResult, reference: CaseResult | None
+) -> list[tuple[FlowResult, FlowResult | None]]:
+    """Each measured flow with its partner in the reference, where there is one."""
+    if reference is None:
+        return [(flow, None) for flow in measured.flows]
+    return list(pair_flows(measured.flows, reference.flows))
+
+
+def flow_label(flow: FlowResult) -> str:
+    """How tables and plots call a flow: its name and its smallest RTT, unless the name has it."""
+    rtt = f"{flow.rtt_min_ms:.3g}"
+    return flow.name if f"{rtt}ms" in flow.name else f"{flow.name}, {rtt} ms"
+
+
+def _value(case: CaseResult | None, quantity: Quantity) -> Estimate | None:
+    return case.values.get(quantity.key) if case else None

@@ -1,0 +1,424 @@
+"""The catalogue: what the lab can run, as plain data.
+
+A `Paper` has experiments; an experiment has cases (scenario files), checks on their figures and
+plots. Nothing here runs anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.servers import ServerCase
+from windlass_lab.core.verdict import Tolerance
+
+# Whose TCP runs in a testbed.
+KERNEL, TOU = "kernel", "ToU"
+
+
+class Flows(StrEnum):
+    """What a check looks at: the case as a whole, or each flow in turn."""
+
+    TOGETHER = "together"
+    EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A scenario file and how the report calls it.
+
+    The file is `experiments/PAPER/SCENARIO.toml`, by default of the case's own name; `overrides`
+    replace keys of it. `most_replicates` bounds the replicates of a case that need not be exact.
+    """
+
+    name: str
+    label: str
+    scenario: str = ""
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    most_replicates: int | None = None
+
+    @property
+    def stem(self) -> str:
+        """The name of the scenario file."""
+        return self.scenario or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCase:
+    """A testbed, run several times on this machine's kernel: each figure is the median.
+
+    The file is `lab/testbeds/TESTBED.toml`; `time_s` replaces its duration. What it is held against
+    are the figures of the case `beside`, which is of the simulator. `most_runs` bounds the runs.
+    `stack` is whose TCP it is: the kernel's, or another over the kernel's UDP.
+    """
+
+    name: str
+    label: str
+    testbed: str
+    beside: str
+    time_s: float | None = None
+    most_runs: int | None = None
+    stack: str = KERNEL
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleModel:
+    """A run of the paper's simple model.
+
+    `name` is that of its reference figures; `published` is a table like `[published]` of a
+    scenario, since no scenario file stands behind the model.
+    """
+
+    name: str
+    label: str
+    variant: str
+    steps: int
+    seeds: int
+    published: Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A figure of the summary: its dotted `key`, its name in tables, its unit."""
+
+    key: str
+    label: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The measured mean lies within `tolerance` of `target` (None: of the reference mean)."""
+
+    case: str
+    quantity: Quantity
+    tolerance: Tolerance
+    flows: Flows = Flows.TOGETHER
+    target: float | None = None
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The measured mean is not below `bound`."""
+
+    case: str
+    quantity: Quantity
+    bound: float
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The figure of `case` over that of `beside` is from `low` to `high`, where they are given;
+    without both it is but shown. `published` is what the paper says of it.
+    """
+
+    case: str
+    beside: str
+    quantity: Quantity
+    low: float | None = None
+    high: float | None = None
+    published: str = ""
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ascending:
+    """The figure rises from case to case."""
+
+    cases: Sequence[str]
+    quantity: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The figure stands in the table and is not judged."""
+
+    case: str
+    quantity: Quantity
+    flows: Flows = Flows.TOGETHER
+
+
+class PairFigure(StrEnum):
+    """What is asked of two flows: the ratio of their means, or the power of the ratio of their
+    smoothed RTTs that gives it.
+    """
+
+    RATIO = "ratio"
+    EXPONENT = "exponent"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A figure of each two flows lies within `tolerance` of the reference's.
+
+    `published` is by the pair's name, `1:4` being the slowest flow and the fastest of four.
+    """
+
+    case: str
+    figure: PairFigure
+    quantity: Quantity
+    published: Mapping[str, float]
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Survives:
+    """Not judged, but answered: is the figure of `case` within `within` of that of `original`, and
+    above that of each of `rivals`?
+    """
+
+    case: str
+    original: str
+    rivals: Sequence[str]
+    quantity: Quantity
+    within: float
+
+
+Check = Near | AtLeast | Over | Ascending | Shown | Pairs | Survives
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPlot:
+    """A column of the time series, one panel a case, as in the paper's `figure`.
+
+    A button shows the span from `zoom_from_s` to `zoom_s`.
+    `says` is what the paper reads from its figure; `keys` are the quantities whose comparisons say
+    whether this one agrees.
+    """
+
+    id: str
+    figure: str
+    title: str
+    cases: Sequence[str]
+    column: str
+    axis: str
+    with_reference: bool = False
+    zoom_s: float | None = None
+    zoom_from_s: float = 0.0
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TracePlot:
+    """The same column of the two flows of a case against each other."""
+
+    id: str
+    figure: str
+    title: str
+    cases: Sequence[str]
+    column: str
+    axis: str
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BarPlot:
+    """Published, reference and measured figure side by side: a group a case, or a flow."""
+
+    id: str
+    title: str
+    cases: Sequence[str]
+    quantity: Quantity
+    flows: Flows = Flows.TOGETHER
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Cases in a row: what stands on the x axis, and the case."""
+
+    label: str
+    points: Sequence[tuple[float | str, str]]
+    reference: Sequence[tuple[float | str, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlot:
+    """A figure over cases: as lines over a number (`log`: on a logarithmic axis), or as groups of
+    bars where the x values are names.
+    """
+
+    id: str
+    title: str
+    lines: Sequence[Line]
+    quantity: Quantity
+    axis: str
+    log: bool = False
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+    @property
+    def cases(self) -> list[str]:
+        """Every case on it."""
+        return [case for line in self.lines for _, case in line.points]
+
+
+@dataclass(frozen=True, slots=True)
+class TestsPlot:
+    """Of servers, a panel each: packets with new data, sent again, in all, and bytes, by test."""
+
+    # pytest takes it for a class of tests otherwise.
+    __test__ = False
+
+    id: str
+    title: str
+    cases: Sequence[str]
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramPlot:
+    """How many of something there are by a figure: what stands in the summary below `key`."""
+
+    id: str
+    title: str
+    case: str
+    key: str
+    axis: str
+    figure: str = ""
+    says: str = ""
+    keys: Sequence[str] = ()
+
+    @property
+    def cases(self) -> list[str]:
+        """The one that it is of."""
+        return [self.case]
+
+
+Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot | TestsPlot | HistogramPlot
+
+
+def columns(stack: str) -> tuple[str, str]:
+    """What the reference and the measured are called: of a kernel's TCP, or of another's in a
+    testbed, the former is the simulator's. `stack` is empty for none.
+    """
+    return ("simulator", stack) if stack else ("reference", "measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One figure, table or section of a paper; the report has them by `chapter`.
+
+    A `short` one is what others are in short: it runs if asked for by name, or `--quick`.
+    """
+
+    id: str
+    chapter: str
+    section: str
+    title: str
+    shows: str
+    quick: bool
+    seconds: float
+    cases: Sequence[Case] = ()
+    models: Sequence[SimpleModel] = ()
+    kernels: Sequence[KernelCase] = ()
+    servers: Sequence[ServerCase] = ()
+    checks: Sequence[Check] = ()
+    plots: Sequence[Plot] = ()
+    kind: str = "simulated"
+    needs_root: bool = False
+    tables: Sequence["PowerTable | ServersTable"] = ()
+    reading: str = ""
+    short: bool = False
+
+    @property
+    def named(self) -> Mapping[str, Case | SimpleModel | KernelCase | ServerCase]:
+        """All that is run for it, by name."""
+        all_ = (*self.cases, *self.models, *self.kernels, *self.servers)
+        return {case.name: case for case in all_}
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """What the columns of its reference and of its measured figures are called."""
+        return columns(self.kernels[0].stack if self.kernels else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PowerTable:
+    """The ratio of smoothed RTTs to a power, less the ratio of `key`, for each two flows.
+
+    `published` has a row a power: the power, then a figure a pair.
+    """
+
+    caption: str
+    case: str
+    key: str
+    base: str
+    published: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServersTable:
+    """Published beside measured, of each of these servers and tests."""
+
+    caption: str
+    cases: Sequence[str]
+    tests: Sequence[str] = ("A",)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper whose experiments the lab repeats.
+
+    `modern` names, by case, the case that is the same with a modern stack; `against` is what its
+    figures are held against.
+    """
+
+    id: str
+    citation: str
+    title: str
+    question: str
+    experiments: Sequence[Experiment]
+    modern: Mapping[str, str] = field(default_factory=dict)
+    against: str = "the reference"
+
+
+def all_papers() -> list[Paper]:
+    """Every paper in the catalogue."""
+    from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
+    from windlass_lab.papers.new_ecn.catalogue import NEW_ECN
+    from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+    from windlass_lab.papers.split_ack.catalogue import SPLIT_ACK
+    from windlass_lab.papers.tou.catalogue import TOU
+
+    return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU, NEW_ECN_TOU]
+
+
+def find(
+    target: str, quick: bool, kernel: bool = False, sim: bool = False
+) -> tuple[Paper, list[Experiment]]:
+    """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
+
+    Of a whole paper those on a real kernel are left out unless `kernel`, but for those that measure
+    servers, and these with `sim`, and of a paper that has no others; `quick` leaves those that end
+    within a minute. Raises `LabError` for a name that is not in the catalogue.
+    """
+    paper_id, _, experiment_id = target.partition("/")
+    papers = {paper.id: paper for paper in all_papers()}
+    if paper_id not in papers:
+        raise LabError(f"no paper {paper_id!r} in the catalogue; there is: {', '.join(papers)}")
+    paper = papers[paper_id]
+    if not experiment_id:
+        kernel = kernel or all(e.needs_root for e in paper.experiments)
+        wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
+        return paper, [e for e in wanted if (e.quick if quick else not e.short)]
+    chosen = [e for e in paper.experiments if e.id == experiment_id]
+    if not chosen:
+        known = ", ".join(f"{paper.id}/{e.id}" for e in paper.experiments)
+        raise LabError(f"no experiment {target!r} in the catalogue; there is: {known}")
+    return paper, chosen
+
+
+def _is_wanted(experiment: Experiment, kernel: bool, sim: bool) -> bool:
+    if not experiment.needs_root:
+        return True
+    return not sim and (kernel or bool(experiment.servers))

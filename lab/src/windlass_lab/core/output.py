@@ -1,0 +1,171 @@
+"""The output directory: only the lab's own is overwritten, and no file is ever half-written."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from windlass_lab.core.errors import LabError
+
+RESULTS = "results.json"
+SERIES = "series.json"
+REPORT = "report.html"
+SUMMARY = "summary.txt"
+DATA = "data"
+# What each run on a kernel wrote: RUNS/CASE/run-N.
+RUNS = "runs"
+# The runs of the ECN proxy's tests, a line each, from which a broken-off result goes on.
+RUN_LINES = "runs.jsonl"
+FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUN_LINES})
+RESULT_FORMAT = "windlass-lab result"
+SERIES_FORMAT = "windlass-lab series"
+SCHEMA_VERSION = 2
+
+
+class OutputDirectory:
+    """A directory for a result, checked before anything runs.
+
+    As a context manager it takes away the directory it made when nothing was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Makes or checks the directory. Raises `LabError` for one that is not the lab's."""
+        self.path = path
+        self._made = _make(path)
+        _refuse_foreign(path)
+        _refuse_unwritable(path)
+
+    def __enter__(self) -> "OutputDirectory":
+        """The directory itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Removes what was made for nothing."""
+        for folder in self._made:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+
+    def write(self, name: str, text: str) -> None:
+        """Writes a file whole, or leaves the one that was there."""
+        write_atomically(self.path / name, text)
+
+    def write_all(self, files: Mapping[str, str]) -> None:
+        """Writes what is made from a result, as `write_all` does."""
+        write_all(self.path, files)
+
+
+def _make(path: Path) -> list[Path]:
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(f"cannot make the directory {path}: {error.strerror}") from error
+    return missing
+
+
+def _refuse_foreign(path: Path) -> None:
+    names = sorted(entry.name for entry in _listed(path))
+    if RUNS in names and _is_runs(path / RUNS):
+        names.remove(RUNS)
+    if not names:
+        return
+    foreign = [name for name in names if name not in FILES and not _is_leftover(name)]
+    if DATA in foreign and all(entry.suffix == ".csv" for entry in _listed(path / DATA)):
+        foreign.remove(DATA)
+    if foreign:
+        raise LabError(
+            f"{path} is not empty and holds what the lab did not write ({foreign[0]}): "
+            "name another directory"
+        )
+    if not is_result(path) and RUN_LINES not in names:
+        raise LabError(f"{path} holds no result of the lab: name another directory")
+
+
+def _is_runs(folder: Path) -> bool:
+    inner = [entry for case in _listed(folder) for entry in _listed(case)]
+    return all(entry.name.startswith("run-") and entry.is_dir() for entry in inner)
+
+
+def _is_leftover(name: str) -> bool:
+    """A temporary file of a run that was killed."""
+    return any(name.startswith(f".{file}-") for file in FILES)
+
+
+def _listed(path: Path) -> list[Path]:
+    try:
+        return list(path.iterdir())
+    except OSError as error:
+        raise LabError(f"cannot read the directory {path}: {error.strerror}") from error
+
+
+def _refuse_unwritable(path: Path) -> None:
+    try:
+        with tempfile.NamedTemporaryFile(dir=path, prefix=".writable-"):
+            pass
+    except OSError as error:
+        raise LabError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def is_result(path: Path) -> bool:
+    """Whether a directory holds a result of the lab."""
+    try:
+        data = json.loads((path / RESULTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and data.get("format") == RESULT_FORMAT
+
+
+def load(path: Path, name: str, expected: str) -> dict:
+    """A JSON file of a result. Raises `LabError` unless it has the format that is `expected`."""
+    file = path / name
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise LabError(f"{file} is not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != expected:
+        raise LabError(f"{file} is not a {expected}")
+    if data.get("schema_version") != SCHEMA_VERSION:
+        raise LabError(
+            f"{file} has schema version {data.get('schema_version')}; "
+            f"this lab reads {SCHEMA_VERSION}"
+        )
+    return data
+
+
+def write_all(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes files by their paths in a directory, each whole, and takes away data of figures that
+    a former result had and this one has not.
+    """
+    data = folder / DATA
+    data.mkdir(exist_ok=True)
+    for name, text in files.items():
+        write_atomically(folder / name, text)
+    for stale in set(data.glob("*.csv")) - {folder / name for name in files}:
+        stale.unlink()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes to a temporary file beside `path` and renames it."""
+    file, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(file, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,108 @@
+"""The page that every report is: one HTML file that needs nothing else."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import jinja2
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from windlass_lab.core import text
+from windlass_lab.core.model import Paper
+from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
+
+# Rows about single flows that a table may have before they are folded away.
+_UNFOLDED_FLOWS = 20
+
+
+def render(
+    paper: Paper,
+    results: Mapping,
+    sections: Sequence[Mapping],
+    source: str = "",
+    kernel: Mapping | None = None,
+) -> str:
+    """The page; `source` says where the reference figures are from, `kernel` how it was on one, of
+    papers that have some.
+    """
+    specs = {panel.id: panel.spec for s in sections for d in s["drawn"] for panel in d.panels}
+    agreeing, judged = text.counts(results)
+    chapters: dict[str, list] = {s["experiment"].chapter: [] for s in sections}
+    for section in sections:
+        chapters[section["experiment"].chapter].append(section)
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        paper=paper,
+        results=results,
+        chapters=chapters,
+        tiles=[tile for section in sections for tile in section["tiles"]],
+        agreeing=agreeing,
+        judged=judged,
+        verdict_line=text.verdict_line(results, paper.against),
+        kernel=kernel,
+        reference_source=source,
+        specs=_embedded(specs),
+        plotly=Markup(get_plotlyjs()),
+    )
+
+
+def judged_tiles(comparisons: Sequence[Comparison], beside: str = "") -> list[dict]:
+    """What stands at the top; `beside` is what figures are held against, where that is a figure."""
+    judged = (c for c in comparisons if c.headline and c.verdict != INFORMATIVE)
+    return [_row(c) | {"beside": beside} for c in judged]
+
+
+def verdict_tables(comparisons: Sequence[Comparison], columns: Sequence[str]) -> list[dict]:
+    """The comparisons as tables: what one reads first, and what can stay folded."""
+    shown = [c for c in comparisons if c.verdict == INFORMATIVE]
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    flows = [c for c in judged if c.flow is not None]
+    if len(flows) <= _UNFOLDED_FLOWS:
+        flows = []
+    first = [c for c in judged if c not in flows]
+    agreeing = len(flows) - len(failures(flows))
+    groups = [
+        (" and ".join((", ".join(("Published", *columns[:-1])), columns[-1])), first, False),
+        # A failure is never folded away.
+        (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
+        ("For information, without a verdict", shown, True),
+    ]
+    return [
+        {
+            "caption": caption,
+            "rows": [_row(c) for c in group],
+            "folded": folded,
+            "columns": [column.capitalize() for column in columns],
+            "modern": any(c.modern for c in group),
+        }
+        for caption, group, folded in groups
+        if group
+    ]
+
+
+def _row(comparison: Comparison) -> dict:
+    cells = text.cells(comparison)
+    fields = ("name", "published", "reference", "measured", "deviation", "allowed")
+    return dict(zip(fields, cells[: len(fields)], strict=True)) | {
+        "modern": text.estimate(comparison.modern),
+        "verdict_text": text.VERDICTS[comparison.verdict],
+        "why": comparison.why,
+        "verdict": comparison.verdict,
+        "quantity": comparison.quantity,
+    }
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("windlass_lab", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _embedded(value: object) -> Markup:
+    """JSON that cannot end the script element that it stands in."""
+    encoded = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(encoded.replace("<", "\\u003c"))

@@ -1,0 +1,107 @@
+"""The report: one HTML page that needs nothing else, made from a result."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from windlass_lab.core import output, server_tables, text
+from windlass_lab.core.judge import evidence_in
+from windlass_lab.core.model import Experiment, Paper, Plot, PowerTable, ServersTable, find
+from windlass_lab.core.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.plot_parts import Drawn, Material, as_csv
+from windlass_lab.core.plots import draw
+from windlass_lab.core.power import power_table
+from windlass_lab.core.reference import load_reference, load_reference_acks
+from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.papers.ecn_proxy import plan as ecn_proxy_plan
+from windlass_lab.papers.ecn_proxy import report as ecn_proxy
+from windlass_lab.papers.new_ecn.measure import conditions
+from windlass_lab.papers.tou import plan as tou_plan
+from windlass_lab.papers.tou import report as tou
+
+
+def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
+    """Every file that is made from a result and its time series, by its path in the directory."""
+    if paper.id == ecn_proxy_plan.PAPER:
+        return ecn_proxy.files(paper, results)
+    if paper.id == tou_plan.PAPER:
+        return tou.files(paper, results)
+    material = _material(paper, results, series)
+    sections = _sections(paper, results, material)
+    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    for name, text_ in server_tables.as_csv(results["summaries"]).items():
+        data[f"{output.DATA}/{name}.csv"] = text_
+    return {
+        output.REPORT: render(
+            paper,
+            results,
+            sections,
+            load_reference(paper.id).source,
+            conditions(results["summaries"]),
+        ),
+        output.SUMMARY: text.summary(paper, results),
+        **data,
+    }
+
+
+def build(paper: Paper, results: Mapping, series: Mapping) -> str:
+    """The page for a result and its time series."""
+    return files(paper, results, series)[output.REPORT]
+
+
+def _material(paper: Paper, results: Mapping, series: Mapping) -> Material:
+    evidence = evidence_in(paper, results)
+    return Material(evidence, series["cases"], load_reference_acks(paper.id))
+
+
+def _sections(paper: Paper, results: Mapping, material: Material) -> list[dict]:
+    experiments = {experiment.id: experiment for experiment in paper.experiments}
+    return [
+        _section(experiments[document["id"]], document, material)
+        for document in results["experiments"]
+    ]
+
+
+def rebuild(folder: Path) -> None:
+    """Writes the page and the text of a stored result again.
+
+    Raises `LabError` when the folder holds no result that this lab can read.
+    """
+    results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
+    series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
+    paper, _ = find(results["paper"], quick=False)
+    output.write_all(folder, files(paper, results, series))
+
+
+def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
+    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    plots = draw(experiment, material)
+    return {
+        "experiment": experiment,
+        "agreeing": sum(c.verdict == PASS for c in comparisons),
+        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "verdict": text.section_verdict(comparisons),
+        "tiles": judged_tiles(comparisons, experiment.columns[0]),
+        "tables": verdict_tables(comparisons, experiment.columns),
+        "powers": [_table(table, experiment, material) for table in experiment.tables],
+        "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
+        "drawn": [drawn for _, drawn in plots],
+    }
+
+
+def _table(table: PowerTable | ServersTable, experiment: Experiment, material: Material) -> Mapping:
+    if isinstance(table, PowerTable):
+        return power_table(table, material.evidence)
+    return server_tables.published_beside_measured(table, experiment.named, material.evidence)
+
+
+def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict:
+    """A plot with the comparisons that say whether it agrees with the paper's figure."""
+    keys = plot.keys or (plot.quantity.key,) if hasattr(plot, "quantity") else plot.keys
+    about = [c for c in comparisons if c.case in plot.cases and c.key in keys]
+    return {
+        "drawn": drawn,
+        "says": plot.says,
+        "verdict": text.figure_verdict(about),
+        "passed": not failures(about),
+        "judged": any(c.verdict != INFORMATIVE for c in about),
+    }

@@ -1,0 +1,253 @@
+"""Runs the experiments of a paper and gathers one result document from them."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from windlass_lab import __version__
+from windlass_lab.core import aggregate
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.judge import Evidence, evidence_in, judge
+from windlass_lab.core.model import (
+    Case,
+    Experiment,
+    KernelCase,
+    Paper,
+    SeriesPlot,
+    SimpleModel,
+    TracePlot,
+)
+from windlass_lab.core.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
+from windlass_lab.core.reference import Published, load_published
+from windlass_lab.core.thin import thin
+from windlass_lab.core.verdict import failures
+from windlass_lab.core.windlass import Run, Sampling, Series, Windlass, read_series
+from windlass_lab.papers.new_ecn.measure import Kernel, as_commands, cases_of, gather
+from windlass_lab.papers.split_ack import measure
+from windlass_lab.papers.split_ack.measure import Servers
+
+# Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
+CURVE_POINTS = 1600
+# What only grows has no peaks to lose.
+_SMOOTH_POINTS = {"acked_packets": 400}
+# Digits of a curve's values: beyond what a plot can show.
+_TIME_DIGITS = 3
+_VALUE_DIGITS = 5
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the runs gave: summaries as the binary printed them, and thinned curves, by case."""
+
+    summaries: dict[str, dict] = field(default_factory=dict)
+    curves: dict[str, list[dict]] = field(default_factory=dict)
+
+
+def reproduce(
+    paper: Paper,
+    experiments: Sequence[Experiment],
+    windlass: Windlass,
+    scenarios: Path,
+    sampling: Sampling,
+    progress: Progress,
+    kernel: Kernel | None = None,
+    servers: Servers | None = None,
+) -> tuple[dict, dict]:
+    """Runs the experiments; returns the documents for results.json and series.json. Those that need
+    a kernel need `kernel`, those with servers `servers`.
+
+    Raises `LabError` before the first run when a scenario is missing, `RunError` when one fails.
+    """
+    cases = {case.name: case for e in experiments for case in e.cases}
+    runs = _runs(cases.values(), scenarios)
+    # A variant has no published figures: they are those of the scenario as it stands.
+    published = {
+        name: load_published(run.scenario) for name, run in runs.items() if not run.overrides
+    }
+    published |= {m.name: Published(m.published) for e in experiments for m in e.models}
+    begin = time.monotonic()
+    version = windlass.version()
+    gathered = Gathered()
+    steps = _steps(experiments, runs, windlass, sampling, gathered)
+    for number, (what, action) in enumerate(steps, start=1):
+        progress(f"[{number}/{len(steps)}] {what}")
+        action()
+    commands = _portable(windlass.commands, scenarios)
+    if kernel and (real := cases_of(experiments)):
+        _run_on_kernel(kernel, real, experiments, gathered, progress)
+        commands += as_commands(kernel, real)
+    to_probe = {case.name: case for e in experiments for case in e.servers}
+    if servers and to_probe:
+        gathered.summaries |= measure.gather(servers, list(to_probe.values()), progress)
+        published |= {name: Published(case.published) for name, case in to_probe.items()}
+        commands += servers.commands
+    results = {
+        "format": RESULT_FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "paper": paper.id,
+        "replicates": sampling.replicates,
+        "jitter_ms": sampling.jitter_ms,
+        "seed": sampling.seed,
+        "windlass_version": version,
+        "lab_version": __version__,
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "elapsed_s": round(time.monotonic() - begin, 1),
+        "commands": commands,
+        "published": {name: found.table for name, found in published.items()},
+        "summaries": gathered.summaries,
+    }
+    evidence = evidence_in(paper, results)
+    results["experiments"] = [_experiment_document(e, evidence) for e in experiments]
+    return results, _series_document(paper, gathered)
+
+
+def _runs(cases: Iterable[Case], scenarios: Path) -> dict[str, Run]:
+    runs = {case.name: Run(scenarios / f"{case.stem}.toml", case.overrides) for case in cases}
+    missing = [run.scenario for run in runs.values() if not run.scenario.is_file()]
+    if missing:
+        raise LabError(f"there is no scenario {missing[0]}")
+    return runs
+
+
+def _steps(
+    experiments: Sequence[Experiment],
+    runs: Mapping[str, Run],
+    windlass: Windlass,
+    sampling: Sampling,
+    gathered: Gathered,
+) -> list[tuple[str, Callable[[], None]]]:
+    """Each call of the binary: what it is about and what does it.
+
+    Every case is run once, however many experiments look at it.
+    """
+
+    def summarise(name: str, drawn: Sampling) -> None:
+        gathered.summaries[name] = windlass.summary(runs[name], drawn)
+
+    def trace(name: str, columns: Sequence[str]) -> None:
+        gathered.curves[name] = _traced(windlass, runs[name], sampling.seed, columns)
+
+    def compute(model: SimpleModel) -> None:
+        summary = windlass.simple_model(model.variant, model.steps, model.seeds, sampling.seed)
+        gathered.curves[model.name] = _model_curves(summary.pop("series"), summary["flows"])
+        gathered.summaries[model.name] = summary
+
+    steps = []
+    for name, case in {case.name: case for e in experiments for case in e.cases}.items():
+        count = min(case.most_replicates or sampling.replicates, sampling.replicates)
+        drawn = replace(sampling, replicates=count)
+        steps.append((f"{name}: {count} replicates", partial(summarise, name, drawn)))
+        if columns := _plotted_columns(experiments, name):
+            steps.append((f"{name}: time series", partial(trace, name, columns)))
+    for model in {m.name: m for e in experiments for m in e.models}.values():
+        steps.append((f"simple model, {model.label}", partial(compute, model)))
+    return steps
+
+
+def _run_on_kernel(
+    kernel: Kernel,
+    cases: Sequence[KernelCase],
+    experiments: Sequence[Experiment],
+    gathered: Gathered,
+    progress: Progress,
+) -> None:
+    for name, found in gather(kernel, cases, progress).items():
+        gathered.summaries[name] = found.summary
+        if columns := _plotted_columns(experiments, name):
+            series = read_series(found.middle, columns)
+            gathered.curves[name] = [_curves(each, columns) for each in series]
+
+
+def _plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:
+    plots = (plot for experiment in experiments for plot in experiment.plots)
+    wanted = (p.column for p in plots if isinstance(p, SeriesPlot | TracePlot) and case in p.cases)
+    return list(dict.fromkeys(wanted))
+
+
+def _traced(windlass: Windlass, run: Run, seed: int, columns: Sequence[str]) -> list[dict]:
+    summed = [column for column in columns if column in aggregate.COLUMNS]
+    found = windlass.series(run, seed, [*columns, aggregate.CWND] if summed else columns)
+    if summed:
+        found.append(aggregate.together([s for s in found if s.rtt_min_ms is not None]))
+    curves = [_curves(series, columns) for series in found]
+    return [entry for entry in curves if entry["curves"]]
+
+
+def _curves(series: Series, columns: Sequence[str]) -> dict:
+    curves = {}
+    for column in columns:
+        if column not in series.columns:
+            continue
+        limit = _SMOOTH_POINTS.get(column, CURVE_POINTS)
+        times, values = thin(series.time_s, series.columns[column], limit)
+        curves[column] = {
+            "time_s": [round(t, _TIME_DIGITS) for t in times],
+            "values": [_rounded(v) for v in values],
+        }
+    return {
+        "name": series.name,
+        "rtt_min_ms": series.rtt_min_ms,
+        "controller": series.controller,
+        "curves": curves,
+    }
+
+
+def _rounded(value: float) -> float:
+    """With digits beyond what a plot can show, and none where there are none."""
+    short = float(f"{value:.{_VALUE_DIGITS}g}") if abs(value) < 10**_VALUE_DIGITS else round(value)
+    return int(short) if short == int(short) else short
+
+
+def _model_curves(series: Mapping, flows: Sequence[Mapping]) -> list[dict]:
+    """Curves of the simple model, every step of them: rates are windows over round-trip times."""
+    curves = []
+    for flow, windows in zip(flows, series["cwnd_packets"], strict=True):
+        times = [round(step * series["step_s"], _TIME_DIGITS) for step in range(len(windows))]
+        rates = [_rounded(window / flow["rtt_min_ms"] * 1000) for window in windows]
+        by_column = {
+            "cwnd_packets": {"time_s": times, "values": [_rounded(w) for w in windows]},
+            "rate_packets_per_s": {"time_s": times, "values": rates},
+        }
+        name, rtt = flow["name"], flow["rtt_min_ms"]
+        curves.append({"name": name, "rtt_min_ms": rtt, "controller": "", "curves": by_column})
+    return curves
+
+
+def _experiment_document(experiment: Experiment, evidence: Evidence) -> dict:
+    comparisons = judge(experiment, evidence)
+    return {
+        "id": experiment.id,
+        "passed": not failures(comparisons),
+        "comparisons": [comparison.to_json() for comparison in comparisons],
+    }
+
+
+def no_series(paper: Paper) -> dict:
+    """The document for series.json where a result has none."""
+    return _series_document(paper, Gathered())
+
+
+def _series_document(paper: Paper, gathered: Gathered) -> dict:
+    return {
+        "format": SERIES_FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "paper": paper.id,
+        "cases": gathered.curves,
+    }
+
+
+def _portable(commands: Sequence[str], scenarios: Path) -> list[str]:
+    """The commands as one types them in the repository: no machine's paths in a report."""
+    root = f"{scenarios.resolve().parent.parent}/"
+    return [_without_scratch(command.replace(root, "")) for command in commands]
+
+
+def _without_scratch(command: str) -> str:
+    words = command.split(" ")
+    if "--out" in words:
+        words[words.index("--out") + 1] = "DIR"
+    return " ".join(words)

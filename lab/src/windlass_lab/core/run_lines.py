@@ -1,0 +1,72 @@
+"""A file with a line a run, from which a result that was broken off goes on."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from windlass_lab.core.errors import LabError
+
+R = TypeVar("R")
+Key = tuple[str, int]
+
+
+class Named(Protocol):
+    """A test, known by its name."""
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+
+
+class RunLines(Generic[R]):
+    """The runs of one way of making them (`made_by`): dataclasses, which `read` makes of the
+    fields that a line has.
+    """
+
+    def __init__(self, path: Path, made_by: object, resume: bool, read: Callable[..., R]) -> None:
+        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written."""
+        self._digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
+        self._read = read
+        self.runs: dict[Key, R] = dict(self._known(path)) if resume else {}
+        try:
+            # What was cut off in the middle of a line goes.
+            path.write_text("".join(map(self._line, self.runs.items())), encoding="utf-8")
+            self._file = path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise LabError(f"cannot write {path}: {error.strerror}") from error
+
+    def add(self, test: Named, number: int, run: R) -> None:
+        """Keeps a run, at once."""
+        self.runs[test.name, number] = run
+        self._file.write(self._line(((test.name, number), run)))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Sees to it that all is on the disk."""
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def of(self, test: Named) -> list[R]:
+        """The runs of a test, in order."""
+        found = sorted(key for key in self.runs if key[0] == test.name)
+        return [self.runs[key] for key in found]
+
+    def _line(self, item: tuple[Key, R]) -> str:
+        (name, number), run = item
+        entry = {"made_by": self._digest, "test": name, "number": number, "run": asdict(run)}
+        return json.dumps(entry) + "\n"
+
+    def _known(self, path: Path) -> Iterable[tuple[Key, R]]:
+        if not path.is_file():
+            return
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                entry = json.loads(line)
+                if entry["made_by"] == self._digest:
+                    yield (entry["test"], entry["number"]), self._read(**entry["run"])
+            except (ValueError, KeyError, TypeError):
+                continue

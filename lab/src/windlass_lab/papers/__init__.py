@@ -1,0 +1,1 @@
+"""The papers that the lab repeats, a package each."""

@@ -1,0 +1,79 @@
+"""The paper in the lab's catalogue: an experiment a table."""
+
+from windlass_lab.core.model import Case, Experiment, Paper
+from windlass_lab.papers.ecn_proxy.figures import title
+from windlass_lab.papers.ecn_proxy.plan import (
+    DEMO,
+    DEMO_SCALE,
+    DIRECTIONS,
+    LABELS,
+    LOADS,
+    PAPER,
+    Test,
+    all_tests,
+    overrides,
+)
+
+_CHAPTERS = {"download": "4.3.1 Downloads", "upload": "4.3.2 Uploads"}
+_SHOWS = {
+    "download": "The proxy gives a client without ECN what ECN gives: through it a download from "
+    "an ECN server takes as long as with ECN at both ends.",
+    "upload": "Virtual loss tells a sender without ECN of marks: an upload takes as long as with "
+    "ECN at both ends, where the paper's proxy took 1.3 to 1.9 times as long.",
+}
+# Of ten runs of each test on two cores.
+_SECONDS = {"1": 20.0, "2": 35.0, "3": 50.0, "5": 90.0, "files": 110.0}
+
+
+def _experiment(direction: str, load: str) -> Experiment:
+    chosen = [test for test in all_tests() if (test.direction, test.load) == (direction, load)]
+    table = chosen[0].table
+    return Experiment(
+        id=table,
+        chapter=_CHAPTERS[direction],
+        section=f"4.2.1, Table {table}",
+        title=title(direction, load, 1.0),
+        shows=_SHOWS[direction],
+        quick=False,
+        seconds=_SECONDS[load],
+        cases=[_case(test) for test in chosen],
+        kind="simulated, or a testbed with --real",
+    )
+
+
+def _case(test: Test) -> Case:
+    return Case(
+        test.name,
+        f"{LABELS[test.configuration]}, {test.traffic}",
+        scenario=test.direction,
+        overrides=overrides(test, 1.0),
+    )
+
+
+_DEMO = Experiment(
+    id=DEMO,
+    chapter="Demonstration",
+    section="4.2.1, Tables C.1 and C.6 in short",
+    title=f"{20 * DEMO_SCALE:g} MB each way through a marking bottleneck, on this kernel",
+    shows="A real download and upload beside cross traffic: without ECN, with the proxy, with ECN "
+    "at both ends.",
+    quick=True,
+    seconds=60.0,
+    kind="testbed",
+    needs_root=True,
+)
+
+
+ECN_PROXY = Paper(
+    id=PAPER,
+    citation="P. Sprenger, Design and Implementation of an ECN Proxy for Performance Improvements "
+    "in the Internet, semester thesis, ETH Zurich, 2016",
+    title="The ECN proxy",
+    question="Does a proxy on the router give hosts without ECN what ECN would give them, in both "
+    "directions?",
+    experiments=[
+        *(_experiment(direction, load) for direction in DIRECTIONS for load in LOADS),
+        _DEMO,
+    ],
+    against="what they must show",
+)

@@ -1,0 +1,136 @@
+"""The paper's box plots, published beside measured, and its tables."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from windlass_lab.core.plot_parts import Drawn, Panel
+from windlass_lab.core.text import NONE, figure
+from windlass_lab.papers.ecn_proxy.plan import FILES, LABELS, Test, configurations
+from windlass_lab.papers.ecn_proxy.published import published
+from windlass_lab.papers.ecn_proxy.runs import Run
+
+Runs = Mapping[str, Sequence[Run]]
+Row = tuple[Test, Sequence[float], Sequence[float]]
+_TRAFFIC = {True: "With cross traffic", False: "Without cross traffic"}
+
+
+def rows(direction: str, load: str, runs: Runs, scale: float) -> list[Row]:
+    """Test, published and measured seconds; the published ones of a whole test, times `scale`."""
+    found = []
+    for cross in (True, False):
+        for name in configurations(load, cross):
+            test = Test(direction, load, cross, name)
+            theirs = [seconds * scale for seconds in published().get(test, ())]
+            ours = [run.seconds for run in runs.get(test.name, ())]
+            if ours:
+                found.append((test, theirs, ours))
+    return found
+
+
+def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
+    """A panel with and one without cross traffic; two boxes a configuration."""
+    panels = []
+    for cross, label in _TRAFFIC.items():
+        chosen = [row for row in found if row[0].cross == cross]
+        if chosen:
+            number = len(panels)
+            panels.append(
+                Panel(f"{table.replace('.', '-').lower()}-{number}", label, _spec(chosen))
+            )
+    shown = "" if scale == 1 else f" The published times are multiplied by {scale:g}, as the sizes."
+    return Drawn(
+        id=f"boxes-{table.replace('.', '-').lower()}",
+        figure="",
+        title=title,
+        note="Boxes from quartile to quartile with the median; whiskers to the last run within "
+        f"1.5 times that; a point is a run.{shown}",
+        panels=panels,
+        headings=("", "published, median", "measured, median", "measured, least to most"),
+        rows=[_values(row) for row in found],
+    )
+
+
+def _spec(chosen: Sequence[Row]) -> dict:
+    roles = (("published", 1), ("measured", 2))
+    data = [_box(role, [(row[0], row[place]) for row in chosen]) for role, place in roles]
+    layout = {
+        "boxmode": "group",
+        "xaxis": {"type": "category"},
+        "yaxis": {"title": {"text": "seconds"}, "rangemode": "tozero"},
+        "hovermode": "closest",
+        "showlegend": True,
+    }
+    return {"data": [trace for trace in data if trace["y"]], "layout": layout}
+
+
+def _box(role: str, samples: Sequence[tuple[Test, Sequence[float]]]) -> dict:
+    points = [
+        (LABELS[test.configuration].replace(", ", ",<br>"), round(seconds, 3))
+        for test, values in samples
+        for seconds in values
+    ]
+    return {
+        "type": "box",
+        "name": role,
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "boxpoints": "all",
+        "jitter": 0.4,
+        "pointpos": 0,
+        "marker": {"size": 4},
+        "line": {"width": 1.4},
+        "meta": {"colour": role},
+        "hovertemplate": "%{y:,.1f} s",
+    }
+
+
+def _values(row: Row) -> tuple[str, ...]:
+    test, theirs, ours = row
+    name = f"{LABELS[test.configuration]}, {_TRAFFIC[test.cross].lower()}"
+    published_ = figure(median(theirs)) if theirs else NONE
+    return (name, published_, figure(median(ours)), f"{figure(min(ours))} to {figure(max(ours))}")
+
+
+def table(number: str, found: Sequence[Row]) -> dict:
+    """The paper's table: every configuration, median and spread of published and measured."""
+    headings = (
+        *("", "published", "least to most", "runs", "measured", "least to most", "runs"),
+        "ratio",
+    )
+    return {
+        "caption": f"Table {number}: completion time in seconds, medians",
+        "headings": headings,
+        "rows": [_row(row) for row in found],
+        "open": True,
+    }
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    test, theirs, ours = row
+    name = f"{LABELS[test.configuration]}, {_TRAFFIC[test.cross].lower()}"
+    over = f"{median(ours) / median(theirs):.3f}" if theirs else NONE
+    return (name, *_sample(theirs), *_sample(ours), over)
+
+
+def _sample(values: Sequence[float]) -> tuple[str, str, str]:
+    if not values:
+        return NONE, NONE, "0"
+    spread = f"{figure(min(values))} to {figure(max(values))}" if len(values) > 1 else NONE
+    return figure(median(values)), spread, str(len(values))
+
+
+def title(direction: str, load: str, scale: float) -> str:
+    """What is transferred, in words."""
+    verb = {"download": "Downloads", "upload": "Uploads"}[direction]
+    if load == FILES:
+        counts = [Test(direction, load, cross, "").transfers(scale) for cross in (True, False)]
+        return (
+            f"{verb} of 2 MB, one after the other, {counts[0]} with and {counts[1]} without "
+            "cross traffic"
+        )
+    cross, plain = (
+        f"{Test(direction, load, with_cross, '').megabytes(scale):g} MB"
+        for with_cross in (True, False)
+    )
+    connections = "1 connection" if load == "1" else f"{load} connections at a time"
+    return f"{verb} by {connections}, {cross} each with and {plain} without cross traffic"

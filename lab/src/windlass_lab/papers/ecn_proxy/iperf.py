@@ -1,0 +1,60 @@
+"""iperf 2, which the paper used: all connections of a test opened at once by one client.
+
+iperf3 opens one connection more, for what its ends have to say, and the others after one another;
+the last SYNs then meet a queue that the first connections have filled.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windlass_lab.core.errors import RunError
+
+PROGRAM = PACKAGE = "iperf"
+_OPENED = re.compile(r"^\[ *(\d+)\] local .* connected with .*\(ct=([\d.]+) ms\)", re.MULTILINE)
+_SENT = re.compile(r"^\[ *(\d+)\] 0\.0+-([\d.]+) sec +(\d+) Bytes ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One connection: how long its handshake took, and how long the other end then took to have
+    read all, in seconds.
+    """
+
+    opening_s: float
+    sending_s: float
+
+    @property
+    def seconds(self) -> float:
+        """From its SYN to its end."""
+        return self.opening_s + self.sending_s
+
+
+def server(port: int) -> list[str]:
+    """A server, for any number of connections."""
+    return [PROGRAM, "--server", "--port", str(port)]
+
+
+def client(
+    address: str, port: int, connections: int, size_bytes: int, controller: str
+) -> list[str]:
+    """A client that sends so much by each connection, none waiting for another's handshake."""
+    return [
+        *(PROGRAM, "--client", address, "--port", str(port), "--parallel", str(connections)),
+        *("--num", str(size_bytes), "--tcp-congestion", controller, "--no-connect-sync"),
+        *("--enhanced", "--format", "B"),
+    ]
+
+
+def transfers(name: str, report: str, connections: int, size_bytes: int) -> Sequence[Transfer]:
+    """What a client's report tells of each. Raises `RunError` where one did not send all."""
+    opened = {number: float(ms) / 1e3 for number, ms in _OPENED.findall(report)}
+    sent = {number: (float(seconds), int(size)) for number, seconds, size in _SENT.findall(report)}
+    whole = [number for number, (_, size) in sent.items() if size == size_bytes]
+    if len(whole) != connections or set(whole) != set(opened):
+        last = report.strip().rpartition("\n")[2]
+        raise RunError(
+            f"{name}: {len(whole)} of {connections} connections sent their {size_bytes} bytes; "
+            f"iperf's last line: {last or 'none'}"
+        )
+    return [Transfer(opened[number], sent[number][0]) for number in whole]

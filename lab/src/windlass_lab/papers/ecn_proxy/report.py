@@ -1,0 +1,72 @@
+"""The report of the ECN proxy's tests, from their result."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from windlass_lab.core import output, text
+from windlass_lab.core.model import Paper
+from windlass_lab.core.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.plot_parts import as_csv
+from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.papers.ecn_proxy import figures
+from windlass_lab.papers.ecn_proxy.judge import judge
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test
+from windlass_lab.papers.ecn_proxy.runs import Run
+
+Runs = Mapping[str, Sequence[Run]]
+
+
+def experiments(runs: Runs, judged: bool = True) -> list[dict]:
+    """The documents of the tables that were run; their figures may be but shown."""
+    found = []
+    for direction in DIRECTIONS:
+        for load in LOADS:
+            comparisons = judge(direction, load, runs)
+            if not judged:
+                comparisons = [replace(each, verdict=INFORMATIVE) for each in comparisons]
+            if not comparisons:
+                continue
+            document = {
+                "id": Test(direction, load, True, "").table,
+                "passed": not failures(comparisons),
+                "comparisons": [comparison.to_json() for comparison in comparisons],
+            }
+            found.append(document)
+    return found
+
+
+def files(paper: Paper, results: Mapping) -> dict[str, str]:
+    """Every file that is made from a result, by its path in the directory."""
+    runs = {
+        name: [Run(**run) for run in summary["runs"]]
+        for name, summary in results["summaries"].items()
+    }
+    sections = [_section(paper, document, runs, results) for document in results["experiments"]]
+    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    return {
+        output.REPORT: render(paper, results, sections),
+        output.SUMMARY: text.summary(paper, results),
+        **data,
+    }
+
+
+def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> dict:
+    experiment = next(each for each in paper.experiments if each.id == document["id"])
+    number = paper.experiments.index(experiment)
+    direction, load = DIRECTIONS[number // len(LOADS)], LOADS[number % len(LOADS)]
+    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    scale = results["scale"]
+    found = figures.rows(direction, load, runs, scale)
+    title = figures.title(direction, load, scale)
+    drawn = figures.draw(experiment.id, title, found, scale)
+    return {
+        "experiment": experiment,
+        "agreeing": sum(c.verdict == PASS for c in comparisons),
+        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "verdict": text.section_verdict(comparisons),
+        "tiles": judged_tiles(comparisons),
+        "tables": verdict_tables(comparisons, ["measured"]),
+        "powers": [figures.table(experiment.id, found)],
+        "plots": [{"drawn": drawn, "says": "", "verdict": "", "passed": True, "judged": False}],
+        "drawn": [drawn],
+    }

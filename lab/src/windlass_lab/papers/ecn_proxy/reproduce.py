@@ -1,0 +1,131 @@
+"""Runs the tests, simulated or on real kernels, and gathers one result document."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from windlass_lab import __version__
+from windlass_lab.core import output
+from windlass_lab.core.choose import select
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.windlass import Windlass
+from windlass_lab.papers.ecn_proxy import measure, report, simulate
+from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
+from windlass_lab.papers.ecn_proxy.published import published
+from windlass_lab.papers.ecn_proxy.runs import Store
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all."""
+
+    runs: int
+    jobs: int
+    seed: int
+    scale: float
+    real: bool
+    resume: bool
+    tests: tuple[str, ...] = ()
+
+
+def reproduce(
+    paper: Paper,
+    experiments: Sequence[Experiment],
+    windlass: Windlass,
+    scenarios: Path,
+    options: Options,
+    folder: Path,
+    progress: Progress,
+) -> dict:
+    """Runs what is missing and returns the document for results.json.
+
+    Raises `LabError` where it cannot start, `RunError` where a run fails; the runs made before that
+    are kept, and `resume` goes on from them.
+    """
+    tables = {experiment.id for experiment in experiments}
+    judged = tables != {DEMO}
+    tests = all_tests() if judged else demo_tests()
+    chosen = [test for test in tests if not judged or test.table in tables]
+    chosen = select(chosen, options.tests)
+    begin = time.monotonic()
+    store = Store(folder / output.RUN_LINES, _made_by(windlass, scenarios, options), options.resume)
+    try:
+        _run(chosen, windlass, scenarios, options, store, progress)
+    finally:
+        store.close()
+    runs = {test.name: store.of(test)[: options.runs] for test in chosen if store.of(test)}
+    theirs = {test.name: {"seconds": list(published().get(test, ()))} for test in chosen}
+    return {
+        "format": output.RESULT_FORMAT,
+        "schema_version": output.SCHEMA_VERSION,
+        "paper": paper.id,
+        "kind": "real" if options.real else "simulated",
+        "scale": options.scale,
+        "replicates": options.runs,
+        "jitter_ms": 0 if options.real else simulate.JITTER_MS,
+        "seed": options.seed,
+        "windlass_version": windlass.version(),
+        "lab_version": __version__,
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "elapsed_s": round(time.monotonic() - begin, 1),
+        "commands": [_command(paper, experiments, options)],
+        "published": theirs,
+        "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
+        "experiments": report.experiments(runs, judged),
+    }
+
+
+def for_demo(options: Options) -> Options:
+    """Those with which the demonstration runs: once, on this kernel, all testbeds side by side."""
+    return replace(options, runs=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True)
+
+
+def _run(
+    chosen: Sequence[Test],
+    windlass: Windlass,
+    scenarios: Path,
+    options: Options,
+    store: Store,
+    progress: Progress,
+) -> None:
+    seeds = range(options.seed, options.seed + options.runs)
+    # Every test once, then every test again: what is broken off has something of each.
+    wanted = [(test, seed) for seed in seeds for test in chosen]
+    missing = [(test, seed) for test, seed in wanted if (test.name, seed) not in store.runs]
+    if len(missing) < len(wanted):
+        progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")
+    if options.real:
+        measure.measure(windlass.path, missing, options.scale, options.jobs, store, progress)
+    elif missing:
+        simulate.simulate(
+            windlass.path, scenarios, missing, options.scale, options.jobs, store, progress
+        )
+
+
+def _made_by(windlass: Windlass, scenarios: Path, options: Options) -> dict:
+    """What a run depends on: another binary or scenario makes other runs."""
+    made = {"version": windlass.version(), "scale": options.scale, "real": options.real}
+    binary = windlass.path.stat()
+    made["binary"] = [binary.st_size, binary.st_mtime_ns]
+    if not options.real:
+        try:
+            for path in sorted(scenarios.glob("*.toml")):
+                made[path.name] = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise LabError(f"cannot read the scenarios in {scenarios}: {error}") from error
+    return made
+
+
+def _command(paper: Paper, experiments: Sequence[Experiment], options: Options) -> str:
+    whole = len(experiments) == len(paper.experiments)
+    target = paper.id if whole else f"{paper.id}/{experiments[0].id}"
+    kind = "--real" if options.real else "--sim"
+    globs = "".join(f"--tests '{glob}' " for glob in options.tests)
+    return (
+        f"windlass-lab reproduce {target} {kind} --scale {options.scale:g} {globs}"
+        f"--replicates {options.runs} --parallel {options.jobs} --seed {options.seed}"
+    )

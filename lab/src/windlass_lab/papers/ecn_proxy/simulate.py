@@ -1,0 +1,130 @@
+"""The tests in the simulator: one `windlass sim batch` for all that is still to be run."""
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from windlass_lab.core.errors import RunError
+from windlass_lab.papers.ecn_proxy.plan import START_S, Test, overrides
+from windlass_lab.papers.ecn_proxy.runs import Run, Store, jain
+
+# Threads of a program do not open their connections at the very same time.
+JITTER_MS = 10
+_LINE_EVERY_S = 5.0
+
+Progress = Callable[[str], None]
+
+
+def simulate(
+    windlass: Path,
+    scenarios: Path,
+    wanted: Sequence[tuple[Test, int]],
+    scale: float,
+    jobs: int,
+    store: Store,
+    progress: Progress,
+) -> None:
+    """Runs each test with each seed that is wanted. Raises `RunError` where one fails."""
+    command = [str(windlass), "sim", "batch", "--jobs", str(jobs), "-"]
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+    except OSError as error:
+        raise RunError(f"cannot run {windlass}: {error.strerror}") from error
+    try:
+        _feed(process, [request(scenarios, test, seed, scale) for test, seed in wanted])
+        meter = _Meter(len(wanted), progress)
+        for (test, seed), line in zip(wanted, process.stdout, strict=False):
+            run = result(test, scale, _summary(test, line))
+            store.add(test, seed, run)
+            meter.count(test, run)
+        status = process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    missing = sum((test.name, seed) not in store.runs for test, seed in wanted)
+    if status != 0 or missing:
+        raise RunError(f"windlass sim batch ended with status {status}; {missing} runs are missing")
+
+
+def _feed(process: subprocess.Popen, requests: Sequence[Mapping]) -> None:
+    # It reads no more than it works on: what waits must not keep its results from being read.
+    def write() -> None:
+        try:
+            with process.stdin as stream:
+                stream.writelines(json.dumps(each) + "\n" for each in requests)
+        except (BrokenPipeError, ValueError):
+            # The process has ended; its status says why.
+            return
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def request(scenarios: Path, test: Test, seed: int, scale: float) -> dict:
+    """What `windlass sim batch` is asked for."""
+    return {
+        "file": str(scenarios / f"{test.direction}.toml"),
+        "set": dict(overrides(test, scale)),
+        "seed": seed,
+        "jitter": f"{JITTER_MS}ms",
+    }
+
+
+def _summary(test: Test, line: str) -> Mapping:
+    try:
+        summary = json.loads(line)
+    except ValueError as error:
+        raise RunError(f"{test.name}: the output is not JSON: {error}") from error
+    if "error" in summary:
+        raise RunError(f"{test.name}: {summary['error']}")
+    return summary
+
+
+def result(test: Test, scale: float, summary: Mapping) -> Run:
+    """What is kept of a summary. Raises `RunError` for a run in which not all was transferred."""
+    try:
+        transfers = [flow["transfers"] for flow in summary["flows"]]
+        done = [transfer["completed"] for transfer in transfers]
+        times = [time_s for transfer in transfers for time_s in transfer["completion_s"]]
+        simulated_s = float(summary["duration_s"])
+    except (KeyError, TypeError) as error:
+        raise RunError(f"{test.name}: the summary lacks {error}") from error
+    if done != [test.transfers(scale)] * test.connections:
+        raise RunError(f"{test.name}: {sum(done)} transfers were completed")
+    together = [1 / time_s for time_s in times] if test.connections > 1 else [1.0]
+    return Run(
+        seconds=simulated_s - START_S,
+        fairness=jain(together),
+        simulated_s=simulated_s,
+        proxies=summary.get("middleboxes", []),
+    )
+
+
+class _Meter:
+    """Says every few seconds how far it is."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self._total, self._done, self._simulated_s = total, 0, 0.0
+        self._progress = progress
+        self._begin = self._last = time.monotonic()
+
+    def count(self, test: Test, run: Run) -> None:
+        self._done += 1
+        self._simulated_s += run.simulated_s
+        now = time.monotonic()
+        if now - self._last < _LINE_EVERY_S and self._done < self._total:
+            return
+        self._last = now
+        self._progress(
+            f"[{self._done}/{self._total}] {test.name}: {run.seconds:.1f} s; "
+            f"{self._simulated_s:,.0f} s simulated in {now - self._begin:.0f} s"
+        )

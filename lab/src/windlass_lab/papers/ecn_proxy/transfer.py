@@ -1,0 +1,137 @@
+"""One run of a test on real kernels, in a process of its own: an order on standard input, the run
+on standard output.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from windlass_lab.core import child
+from windlass_lab.core.errors import RunError
+from windlass_lab.papers.ecn_proxy import iperf, topology
+from windlass_lab.papers.ecn_proxy.plan import Test
+from windlass_lab.papers.ecn_proxy.runs import Run, jain
+from windlass_lab.testbed.bed import Testbed, wait_until
+
+_UDP_PORT, _TCP_PORT = 5301, 5201
+_UDP_PAYLOAD = 1470
+_UDP_RATE = "10M"
+# Longer than any test.
+_UDP_S = 86_400
+# The kernel's verifier takes seconds for the proxy's programs, and a minute beside builds.
+_LOADED_S = 300.0
+_UDP_OPTIONS = ("--port", str(_UDP_PORT), "--forceflush")
+# Until the cross traffic has filled the queue.
+_SETTLE_S = 1.0
+_TICK_S = 0.02
+
+
+def measure(test: Test, scale: float, windlass: Path) -> Run:
+    """Builds the network, transfers, removes it. Raises `RunError` where that fails."""
+    found = topology.experiment(test)
+    with (
+        tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
+        Testbed(found.topology, found.programs, Path(out), windlass) as bed,
+    ):
+        proxies = [Proxy(windlass, topology.socket(out, node)) for node in topology.proxies(test)]
+        for proxy in proxies:
+            wait_until(lambda p=proxy: _serves(bed, p), f"{test.name}: no ECN proxy", _LOADED_S)
+        if test.cross:
+            _cross_traffic(bed)
+        time.sleep(_SETTLE_S)
+        run = _transfer(bed, test, scale)
+        return replace(run, proxies=[proxy.ask("stats")["counters"] for proxy in proxies])
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A daemon that can be asked."""
+
+    windlass: Path
+    socket: str
+
+    def ask(self, what: str) -> dict:
+        """What `ecn-proxy status` or `stats` tells. Raises `RunError` where nothing answers."""
+        command = [str(self.windlass), "ecn-proxy", what, "--json", "--socket", self.socket]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode != 0:
+            raise RunError(f"the ECN proxy does not answer: {told.stderr.strip()}")
+        return json.loads(told.stdout)
+
+
+def _serves(bed: Testbed, proxy: Proxy) -> bool:
+    bed.check_alive()
+    # Asking a proxy that is not there yet costs a process.
+    if not Path(proxy.socket).exists():
+        return False
+    try:
+        proxy.ask("status")
+    except RunError:
+        return False
+    return True
+
+
+def _cross_traffic(bed: Testbed) -> None:
+    ways = (("udpl", "udpr", topology.UDP_RIGHT), ("udpr", "udpl", topology.UDP_LEFT))
+    for source, to, address in ways:
+        _serve(bed, f"udp-server-{to}", to, ["iperf3", "--server", *_UDP_OPTIONS])
+        command = [
+            *("iperf3", "--client", address, "--udp", "--bitrate", _UDP_RATE),
+            *("--length", str(_UDP_PAYLOAD), "--time", str(_UDP_S), *_UDP_OPTIONS),
+        ]
+        _start(bed, f"udp-{source}", source, command)
+
+
+def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
+    with bed.log(name).open("w") as log:
+        return bed.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
+
+
+def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
+    process = _start(bed, name, node, command)
+    wait_until(
+        lambda: process.poll() is not None or "listening" in bed.log(name).read_text(),
+        f"{name}: does not listen",
+    )
+    if process.poll() is not None:
+        raise RunError(f"{name}: {bed.complaint(name)}")
+
+
+def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
+    source, to, address = "server", "client", topology.CLIENT
+    if test.direction == "upload":
+        source, to, address = "client", "server", topology.SERVER
+    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT))
+    size = round(test.megabytes(scale) * 1e6)
+    command = iperf.client(address, _TCP_PORT, test.connections, size, topology.CONTROLLER)
+    rounds = []
+    for number in range(test.transfers(scale)):
+        name = f"tcp-{number}"
+        client = _start(bed, name, source, command)
+        while client.poll() is None:
+            bed.check_alive()
+            time.sleep(_TICK_S)
+        report = bed.log(name).read_text()
+        rounds.append(iperf.transfers(name, report, test.connections, size))
+    return result(rounds)
+
+
+def result(rounds: Sequence[Sequence[iperf.Transfer]]) -> Run:
+    """Of rounds that go one after the other, the connections of each opened at once."""
+    return Run(
+        seconds=sum(max(each.seconds for each in transfers) for transfers in rounds),
+        fairness=min(jain([1 / each.seconds for each in transfers]) for transfers in rounds),
+    )
+
+
+def _obey(order: Mapping) -> Run:
+    return measure(Test(**order["test"]), order["scale"], Path(order["windlass"]))
+
+
+if __name__ == "__main__":
+    sys.exit(child.obey(_obey))

@@ -1,0 +1,1 @@
+"""New-ECN: T. Hamann, A New Fair Window Algorithm for ECN Capable TCP, 1999."""

@@ -1,0 +1,173 @@
+"""New-ECN in the Linux kernel, held against the simulator's TCP of the same profile."""
+
+from windlass_lab.core.model import (
+    Ascending,
+    AtLeast,
+    BarPlot,
+    Case,
+    Check,
+    Experiment,
+    Flows,
+    KernelCase,
+    Near,
+    SeriesPlot,
+    Shown,
+)
+from windlass_lab.core.verdict import Tolerance
+from windlass_lab.papers.new_ecn.plan import (
+    CWND_IN_TIME,
+    FAIRNESS,
+    QUEUE,
+    SHARE,
+    SLOPE_IN_TIME,
+    SRTT_IN_TIME,
+    STEADY_FAIRNESS,
+    STEADY_RATE,
+    STEADY_SHARE,
+    WITHOUT_ECN,
+)
+
+_CHAPTER = "On a real kernel"
+_SHORT_S = 30
+_EACH_RATE = Tolerance(relative=0.15)
+# 40 to 60 % of the link.
+_HALF = Tolerance(absolute=0.10)
+_CWND_AXIS = "cwnd (packets)"
+
+
+def on_a_kernel() -> list[Experiment]:
+    """The experiments that need root, and Linux with New-ECN loaded."""
+    return [_short(), _whole()]
+
+
+def _pair(name: str, what: str, time_s: int | None = None) -> tuple[Case, KernelCase]:
+    """A case of the simulator and the same on the kernel; shorter, and run once, by `time_s`."""
+    short = f"-{time_s}s" if time_s else ""
+    simulated = Case(
+        f"{name}@simulator{short}",
+        f"{what}, simulator",
+        f"kernel/{name}",
+        {"duration": f"{time_s}s"} if time_s else {},
+    )
+    real = KernelCase(
+        f"{name}@kernel{short}",
+        f"{what}, kernel",
+        name,
+        simulated.name,
+        float(time_s) if time_s else None,
+        1 if time_s else None,
+    )
+    return simulated, real
+
+
+def _short() -> Experiment:
+    simulated, real = zip(
+        _pair("four_rtts_newecn", "New-ECN", _SHORT_S),
+        _pair("four_rtts_reno", "Reno with ECN", _SHORT_S),
+        strict=True,
+    )
+    new, reno = (case.name for case in real)
+    near = Tolerance(absolute=0.06)
+    return Experiment(
+        id="kernel-short",
+        chapter=_CHAPTER,
+        section="4.2.1 on Linux, in short",
+        title="The kernel's New-ECN against the kernel's Reno",
+        shows="Four flows with RTTs of 190, 70, 30 and 4 ms share 10 Mbit/s: real packets of this "
+        "machine's kernel on an emulated path, beside the simulator. One run of half a minute.",
+        quick=True,
+        seconds=40,
+        cases=simulated,
+        kernels=real,
+        checks=[
+            Near(new, STEADY_FAIRNESS, near, headline=True),
+            Near(reno, STEADY_FAIRNESS, near, headline=True),
+            Ascending([reno, new], STEADY_FAIRNESS),
+            *_for_information((new, reno)),
+        ],
+        plots=[
+            _windows("kernel-short-cwnd", (real[0], simulated[0], real[1], simulated[1])),
+            _rates("kernel-short-rates", (new, reno)),
+        ],
+        kind="kernel",
+        needs_root=True,
+    )
+
+
+def _whole() -> Experiment:
+    simulated, real = zip(
+        _pair("four_rtts_newecn", "New-ECN"),
+        _pair("four_rtts_reno", "Reno with ECN"),
+        _pair("mix_3new_3reno", "3 New-ECN, 3 Reno"),
+        _pair("mix_3new_3ecn", "3 New-ECN, 3 Reno with ECN"),
+        strict=True,
+    )
+    new, reno, *mixes = (case.name for case in real)
+    both = [case.name for pair in zip(real, simulated, strict=True) for case in pair]
+    return Experiment(
+        id="kernel",
+        chapter=_CHAPTER,
+        section="4.2.1, 4.3.2 and 4.3.3 on Linux",
+        title="The kernel against the simulator, on the same path",
+        shows="The flows of setup 1, and three New-ECN flows against three of Reno without and "
+        "with ECN. On the kernel each is run five times for a minute, several at once, and every "
+        "figure is the median; the simulator has the profile linux on the same path. RED marks "
+        "above its upper threshold, as Linux's does, and receivers echo until CWR.",
+        quick=False,
+        seconds=690,
+        cases=simulated,
+        kernels=real,
+        checks=[
+            Near(new, STEADY_FAIRNESS, Tolerance(absolute=0.03), headline=True),
+            AtLeast(new, STEADY_FAIRNESS, 0.90),
+            Near(reno, STEADY_FAIRNESS, Tolerance(absolute=0.05), headline=True),
+            *(Near(name, STEADY_RATE, _EACH_RATE, Flows.EACH) for name in (new, reno)),
+            *(Near(name, STEADY_SHARE, _HALF, target=0.5, headline=True) for name in mixes),
+            *(Shown(name, SHARE) for name in mixes),
+            *(Shown(name, STEADY_RATE, Flows.EACH) for name in mixes),
+            *_for_information((new, reno, *mixes)),
+        ],
+        plots=[
+            _windows("kernel-cwnd", (real[0], simulated[0], real[1], simulated[1])),
+            _rates("kernel-rates", (new, reno, *mixes)),
+            SeriesPlot(
+                id="kernel-acks",
+                figure="",
+                title="Acknowledged packets over time: equal slopes are equal rates",
+                cases=both[4:],
+                column="acked_packets",
+                axis="packets acknowledged",
+            ),
+        ],
+        kind="kernel",
+        needs_root=True,
+    )
+
+
+def _windows(id_: str, cases: tuple[Case | KernelCase, ...]) -> SeriesPlot:
+    return SeriesPlot(
+        id=id_,
+        figure="",
+        title="The windows, kernel and simulator side by side",
+        cases=[case.name for case in cases],
+        column="cwnd_packets",
+        axis=_CWND_AXIS,
+        zoom_from_s=20,
+        zoom_s=30,
+    )
+
+
+def _rates(id_: str, names: tuple[str, ...]) -> BarPlot:
+    return BarPlot(id_, "Rate of each flow from 10 s on", names, STEADY_RATE, Flows.EACH)
+
+
+def _for_information(names: tuple[str, ...]) -> list[Check]:
+    whole = [Shown(name, quantity) for name in names for quantity in (FAIRNESS, QUEUE, WITHOUT_ECN)]
+    each = [
+        Shown(name, quantity, Flows.EACH)
+        for name in names
+        for quantity in (CWND_IN_TIME, SRTT_IN_TIME)
+    ]
+    # Reno has none.
+    slopes = [Shown(name, SLOPE_IN_TIME, Flows.EACH) for name in names if "newecn" in name]
+    return [*whole, *each, *slopes]

@@ -1,0 +1,473 @@
+"""The fourth chapter of R. E. G. Normann's thesis: servers, measured from outside. What was in the
+Internet of 2011 cannot be asked again; stand-ins are, whose reaction is known.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from windlass_lab.core.model import (
+    AtLeast,
+    BarPlot,
+    Check,
+    Experiment,
+    HistogramPlot,
+    Near,
+    Quantity,
+    ServersTable,
+    Shown,
+    TestsPlot,
+)
+from windlass_lab.core.servers import SPLITS, ServerCase
+from windlass_lab.core.verdict import Tolerance
+from windlass_lab.papers.split_ack import plan
+
+_CHAPTER = "4 Test results"
+_KIND = "servers in a testbed"
+# Of what comes in whole numbers: this one and no other.
+_EXACTLY = Tolerance(absolute=0.5)
+_ALL = tuple(SPLITS)
+# Tests A to E and S, five runs, and three seconds of silence in each.
+_SECONDS = 110.0
+
+
+def _figure(test: str, key: str) -> Quantity:
+    names = {
+        "acks": ("ACKs", ""),
+        "data_packets": ("data packets", ""),
+        "retransmissions": ("retransmits", ""),
+        "total": ("packets in all", ""),
+        "kilobytes": ("size", "kB"),
+        "gain": ("data packets over those of A", ""),
+        "gain_bytes": ("bytes over those of A", ""),
+        "shrinks_percent": ("packets smaller than those of A by", "%"),
+    }
+    label, unit = names[key]
+    return Quantity(f"{test.lower()}.{key}", f"test {test}, {label}", unit)
+
+
+def _is(case: ServerCase, key: str, what: str, headline: bool = False) -> Near:
+    """What is either so (1) or not (0)."""
+    return Near(case.name, Quantity(key, f"{what} (1: so)"), _EXACTLY, target=1, headline=headline)
+
+
+def _packets(case: ServerCase, packets: Mapping[str, float], headline: bool = False) -> list[Check]:
+    return [
+        Near(case.name, _figure(test, "data_packets"), _EXACTLY, target=count, headline=headline)
+        for test, count in packets.items()
+    ]
+
+
+def _as_published(case: ServerCase, initial_window: int, reaction: str) -> Iterator[Check]:
+    """Without a gain: two packets for each of the ACKs, whatever the split."""
+    acked = min(3, initial_window)
+    yield from _packets(case, dict.fromkeys(_ALL, initial_window + 2 * acked))
+    yield _window(case, initial_window)
+    yield _is(case, "initial_window.exact", "the initial window is exact")
+    yield _is(case, f"verdict.{reaction}", f"the probe says: {reaction.replace('-', ' ')}")
+
+
+def _window(case: ServerCase, packets: int, headline: bool = False) -> Near:
+    quantity = Quantity("initial_window.packets", "initial window", "packets")
+    return Near(case.name, quantity, _EXACTLY, target=packets, headline=headline)
+
+
+_WINDOWS = (
+    (plan.APPLE, 3),
+    (plan.ORACLE, 4),
+    (plan.GOOGLE, 10),
+    (plan.MICROSOFT, 16),
+    (plan.LINUX, 3),
+)
+
+
+def _arithmetic(short: bool) -> Experiment:
+    suffix = "-short" if short else ""
+    case = _short(plan.COUNTER) if short else plan.COUNTER
+    tests = case.tests.split(",")[:-1]
+    packets = {test: plan.COUNTER_PACKETS[test] for test in tests}
+    acks = [
+        Near(case.name, _figure(test, "acks"), _EXACTLY, target=3 * SPLITS[test]) for test in tests
+    ]
+    checks = [
+        *_packets(case, packets, headline=True),
+        *acks,
+        _window(case, 3),
+        _is(case, "verdict.counts-acks", "the probe says: counts ACKs"),
+    ]
+    servers = [case]
+    if short:
+        kernel, lwip_like = (_short(each) for each in (plan.GOOGLE, plan.OTHERS[0]))
+        servers += [kernel, lwip_like]
+        for each, window in ((kernel, 10), (lwip_like, 3)):
+            checks += _packets(each, dict.fromkeys(tests, window + 6))
+            checks += [
+                _window(each, window),
+                _is(each, "verdict.counts-bytes", "the probe says: counts bytes"),
+            ]
+    return Experiment(
+        id=f"4.2.2{suffix}",
+        chapter=_CHAPTER,
+        section="4.2.2, Tables 4.1 and 4.2",
+        title="What the tests bring where ACKs are counted" + (", in short" if short else ""),
+        shows="An ACK counter with an initial window of 3 sends 9, 12, 18, 30, 42 packets: what "
+        "three ACKs free, and a segment for each of their parts.",
+        reading="The paper predicts 9, 15, 27, 39, 75 (its Table 4.2) and measures what doubles at "
+        "a split of 4, which is 18: here the arithmetic is judged, and the prediction shown.",
+        quick=short,
+        short=short,
+        seconds=15.0 if short else _SECONDS,
+        kind=_KIND,
+        needs_root=True,
+        servers=servers,
+        checks=checks,
+        plots=[
+            TestsPlot(
+                id=f"tests-counter{suffix}",
+                title="Packets and bytes by test",
+                cases=[each.name for each in servers],
+                keys=[_figure(test, "data_packets").key for test in tests],
+            )
+        ],
+        tables=[
+            ServersTable("Table 4.2: the prediction, and what comes", [case.name], tests),
+        ],
+    )
+
+
+def _short(case: ServerCase) -> ServerCase:
+    return ServerCase(
+        f"{case.name}-short",
+        case.label,
+        case.server,
+        case.published,
+        tests="A,C,E,S",
+        timeout_s=0.3,
+        most_runs=3,
+    )
+
+
+def _preliminary() -> Experiment:
+    servers = [*plan.SYSTEMS, *plan.COMPANIES]
+    shown = [_figure("A", key) for key in ("data_packets", "retransmissions", "total", "kilobytes")]
+    return Experiment(
+        id="4.3",
+        chapter=_CHAPTER,
+        section="4.3, Tables 4.3 to 4.11",
+        title="Servers without splitting",
+        shows="What a server sends for three ACKs tells its initial window: that, and two packets "
+        "for each ACK.",
+        reading="Each server of 2011 has a stand-in of today, named beside it; their figures are "
+        "held against the stand-in's initial window and not against those of 2011, whose "
+        "stacks, pages and paths are not known. Retransmissions are those within three seconds: "
+        "the retransmission timer's. Sizes are the data of all packets.",
+        quick=False,
+        seconds=_SECONDS,
+        kind=_KIND,
+        needs_root=True,
+        servers=servers,
+        checks=[
+            *(_window(case, window, headline=case is plan.GOOGLE) for case, window in _WINDOWS),
+            *(
+                _is(case, "initial_window.exact", "the initial window is exact")
+                for case, _ in _WINDOWS
+            ),
+            *(Shown(case.name, quantity) for case in servers for quantity in shown),
+        ],
+        plots=[
+            *_bars("4.2", "4.3", "operating systems", plan.SYSTEMS),
+            *_bars("4.4", "4.5", "companies", plan.COMPANIES),
+        ],
+        tables=[
+            ServersTable("Tables 4.3 to 4.7: operating systems", [c.name for c in plan.SYSTEMS]),
+            ServersTable("Tables 4.8 to 4.11: companies", [c.name for c in plan.COMPANIES]),
+        ],
+    )
+
+
+def _bars(packets: str, size: str, whose: str, servers: Sequence[ServerCase]) -> Iterator[BarPlot]:
+    names = [case.name for case in servers]
+    short = whose.split(" ")[0]
+    for figure, key, title in (
+        (packets, "data_packets", f"Data packets of the {whose} at test A"),
+        (packets, "retransmissions", f"Retransmissions of the {whose} at test A"),
+        (size, "kilobytes", f"File size of the {whose} at test A"),
+    ):
+        yield BarPlot(f"{short}-{key}", title, names, _figure("A", key), figure=figure)
+
+
+def _split_figures() -> Iterator[TestsPlot]:
+    gains = ("c.gain", "e.gain")
+    for figure, chosen, says in (
+        (
+            "4.6",
+            [plan.SOLARIS],
+            "four ACKs for one double what comes, without more retransmissions",
+        ),
+        ("4.7", [plan.LINUX], "no effect"),
+        ("4.8", [plan.WINDOWS_2003], "around three times as much data in the end"),
+        ("4.9", [plan.FREEBSD_7], "no more data, smaller packets, more retransmissions"),
+        ("4.10", [plan.WINDOWS_7], "no effect"),
+        ("4.11", [plan.APPLE, plan.ORACLE], "no effect"),
+        ("4.12", [plan.MICROSOFT], "less data, and runs that differ less"),
+        ("4.13", [plan.GOOGLE], "no gain"),
+    ):
+        keys = ("e.gain_bytes", "e.shrinks_percent") if chosen == [plan.FREEBSD_7] else gains
+        yield TestsPlot(
+            id=f"split-{chosen[0].name}",
+            figure=figure,
+            title=" and ".join(case.label.partition(":")[0] for case in chosen) + ", by test",
+            cases=[case.name for case in chosen],
+            says=says,
+            keys=keys,
+        )
+
+
+def _split() -> Experiment:
+    gain = Tolerance(relative=0.15)
+    checks: list[Check] = [
+        *_packets(plan.SOLARIS, plan.COUNTER_PACKETS),
+        Near(plan.SOLARIS.name, _figure("C", "gain"), gain, target=2),
+        Near(plan.WINDOWS_2003.name, _figure("C", "gain"), gain, target=2, headline=True),
+        Near(plan.WINDOWS_2003.name, _figure("E", "gain"), gain, target=3, headline=True),
+        *(
+            _is(case, "verdict.counts-acks", "the probe says: counts ACKs")
+            for case in (plan.SOLARIS, plan.WINDOWS_2003)
+        ),
+        *_packets(plan.FREEBSD_7, dict.fromkeys(SPLITS, 9)),
+        AtLeast(plan.FREEBSD_7.name, _figure("E", "shrinks_percent"), 10),
+        _is(plan.FREEBSD_7, "bytes_fall", "the size falls from A to E", headline=True),
+        _is(
+            plan.FREEBSD_7,
+            "retransmissions_rise",
+            "retransmissions rise from A to E",
+            headline=True,
+        ),
+        _is(plan.FREEBSD_7, "verdict.negative", "the probe says: negative"),
+    ]
+    for case, window in (*_WINDOWS, (plan.WINDOWS_7, 2)):
+        checks += _as_published(case, window, "counts-bytes")
+        checks += [
+            Near(case.name, _figure(test, "gain"), Tolerance(absolute=0.01), target=1)
+            for test in ("C", "E")
+        ]
+    servers = [*plan.SYSTEMS, *plan.COMPANIES]
+    return Experiment(
+        id="4.4",
+        chapter=_CHAPTER,
+        section="4.4, Figures 4.6 to 4.13",
+        title="Servers under split ACKs",
+        shows="Where ACKs are counted splitting multiplies what comes; where bytes or packets are, "
+        "as in Linux, nothing changes.",
+        reading="Two stand-ins do what the paper saw, by a mechanism that is assumed. Windows 2003 "
+        "counts ACKs and has 24 segments in flight at most: a send buffer of its own, or the "
+        "receive window of the paper's client, would do that. FreeBSD 7 counts whole segments "
+        "and has six packets in flight at most: what an ACK frees goes out at once as a short "
+        "packet, which takes up the place of a full one; and the rest of a segment that an ACK "
+        "ends in is sent again. So packets stay, bytes fall and retransmissions rise.",
+        quick=False,
+        seconds=_SECONDS,
+        kind=_KIND,
+        needs_root=True,
+        servers=servers,
+        checks=checks,
+        plots=list(_split_figures()),
+        tables=[ServersTable("All tests", [case.name for case in servers], _ALL)],
+    )
+
+
+def _stacks() -> Experiment:
+    rfc3465_2, linux, reno = plan.OTHERS
+    checks = [
+        *_as_published(rfc3465_2, 3, "counts-bytes"),
+        *_as_published(linux, 10, "counts-bytes"),
+        *_as_published(reno, 10, "counts-bytes"),
+        _is(rfc3465_2, "limit.two", "the probe says: L = 2", headline=True),
+        _is(linux, "limit.none", "the probe says: without a limit"),
+        _is(reno, "limit.none", "the probe says: without a limit"),
+    ]
+    return _more(
+        "stacks", "Other stacks", "Test S tells the limit L of byte counting.", plan.OTHERS, checks
+    )
+
+
+def _lwip() -> Experiment:
+    checks = [
+        *_as_published(plan.LWIP, 3, "counts-bytes"),
+        _is(plan.LWIP, "limit.two", "the probe says: L = 2", headline=True),
+    ]
+    shows = (
+        "lwIP counts bytes, at most two segments an ACK, from 4,380 bytes on, as its source says."
+    )
+    return _more("lwip", "A stack of other people: lwIP", shows, [plan.LWIP], checks)
+
+
+def _smoltcp() -> Experiment:
+    new, old = plan.SMOLTCP, plan.SMOLTCP_BEFORE
+    exact = "initial_window.exact"
+    checks = [
+        # One segment of 1,460 bytes goes into its 2,048.
+        *_as_published(new, 1, "counts-bytes"),
+        _is(old, "verdict.no-congestion-window", "the probe says: no congestion window", True),
+        Near(old.name, Quantity(exact, "the initial window is exact"), _EXACTLY, target=0),
+    ]
+    shows = (
+        "smoltcp counts bytes, at most a segment an ACK, from 2,048 bytes on; before 0.14 it fills "
+        "whatever receive window there is. Its source says both."
+    )
+    return _more("smoltcp", "A stack of other people: smoltcp", shows, [new, old], checks)
+
+
+def _https() -> Experiment:
+    checks: list[Check] = []
+    segments = Quantity("initial_window.segments", "initial window at least", "segments")
+    for case, window in zip(plan.HTTPS, (3, 10), strict=True):
+        checks += [
+            # No more than it is.
+            Near(case.name, segments, Tolerance(absolute=1.5), target=window - 1),
+            _is(case, "verdict.counts-bytes", "the probe says: counts bytes"),
+            Near(
+                case.name,
+                Quantity("initial_window.packets", "first flight", "packets"),
+                _EXACTLY,
+                target=window,
+            ),
+            Near(
+                case.name,
+                Quantity(
+                    "initial_window.exact", "said to be the initial window (0: a lower bound)"
+                ),
+                _EXACTLY,
+                target=0,
+                headline=True,
+            ),
+        ]
+    shows = (
+        "With TLS the first flight begins with the handshake's short packets: what is seen of the "
+        "initial window is a lower bound, and the probe says so."
+    )
+    return _more("https", "Through TLS", shows, plan.HTTPS, checks)
+
+
+def _more(
+    id_: str, title: str, shows: str, servers: Sequence[ServerCase], checks: Sequence[Check]
+) -> Experiment:
+    names = [case.name for case in servers]
+    return Experiment(
+        id=id_,
+        chapter=_CHAPTER,
+        section="beyond the paper",
+        title=title,
+        shows=shows,
+        quick=False,
+        seconds=_SECONDS,
+        kind=_KIND,
+        needs_root=True,
+        servers=servers,
+        checks=checks,
+        plots=[TestsPlot(id=f"tests-{id_}", title="Packets and bytes by test", cases=names)],
+        tables=[ServersTable("All tests", names, _ALL)],
+    )
+
+
+def _population() -> Experiment:
+    name = plan.POPULATION.name
+    share = Quantity("right_share", "reaction and initial window right, of those that answer")
+    counting = [
+        Quantity(f"counts-acks.{test}.{key}", f"ACK counters, test {test.upper()}, {label}")
+        for test in "ac"
+        for key, label in (("data_packets", "data packets"), ("retransmissions", "retransmits"))
+    ]
+    histograms = [
+        HistogramPlot(
+            id=f"population-{test}-{key}",
+            figure=figure,
+            title=f"{title}, {named}",
+            case=name,
+            key=f"{test}.hosts_by_{key}",
+            axis=axis,
+            says=says,
+            keys=[f"{test}.{key}"],
+        )
+        for figure, test, named, key, title, axis, says in (
+            (
+                "4.14",
+                "a",
+                "test A",
+                "data_packets",
+                "Data packets",
+                "data packets",
+                "8 to 9 on average; 6 to 13 from 83 sites of 100",
+            ),
+            (
+                "4.15",
+                "c",
+                "test C",
+                "data_packets",
+                "Data packets",
+                "data packets",
+                "somewhat more sites with 10 to 16 packets, and no peak at 16 or 17",
+            ),
+            (
+                "4.16",
+                "a",
+                "test A",
+                "total",
+                "All packets",
+                "packets",
+                "most sites from 6 to 13, more spread than the data packets",
+            ),
+            (
+                "4.17",
+                "c",
+                "test C",
+                "total",
+                "All packets",
+                "packets",
+                "clearly more packets than at test A",
+            ),
+        )
+    ]
+    return Experiment(
+        id="4.5",
+        chapter=_CHAPTER,
+        section="4.5, Figures 4.14 to 4.17",
+        title="A population of 600 servers",
+        shows="A survey tells each server of a mixed population: its reaction and its initial "
+        "window.",
+        reading="The 600 most visited sites of 2011 cannot be asked again. These servers are "
+        "played: four stacks in equal shares (one counts ACKs), initial windows of 2 to 16, four "
+        "MSS, RTTs of 5 to 300 ms, every tenth with a loss of 1 %, every tenth not answering. "
+        "So the figures have other heights than the paper's; what is judged is whether each server "
+        "is told right. The paper's tests took over five hours, one after the other.",
+        quick=False,
+        seconds=190.0,
+        kind=_KIND,
+        needs_root=True,
+        servers=[plan.POPULATION],
+        checks=[
+            AtLeast(name, share, 0.99, headline=True),
+            Shown(name, Quantity("answering", "servers that answer")),
+            Shown(name, Quantity("tests_made", "tests made")),
+            Shown(name, Quantity("elapsed_s", "time", "s")),
+            Shown(name, Quantity("memory_mib", "memory of the survey", "MiB")),
+            *(
+                Shown(name, Quantity(f"{test}.{key}", f"test {test.upper()}, {label}"))
+                for test in "ac"
+                for key, label in (("data_packets", "data packets"), ("total", "packets in all"))
+            ),
+            *(Shown(name, quantity) for quantity in counting),
+        ],
+        plots=histograms,
+    )
+
+
+SERVERS = [
+    _arithmetic(short=False),
+    _preliminary(),
+    _split(),
+    _stacks(),
+    _lwip(),
+    _smoltcp(),
+    _https(),
+    _population(),
+    _arithmetic(short=True),
+]

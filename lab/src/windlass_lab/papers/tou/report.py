@@ -1,0 +1,80 @@
+"""The report of ToU beside the kernel, from its result."""
+
+from collections.abc import Mapping, Sequence
+
+from windlass_lab.core import output, text
+from windlass_lab.core.model import Paper
+from windlass_lab.core.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.plot_parts import Drawn, as_csv
+from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.papers.tou import figures
+from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
+from windlass_lab.papers.tou.judge import Runs, judge
+from windlass_lab.papers.tou.plan import TOU_NONE, Test
+from windlass_lab.papers.tou.runs import read_run
+
+
+def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
+    """The documents of the experiments that were run."""
+    found = []
+    for id_ in ids:
+        comparisons = judge(cells_of(id_), runs, scale == 1)
+        document = {
+            "id": id_,
+            "passed": not failures(comparisons),
+            "comparisons": [comparison.to_json() for comparison in comparisons],
+        }
+        found.append(document)
+    return found
+
+
+def files(paper: Paper, results: Mapping) -> dict[str, str]:
+    """Every file that is made from a result, by its path in the directory."""
+    runs = {
+        name: {int(seed): read_run(**run) for seed, run in summary["runs"].items()}
+        for name, summary in results["summaries"].items()
+    }
+    sections = [_section(paper, document, runs) for document in results["experiments"]]
+    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    return {
+        output.REPORT: render(paper, results, sections),
+        output.SUMMARY: text.summary(paper, results),
+        **data,
+    }
+
+
+def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
+    experiment = next(each for each in paper.experiments if each.id == document["id"])
+    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
+    cells = cells_of(experiment.id)
+    drawn = _drawn(experiment.id, runs)
+    return {
+        "experiment": experiment,
+        "agreeing": sum(c.verdict == PASS for c in comparisons),
+        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "verdict": text.section_verdict(comparisons),
+        "tiles": judged_tiles(comparisons),
+        "tables": verdict_tables(comparisons, ["measured"]),
+        "powers": [
+            figures.throughputs(cells, runs),
+            figures.times(cells, runs),
+            figures.windows(cells, runs),
+        ],
+        "plots": [
+            {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
+            for each in drawn
+        ],
+        "drawn": drawn,
+    }
+
+
+def _drawn(id_: str, runs: Runs) -> list[Drawn]:
+    number = str(FIGURES["bad" if id_ == SHORT else id_])
+    cells = cells_of(id_)
+    all_ = [figures.draw(number, cells, runs, axis) for axis in _AXES]
+    if id_ == "nice" and any(runs.get(Test(cell, TOU_NONE).name) for cell in cells):
+        all_.append(figures.draw("19", cells, runs, figures.SEQUENCE, figures.WITHOUT_CONTROL))
+    return [drawn for drawn in all_ if drawn.panels]
+
+
+_AXES = (figures.TIME, figures.SEQUENCE)

@@ -1,0 +1,56 @@
+"""The runs of the tests: what is kept of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass_lab.core.run_lines import RunLines
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A window in segments over time, and what was acknowledged by then."""
+
+    time_s: Sequence[float]
+    cwnd: Sequence[float]
+    megabytes: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One transfer.
+
+    `seconds` is from the first byte until the receiver has them all and the sender knows. `cwnd` is
+    the window's mean over time, in segments, as far as the receiver's lets it act; `cwnd_told` the
+    mean of what the sender tells. `lost` is what the list took of the sender's packets, `dropped`
+    what the queue did; `load` the machine's load average at the end.
+    """
+
+    seconds: float
+    megabytes: float
+    cwnd: float
+    cwnd_told: float
+    retransmitted: int
+    timeouts: int
+    lost: int
+    dropped: int
+    load: float
+    curve: Curve | None = None
+
+    @property
+    def megabits_per_s(self) -> float:
+        """The transfer's rate, of payload."""
+        return self.megabytes * 8 / self.seconds
+
+
+def read_run(curve: Mapping | None = None, **fields: object) -> Run:
+    """A run from the fields of its line. Raises `TypeError` where some are missing."""
+    return Run(**fields, curve=Curve(**curve) if curve else None)
+
+
+class Store(RunLines[Run]):
+    """The file of the runs."""
+
+    def __init__(self, path: Path, made_by: object, resume: bool) -> None:
+        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written."""
+        super().__init__(path, made_by, resume, read_run)

@@ -1,0 +1,41 @@
+"""The paper's two PCs and the router between them: two namespaces and `windlass link`."""
+
+from windlass_lab.papers.tou.losses import Losses
+from windlass_lab.papers.tou.plan import QUEUE_PACKETS, RATE, Test, sysctls
+from windlass_lab.testbed.topology import Experiment, Flow, Node, Program, Topology
+
+CLIENT, SERVER = "client", "server"
+ADDRESSES = {CLIENT: "10.77.0.1", SERVER: "10.77.0.2"}
+LINK = "link"
+
+
+def experiment(test: Test, losses: Losses) -> Experiment:
+    """The testbed of a test. Its one flow tells what has to be there; the runner makes its own."""
+    settings = sysctls(test.contender)
+    delay = f'rate = "{RATE}", delay = "{test.cell.rtt_ms / 2:g}ms"'
+    queue = f'queue = {{ kind = "droptail", limit = "{QUEUE_PACKETS} packets" }}'
+    ports = _port(CLIENT, f"{delay}, {queue}, loss = {losses.to_toml()}")
+    ports += _port(SERVER, f"{delay}, {queue}")
+    link = Program(
+        LINK,
+        ["{windlass}", "link", "run", "{file:link.toml}", "--json"],
+        files={"link.toml": f"schema = 1\n{ports}"},
+        ready=[f"{CLIENT}/{CLIENT}", f"{SERVER}/{SERVER}"],
+    )
+    return Experiment(
+        name=test.name,
+        topology=Topology([Node(CLIENT, settings), Node(SERVER, settings)]),
+        flows=[Flow("transfer", CLIENT, SERVER, test.contender.controller, app="command")],
+        programs=[link],
+        tcp_probe=False,
+    )
+
+
+def _port(name: str, up: str) -> str:
+    return f"""
+[[ports]]
+name = "{name}"
+namespace = "{{node:{name}}}"
+addresses = ["{ADDRESSES[name]}/24"]
+up = {{ {up} }}
+"""

@@ -1,0 +1,203 @@
+"""One run of a test in namespaces, in a process of its own: an order on standard input, the run on
+standard output.
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from typing import NamedTuple
+
+from windlass_lab.core import child
+from windlass_lab.core.errors import RunError
+from windlass_lab.core.thin import thin
+from windlass_lab.papers.tou import losses, topology
+from windlass_lab.papers.tou.plan import TOU_NONE, WINDOW_BYTES, Cell, Contender, Test
+from windlass_lab.papers.tou.runs import Curve, Run
+from windlass_lab.papers.tou.stream import LISTENING
+from windlass_lab.testbed.bed import Testbed, wait_until
+
+_PORT = 7000
+# What ToU may have under way: no limit, which is the receiver's window.
+_SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
+_READY_S = 60.0
+_TICK_S = 0.05
+_CURVE_POINTS = 800
+# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
+# else the machine does, or its load would be measured.
+_FIRST = ("chrt", "--fifo", "1")
+# Programs that a test starts: of these the log's last line tells why one failed.
+_RECEIVER, _SENDER = "receiver", "sender"
+# Time, window, threshold, acknowledged, sent again, timeouts.
+Row = Sequence[float]
+
+
+class Transfer(NamedTuple):
+    """What a sender told: how long it took, its segments' size, its window's course, timeouts."""
+
+    seconds: float
+    mss: int
+    rows: Sequence[Row]
+    timeouts: int
+
+
+def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = False) -> Run:
+    """Builds the network, transfers, removes it. `traced` keeps the window's course.
+
+    Raises `RunError` where that fails.
+    """
+    listed = losses.draw(test.cell, seed, scale)
+    found = topology.experiment(test, listed)
+    size = round(test.cell.megabytes * scale * 1e6)
+    with (
+        tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
+        Testbed(found.topology, found.programs, Path(out), windlass) as bed,
+    ):
+        transfer = _by_tou if test.contender.is_tou else _by_kernel
+        made = transfer(bed, test, size, windlass, Path(out))
+        path = _path(bed)
+    rows, no_control = made.rows, test.contender == TOU_NONE
+    return Run(
+        seconds=made.seconds,
+        megabytes=size / 1e6,
+        cwnd=mean_window(rows, WINDOW_BYTES / made.mss),
+        cwnd_told=mean_window(rows),
+        retransmitted=int(rows[-1][4]),
+        timeouts=made.timeouts,
+        lost=path["lost"],
+        dropped=sum(path["dropped"].values()),
+        load=os.getloadavg()[0],
+        curve=_curve(rows, WINDOW_BYTES / made.mss if no_control else inf) if traced else None,
+    )
+
+
+def mean_window(rows: Sequence[Row], limit: float = inf) -> float:
+    """The window's mean over time, each sample counting until the next; not more than `limit`."""
+    spans = [(min(row[1], limit), later[0] - row[0]) for row, later in pairwise(rows)]
+    whole = sum(span for _, span in spans)
+    return sum(cwnd * span for cwnd, span in spans) / whole if whole else rows[0][1]
+
+
+def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path) -> Transfer:
+    program = [sys.executable, "-P", "-m", "windlass_lab.papers.tou.stream"]
+    where = [topology.ADDRESSES[topology.SERVER], str(_PORT)]
+    _serve(bed, [*program, "receive", *where], LISTENING)
+    sample_s = test.cell.sample_ms / 1000
+    how = ["--bytes", str(size), "--controller", test.contender.controller]
+    if test.contender.paced:
+        how.append("--paced")
+    told = _send(bed, [*program, "send", *where, *how, "--sample", f"{sample_s:g}"])
+    if told["controller"] != test.contender.controller:
+        raise RunError(f"{test.name}: the connection had {told['controller']}")
+    rows = [[time_s, *rest] for time_s, *rest in told["samples"]]
+    return Transfer(told["seconds"], told["mss"], rows, int(rows[-1][5]))
+
+
+def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> Transfer:
+    address = topology.ADDRESSES[topology.SERVER]
+    perf, how = [str(windlass), "tou", "perf"], ["--profile", test.contender.profile]
+    if test.contender.paced is False:
+        how.append("--no-pacing")
+    window = ["--receive-buffer", str(WINDOW_BYTES)]
+    server = [*perf, "server", "--bind", address, "--port", str(_PORT), *how, *window]
+    _serve(bed, server, "listen")
+    trace = out / "trace.csv"
+    told = _send(
+        bed,
+        [
+            *(*perf, "client", f"{address}:{_PORT}", "--json", "--bytes", str(size)),
+            *("--cc", test.contender.controller, "--interval", "10s"),
+            *("--trace", str(trace), "--trace-interval", f"{test.cell.sample_ms}ms"),
+            *(*how, "--send-buffer", str(_SEND_BUFFER_BYTES)),
+        ],
+    )
+    sender = told["sender"]
+    [stream] = sender["streams"]
+    rows = _trace(trace, stream["mss"])
+    return Transfer(sender["duration_s"], stream["mss"], rows, stream["timeouts"])
+
+
+def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
+    with bed.log(_RECEIVER).open("w") as log:
+        process = bed.start(
+            _RECEIVER,
+            topology.SERVER,
+            [*_FIRST, *command],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    wait_until(
+        lambda: process.poll() is not None or listens in bed.log(_RECEIVER).read_text(),
+        "the receiver does not listen",
+        _READY_S,
+    )
+    if process.poll() is not None:
+        raise RunError(f"the receiver: {bed.complaint(_RECEIVER)}")
+
+
+def _send(bed: Testbed, command: Sequence[str]) -> dict:
+    told = bed.scratch / "told.json"
+    with told.open("w") as out, bed.log(_SENDER).open("w") as log:
+        command = [*_FIRST, *command]
+        process = bed.start(_SENDER, topology.CLIENT, command, stdout=out, stderr=log)
+    while process.poll() is None:
+        bed.check_alive()
+        time.sleep(_TICK_S)
+    if process.returncode != 0:
+        raise RunError(f"the sender: status {process.returncode}: {bed.complaint(_SENDER)}")
+    try:
+        return json.loads(told.read_text())
+    except ValueError as error:
+        raise RunError(f"the sender's report cannot be read: {error}") from error
+
+
+def _trace(file: Path, mss: int) -> list[Row]:
+    with file.open(encoding="ascii") as lines:
+        return [
+            [
+                float(row["time_s"]),
+                int(row["cwnd_bytes"]) / mss,
+                int(row["ssthresh_bytes"] or 0) / mss,
+                int(row["acked_bytes"]),
+                int(row["retransmitted_segments"]),
+            ]
+            for row in csv.DictReader(lines)
+        ]
+
+
+def _path(bed: Testbed) -> dict:
+    """What the link did to what the client sent."""
+    bed.end(topology.LINK)
+    last = bed.log(topology.LINK).read_text().splitlines()[-1:]
+    try:
+        paths = json.loads(last[0])["paths"]
+        return next(p for p in paths if (p["port"], p["direction"]) == (topology.CLIENT, "up"))
+    except (ValueError, KeyError, IndexError, StopIteration, TypeError) as error:
+        raise RunError(f"the link's figures cannot be read: {error!r}") from error
+
+
+def _curve(rows: Sequence[Row], limit: float) -> Curve:
+    windows = [min(row[1], limit) for row in rows]
+    times, windows = thin([row[0] for row in rows], windows, _CURVE_POINTS)
+    acked = {row[0]: row[3] for row in rows}
+    return Curve(
+        time_s=[round(t, 3) for t in times],
+        cwnd=[round(w, 1) for w in windows],
+        megabytes=[round(acked[t] / 1e6, 4) for t in times],
+    )
+
+
+def _obey(order: Mapping) -> Run:
+    test = Test(Cell(**order["cell"]), Contender(**order["contender"]))
+    return measure(test, order["seed"], order["scale"], Path(order["windlass"]), order["traced"])
+
+
+if __name__ == "__main__":
+    sys.exit(child.obey(_obey))

@@ -1,1 +1,0 @@
-"""Web servers on real TCP stacks, measured with `windlass probe`."""
