@@ -11,6 +11,7 @@ import fake_windlass as fake
 from windlass_lab import cli
 from windlass_lab.cli import main
 from windlass_lab.core.model import all_papers
+from windlass_lab.papers.new_ecn import measure
 from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")
