@@ -14,7 +14,7 @@ from soak_plan import ENDS, Plan
 
 # A lane waits so long for a round in peace, and then leaves it to go on beside the next.
 PATIENCE_S = 60.0
-# docs/guide/tou.md: 16 transmissions of the same data, two minutes apart at most, and the last
+# docs/reference/tou.md: 16 transmissions of the same data, two minutes apart at most, and the last
 # one's round trip. A connection in use says so by then, or it hangs.
 SILENCE_MAX_S = 16 * 120.0 + 30
 TURN_S = 0.02

@@ -143,7 +143,7 @@ fn the_trace_has_the_columns_of_the_page_and_ends_with_all_bytes() {
         "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_bytes,acked_bytes,\
          retransmitted_segments"
     );
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/tou.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/tou.md");
     let page = fs::read_to_string(page).expect("the page");
     for column in header.split(',') {
         assert!(page.contains(&format!("| `{column}` |")), "{column}");

@@ -56,7 +56,7 @@ def add(commands: argparse._SubParsersAction, positive: Number) -> None:
 
 
 def _add_run(option: Callable, positive: Number) -> None:
-    option("file", type=Path, metavar="FILE", help="the experiment (docs/guide/testbed.md)")
+    option("file", type=Path, metavar="FILE", help="the experiment (docs/reference/testbed.md)")
     option("--time", type=float, metavar="SECONDS", help="instead of the file's duration")
     option("--out", type=Path, metavar="DIR", help="where to (out/testbed-NAME)")
     option("--runs", type=positive, default=1, metavar="N", help="how often (1); each in DIR/run-N")

@@ -73,7 +73,7 @@ Examples:
 
 A line a second: what was acknowledged (with --reverse: what came), bits per second, segments sent again, \
 cwnd, round-trip time; of several connections cwnd is the sum and the time the mean. The columns of the \
-trace and the keys of --json are in docs/guide/tou.md.
+trace and the keys of --json are in docs/reference/tou.md.
 
 Exit status: 0 the test came to its end; 1 no such host, refused, no answer, busy, or the connection was \
 lost; 2 bad arguments; 130 interrupted.";

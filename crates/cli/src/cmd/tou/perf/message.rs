@@ -1,4 +1,4 @@
-//! The messages of a test, as docs/guide/tou.md has them: JSON, one a line.
+//! The messages of a test, as docs/reference/tou.md has them: JSON, one a line.
 
 use super::figures::Figures;
 use serde::{Deserialize, Serialize};
