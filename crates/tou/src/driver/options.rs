@@ -24,7 +24,7 @@ pub(super) fn set_receive_buffer(socket: &UdpSocket, udp: &UdpSocketState) -> Op
 
 /// Payload bytes that the receive buffer holds: half of what the system reports, since the system
 /// counts its own structures too.
-pub(super) fn receive_room(socket: &UdpSocket, udp: &UdpSocketState) -> io::Result<u64> {
+pub(super) fn receive_payload(socket: &UdpSocket, udp: &UdpSocketState) -> io::Result<u64> {
     Ok(udp.recv_buffer_size(socket.into())? as u64 / 2)
 }
 

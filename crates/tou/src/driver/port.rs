@@ -120,7 +120,7 @@ impl Port {
         let mut key = [0; 16];
         rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
         let mut endpoint = Endpoint::new(limits, key);
-        endpoint.set_receive_room(options::receive_room(&socket, &udp)?);
+        endpoint.set_receive_buffer(options::receive_payload(&socket, &udp)?);
         let state = Mutex::new(PortState {
             endpoint,
             accepting: Vec::new(),

@@ -173,7 +173,7 @@ impl Reactor {
             return;
         }
         let mut ports = self.lock();
-        ports.deadlines.enter(entered, wanted, key);
+        ports.deadlines.schedule(entered, wanted, key);
         if ports.sleeps_until.is_some_and(|until| time < until) {
             self.wake_if_asleep(ports);
         }

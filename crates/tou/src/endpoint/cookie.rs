@@ -25,9 +25,9 @@ const NO_SCALING: u32 = 15;
 const SACK: u32 = 1 << 4;
 const ECN: u32 = 1 << 5;
 
-/// What the mark vouches for.
+/// What the tag vouches for.
 #[derive(Hash)]
-struct Vouched {
+struct CookieInput {
     peer: SocketAddr,
     client_isn: u32,
     period: u32,
@@ -47,9 +47,9 @@ pub(super) fn syn_ack(
     let size = SEGMENT_SIZES.iter().rposition(|size| offered.mss.unwrap_or(0) >= *size);
     let size = size.unwrap_or(0) as u32;
     let period = period_at(now);
-    let mark = secret.cookie_mark(Vouched { peer, client_isn: syn.seq.0, period, size });
-    let isn = SeqNumber(period << 27 | size << 24 | mark);
-    let config = what_is_remembered(config, offered.timestamps.is_some());
+    let tag = secret.cookie_tag(CookieInput { peer, client_isn: syn.seq.0, period, size });
+    let isn = SeqNumber(period << 27 | size << 24 | tag);
+    let config = with_stored_options(config, offered.timestamps.is_some());
     let mut answer = syn_received(config, now, isn, syn)?.1;
     if let Some(timestamps) = &mut answer.options.timestamps {
         let shift = answer.options.window_scale.and(offered.window_scale);
@@ -73,8 +73,8 @@ pub(super) fn redeem(
     let client_isn = SeqNumber(ack.seq.0.wrapping_sub(1));
     let (period, size) = (cookie.0 >> 27, cookie.0 >> 24 & 7);
     let age = (period_at(now) + PERIODS - period) % PERIODS;
-    let mark = secret.cookie_mark(Vouched { peer, client_isn: client_isn.0, period, size });
-    if age > 1 || mark != cookie.0 & 0xff_ffff {
+    let tag = secret.cookie_tag(CookieInput { peer, client_isn: client_isn.0, period, size });
+    if age > 1 || tag != cookie.0 & 0xff_ffff {
         return None;
     }
     let echo = ack.options.timestamps;
@@ -93,12 +93,12 @@ pub(super) fn redeem(
         },
         ..Segment::default()
     };
-    let config = what_is_remembered(config, echo.is_some());
+    let config = with_stored_options(config, echo.is_some());
     Some(syn_received(config, sent_at(now, echo), cookie, &syn)?.0)
 }
 
 /// Without timestamps there is no room for what the SYN offered.
-fn what_is_remembered(config: &Config, timestamps: bool) -> Config {
+fn with_stored_options(config: &Config, timestamps: bool) -> Config {
     let keeps = timestamps && config.timestamps;
     Config {
         window_scaling: keeps && config.window_scaling,

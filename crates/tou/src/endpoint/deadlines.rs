@@ -17,7 +17,7 @@ impl<Key: Ord> Default for Deadlines<Key> {
 
 impl<Key: Ord + Copy> Deadlines<Key> {
     /// `entered` is the time that stands here for `key`, kept by the caller.
-    pub(crate) fn enter(&mut self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
+    pub(crate) fn schedule(&mut self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
         let Some(time) = wanted else { return };
         if let Some(later) = *entered {
             if later <= time {
@@ -57,9 +57,9 @@ mod tests {
         let mut now = Time::ZERO;
         for _ in 0..100 {
             let timer = now + Span::from_millis(200);
-            deadlines.enter(&mut entered, Some(timer), 7);
+            deadlines.schedule(&mut entered, Some(timer), 7);
             now += Span::from_micros(500);
-            deadlines.enter(&mut entered, Some(now), 7);
+            deadlines.schedule(&mut entered, Some(now), 7);
             assert_eq!(deadlines.pop(now), Some((now, 7)));
             entered = None;
             assert_eq!(deadlines.pop(timer), None);
@@ -71,9 +71,9 @@ mod tests {
         let (mut deadlines, mut entered) = (Deadlines::default(), None);
         let at = |ms| Some(Time::ZERO + Span::from_millis(ms));
         for ms in [20, 30, 40] {
-            deadlines.enter(&mut entered, at(ms), 7);
+            deadlines.schedule(&mut entered, at(ms), 7);
         }
-        deadlines.enter(&mut None, at(25), 8);
+        deadlines.schedule(&mut None, at(25), 8);
         assert_eq!(deadlines.next(), at(20));
         let order = [deadlines.pop(Time::MAX), deadlines.pop(Time::MAX), deadlines.pop(Time::MAX)];
         assert_eq!(order, [at(20).map(|at| (at, 7)), at(25).map(|at| (at, 8)), None]);

@@ -54,16 +54,20 @@ impl<Data: Default> Endpoint<Data> {
             self.remove(old);
             key = None;
         }
-        let key = key.or_else(|| self.handle_stranger(now, *peer, &segment));
+        let key = key.or_else(|| self.handle_unmatched(now, *peer, &segment));
         if let Some(key) = key {
             let payload = &datagram[payload_at..];
-            self.bound_growth(key);
+            self.limit_growth(key);
             let slot = &mut self.slots[key];
             if !payload.is_empty() {
-                self.room.note(now, &mut slot.share, slot.stream.connection_mut());
+                self.receive_buffer.note_payload(
+                    now,
+                    &mut slot.share,
+                    slot.stream.connection_mut(),
+                );
             }
             slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
-            slot.look_at_path(&segment);
+            slot.update_path_mtu(&segment);
             self.touch(key);
         }
     }
@@ -82,7 +86,7 @@ impl<Data: Default> Endpoint<Data> {
 impl<Data> Slot<Data> {
     /// What a segment tells of the path's MTU. With the last of the handshake the search begins; that may be
     /// the peer's FIN, where the ACK before it was lost.
-    fn look_at_path(&mut self, segment: &Segment) {
+    fn update_path_mtu(&mut self, segment: &Segment) {
         let connection = self.stream.connection_mut();
         let state = connection.state();
         match &mut self.path_mtu {

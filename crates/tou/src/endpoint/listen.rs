@@ -42,7 +42,7 @@ impl Listening {
         Config { mss: self.config.mss.saturating_sub(extra), ..self.config.clone() }
     }
 
-    fn has_room_for_one_more(&self) -> bool {
+    fn accept_queue_has_room(&self) -> bool {
         self.complete.len() < self.backlog
     }
 
@@ -103,7 +103,7 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// A segment from a peer that has no connection here.
-    pub(super) fn handle_stranger(
+    pub(super) fn handle_unmatched(
         &mut self,
         now: Time,
         peer: SocketAddr,
@@ -131,7 +131,7 @@ impl<Data: Default> Endpoint<Data> {
 
     /// A connection that is complete at once could wait to be accepted.
     fn has_room(&self) -> bool {
-        let waits = self.listening.as_ref().is_some_and(Listening::has_room_for_one_more);
+        let waits = self.listening.as_ref().is_some_and(Listening::accept_queue_has_room);
         waits && self.slots.len() < self.limits.connections && !self.is_short_of_memory()
     }
 

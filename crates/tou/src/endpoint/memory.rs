@@ -15,12 +15,12 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// A connection may be about to grow: not while memory is short.
-    pub(super) fn bound_growth(&mut self, key: usize) {
+    pub(super) fn limit_growth(&mut self, key: usize) {
         let short = self.is_short_of_memory();
         let slot = &mut self.slots[key];
-        if short || slot.held {
+        if short || slot.growth_held {
             slot.stream.hold_buffers(short);
-            slot.held = short;
+            slot.growth_held = short;
         }
     }
 
@@ -35,6 +35,6 @@ impl<Data: Default> Endpoint<Data> {
         let memory = slot.stream.memory();
         self.memory = self.memory - slot.memory + memory;
         slot.memory = memory;
-        self.bound_growth(key);
+        self.limit_growth(key);
     }
 }

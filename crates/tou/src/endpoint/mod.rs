@@ -13,8 +13,8 @@ mod listen;
 mod memory;
 mod outgoing;
 mod path_mtu;
+mod receive_buffer;
 mod released;
-mod room;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ use crate::wire;
 use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
-use room::{Room, Share};
+use receive_buffer::{Share, SharedReceiveBuffer};
 use secret::Secret;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
@@ -130,14 +130,14 @@ struct Slot<Data> {
     /// Waits in [`Endpoint::ready`].
     queued: bool,
     /// The earliest entry among the deadlines.
-    wakes_at: Option<Time>,
+    timer_at: Option<Time>,
     /// Of the socket's receive buffer.
     share: Share,
     /// There is room to write, which is told when it is worth it.
-    room_untold: bool,
+    writable_pending: bool,
     /// Bytes that its buffers take, and whether they may take more.
     memory: u64,
-    held: bool,
+    growth_held: bool,
     /// Came by a SYN and has not been accepted.
     passive: Option<Passive>,
     /// The application wants to hear nothing more of it.
@@ -159,7 +159,7 @@ impl<Data> Slot<Data> {
 
 /// A third of the buffer, as Linux's `sk_stream_write_space` has it: who writes is not woken by each
 /// ACK.
-fn has_worthwhile_room(connection: &Connection) -> bool {
+fn has_write_space(connection: &Connection) -> bool {
     3 * connection.writable() >= connection.send_buffer()
 }
 
@@ -174,7 +174,7 @@ pub struct Endpoint<Data = ()> {
     limits: Limits,
     secret: Secret,
     budget: Budget,
-    room: Room,
+    receive_buffer: SharedReceiveBuffer,
     memory: u64,
     slots: Slab<Slot<Data>>,
     peers: HashMap<SocketAddr, usize>,
@@ -208,7 +208,7 @@ impl<Data: Default> Endpoint<Data> {
             limits,
             secret: Secret::new(key),
             budget: Budget::new(limits.replies_per_s),
-            room: Room::unlimited(),
+            receive_buffer: SharedReceiveBuffer::unlimited(),
             memory: 0,
             slots: Slab::new(),
             peers: HashMap::new(),
@@ -230,13 +230,13 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// What the socket's receive buffer holds of payload: windows are announced to fit into it.
-    pub(crate) fn set_receive_room(&mut self, bytes: u64) {
-        self.room.set_bytes(bytes);
+    pub(crate) fn set_receive_buffer(&mut self, bytes: u64) {
+        self.receive_buffer.set_bytes(bytes);
     }
 
     /// What it would have to hold so that nobody's window is small.
-    pub(crate) fn wanted_receive_room(&self) -> u64 {
-        self.room.wanted_bytes()
+    pub(crate) fn wanted_receive_buffer(&self) -> u64 {
+        self.receive_buffer.wanted_bytes()
     }
 
     /// The socket refused these.
@@ -298,7 +298,7 @@ impl<Data: Default> Endpoint<Data> {
     /// The same, to change it: it may have something to send then.
     pub fn stream_mut(&mut self, id: ConnectionId) -> Option<&mut Stream> {
         self.slot(id)?;
-        self.bound_growth(id.key);
+        self.limit_growth(id.key);
         self.touch(id.key);
         Some(&mut self.slots[id.key].stream)
     }
@@ -382,8 +382,8 @@ impl<Data: Default> Endpoint<Data> {
             let Some(slot) = self.slots.get_mut(key).filter(|slot| slot.serial == serial) else {
                 continue;
             };
-            if slot.wakes_at == Some(entered) {
-                slot.wakes_at = None;
+            if slot.timer_at == Some(entered) {
+                slot.timer_at = None;
             }
             let connection = slot.stream.connection_mut();
             if slot.orphan_until.is_some_and(|until| until <= now) {
@@ -414,7 +414,7 @@ impl<Data: Default> Endpoint<Data> {
         mut connection: Connection,
         passive: Option<Passive>,
     ) -> usize {
-        self.room.begin(&mut connection);
+        self.receive_buffer.limit_initial_window(&mut connection);
         let serial = self.next_serial;
         self.next_serial += 1;
         let key = self.slots.insert(Slot {
@@ -423,11 +423,11 @@ impl<Data: Default> Endpoint<Data> {
             stream: Stream::new(connection),
             path_mtu: None,
             queued: false,
-            wakes_at: None,
+            timer_at: None,
             share: Share::default(),
-            room_untold: false,
+            writable_pending: false,
             memory: 0,
-            held: false,
+            growth_held: false,
             passive,
             released: false,
             orphan_until: None,
@@ -462,7 +462,7 @@ impl<Data: Default> Endpoint<Data> {
         let slot = &mut self.slots[key];
         let wanted = slot.stream.connection().poll_timeout().into_iter();
         let wanted = wanted.chain(slot.orphan_until).min();
-        self.deadlines.enter(&mut slot.wakes_at, wanted, (key, slot.serial));
+        self.deadlines.schedule(&mut slot.timer_at, wanted, (key, slot.serial));
     }
 
     /// A connection that has nothing to send now: its events are told, and if it is over and
@@ -488,18 +488,18 @@ impl<Data: Default> Endpoint<Data> {
                 }
             }
             if event == Event::Writable {
-                slot.room_untold = true;
+                slot.writable_pending = true;
             } else if !slot.released && slot.passive.is_none() {
                 self.events.push_back((id, event));
             }
         }
-        if slot.room_untold && has_worthwhile_room(slot.stream.connection()) {
-            slot.room_untold = false;
+        if slot.writable_pending && has_write_space(slot.stream.connection()) {
+            slot.writable_pending = false;
             self.events.push_back((id, Event::Writable));
         }
-        let nobodys = slot.released || slot.passive.is_some();
+        let unowned = slot.released || slot.passive.is_some();
         match slot.stream.connection().state() {
-            State::Closed if nobodys => return self.remove(key),
+            State::Closed if unowned => return self.remove(key),
             State::FinWait2 if slot.released => {
                 slot.orphan_until.get_or_insert(now + ORPHAN);
             }

@@ -37,7 +37,7 @@ impl<Data: Default> Endpoint<Data> {
                 continue;
             }
             // A window is announced by what goes, and counted before another's is.
-            self.bound_growth(key);
+            self.limit_growth(key);
             let slot = &mut self.slots[key];
             // Back to the end of the queue: nobody waits for the end of another's window.
             if let Some(datagrams) = transmit(slot, now, max, out) {

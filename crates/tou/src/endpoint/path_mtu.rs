@@ -9,31 +9,31 @@ use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, Segment, SeqNumber};
 
 /// Payload of UDP that every path is taken to have (RFC 8899 §5.1.2, BASE_PLPMTU).
-const BASE: u32 = 1200;
+const BASE_PAYLOAD: u32 = 1200;
 /// A probe is lost after so many tries (RFC 8899 §5.1.2, MAX_PROBES).
-const TRIES: u32 = 3;
+const MAX_PROBES: u32 = 3;
 /// The search ends where it knows the size to so many bytes.
-const CLOSE: u32 = 16;
+const RESOLUTION: u32 = 16;
 /// A path may change for the better: another search then (RFC 8899 §5.1.1, PMTU_RAISE_TIMER).
-const RAISE: Span = Span::from_secs(600);
+const RAISE_TIMER: Span = Span::from_secs(600);
 /// So many timeouts in a row, by which the loss of a few packets shows no more.
-const BLACK_HOLE: u64 = 2;
+const BLACK_HOLE_TIMEOUTS: u64 = 2;
 
 /// The search of one connection. Sizes are payload bytes of segments, options subtracted.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
     /// What one end or the other takes at most.
     largest: u32,
-    /// What passes everywhere.
+    /// What confirmed everywhere.
     base: u32,
     /// What is known to pass; segments have this size.
-    passes: u32,
+    confirmed: u32,
     /// What is taken not to pass: the search goes on below it.
-    fails: u32,
+    too_large: u32,
     probe: Option<Probe>,
     tries: u32,
     /// The search is over until then.
-    rests_until: Option<Time>,
+    idle_until: Option<Time>,
     /// Timeouts when data was last acknowledged.
     timeouts: (u64, u64),
 }
@@ -51,16 +51,16 @@ impl PathMtu {
     /// in every segment. Sets the size to begin with.
     pub(super) fn begin(connection: &mut Connection, header: u32) -> PathMtu {
         let largest = connection.mss();
-        let base = largest.min(BASE.saturating_sub(header));
+        let base = largest.min(BASE_PAYLOAD.saturating_sub(header));
         connection.set_mss(base);
         PathMtu {
             largest,
             base,
-            passes: base,
-            fails: largest + 1,
+            confirmed: base,
+            too_large: largest + 1,
             probe: None,
             tries: 0,
-            rests_until: None,
+            idle_until: None,
             timeouts: (0, 0),
         }
     }
@@ -71,23 +71,23 @@ impl PathMtu {
             return None;
         }
         // An end that has closed its way, or whose peer has, still sends what was written.
-        self.look_for_a_black_hole(connection);
+        self.detect_black_hole(connection);
         if !connection.may_probe_path() {
             return None;
         }
         match &self.probe {
             Some(probe) if now < probe.lost_at => return None,
-            Some(probe) => self.lost(now, probe.len),
+            Some(probe) => self.probe_lost(now, probe.len),
             None => {}
         }
-        if self.rests_until.is_some_and(|until| now < until) {
+        if self.idle_until.is_some_and(|until| now < until) {
             return None;
         }
-        if self.rests_until.take().is_some() {
-            self.fails = self.largest + 1;
+        if self.idle_until.take().is_some() {
+            self.too_large = self.largest + 1;
         }
         let len = self.next_size().or_else(|| {
-            self.rests_until = Some(now + RAISE);
+            self.idle_until = Some(now + RAISE_TIMER);
             None
         })?;
         let segment = connection.path_probe(now, len)?;
@@ -98,20 +98,21 @@ impl PathMtu {
 
     /// The largest first: most paths take it. Then the middle of what is not known.
     fn next_size(&self) -> Option<u32> {
-        if self.fails > self.largest {
-            return (self.passes < self.largest).then_some(self.largest);
+        if self.too_large > self.largest {
+            return (self.confirmed < self.largest).then_some(self.largest);
         }
-        (self.fails - self.passes > CLOSE).then(|| self.passes + (self.fails - self.passes) / 2)
+        (self.too_large - self.confirmed > RESOLUTION)
+            .then(|| self.confirmed + (self.too_large - self.confirmed) / 2)
     }
 
-    fn lost(&mut self, now: Time, len: u32) {
+    fn probe_lost(&mut self, now: Time, len: u32) {
         self.probe = None;
         self.tries += 1;
-        if self.tries >= TRIES {
+        if self.tries >= MAX_PROBES {
             self.tries = 0;
-            self.fails = len;
+            self.too_large = len;
             if self.next_size().is_none() {
-                self.rests_until = Some(now + RAISE);
+                self.idle_until = Some(now + RAISE_TIMER);
             }
         }
     }
@@ -121,19 +122,19 @@ impl PathMtu {
         let Some(probe) = &self.probe else { return };
         let block = (probe.first, probe.first.at(u64::from(probe.len)));
         if segment.options.sack.as_slice().first() == Some(&block) {
-            (self.passes, self.tries) = (probe.len, 0);
+            (self.confirmed, self.tries) = (probe.len, 0);
             self.probe = None;
-            connection.set_mss(self.passes);
+            connection.set_mss(self.confirmed);
         }
     }
 
-    fn look_for_a_black_hole(&mut self, connection: &mut Connection) {
+    fn detect_black_hole(&mut self, connection: &mut Connection) {
         let (acked, timeouts) = (connection.bytes_acked(), connection.stats().timeouts);
         if acked != self.timeouts.0 {
             self.timeouts = (acked, timeouts);
-        } else if timeouts >= self.timeouts.1 + BLACK_HOLE && self.passes > self.base {
-            (self.fails, self.passes) = (self.passes, self.base);
-            (self.probe, self.tries, self.rests_until) = (None, 0, None);
+        } else if timeouts >= self.timeouts.1 + BLACK_HOLE_TIMEOUTS && self.confirmed > self.base {
+            (self.too_large, self.confirmed) = (self.confirmed, self.base);
+            (self.probe, self.tries, self.idle_until) = (None, 0, None);
             connection.set_mss(self.base);
         }
     }

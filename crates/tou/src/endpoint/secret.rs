@@ -32,8 +32,8 @@ impl Secret {
     }
 
     /// 24 bits over what a cookie vouches for.
-    pub(super) fn cookie_mark(&self, vouched: impl Hash) -> u32 {
-        (self.hash((Purpose::Cookie, vouched)) & 0xff_ffff) as u32
+    pub(super) fn cookie_tag(&self, input: impl Hash) -> u32 {
+        (self.hash((Purpose::Cookie, input)) & 0xff_ffff) as u32
     }
 
     fn hash(&self, value: impl Hash) -> u64 {

@@ -95,12 +95,12 @@ impl Port {
     fn grow_receive_buffer(&self, state: &mut PortState) {
         if let Some(bytes) = state.receive_buffer
             && bytes < options::SOCKET_BUFFER_MAX
-            && state.endpoint.wanted_receive_room() > bytes as u64
+            && state.endpoint.wanted_receive_buffer() > bytes as u64
         {
             let grown = options::force_receive_buffer(&self.socket, 2 * bytes);
             state.receive_buffer = grown.then_some(2 * bytes);
-            if let Ok(room) = options::receive_room(&self.socket, &self.udp) {
-                state.endpoint.set_receive_room(room);
+            if let Ok(room) = options::receive_payload(&self.socket, &self.udp) {
+                state.endpoint.set_receive_buffer(room);
             }
         }
     }

@@ -14,17 +14,17 @@ const SMALL: usize = 20_000;
 const LARGE: usize = 200_000;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Who {
+enum Closer {
     Client,
     Server,
     Both,
 }
 
-impl Who {
-    const ALL: [Who; 3] = [Who::Client, Who::Server, Who::Both];
+impl Closer {
+    const ALL: [Closer; 3] = [Closer::Client, Closer::Server, Closer::Both];
 
     fn has(self, host: u8) -> bool {
-        self == Who::Both || (self == Who::Client) == (host == 1)
+        self == Closer::Both || (self == Closer::Client) == (host == 1)
     }
 }
 
@@ -46,7 +46,7 @@ impl Condition {
 }
 
 /// A connection, and what each end has written and read.
-struct Talk {
+struct Session {
     network: Network,
     ends: [ConnectionId; 2],
     data: Vec<u8>,
@@ -58,8 +58,8 @@ struct Talk {
     over: [Option<Error>; 2],
 }
 
-impl Talk {
-    fn begin() -> Talk {
+impl Session {
+    fn begin() -> Session {
         let small =
             Config { send_buffer: BUFFER as u64, receive_buffer: BUFFER as u64, ..config() };
         let mut network = Network::new(2);
@@ -68,7 +68,7 @@ impl Talk {
         let client = network.host(1).connect(now, address(2), small).expect("new");
         network.run(Span::from_millis(100));
         let server = network.host(2).accept().expect("complete");
-        Talk {
+        Session {
             network,
             ends: [client, server],
             data: pattern(LARGE),
@@ -125,8 +125,8 @@ impl Talk {
     }
 
     /// Brings the connection into the condition; those who are to end have bytes under way.
-    fn prepare(&mut self, who: Who, condition: Condition) {
-        let enders = [1, 2].into_iter().filter(|host| who.has(*host));
+    fn prepare(&mut self, closer: Closer, condition: Condition) {
+        let enders = [1, 2].into_iter().filter(|host| closer.has(*host));
         match condition {
             Condition::InFlight | Condition::NotReading => {
                 enders.for_each(|host| self.write(host, SMALL))
@@ -177,26 +177,29 @@ impl Talk {
 #[test]
 fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
     for condition in Condition::ALL {
-        for who in Who::ALL {
-            let mut talk = Talk::begin();
-            talk.prepare(who, condition);
-            [1, 2].into_iter().filter(|host| who.has(*host)).for_each(|host| talk.close(host));
+        for closer in Closer::ALL {
+            let mut session = Session::begin();
+            session.prepare(closer, condition);
+            [1, 2]
+                .into_iter()
+                .filter(|host| closer.has(*host))
+                .for_each(|host| session.close(host));
             if matches!(condition, Condition::WindowFull | Condition::NotReading) {
-                talk.run_ms(600_000);
+                session.run_ms(600_000);
             }
-            talk.go_on();
-            let case = format!("{who:?} closes, {condition:?}");
+            session.go_on();
+            let case = format!("{closer:?} closes, {condition:?}");
             for (end, other) in [(0, 1), (1, 0)] {
-                assert_eq!(talk.over[end], Some(Error::Closed), "{case}");
-                assert_eq!(talk.read[end].len(), talk.written[other], "{case}");
-                assert!(talk.read[end] == talk.data[..talk.written[other]], "{case}");
+                assert_eq!(session.over[end], Some(Error::Closed), "{case}");
+                assert_eq!(session.read[end].len(), session.written[other], "{case}");
+                assert!(session.read[end] == session.data[..session.written[other]], "{case}");
             }
             // The last FIN and its acknowledgment, or TIME-WAIT's.
-            talk.network.passes = Box::new(|_| true);
-            talk.run_ms(20_000);
-            for (host, id) in [(1, talk.ends[0]), (2, talk.ends[1])] {
-                assert_eq!(talk.error(host), None, "{case}");
-                let state = talk.network.state(host, id);
+            session.network.passes = Box::new(|_| true);
+            session.run_ms(20_000);
+            for (host, id) in [(1, session.ends[0]), (2, session.ends[1])] {
+                assert_eq!(session.error(host), None, "{case}");
+                let state = session.network.state(host, id);
                 assert!(matches!(state, State::TimeWait | State::Closed), "{case}: {state:?}");
             }
         }
@@ -206,26 +209,32 @@ fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
 #[test]
 fn whoever_resets_in_whatever_condition_nobody_takes_it_for_the_end() {
     for condition in Condition::ALL {
-        for who in Who::ALL {
-            let mut talk = Talk::begin();
-            talk.prepare(who, condition);
+        for closer in Closer::ALL {
+            let mut session = Session::begin();
+            session.prepare(closer, condition);
             if condition == Condition::InFlight {
                 // Some have left, and are behind the reset or before it.
-                talk.run_ms(5);
+                session.run_ms(5);
             }
-            [1, 2].into_iter().filter(|host| who.has(*host)).for_each(|host| talk.abort(host));
+            [1, 2]
+                .into_iter()
+                .filter(|host| closer.has(*host))
+                .for_each(|host| session.abort(host));
             if matches!(condition, Condition::WindowFull | Condition::NotReading) {
-                talk.run_ms(600_000);
+                session.run_ms(600_000);
             }
-            talk.go_on();
-            talk.run_ms(1000);
-            let case = format!("{who:?} resets, {condition:?}");
+            session.go_on();
+            session.run_ms(1000);
+            let case = format!("{closer:?} resets, {condition:?}");
             for host in [1, 2] {
-                let own = if who.has(host) { Error::Aborted } else { Error::Reset };
-                assert_eq!(talk.error(host), Some(own), "{case}");
+                let own = if closer.has(host) { Error::Aborted } else { Error::Reset };
+                assert_eq!(session.error(host), Some(own), "{case}");
                 let (end, other) = (usize::from(host) - 1, 2 - usize::from(host));
-                assert_ne!(talk.over[end], None, "{case}");
-                assert!(talk.data[..talk.written[other]].starts_with(&talk.read[end]), "{case}");
+                assert_ne!(session.over[end], None, "{case}");
+                assert!(
+                    session.data[..session.written[other]].starts_with(&session.read[end]),
+                    "{case}"
+                );
             }
         }
     }
@@ -235,18 +244,18 @@ fn whoever_resets_in_whatever_condition_nobody_takes_it_for_the_end() {
 #[test]
 fn a_reset_of_a_half_closed_connection_is_told_from_its_end() {
     for resets in [1, 2] {
-        let mut talk = Talk::begin();
-        talk.write(1, SMALL);
-        talk.close(1);
-        talk.run_ms(500);
-        talk.read(2);
-        assert!(talk.read[1] == talk.data[..SMALL]);
-        talk.read(2);
-        assert_eq!(talk.over[1], Some(Error::Closed), "the end of one way");
-        talk.write(2, SMALL);
-        talk.abort(resets);
-        talk.run_ms(500);
+        let mut session = Session::begin();
+        session.write(1, SMALL);
+        session.close(1);
+        session.run_ms(500);
+        session.read(2);
+        assert!(session.read[1] == session.data[..SMALL]);
+        session.read(2);
+        assert_eq!(session.over[1], Some(Error::Closed), "the end of one way");
+        session.write(2, SMALL);
+        session.abort(resets);
+        session.run_ms(500);
         let other = 3 - resets;
-        assert_eq!(talk.error(other), Some(Error::Reset), "{resets} resets");
+        assert_eq!(session.error(other), Some(Error::Reset), "{resets} resets");
     }
 }

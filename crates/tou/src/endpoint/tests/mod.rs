@@ -7,5 +7,5 @@ mod memory;
 mod network;
 mod path_mtu;
 mod random;
-mod room;
-mod strangers;
+mod receive_buffer;
+mod unmatched;

@@ -11,19 +11,19 @@ use windlass_tcp::Connection;
 /// Who has sent in this time, or in the one before it, uses the buffer.
 const EPOCH: Span = Span::from_millis(100);
 /// How long the thread that empties the buffer may be kept from running.
-const PAUSE: Span = Span::from_millis(2);
+const IO_DELAY_MAX: Span = Span::from_millis(2);
 /// The least share, though all of them may not fit then: windows of a few segments cost several times
 /// the CPU time for the same bytes.
-const LEAST_SEGMENTS: u64 = 16;
+const SHARE_SEGMENTS_MIN: u64 = 16;
 /// A share that costs little more than a large one, in bytes.
-const GOOD_SHARE: u64 = 32 << 10;
+const SHARE_WANTED: u64 = 32 << 10;
 /// What is announced before anything has come, in segments: twice an initial window of ten, as Linux
 /// has it. Thousands may be idle and begin together.
-const FIRST_SEGMENTS: u64 = 20;
+const INITIAL_SEGMENTS: u64 = 20;
 
 /// The buffer, and how many use it.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct SharedReceiveBuffer {
     bytes: u64,
     epoch: u32,
     began: Time,
@@ -40,10 +40,16 @@ pub(super) struct Share {
     users: u32,
 }
 
-impl Room {
+impl SharedReceiveBuffer {
     /// As much as anybody wants.
-    pub(super) fn unlimited() -> Room {
-        Room { bytes: u64::MAX, epoch: 1, began: Time::ZERO, users: 0, users_before: 0 }
+    pub(super) fn unlimited() -> SharedReceiveBuffer {
+        SharedReceiveBuffer {
+            bytes: u64::MAX,
+            epoch: 1,
+            began: Time::ZERO,
+            users: 0,
+            users_before: 0,
+        }
     }
 
     pub(super) fn set_bytes(&mut self, bytes: u64) {
@@ -52,21 +58,26 @@ impl Room {
 
     /// What would be a good share for all who use it, in bytes.
     pub(super) fn wanted_bytes(&self) -> u64 {
-        u64::from(self.sharers()) * GOOD_SHARE
+        u64::from(self.user_count()) * SHARE_WANTED
     }
 
     /// Before the handshake.
-    pub(super) fn begin(&self, connection: &mut Connection) {
-        let first = FIRST_SEGMENTS * u64::from(connection.mss());
+    pub(super) fn limit_initial_window(&self, connection: &mut Connection) {
+        let first = INITIAL_SEGMENTS * u64::from(connection.mss());
         connection.limit_window(self.share(connection).min(first));
     }
 
     /// Payload has come.
-    pub(super) fn note(&mut self, now: Time, share: &mut Share, connection: &mut Connection) {
+    pub(super) fn note_payload(
+        &mut self,
+        now: Time,
+        share: &mut Share,
+        connection: &mut Connection,
+    ) {
         self.advance(now);
         let first = share.epoch != self.epoch;
         self.users += u32::from(first);
-        let users = self.sharers();
+        let users = self.user_count();
         if first || share.users != users {
             *share = Share { epoch: self.epoch, users };
             connection.limit_window(self.share(connection));
@@ -83,15 +94,16 @@ impl Room {
         }
     }
 
-    fn sharers(&self) -> u32 {
+    fn user_count(&self) -> u32 {
         self.users.max(self.users_before).max(1)
     }
 
     fn share(&self, connection: &Connection) -> u64 {
-        let share = self.bytes / u64::from(self.sharers());
-        let rtt = connection.min_rtt().unwrap_or(PAUSE).max(PAUSE);
-        let spread = u128::from(share) * u128::from(rtt.as_nanos()) / u128::from(PAUSE.as_nanos());
-        let least = LEAST_SEGMENTS * u64::from(connection.mss());
+        let share = self.bytes / u64::from(self.user_count());
+        let rtt = connection.min_rtt().unwrap_or(IO_DELAY_MAX).max(IO_DELAY_MAX);
+        let spread =
+            u128::from(share) * u128::from(rtt.as_nanos()) / u128::from(IO_DELAY_MAX.as_nanos());
+        let least = SHARE_SEGMENTS_MIN * u64::from(connection.mss());
         u64::try_from(spread).unwrap_or(u64::MAX).max(least)
     }
 }

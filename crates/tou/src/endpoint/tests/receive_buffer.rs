@@ -32,7 +32,7 @@ fn send(network: &mut Network, clients: &[(u8, ConnectionId)], servers: &[Connec
 #[test]
 fn connections_share_what_the_socket_holds() {
     let mut network = Network::new(SERVER);
-    network.host(SERVER).set_receive_room(ROOM);
+    network.host(SERVER).set_receive_buffer(ROOM);
     network.host(SERVER).listen(config(), 16).expect("free");
     let clients: Vec<_> = (1..SERVER).map(|host| (host, network.connect(host, SERVER))).collect();
     network.run(Span::from_millis(100));
