@@ -1,6 +1,7 @@
 //! A full backlog and SYN cookies.
 
 use super::network::{Network, Packet, address, config, pattern};
+use crate::endpoint::{ConnectionId, Limits};
 use crate::wire;
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -42,6 +43,9 @@ fn a_flood_takes_the_backlog_and_no_more() {
     // Those that took the backlog give up in the end.
     network.run(Span::from_secs(400));
     assert_eq!(network.host(2).len(), 0);
+    // Their places in the backlog are free again.
+    let _ = network.pair();
+    assert_eq!(network.host(2).counters().cookies_sent, 996);
 }
 
 #[test]
@@ -101,61 +105,174 @@ fn no_answer_is_longer_than_what_it_answers() {
     }
 }
 
-#[test]
-fn a_guessed_or_old_cookie_makes_no_connection() {
+/// A network as [`flooded`] makes it, and the ACK with which host 1 returns its cookie. The ACK has
+/// not reached host 2. Only what a test sends does.
+fn cookie_on_its_way() -> (Network, Packet) {
     let mut network = flooded(config());
-    let answers = Rc::new(RefCell::new(Vec::new()));
-    let seen = Rc::clone(&answers);
-    // The third segment of the handshake stays away.
+    let acks = Rc::new(RefCell::new(Vec::new()));
+    let withheld = Rc::clone(&acks);
     network.passes = Box::new(move |packet| {
-        let goes_on = packet.segment().flags.contains(Flags::SYN);
-        if !goes_on {
-            seen.borrow_mut().push(packet.clone());
+        let is_handshake = packet.segment().flags.contains(Flags::SYN);
+        if !is_handshake && packet.from == address(1) {
+            withheld.borrow_mut().push(packet.clone());
         }
-        goes_on
+        is_handshake
     });
     let _ = network.connect(1, 2);
     network.run(Span::from_millis(100));
     network.passes = Box::new(|packet| packet.to == address(2));
-    let ack = answers.borrow()[0].clone();
-    let redeemed = |network: &mut Network| network.host(2).counters().cookies_redeemed;
-    for ahead in 1..1000 {
-        let mut guess = ack.clone();
-        let mut segment = guess.segment();
-        segment.ack = segment.ack.at(ahead);
-        wire::emit(&segment, &mut guess.bytes);
-        network.send(guess);
-    }
-    let elsewhere = Packet { from: address(9), ..ack.clone() };
-    network.send(elsewhere);
-    network.run(Span::from_millis(20));
-    assert_eq!(redeemed(&mut network), 0);
-    network.run(Span::from_secs(3 * 64));
-    network.send(ack);
-    network.run(Span::from_millis(20));
-    assert_eq!(redeemed(&mut network), 0, "two periods later");
+    let ack = acks.borrow()[0].clone();
+    assert_eq!(ack.segment().flags, Flags::ACK);
+    (network, ack)
 }
 
-/// Whoever guesses does so while there are cookies, or not at all.
+/// The same packet with another segment in it.
+fn changed(packet: &Packet, change: impl FnOnce(&mut Segment)) -> Packet {
+    let mut changed = packet.clone();
+    let mut segment = packet.segment();
+    change(&mut segment);
+    wire::emit(&segment, &mut changed.bytes);
+    changed
+}
+
+/// Sends packets to host 2 and returns the number of connections that came from cookies so far.
+fn redeemed_after(network: &mut Network, packets: impl IntoIterator<Item = Packet>) -> u64 {
+    packets.into_iter().for_each(|packet| network.send(packet));
+    network.run(Span::from_millis(20));
+    network.host(2).counters().cookies_redeemed
+}
+
+#[test]
+fn a_guessed_cookie_makes_no_connection() {
+    let (mut network, ack) = cookie_on_its_way();
+    let guesses = (1..1000)
+        .map(|ahead| changed(&ack, |segment| segment.ack = segment.ack.at(ahead)))
+        .collect::<Vec<_>>();
+    assert_eq!(redeemed_after(&mut network, guesses), 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 1, "the right one");
+}
+
+#[test]
+fn a_cookie_is_bound_to_the_initial_sequence_number_of_the_client() {
+    let (mut network, ack) = cookie_on_its_way();
+    let others = (1..100)
+        .map(|ahead| changed(&ack, |segment| segment.seq = segment.seq.at(ahead)))
+        .collect::<Vec<_>>();
+    assert_eq!(redeemed_after(&mut network, others), 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 1, "the client's own");
+}
+
+#[test]
+fn a_cookie_is_bound_to_the_address_of_the_client() {
+    let (mut network, ack) = cookie_on_its_way();
+    let other = Packet { from: address(9), ..ack.clone() };
+    assert_eq!(redeemed_after(&mut network, [other]), 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 1, "the client's own");
+}
+
+#[test]
+fn a_cookie_is_bound_to_the_port_of_the_client() {
+    let (mut network, ack) = cookie_on_its_way();
+    let from = SocketAddr::new(address(1).ip(), address(1).port() + 1);
+    let other = Packet { from, ..ack.clone() };
+    assert_eq!(redeemed_after(&mut network, [other]), 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 1, "the client's own");
+}
+
+/// Bits 24 to 31 of a cookie: the code of the segment size, and the period.
+#[test]
+fn a_client_cannot_change_the_segment_size_or_the_period_of_its_cookie() {
+    let (mut network, ack) = cookie_on_its_way();
+    // In the next period, so that one changed bit makes the cookie look fresh.
+    network.run(Span::from_secs(64));
+    let others = (24..32)
+        .map(|bit| {
+            changed(&ack, |segment| {
+                let cookie = segment.ack.0.wrapping_sub(1) ^ 1 << bit;
+                segment.ack = SeqNumber(cookie.wrapping_add(1));
+            })
+        })
+        .collect::<Vec<_>>();
+    assert_eq!(redeemed_after(&mut network, others), 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 1, "as the listener made it");
+}
+
+/// The counter of periods has five bits.
+#[test]
+fn a_cookie_is_not_good_again_when_its_counter_wraps_around() {
+    let (mut network, ack) = cookie_on_its_way();
+    network.run(Span::from_secs(32 * 64));
+    assert_eq!(redeemed_after(&mut network, [ack]), 0);
+}
+
+/// The flood goes on, so that the listener looks at cookies all the time.
+#[test]
+fn a_cookie_is_good_in_its_period_of_64_seconds_and_in_the_next() {
+    for (after_s, redeemed) in [(1, 1), (64, 1), (128, 0), (3 * 64, 0)] {
+        let (mut network, ack) = cookie_on_its_way();
+        network.run(Span::from_secs(after_s));
+        flood(&mut network, 1000);
+        network.run(Span::from_millis(20));
+        assert_eq!(redeemed_after(&mut network, [ack]), redeemed, "after {after_s} s");
+    }
+}
+
+#[test]
+fn cookies_are_sent_within_the_budget() {
+    let mut network = Network::with_limits(2, Limits { replies_per_s: 10, ..Limits::default() });
+    network.host(2).listen(config(), 4).expect("free");
+    flood(&mut network, 500);
+    network.run(Span::from_millis(20));
+    let counters = *network.host(2).counters();
+    assert_eq!((counters.cookies_sent, counters.unanswered), (10, 486));
+}
+
+/// Strangers occupy the backlog of 2. Three hosts get cookies before any of them returns its cookie,
+/// and return them 5 ms apart.
+fn three_cookies(connections: usize) -> (Network, [ConnectionId; 3]) {
+    let mut network = Network::with_limits(4, Limits { connections, ..Limits::default() });
+    network.host(2).listen(config(), 2).expect("free");
+    flood(&mut network, 2);
+    network.run(Span::from_millis(20));
+    let clients = [1, 3, 4].map(|host| {
+        let client = network.connect(host, 2);
+        network.run(Span::from_millis(5));
+        client
+    });
+    network.run(Span::from_millis(100));
+    assert_eq!(network.host(2).counters().cookies_sent, 3);
+    (network, clients)
+}
+
+#[test]
+fn a_cookie_is_not_redeemed_while_the_accept_queue_is_full() {
+    let (mut network, clients) = three_cookies(100);
+    let counters = *network.host(2).counters();
+    assert_eq!((counters.cookies_redeemed, counters.overflowed), (2, 1));
+    assert_eq!(network.host(2).acceptable(), 2);
+    // The data of the third client brings its cookie again.
+    assert!(network.host(2).accept().is_some());
+    let stream = network.host(4).stream_mut(clients[2]).expect("there");
+    assert_eq!(stream.write(b"hello"), Ok(5));
+    network.run(Span::from_secs(4));
+    assert_eq!(network.host(2).counters().cookies_redeemed, 3);
+}
+
+#[test]
+fn a_cookie_is_not_redeemed_beyond_the_limit_of_connections() {
+    let (mut network, _) = three_cookies(3);
+    let counters = *network.host(2).counters();
+    assert_eq!((counters.cookies_redeemed, counters.overflowed), (1, 2));
+    assert_eq!(network.host(2).len(), 3);
+}
+
+/// An attacker can guess cookies only while the listener sends some.
 #[test]
 fn without_a_flood_no_cookie_is_good() {
-    let mut network = flooded(config());
-    let answers = Rc::new(RefCell::new(Vec::new()));
-    let seen = Rc::clone(&answers);
-    network.passes = Box::new(move |packet| {
-        seen.borrow_mut().push(packet.clone());
-        packet.segment().flags.contains(Flags::SYN)
-    });
-    let _ = network.connect(1, 2);
-    network.run(Span::from_millis(100));
-    let is_ack = |packet: &&Packet| packet.segment().flags == Flags::ACK;
-    let ack = answers.borrow().iter().find(is_ack).expect("the third segment").clone();
+    let (mut network, ack) = cookie_on_its_way();
     // A right cookie, at a listener that has sent none.
     let host = network.host(2);
     host.stop_listening();
     host.listen(config(), 4).expect("free");
-    let now = network.now;
-    let (bytes, from) = (&ack.bytes, address(1));
-    network.host(2).handle_datagrams(now, &from, Ecn::NotEct, bytes, bytes.len());
-    assert_eq!(network.host(2).counters().cookies_redeemed, 0);
+    assert_eq!(redeemed_after(&mut network, [ack]), 0);
 }

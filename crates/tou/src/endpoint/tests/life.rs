@@ -2,7 +2,7 @@
 
 use super::network::{Network, address, config, pattern};
 use crate::Options;
-use crate::endpoint::ConnectError;
+use crate::endpoint::{ConnectError, Limits};
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
@@ -194,4 +194,122 @@ fn who_stops_listening_resets_those_that_wait_and_keeps_the_others() {
     let data = pattern(10_000);
     assert!(network.transfer((1, client), (2, server), &data) == data);
     network.host(2).listen(config(), 1).expect("free again");
+}
+
+#[test]
+fn an_endpoint_begins_no_connection_beyond_its_limit() {
+    let mut network = Network::with_limits(4, Limits { connections: 2, ..Limits::default() });
+    let _ = [network.connect(1, 2), network.connect(1, 3)];
+    let now = network.now;
+    let third = network.host(1).connect(now, address(4), config());
+    assert_eq!(third, Err(ConnectError::TooMany));
+}
+
+/// The place of a connection in the endpoint is used again, its name is not.
+#[test]
+fn the_name_of_a_connection_that_is_gone_means_no_other() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    network.host(1).stream_mut(client).expect("there").connection_mut().abort();
+    network.release(1, client);
+    network.release(2, server);
+    network.run(Span::from_millis(50));
+    let next = network.connect(1, 2);
+    assert_ne!(next, client);
+    assert!(network.host(1).stream(client).is_none());
+    assert!(network.host(1).stream(next).is_some());
+}
+
+#[test]
+fn connections_with_data_take_turns() {
+    let mut network = listening();
+    network.host(3).listen(config(), 1).expect("free");
+    let clients = [network.connect(1, 2), network.connect(1, 3)];
+    network.run(Span::from_millis(100));
+    let now = network.now;
+    for client in clients {
+        let stream = network.host(1).stream_mut(client).expect("there");
+        stream.write(&pattern(12_000)).expect("open");
+    }
+    let mut out = Vec::new();
+    let peers = (0..4).filter_map(|_| network.host(1).poll_transmit(now, 1, &mut out));
+    let peers = peers.map(|datagrams| datagrams.peer).collect::<Vec<_>>();
+    assert_eq!(peers, [address(2), address(3), address(2), address(3)]);
+}
+
+#[test]
+fn counters_count_datagrams_and_not_calls() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let data = pattern(100_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    network.run(Span::from_secs(1));
+    let (sent, received) = (network.host(1).counters().sent, network.host(2).counters().received);
+    assert_eq!(sent, received);
+}
+
+/// A writer is woken when a third of its buffer is free, not by each ACK.
+#[test]
+fn the_end_of_a_wait_for_room_is_reported_when_it_is_worth_it() {
+    let mut network = Network::new(2);
+    let small = Config { send_buffer: 90_000, ..config() };
+    network.host(2).listen(small.clone(), 1).expect("free");
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), small).expect("new");
+    network.run(Span::from_millis(100));
+    let stream = network.host(1).stream_mut(client).expect("there");
+    assert_eq!(stream.write(&pattern(200_000)), Ok(90_000));
+    network.events.clear();
+    let writable = (address(1), client, Event::Writable);
+    for _ in 0..100 {
+        network.run(Span::from_millis(1));
+        let room = network.host(1).stream(client).expect("there").connection().writable();
+        assert_eq!(network.events.contains(&writable), room >= 30_000, "{room}");
+        if room >= 30_000 {
+            return;
+        }
+    }
+    panic!("no room after 100 ms");
+}
+
+#[test]
+fn a_released_connection_delivers_until_its_end_is_acknowledged() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    assert!(!network.host(1).is_delivering(), "it is in use");
+    network.host(1).stream_mut(client).expect("there").write(&pattern(50_000)).expect("open");
+    network.release(1, client);
+    assert!(network.host(1).is_delivering());
+    network.run(Span::from_millis(500));
+    assert_eq!(network.read(2, server).expect("bytes").len(), 50_000);
+    assert!(!network.host(1).is_delivering(), "all has arrived");
+    assert!(!network.host(1).is_in_time_wait(), "the other way is open");
+    network.release(2, server);
+    network.run(Span::from_millis(100));
+    assert!(network.host(1).is_in_time_wait());
+    network.host(1).forget_released();
+    assert!(network.host(1).is_empty());
+}
+
+#[test]
+fn an_opening_without_data_does_not_count_as_delivery() {
+    let mut network = Network::new(2);
+    network.passes = Box::new(|_| false);
+    let client = network.connect(1, 2);
+    network.release(1, client);
+    assert!(!network.host(1).is_delivering());
+}
+
+#[test]
+fn the_datagrams_of_one_call_fit_into_one_udp_message() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    let data = pattern(1_000_000);
+    assert!(network.transfer((1, client), (2, server), &data) == data);
+    let now = network.now;
+    let stream = network.host(1).stream_mut(client).expect("there");
+    stream.write(&data).expect("open");
+    let mut out = Vec::new();
+    let datagrams = network.host(1).poll_transmit(now, 64, &mut out).expect("data");
+    assert!((60_000..=65_000).contains(&datagrams.len), "{datagrams:?}");
 }

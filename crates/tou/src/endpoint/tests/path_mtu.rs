@@ -50,6 +50,24 @@ fn segments_grow_to_what_ethernet_takes_by_one_probe() {
 }
 
 #[test]
+fn a_probe_that_was_lost_twice_is_sent_a_third_time() {
+    let (mut network, ends, _) = connected(&config());
+    let mut lost = 0;
+    network.passes = Box::new(move |packet| {
+        let is_lost = packet.bytes.len() == 1472 && lost < 2;
+        lost += u32::from(is_lost);
+        !is_lost
+    });
+    for _ in 0..8 {
+        send(&mut network, ends, 20_000);
+        network.run(Span::from_millis(250));
+    }
+    assert_eq!(mss(&mut network, ends[0]), 1444);
+    let received = network.host(2).stream(ends[1]).expect("there").connection().stats();
+    assert_eq!(received.duplicates_received, 1, "one probe arrived, of the full size");
+}
+
+#[test]
 fn a_smaller_path_is_found_to_a_few_bytes_without_a_cut() {
     for takes in [1201, 1280, 1400, 1471] {
         let (mut network, ends, limit) = connected(&config());

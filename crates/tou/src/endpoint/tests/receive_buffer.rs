@@ -55,3 +55,13 @@ fn connections_share_what_the_socket_holds() {
     let alone = window(&mut network, host, id);
     assert!((ROOM_OF_PATH * 9 / 10..=ROOM_OF_PATH).contains(&alone), "{alone}");
 }
+
+#[test]
+fn a_window_has_16_segments_even_if_the_socket_holds_fewer() {
+    let mut network = Network::new(SERVER);
+    network.host(SERVER).set_receive_buffer(1000);
+    network.host(SERVER).listen(config(), 16).expect("free");
+    let client = network.connect(1, SERVER);
+    network.run(Span::from_millis(100));
+    assert_eq!(window(&mut network, 1, client), 16 * 1456);
+}

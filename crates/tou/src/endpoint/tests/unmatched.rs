@@ -179,6 +179,21 @@ fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
     assert!(network.host(4).accept().is_some());
     network.run(Span::from_secs(4));
     assert_eq!(network.state(3, clients[2]), State::Established);
+    assert_eq!(network.host(4).counters().cookies_sent, 0, "the backlog was never full");
+}
+
+#[test]
+fn stun_messages_that_the_user_does_not_take_are_bounded() {
+    let mut network = Network::new(1);
+    let mut stun = [0; 20];
+    stun[4..8].copy_from_slice(&[0x21, 0x12, 0xa4, 0x42]);
+    for _ in 0..100 {
+        network.send(to_host_1(&stun));
+    }
+    network.run(Span::from_millis(50));
+    assert_eq!(network.host(1).counters().stun, 100);
+    let kept = std::iter::from_fn(|| network.host(1).poll_stun()).count();
+    assert_eq!(kept, 64);
 }
 
 /// RFC 5927 §4.1: who forges a report has to know the SYN that it quotes.
