@@ -268,3 +268,6 @@ impl ReorderingWindow {
         (min_rtt * u64::from(self.quarters) / 4).min(srtt)
     }
 }
+
+#[cfg(test)]
+mod tests;

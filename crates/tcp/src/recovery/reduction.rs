@@ -76,6 +76,19 @@ mod tests {
         assert_eq!((sent, pipe), (12, 14_000));
     }
 
+    /// RFC 9937 §6: sndcnt = ceil(prr_delivered * ssthresh / RecoverFS) - prr_out.
+    #[test]
+    fn above_the_target_the_allowance_is_the_ratio_of_what_arrived() {
+        let mut reduction = Reduction::new(20_000, 14_000, 100);
+        let mut allowed = |progress| reduction.allow(progress, MSS);
+        // 3000 * 14 / 20 = 2100: three segments, of which none was sent.
+        assert_eq!(allowed(progress(3000, 16_000, 100)), 19_000);
+        // 5000 * 14 / 20 = 3500: four segments, of which three were sent.
+        assert_eq!(allowed(progress(2000, 17_000, 103)), 18_000);
+        // 10_000 * 14 / 20 = 7000: seven segments, of which eight were sent.
+        assert_eq!(allowed(progress(5000, 15_000, 108)), 15_000);
+    }
+
     #[test]
     fn below_the_target_packets_are_conserved_and_a_safe_ack_adds_one() {
         let mut reduction = Reduction::new(20_000, 14_000, 0);

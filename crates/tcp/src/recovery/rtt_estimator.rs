@@ -231,4 +231,23 @@ mod tests {
         rtt.end_back_off();
         assert_eq!(rtt.rto(), before);
     }
+
+    #[test]
+    fn the_fourth_back_off_forgets_srtt_and_keeps_it_as_variance() {
+        let mut rtt = RttEstimator::new(FINE, LIMITS);
+        rtt.sample(ms(0), ms(100));
+        for _ in 0..3 {
+            rtt.back_off();
+            assert_eq!(rtt.smoothed(), Span::from_millis(100));
+        }
+        rtt.back_off();
+        assert_eq!(rtt.smoothed(), Span::ZERO);
+        // RTTVAR was 50 ms, 200 quarters; SRTT is added to it once, in quarters.
+        assert_eq!(rtt.rttvar_quarters, 300_000_000);
+        rtt.back_off();
+        assert_eq!(rtt.rttvar_quarters, 300_000_000);
+        rtt.end_back_off();
+        rtt.sample(ms(1000), ms(1040));
+        assert_eq!(rtt.smoothed(), Span::from_millis(40), "the next sample is a first one");
+    }
 }

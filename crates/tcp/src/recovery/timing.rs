@@ -168,3 +168,6 @@ impl Timing {
         Some(flight.from + before / segment * segment)
     }
 }
+
+#[cfg(test)]
+mod tests;

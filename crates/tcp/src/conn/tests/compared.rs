@@ -21,12 +21,14 @@ pub(super) struct Compared {
     fast: Connection,
     general: Connection,
     calls: u64,
+    /// The last call returned a run that [`Run::is_last`] calls the last.
+    done: bool,
 }
 
 impl Compared {
     /// `make` is called twice and must return equal connections.
     pub(super) fn new(make: impl Fn() -> Connection) -> Compared {
-        Compared { fast: make(), general: make().without_fast_paths(), calls: 0 }
+        Compared { fast: make(), general: make().without_fast_paths(), calls: 0, done: false }
     }
 
     /// For a test that makes thousands of calls: only one in [`CALLS_BETWEEN_COMPARISONS`] compares
@@ -45,6 +47,7 @@ impl Compared {
             fast, general,
             "the fast paths (left) return another value than the general one"
         );
+        self.done = false;
         self.calls += 1;
         if self.calls <= CALLS_ALL_COMPARED || self.calls.is_multiple_of(CALLS_BETWEEN_COMPARISONS)
         {
@@ -93,7 +96,11 @@ impl Compared {
         max: u32,
         observer: &mut impl Observer,
     ) -> Option<Run> {
-        self.call(|connection| connection.poll_transmit(now, max, observer))
+        let done = self.done;
+        let run = self.call(|connection| connection.poll_transmit(now, max, observer));
+        assert!(!done || run.is_none(), "{run:?} follows a run that was the last");
+        self.done = run.is_some_and(|run| run.is_last);
+        run
     }
 
     #[track_caller]

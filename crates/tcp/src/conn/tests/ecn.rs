@@ -277,3 +277,17 @@ fn an_echo_in_fast_recovery_does_not_cut_again() {
     s.expect_windows(4000, 4000);
     assert_eq!(s.connection.stats().ecn_cuts, 0);
 }
+
+#[test]
+fn after_an_ecn_cut_the_window_is_held_until_what_was_in_flight_is_acknowledged() {
+    let mut s = flight(Config { hold_after_ecn_cut: true, ..ecn() });
+    s.recv("E. 1 ack 1001");
+    s.expect_windows(4000, 4000);
+    for ack in [2001, 3001, 4001, 5001, 6001, 7001, 8001] {
+        s.recv(&alloc::format!(". 1 ack {ack}"));
+        s.expect_windows(4000, 4000);
+    }
+    // In congestion avoidance: a segment for each window acknowledged.
+    s.recv(". 1 ack 9001");
+    s.expect_windows(4250, 4000);
+}

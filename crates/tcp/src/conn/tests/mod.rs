@@ -5,6 +5,7 @@ mod close;
 mod compared;
 mod data;
 mod ecn;
+mod fast_paths;
 mod found_by_chaos;
 mod frto;
 mod handshake;

@@ -150,6 +150,11 @@ impl Script {
         }
     }
 
+    /// [`Connection::makes_room_for`] a SYN from the peer.
+    pub(super) fn makes_room_for(&self, syn: &str) -> bool {
+        self.connection.makes_room_for(&self.parse(syn).0)
+    }
+
     /// Everything sent since the last call of this, [`Script::expect_nothing`] or
     /// [`Script::skip`]. Windows and timestamps are compared where a line has them.
     #[track_caller]

@@ -233,3 +233,72 @@ fn rfc5961_challenge_acks_are_limited() {
     s.recv("R 500");
     s.expect(&[". 1 ack 1 win 1000"]);
 }
+
+/// In TIME-WAIT after 100 bytes and a FIN from the peer; TS.Recent is `recent`.
+fn in_time_wait(timestamps: bool, recent: u32) -> Script {
+    let mut s = Script::established(Config { timestamps, ..plain() });
+    // PAWS accepts less than half the number space at once.
+    let steps = [0x6000_0000, 0xb000_0000].into_iter().filter(|step| timestamps && *step < recent);
+    for value in steps {
+        s.recv(&alloc::format!(". 1 ack 1 TS {value}:10100"));
+    }
+    let stamp = if timestamps { alloc::format!(" TS {recent}:10100") } else { "".into() };
+    s.recv(&alloc::format!("P. 1:101 ack 1{stamp}"));
+    s.close();
+    s.recv(&alloc::format!("F. 101 ack 2{stamp}"));
+    s.expect_state(State::TimeWait);
+    s
+}
+
+#[test]
+fn rfc9293_in_time_wait_a_syn_beyond_what_was_received_makes_room() {
+    let s = in_time_wait(false, 0);
+    // RCV.NXT is 102.
+    assert!(s.makes_room_for("S 103"));
+    assert!(!s.makes_room_for("S 102"));
+    assert!(!s.makes_room_for("S 50"));
+    assert!(!s.makes_room_for("S. 103 ack 2"), "no SYN-ACK");
+    assert!(!s.makes_room_for("SR 103"), "no reset");
+    assert!(!s.makes_room_for(". 103 ack 2"), "a SYN only");
+}
+
+#[test]
+fn rfc6191_in_time_wait_a_syn_with_a_later_timestamp_makes_room() {
+    for recent in [10, 0x7fff_fff0, 0xffff_fff8] {
+        let s = in_time_wait(true, recent);
+        let syn = |behind: u32| alloc::format!("S 50 TS {}:0", recent.wrapping_add(behind));
+        assert!(s.makes_room_for(&syn(1)));
+        assert!(s.makes_room_for(&syn(0x7fff_ffff)));
+        assert!(!s.makes_room_for(&syn(0)), "the same timestamp may be an old duplicate");
+        assert!(!s.makes_room_for(&syn(u32::MAX)), "older by one");
+        assert!(!s.makes_room_for(&syn(0x8000_0001)));
+        assert!(!s.makes_room_for("S 50"), "no timestamp");
+        assert!(s.makes_room_for("S 103"), "beyond what was received");
+    }
+}
+
+#[test]
+fn only_time_wait_makes_room_for_a_syn() {
+    let mut s = Script::established(plain());
+    assert!(!s.makes_room_for("S 5000"));
+    s.recv("F. 1 ack 1");
+    s.close();
+    assert!(!s.makes_room_for("S 5000"), "LAST-ACK");
+}
+
+#[test]
+fn rfc7323_a_timestamp_older_by_one_is_dropped_across_the_wrap() {
+    for recent in [10u32, 0xffff_ffff, 0] {
+        let mut s = with_timestamps();
+        // From the handshake's 1 on, by steps of less than half the number space.
+        let steps = [0x6000_0000, 0xb000_0000, recent];
+        for value in steps.into_iter().skip(if recent == 10 { 2 } else { 0 }) {
+            s.recv(&alloc::format!(". 1 ack 1 TS {value}:10100"));
+        }
+        s.skip();
+        s.recv(&alloc::format!("P. 1:101 ack 1 TS {}:10100", recent.wrapping_sub(1)));
+        assert_eq!(s.connection.readable(), 0);
+        s.recv(&alloc::format!("P. 1:101 ack 1 TS {recent}:10100"));
+        assert_eq!(s.connection.readable(), 100);
+    }
+}
