@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import fake_windlass as fake
-from windlass_lab import cli
 from windlass_lab.cli import main
-from windlass_lab.core.model import all_papers
+from windlass_lab.core.registry import all_papers
 from windlass_lab.papers.new_ecn import measure
+from windlass_lab.papers.new_ecn import reproduce as new_ecn
 from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")
@@ -96,7 +96,7 @@ def on_a_fake_kernel():
     def faked():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(measure, "run_all", fake_runs)
-            patch.setattr(cli, "lacking", lambda *_: "")
+            patch.setattr(new_ecn, "lacking", lambda *_: "")
             patch.setattr(controller, "in_kernel", lambda *_: contextlib.nullcontext())
             yield patch
 

@@ -10,7 +10,8 @@ from windlass_lab.core.derive import of_kernel
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.estimate import pool
 from windlass_lab.core.judge import evidence_in, judge
-from windlass_lab.core.model import KernelCase, all_papers, find
+from windlass_lab.core.model import KernelCase
+from windlass_lab.core.registry import all_papers, find
 from windlass_lab.core.verdict import FAIL, PASS
 from windlass_lab.papers.new_ecn import measure
 from windlass_lab.papers.new_ecn.measure import Kernel

@@ -11,7 +11,7 @@ import pytest
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_testbeds, find_windlass
-from windlass_lab.core.model import find
+from windlass_lab.core.registry import find
 from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
 
 TARGET = "new-ecn-tou/short"

@@ -3,10 +3,11 @@ import json
 from plotly import graph_objects
 
 from windlass_lab.core.judge import evidence_in
-from windlass_lab.core.model import Experiment, find
+from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn, Material, as_csv
 from windlass_lab.core.plots import draw
 from windlass_lab.core.reference import load_reference_acks
+from windlass_lab.core.registry import find
 
 
 def drawn(folder) -> list[tuple[Experiment, list[Drawn]]]:

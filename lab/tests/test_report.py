@@ -4,7 +4,7 @@ import re
 import pytest
 
 from windlass_lab.core import report
-from windlass_lab.core.model import find
+from windlass_lab.core.registry import find
 
 
 @pytest.fixture

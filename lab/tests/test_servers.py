@@ -2,13 +2,14 @@ import json
 
 import pytest
 
-from windlass_lab import cli
 from windlass_lab.cli import main
 from windlass_lab.core import server_tables
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.model import find
+from windlass_lab.core.registry import find
+from windlass_lab.core.request import Request
 from windlass_lab.core.servers import SPLITS, EngineServer, KernelServer, ServerCase
-from windlass_lab.papers.split_ack import measure, plan, programs, summary, topology
+from windlass_lab.core.windlass import Windlass
+from windlass_lab.papers.split_ack import measure, plan, programs, reproduce, summary, topology
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate
 
@@ -169,18 +170,21 @@ def test_the_whole_paper_has_the_servers_but_the_short_form_of_them():
     assert ids(quick=True) == {"2.7", "2.8", "4.2.2-short"}
 
 
-def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "lacking_for_servers", lambda _: "needs root")
-    options = cli._parser().parse_args(["reproduce", "split-ack"])
-    rest = cli._with_servers(options, find("split-ack", quick=False)[1])
+def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
+    lines: list[str] = []
+    paper, experiments = find("split-ack", quick=False)
+    windlass = Windlass(tmp_path / "windlass")
+    request = Request("split-ack", paper, experiments, windlass, tmp_path, lines.append)
+    rest = reproduce.possible(request)
     assert [experiment.id for experiment in rest] == ["2.7", "2.8", "2.1"]
-    [line] = capsys.readouterr().err.splitlines()
+    [line] = lines
     assert "4.2.2, 4.3, 4.4" in line
     assert line.endswith("needs root")
 
 
 def test_servers_that_were_asked_for_by_name_need_root(lab, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(cli, "lacking_for_servers", lambda _: "needs root")
+    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
     assert lab(out=tmp_path / "out", target="split-ack/4.4") == 2
     assert "split-ack/4.4: needs root" in capsys.readouterr().err
 
@@ -195,7 +199,7 @@ def canned(monkeypatch):
                 servers.probe(case, "http://10.98.1.2/")
             return {case.name: summary.of_server(found) for case in cases}
 
-        monkeypatch.setattr(cli, "lacking_for_servers", lambda _: "")
+        monkeypatch.setattr(reproduce, "lacking", lambda _: "")
         monkeypatch.setattr(measure, "gather", gather)
 
     return use

@@ -10,7 +10,7 @@ import pytest
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.model import find
+from windlass_lab.core.registry import find
 from windlass_lab.papers.split_ack.lacking import lacking
 
 TARGET = "split-ack/4.2.2-short"

@@ -9,22 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from windlass_lab import __version__
-from windlass_lab.core import listing, output, report, text
+from windlass_lab.core import listing, output, text
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_experiments, find_testbeds, find_windlass
-from windlass_lab.core.model import Experiment, Paper, find
-from windlass_lab.core.reproduce import no_series, reproduce
-from windlass_lab.core.windlass import Sampling, Windlass
-from windlass_lab.papers.ecn_proxy import reproduce as ecn_proxy
-from windlass_lab.papers.ecn_proxy.plan import DEMO
-from windlass_lab.papers.ecn_proxy.plan import PAPER as ECN_PROXY
-from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
-from windlass_lab.papers.split_ack.lacking import lacking as lacking_for_servers
-from windlass_lab.papers.split_ack.measure import Servers
-from windlass_lab.papers.tou import catalogue as tou_catalogue
-from windlass_lab.papers.tou import reproduce as tou
-from windlass_lab.papers.tou.judge import SEEDS
-from windlass_lab.papers.tou.plan import PAPER as TOU
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.model import Paper
+from windlass_lab.core.registry import ENTRIES, find
+from windlass_lab.core.request import Request
+from windlass_lab.core.windlass import Windlass
 from windlass_lab.testbed import command as testbed
 
 EXIT_CODES = """\
@@ -47,8 +38,6 @@ examples:
   windlass-lab testbed check
 """
 INTERRUPTED = 130
-# On a kernel, unless told.
-RUNS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -198,70 +187,17 @@ def _list(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     paper, experiments = find(options.target, options.quick, options.kernel, options.sim)
-    windlass = Windlass(find_windlass(options.windlass))
     folder = options.out or Path("out") / options.target.replace("/", "-")
-    if paper.id == TOU:
-        return _reproduce_tou(options, paper, experiments, windlass, folder)
-    scenarios = find_experiments(options.experiments, paper.id)
-    if paper.id == ECN_PROXY:
-        drawn = _ecn_proxy_options(options)
-        if options.target == f"{ECN_PROXY}/{DEMO}":
-            drawn = ecn_proxy.for_demo(drawn)
-        with output.OutputDirectory(folder) as directory:
-            results = ecn_proxy.reproduce(
-                paper, experiments, windlass, scenarios, drawn, folder, _progress
-            )
-            return _keep(paper, results, no_series(paper), directory)
-    if options.real or options.scale != 1.0 or options.tests:
-        raise LabError(f"--real is for {ECN_PROXY}, --scale and --tests are for {TOU} as well")
-    sampling = Sampling(options.replicates or 20, options.jobs, options.seed)
-    experiments = _with_servers(options, experiments)
-    kernel, experiments = _on_kernel(options, experiments, windlass.path, folder)
-    servers = Servers(windlass.path, options.runs or RUNS)
-    with output.OutputDirectory(folder) as directory:
-        results, series = reproduce(
-            paper, experiments, windlass, scenarios, sampling, _progress, kernel, servers
-        )
-        return _keep(paper, results, series, directory)
-
-
-def _reproduce_tou(
-    options: argparse.Namespace,
-    paper: Paper,
-    experiments: list[Experiment],
-    windlass: Windlass,
-    folder: Path,
-) -> int:
-    drawn = tou.Options(
-        runs=options.runs or options.replicates or SEEDS,
-        jobs=options.jobs,
-        seed=options.seed,
-        scale=options.scale,
-        resume=options.resume,
-        tests=tuple(options.tests),
-    )
-    if [experiment.id for experiment in experiments] == [tou_catalogue.SHORT]:
-        drawn = tou.for_short(drawn)
-    with output.OutputDirectory(folder) as directory:
-        results = tou.reproduce(paper, experiments, windlass, drawn, folder, _progress)
-        return _keep(paper, results, no_series(paper), directory)
-
-
-def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDirectory) -> int:
-    # The result first: what follows can be made again from it.
-    directory.write(output.RESULTS, _json(results))
-    directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
-    made = report.files(paper, results, series)
-    directory.write_all(made)
-    print(made[output.SUMMARY], end="")
-    print(f"\nReport: {directory.path / output.REPORT}")
-    agreeing, judged = text.counts(results)
-    return 0 if agreeing == judged else 1
-
-
-def _ecn_proxy_options(options: argparse.Namespace) -> ecn_proxy.Options:
-    return ecn_proxy.Options(
-        runs=options.replicates or 10,
+    request = Request(
+        target=options.target,
+        paper=paper,
+        experiments=experiments,
+        windlass=Windlass(find_windlass(options.windlass)),
+        folder=folder,
+        progress=_progress,
+        experiments_folder=options.experiments,
+        replicates=options.replicates,
+        runs=options.runs,
         jobs=options.jobs,
         seed=options.seed,
         scale=options.scale,
@@ -269,53 +205,35 @@ def _ecn_proxy_options(options: argparse.Namespace) -> ecn_proxy.Options:
         resume=options.resume,
         tests=tuple(options.tests),
     )
+    with output.OutputDirectory(folder) as directory:
+        results, series = ENTRIES[paper.id].reproduce(request)
+        return _keep(paper, results, series, directory)
 
 
-def _on_kernel(
-    options: argparse.Namespace, experiments: list[Experiment], windlass: Path, folder: Path
-) -> tuple[Kernel | None, list[Experiment]]:
-    """How to run on the kernel, where an experiment asks for it, and the experiments that can run.
-
-    Raises `LabError` where what was asked for by name cannot.
-    """
-    if not any(e.kernels for e in experiments):
-        return None, experiments
-    runs = folder / output.RUNS
-    kernel = Kernel(
-        windlass, find_testbeds(), runs, options.runs or RUNS, options.jobs, options.resume
-    )
-    lacks = lacking(kernel, cases_of(experiments))
-    if not lacks:
-        return kernel, experiments
-    rest = [e for e in experiments if not e.kernels]
-    if not rest:
-        raise LabError(f"{options.target}: {lacks}")
-    _progress(f"without the experiments on a real kernel: {lacks}")
-    return None, rest
-
-
-def _with_servers(options: argparse.Namespace, experiments: list[Experiment]) -> list[Experiment]:
-    """The experiments that can run here; of the others one line for each reason.
-
-    Raises `LabError` where what was asked for by name cannot.
-    """
-    reasons = {e.id: lacking_for_servers(e.servers) if e.servers else "" for e in experiments}
-    rest = [e for e in experiments if not reasons[e.id]]
-    without: dict[str, list[str]] = {}
-    for id_, reason in reasons.items():
-        without.setdefault(reason, []).append(id_)
-    without.pop("", None)
-    if without and not rest:
-        raise LabError(f"{options.target}: {next(iter(without))}")
-    for reason, ids in without.items():
-        _progress(f"without the servers of {', '.join(ids)}: {reason}")
-    return rest
+def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDirectory) -> int:
+    # The result first: what follows can be made again from it.
+    directory.write(output.RESULTS, _json(results))
+    directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
+    made = ENTRIES[paper.id].files(paper, results, series)
+    directory.write_all(made)
+    print(made[output.SUMMARY], end="")
+    print(f"\nReport: {directory.path / output.REPORT}")
+    agreeing, judged = text.counts(results)
+    return 0 if agreeing == judged else 1
 
 
 def _report(options: argparse.Namespace) -> int:
-    report.rebuild(options.folder)
+    _rebuild(options.folder)
     print(options.folder / output.REPORT)
     return 0
+
+
+def _rebuild(folder: Path) -> None:
+    """Writes the page and the text of a stored result again."""
+    results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
+    series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
+    paper, _ = find(results["paper"], quick=False)
+    output.write_all(folder, ENTRIES[paper.id].files(paper, results, series))
 
 
 def _json(value: object) -> str:

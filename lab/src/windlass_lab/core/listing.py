@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from windlass_lab.core.model import Experiment, Paper, all_papers
+from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.registry import all_papers
 from windlass_lab.core.text import table
 
 HEADINGS = ("id", "title", "section", "takes about", "kind", "root", "quick")

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from windlass_lab.core.errors import LabError
 from windlass_lab.core.servers import ServerCase
 from windlass_lab.core.verdict import Tolerance
 
@@ -380,45 +379,3 @@ class Paper:
     experiments: Sequence[Experiment]
     modern: Mapping[str, str] = field(default_factory=dict)
     against: str = "the reference"
-
-
-def all_papers() -> list[Paper]:
-    """Every paper in the catalogue."""
-    from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
-    from windlass_lab.papers.new_ecn.catalogue import NEW_ECN
-    from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
-    from windlass_lab.papers.split_ack.catalogue import SPLIT_ACK
-    from windlass_lab.papers.tou.catalogue import TOU
-
-    return [NEW_ECN, ECN_PROXY, SPLIT_ACK, TOU, NEW_ECN_TOU]
-
-
-def find(
-    target: str, quick: bool, kernel: bool = False, sim: bool = False
-) -> tuple[Paper, list[Experiment]]:
-    """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
-
-    Of a whole paper those on a real kernel are left out unless `kernel`, but for those that measure
-    servers, and these with `sim`, and of a paper that has no others; `quick` leaves those that end
-    within a minute. Raises `LabError` for a name that is not in the catalogue.
-    """
-    paper_id, _, experiment_id = target.partition("/")
-    papers = {paper.id: paper for paper in all_papers()}
-    if paper_id not in papers:
-        raise LabError(f"no paper {paper_id!r} in the catalogue; there is: {', '.join(papers)}")
-    paper = papers[paper_id]
-    if not experiment_id:
-        kernel = kernel or all(e.needs_root for e in paper.experiments)
-        wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
-        return paper, [e for e in wanted if (e.quick if quick else not e.short)]
-    chosen = [e for e in paper.experiments if e.id == experiment_id]
-    if not chosen:
-        known = ", ".join(f"{paper.id}/{e.id}" for e in paper.experiments)
-        raise LabError(f"no experiment {target!r} in the catalogue; there is: {known}")
-    return paper, chosen
-
-
-def _is_wanted(experiment: Experiment, kernel: bool, sim: bool) -> bool:
-    if not experiment.needs_root:
-        return True
-    return not sim and (kernel or bool(experiment.servers))

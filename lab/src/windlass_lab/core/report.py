@@ -1,30 +1,20 @@
 """The report: one HTML page that needs nothing else, made from a result."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from windlass_lab.core import output, server_tables, text
 from windlass_lab.core.judge import evidence_in
-from windlass_lab.core.model import Experiment, Paper, Plot, PowerTable, ServersTable, find
+from windlass_lab.core.model import Experiment, Paper, Plot, PowerTable, ServersTable
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import Drawn, Material, as_csv
 from windlass_lab.core.plots import draw
 from windlass_lab.core.power import power_table
 from windlass_lab.core.reference import load_reference, load_reference_acks
 from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
-from windlass_lab.papers.ecn_proxy import plan as ecn_proxy_plan
-from windlass_lab.papers.ecn_proxy import report as ecn_proxy
-from windlass_lab.papers.new_ecn.measure import conditions
-from windlass_lab.papers.tou import plan as tou_plan
-from windlass_lab.papers.tou import report as tou
 
 
 def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     """Every file that is made from a result and its time series, by its path in the directory."""
-    if paper.id == ecn_proxy_plan.PAPER:
-        return ecn_proxy.files(paper, results)
-    if paper.id == tou_plan.PAPER:
-        return tou.files(paper, results)
     material = _material(paper, results, series)
     sections = _sections(paper, results, material)
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
@@ -61,17 +51,6 @@ def _sections(paper: Paper, results: Mapping, material: Material) -> list[dict]:
     ]
 
 
-def rebuild(folder: Path) -> None:
-    """Writes the page and the text of a stored result again.
-
-    Raises `LabError` when the folder holds no result that this lab can read.
-    """
-    results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
-    series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
-    paper, _ = find(results["paper"], quick=False)
-    output.write_all(folder, files(paper, results, series))
-
-
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     plots = draw(experiment, material)
@@ -105,3 +84,22 @@ def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict
         "passed": not failures(about),
         "judged": any(c.verdict != INFORMATIVE for c in about),
     }
+
+
+def conditions(summaries: Mapping[str, Mapping]) -> dict | None:
+    """Under which conditions the runs on a kernel were made: its release, the most runs of a case,
+    the least and the highest median of the load average. `None` if there were none.
+    """
+    found = [s for s in summaries.values() if "testbed" in s]
+    if not found:
+        return None
+    loads = [_number(s["testbed"].get("load_average")) for s in found]
+    return {
+        "release": found[0]["testbed"]["kernel"],
+        "runs": max(s["replicates"] for s in found),
+        "load_average": (min(loads), max(loads)),
+    }
+
+
+def _number(value: object) -> float:
+    return float(value["median"] if isinstance(value, Mapping) else value or 0.0)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from windlass_lab import __version__
 from windlass_lab.core import aggregate
@@ -13,7 +14,6 @@ from windlass_lab.core.judge import Evidence, evidence_in, judge
 from windlass_lab.core.model import (
     Case,
     Experiment,
-    KernelCase,
     Paper,
     SeriesPlot,
     SimpleModel,
@@ -21,12 +21,10 @@ from windlass_lab.core.model import (
 )
 from windlass_lab.core.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
 from windlass_lab.core.reference import Published, load_published
+from windlass_lab.core.request import Progress
 from windlass_lab.core.thin import thin
 from windlass_lab.core.verdict import failures
-from windlass_lab.core.windlass import Run, Sampling, Series, Windlass, read_series
-from windlass_lab.papers.new_ecn.measure import Kernel, as_commands, cases_of, gather
-from windlass_lab.papers.split_ack import measure
-from windlass_lab.papers.split_ack.measure import Servers
+from windlass_lab.core.windlass import Run, Sampling, Series, Windlass
 
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
 CURVE_POINTS = 1600
@@ -36,15 +34,29 @@ _SMOOTH_POINTS = {"acked_packets": 400}
 _TIME_DIGITS = 3
 _VALUE_DIGITS = 5
 
-Progress = Callable[[str], None]
-
 
 @dataclass(slots=True)
 class Gathered:
-    """What the runs gave: summaries as the binary printed them, and thinned curves, by case."""
+    """The results of the runs: summaries as the binary printed them, thinned curves, published
+    figures by case, and the commands in order.
+    """
 
     summaries: dict[str, dict] = field(default_factory=dict)
     curves: dict[str, list[dict]] = field(default_factory=dict)
+    published: dict[str, Published] = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)
+
+
+class Source(Protocol):
+    """Runs the cases of one kind outside the simulator."""
+
+    def add_to(
+        self, gathered: Gathered, experiments: Sequence[Experiment], progress: Progress
+    ) -> None:
+        """Runs its cases of the experiments and adds their results.
+
+        Raises `LabError` where they cannot run, `RunError` where one fails.
+        """
 
 
 def reproduce(
@@ -54,37 +66,31 @@ def reproduce(
     scenarios: Path,
     sampling: Sampling,
     progress: Progress,
-    kernel: Kernel | None = None,
-    servers: Servers | None = None,
+    sources: Sequence[Source] = (),
 ) -> tuple[dict, dict]:
-    """Runs the experiments; returns the documents for results.json and series.json. Those that need
-    a kernel need `kernel`, those with servers `servers`.
+    """Runs the experiments; returns the documents for results.json and series.json.
+
+    Cases of the simulator run first, then those of each of the `sources`.
 
     Raises `LabError` before the first run when a scenario is missing, `RunError` when one fails.
     """
     cases = {case.name: case for e in experiments for case in e.cases}
     runs = _runs(cases.values(), scenarios)
     # A variant has no published figures: they are those of the scenario as it stands.
-    published = {
+    gathered = Gathered()
+    gathered.published = {
         name: load_published(run.scenario) for name, run in runs.items() if not run.overrides
     }
-    published |= {m.name: Published(m.published) for e in experiments for m in e.models}
+    gathered.published |= {m.name: Published(m.published) for e in experiments for m in e.models}
     begin = time.monotonic()
     version = windlass.version()
-    gathered = Gathered()
     steps = _steps(experiments, runs, windlass, sampling, gathered)
     for number, (what, action) in enumerate(steps, start=1):
         progress(f"[{number}/{len(steps)}] {what}")
         action()
-    commands = _portable(windlass.commands, scenarios)
-    if kernel and (real := cases_of(experiments)):
-        _run_on_kernel(kernel, real, experiments, gathered, progress)
-        commands += as_commands(kernel, real)
-    to_probe = {case.name: case for e in experiments for case in e.servers}
-    if servers and to_probe:
-        gathered.summaries |= measure.gather(servers, list(to_probe.values()), progress)
-        published |= {name: Published(case.published) for name, case in to_probe.items()}
-        commands += servers.commands
+    gathered.commands = _portable(windlass.commands, scenarios)
+    for source in sources:
+        source.add_to(gathered, experiments, progress)
     results = {
         "format": RESULT_FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -96,8 +102,8 @@ def reproduce(
         "lab_version": __version__,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
-        "commands": commands,
-        "published": {name: found.table for name, found in published.items()},
+        "commands": gathered.commands,
+        "published": {name: found.table for name, found in gathered.published.items()},
         "summaries": gathered.summaries,
     }
     evidence = evidence_in(paper, results)
@@ -141,28 +147,15 @@ def _steps(
         count = min(case.most_replicates or sampling.replicates, sampling.replicates)
         drawn = replace(sampling, replicates=count)
         steps.append((f"{name}: {count} replicates", partial(summarise, name, drawn)))
-        if columns := _plotted_columns(experiments, name):
+        if columns := plotted_columns(experiments, name):
             steps.append((f"{name}: time series", partial(trace, name, columns)))
     for model in {m.name: m for e in experiments for m in e.models}.values():
         steps.append((f"simple model, {model.label}", partial(compute, model)))
     return steps
 
 
-def _run_on_kernel(
-    kernel: Kernel,
-    cases: Sequence[KernelCase],
-    experiments: Sequence[Experiment],
-    gathered: Gathered,
-    progress: Progress,
-) -> None:
-    for name, found in gather(kernel, cases, progress).items():
-        gathered.summaries[name] = found.summary
-        if columns := _plotted_columns(experiments, name):
-            series = read_series(found.middle, columns)
-            gathered.curves[name] = [_curves(each, columns) for each in series]
-
-
-def _plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:
+def plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:
+    """The columns of a case's time series that some plot of the experiments shows."""
     plots = (plot for experiment in experiments for plot in experiment.plots)
     wanted = (p.column for p in plots if isinstance(p, SeriesPlot | TracePlot) and case in p.cases)
     return list(dict.fromkeys(wanted))
@@ -173,11 +166,12 @@ def _traced(windlass: Windlass, run: Run, seed: int, columns: Sequence[str]) -> 
     found = windlass.series(run, seed, [*columns, aggregate.CWND] if summed else columns)
     if summed:
         found.append(aggregate.together([s for s in found if s.rtt_min_ms is not None]))
-    curves = [_curves(series, columns) for series in found]
+    curves = [curves_of(series, columns) for series in found]
     return [entry for entry in curves if entry["curves"]]
 
 
-def _curves(series: Series, columns: Sequence[str]) -> dict:
+def curves_of(series: Series, columns: Sequence[str]) -> dict:
+    """A time series as series.json has it: these columns, thinned to what a plot can show."""
     curves = {}
     for column in columns:
         if column not in series.columns:

@@ -35,7 +35,7 @@ def experiments(runs: Runs, judged: bool = True) -> list[dict]:
     return found
 
 
-def files(paper: Paper, results: Mapping) -> dict[str, str]:
+def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     """Every file that is made from a result, by its path in the directory."""
     runs = {
         name: [Run(**run) for run in summary["runs"]]

@@ -1,7 +1,7 @@
 """Runs the tests, simulated or on real kernels, and gathers one result document."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -9,14 +9,18 @@ from windlass_lab import __version__
 from windlass_lab.core import output
 from windlass_lab.core.choose import select
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_experiments
 from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.reproduce import no_series
+from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
-from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
+from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, PAPER, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
 
-Progress = Callable[[str], None]
+# Of each test, by default.
+RUNS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,31 @@ def reproduce(
         "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
         "experiments": report.experiments(runs, judged),
     }
+
+
+def reproduce_request(request: Request) -> tuple[dict, dict]:
+    """The same by the options of the command line; there is no time series."""
+    options = Options(
+        runs=request.replicates or RUNS,
+        jobs=request.jobs,
+        seed=request.seed,
+        scale=request.scale,
+        real=request.real,
+        resume=request.resume,
+        tests=request.tests,
+    )
+    if request.target == f"{PAPER}/{DEMO}":
+        options = for_demo(options)
+    results = reproduce(
+        request.paper,
+        request.experiments,
+        request.windlass,
+        find_experiments(request.experiments_folder, request.paper.id),
+        options,
+        request.folder,
+        request.progress,
+    )
+    return results, no_series(request.paper)
 
 
 def for_demo(options: Options) -> Options:

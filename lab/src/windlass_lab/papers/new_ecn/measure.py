@@ -3,7 +3,7 @@
 import json
 import statistics
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,11 @@ from windlass_lab.core.derive import of_kernel
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.estimate import pool
 from windlass_lab.core.model import KERNEL, Experiment, KernelCase
+from windlass_lab.core.reproduce import Gathered, curves_of, plotted_columns
+from windlass_lab.core.request import Progress
+from windlass_lab.core.windlass import read_series
 from windlass_lab.testbed import check, controller, load, stored
 from windlass_lab.testbed.many import Job, run_all
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,23 @@ class Kernel:
             Job(file, self.folder / case.name / f"run-{number}", case.time_s, self.windlass)
             for number in range(1, count + 1)
         ]
+
+    def add_to(
+        self, gathered: Gathered, experiments: Sequence[Experiment], progress: Progress
+    ) -> None:
+        """Runs the experiments' cases on this kernel and adds their results.
+
+        Raises `LabError` where they cannot run, `RunError` where one fails.
+        """
+        cases = cases_of(experiments)
+        if not cases:
+            return
+        for name, found in gather(self, cases, progress).items():
+            gathered.summaries[name] = found.summary
+            if columns := plotted_columns(experiments, name):
+                series = read_series(found.middle, columns)
+                gathered.curves[name] = [curves_of(each, columns) for each in series]
+        gathered.commands += as_commands(self, cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,22 +147,3 @@ def as_commands(kernel: Kernel, cases: Sequence[KernelCase]) -> list[str]:
         runs = f" --runs {len(kernel.jobs(case))} --jobs {kernel.at_once}"
         lines.append(f"windlass-lab testbed run lab/testbeds/{case.testbed}.toml{time}{runs}")
     return lines
-
-
-def conditions(summaries: Mapping[str, Mapping]) -> dict | None:
-    """Under which conditions the runs on a kernel were made: its release, the most runs of a case,
-    the least and the highest median of the load average. `None` if there were none.
-    """
-    found = [s for s in summaries.values() if "testbed" in s]
-    if not found:
-        return None
-    loads = [_number(s["testbed"].get("load_average")) for s in found]
-    return {
-        "release": found[0]["testbed"]["kernel"],
-        "runs": max(s["replicates"] for s in found),
-        "load_average": (min(loads), max(loads)),
-    }
-
-
-def _number(value: object) -> float:
-    return float(value["median"] if isinstance(value, Mapping) else value or 0.0)

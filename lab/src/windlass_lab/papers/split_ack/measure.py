@@ -5,11 +5,15 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.reference import Published
+from windlass_lab.core.reproduce import Gathered
+from windlass_lab.core.request import Progress
 from windlass_lab.core.servers import Population, ServerCase
 from windlass_lab.papers.split_ack import summary, topology
 from windlass_lab.papers.split_ack.topology import CLIENT, Network, Place
@@ -24,8 +28,6 @@ _PROBED = (0, 3, 4)
 # `windlass probe population` gives its servers addresses in these networks.
 _POPULATION_ADDRESSES = ("10.99.255.254/16", "fd99::ffff/64")
 _POPULATION_DEVICE = "population"
-
-Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -47,6 +49,20 @@ class Servers:
         told = [Path(word).name if word.startswith("/") else word for word in words]
         self.commands.append(" ".join(["windlass", "probe", *told, *measuring]))
         return [str(self.windlass), "probe", *words, *measuring]
+
+    def add_to(
+        self, gathered: Gathered, experiments: Sequence[Experiment], progress: Progress
+    ) -> None:
+        """Probes the experiments' servers and adds what was found of them.
+
+        Raises `RunError` where a program cannot be started or a probe fails.
+        """
+        cases = {case.name: case for e in experiments for case in e.servers}
+        if not cases:
+            return
+        gathered.summaries |= gather(self, list(cases.values()), progress)
+        gathered.published |= {name: Published(case.published) for name, case in cases.items()}
+        gathered.commands += self.commands
 
 
 def gather(servers: Servers, cases: Sequence[ServerCase], progress: Progress) -> dict[str, dict]:

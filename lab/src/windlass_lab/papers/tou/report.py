@@ -28,7 +28,7 @@ def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
     return found
 
 
-def files(paper: Paper, results: Mapping) -> dict[str, str]:
+def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     """Every file that is made from a result, by its path in the directory."""
     runs = {
         name: {int(seed): read_run(**run) for seed, run in summary["runs"].items()}

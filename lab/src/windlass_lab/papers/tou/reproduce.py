@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from windlass_lab import __version__
 from windlass_lab.core import output
 from windlass_lab.core.choose import select
 from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.reproduce import no_series
+from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.tou import plan, report
-from windlass_lab.papers.tou.catalogue import SHORT_SCALE, cells_of
+from windlass_lab.papers.tou.catalogue import SHORT, SHORT_SCALE, cells_of
+from windlass_lab.papers.tou.judge import SEEDS
 from windlass_lab.papers.tou.measure import measure, require
 from windlass_lab.papers.tou.runs import Store
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,29 @@ def reproduce(
         },
         "experiments": report.experiments(ids, runs, options.scale),
     }
+
+
+def reproduce_request(request: Request) -> tuple[dict, dict]:
+    """The same by the options of the command line; there is no time series."""
+    options = Options(
+        runs=request.runs or request.replicates or SEEDS,
+        jobs=request.jobs,
+        seed=request.seed,
+        scale=request.scale,
+        resume=request.resume,
+        tests=request.tests,
+    )
+    if [experiment.id for experiment in request.experiments] == [SHORT]:
+        options = for_short(options)
+    results = reproduce(
+        request.paper,
+        request.experiments,
+        request.windlass,
+        options,
+        request.folder,
+        request.progress,
+    )
+    return results, no_series(request.paper)
 
 
 def _possible(

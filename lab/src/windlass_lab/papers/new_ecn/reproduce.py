@@ -1,0 +1,61 @@
+"""Runs the experiments of New-ECN, simulated and on this machine's kernel."""
+
+from collections.abc import Sequence
+
+from windlass_lab.core import output
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_experiments, find_testbeds
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.reproduce import reproduce as run_and_judge
+from windlass_lab.core.request import Request
+from windlass_lab.core.windlass import Sampling
+from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
+
+REPLICATES = 20
+RUNS_ON_KERNEL = 5
+
+
+def reproduce(request: Request) -> tuple[dict, dict]:
+    """Runs the experiments; returns the documents for results.json and series.json.
+
+    Where this machine cannot run testbeds, it leaves their experiments out and reports that.
+    Raises `LabError` where it cannot start, `RunError` where a run fails.
+    """
+    request.refuse_options_of_tests()
+    scenarios = find_experiments(request.experiments_folder, request.paper.id)
+    kernel, experiments = _on_kernel(request)
+    return run_and_judge(
+        request.paper,
+        experiments,
+        request.windlass,
+        scenarios,
+        Sampling(request.replicates or REPLICATES, request.jobs, request.seed),
+        request.progress,
+        [kernel] if kernel else [],
+    )
+
+
+def _on_kernel(request: Request) -> tuple[Kernel | None, Sequence[Experiment]]:
+    """How to run on the kernel, where an experiment needs it, and the experiments that can run.
+
+    Raises `LabError` where none of the experiments can run.
+    """
+    experiments = request.experiments
+    if not any(e.kernels for e in experiments):
+        return None, experiments
+    kernel = Kernel(
+        request.windlass.path,
+        find_testbeds(),
+        request.folder / output.RUNS,
+        request.runs or RUNS_ON_KERNEL,
+        request.jobs,
+        request.resume,
+    )
+    lacks = lacking(kernel, cases_of(experiments))
+    if not lacks:
+        return kernel, experiments
+    rest = [e for e in experiments if not e.kernels]
+    if not rest:
+        raise LabError(f"{request.target}: {lacks}")
+    request.progress(f"without the experiments on a real kernel: {lacks}")
+    return None, rest

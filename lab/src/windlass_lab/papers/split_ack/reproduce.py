@@ -1,0 +1,51 @@
+"""Runs the experiments on split ACKs: simulated, and with the probe against servers."""
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_experiments
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.reproduce import reproduce as run_and_judge
+from windlass_lab.core.request import Request
+from windlass_lab.core.windlass import Sampling
+from windlass_lab.papers.split_ack.lacking import lacking
+from windlass_lab.papers.split_ack.measure import Servers
+
+REPLICATES = 20
+RUNS_OF_A_TEST = 5
+
+
+def reproduce(request: Request) -> tuple[dict, dict]:
+    """Runs the experiments; returns the documents for results.json and series.json.
+
+    It leaves out servers that this machine cannot run, and reports why.
+    Raises `LabError` where it cannot start, `RunError` where a run fails.
+    """
+    request.refuse_options_of_tests()
+    scenarios = find_experiments(request.experiments_folder, request.paper.id)
+    return run_and_judge(
+        request.paper,
+        possible(request),
+        request.windlass,
+        scenarios,
+        Sampling(request.replicates or REPLICATES, request.jobs, request.seed),
+        request.progress,
+        [Servers(request.windlass.path, request.runs or RUNS_OF_A_TEST)],
+    )
+
+
+def possible(request: Request) -> list[Experiment]:
+    """The experiments that can run here. One line per reason reports the others.
+
+    Raises `LabError` where none of the experiments can run.
+    """
+    experiments = request.experiments
+    reasons = {e.id: lacking(e.servers) if e.servers else "" for e in experiments}
+    rest = [e for e in experiments if not reasons[e.id]]
+    without: dict[str, list[str]] = {}
+    for id_, reason in reasons.items():
+        without.setdefault(reason, []).append(id_)
+    without.pop("", None)
+    if without and not rest:
+        raise LabError(f"{request.target}: {next(iter(without))}")
+    for reason, ids in without.items():
+        request.progress(f"without the servers of {', '.join(ids)}: {reason}")
+    return rest
