@@ -47,7 +47,7 @@ pub(crate) enum EcnProxy {
     /// Say what is in force: interfaces, policy, kernel features, connections by state, since when
     Status {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
         /// Print a JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -55,7 +55,7 @@ pub(crate) enum EcnProxy {
     /// Print the counters
     Stats {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
         /// Print a JSON object instead of a table; with --watch one a line
         #[arg(long)]
         json: bool,
@@ -67,7 +67,7 @@ pub(crate) enum EcnProxy {
     #[command(after_help = FLOWS_HELP)]
     Flows {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
         /// Print a JSON object a line
         #[arg(long)]
         json: bool,
@@ -75,17 +75,17 @@ pub(crate) enum EcnProxy {
     /// Let every packet pass untouched, at once; the table stays
     Off {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
     },
     /// Serve again: the end of off, and of a drain
     On {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
     },
     /// End the proxy, and take away what it pinned; returns when it has ended
     Stop {
         #[command(flatten)]
-        at: At,
+        at: SocketArg,
         /// First serve the connections under way to their end, for at most so long; no new one is
         /// taken on
         #[arg(long, value_name = "TIME")]
@@ -95,7 +95,7 @@ pub(crate) enum EcnProxy {
 
 /// Which proxy to ask.
 #[derive(Debug, Args)]
-pub(crate) struct At {
+pub(crate) struct SocketArg {
     /// Where the proxy listens
     #[arg(long, value_name = "PATH", default_value = "/run/windlass/ecn-proxy.sock")]
     pub socket: PathBuf,

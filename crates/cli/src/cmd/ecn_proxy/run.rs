@@ -1,6 +1,6 @@
 //! `windlass ecn-proxy`.
 
-use super::args::{At, EcnProxy};
+use super::args::{SocketArg, EcnProxy};
 use super::{print, settings};
 use crate::failure::Failure;
 use crate::stdout;
@@ -47,11 +47,11 @@ impl From<AskError> for Failure {
     }
 }
 
-fn result(at: &At, command: Command) -> Result<Value, Failure> {
+fn result(at: &SocketArg, command: Command) -> Result<Value, Failure> {
     Ok(ask(&at.socket, command)?.result()?)
 }
 
-fn stats(at: &At, json: bool, watch: bool) -> Result<(), Failure> {
+fn stats(at: &SocketArg, json: bool, watch: bool) -> Result<(), Failure> {
     let mut before: Option<Value> = None;
     loop {
         let now = result(at, Command::Stats)?;

@@ -21,12 +21,12 @@ pub(super) struct LinkFile {
     pub link: LinkConfig,
     pub mtu: u32,
     /// One for each port, in their order.
-    pub places: Vec<Place>,
+    pub devices: Vec<PortDevice>,
 }
 
 /// Where a port's device is, and what is routed to it.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PortDevice {
     pub namespace: Option<String>,
     pub addresses: Vec<IpNet>,
     pub routes: Vec<IpNet>,
@@ -86,25 +86,25 @@ pub(super) fn read(text: &str) -> Result<LinkFile, String> {
         let (only, found) = (SCHEMA_VERSION, keys.schema);
         return Err(format!("schema: expected {only}, the only version there is, found {found}"));
     }
-    let (mut ports, mut places) = (Vec::new(), Vec::new());
+    let (mut ports, mut devices) = (Vec::new(), Vec::new());
     for port in keys.ports {
         let (config, place) = port.resolve(&keys.queues)?;
         ports.push(config);
-        places.push(place);
+        devices.push(place);
     }
     let link = LinkConfig { seed: keys.seed.unwrap_or(windlass_link::DEFAULT_SEED), ports };
-    Ok(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), places })
+    Ok(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), devices })
 }
 
 impl PortKeys {
-    fn resolve(self, queues: &BTreeMap<String, Value>) -> Result<(PortConfig, Place), String> {
+    fn resolve(self, queues: &BTreeMap<String, Value>) -> Result<(PortConfig, PortDevice), String> {
         let up = self.up.resolve(queues, &format!("port {}: up", self.name))?;
         let down = self.down.resolve(queues, &format!("port {}: down", self.name))?;
         // What is said to be behind a port, or else the device's own addresses.
         let own = self.addresses.iter().map(|address| IpNet::from(address.addr()));
         let networks = if self.networks.is_empty() { own.collect() } else { self.networks };
         let Self { name, namespace, addresses, routes, .. } = self;
-        Ok((PortConfig { name, networks, up, down }, Place { namespace, addresses, routes }))
+        Ok((PortConfig { name, networks, up, down }, PortDevice { namespace, addresses, routes }))
     }
 }
 
@@ -189,8 +189,8 @@ limit = "5 packets"
         let networks: Vec<String> = a.networks.iter().map(IpNet::to_string).collect();
         assert_eq!(networks, ["10.0.0.1/32", "fd00::1/128"]);
         assert_eq!(b.networks, ["10.0.0.0/8".parse().expect("a prefix")]);
-        assert_eq!(file.places[0].namespace.as_deref(), Some("left"));
-        assert_eq!(file.places[1].routes.len(), 1);
+        assert_eq!(file.devices[0].namespace.as_deref(), Some("left"));
+        assert_eq!(file.devices[1].routes.len(), 1);
     }
 
     #[test]

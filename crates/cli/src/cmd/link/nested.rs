@@ -1,7 +1,7 @@
 //! `windlass link -- COMMAND`.
 
 use super::args::Link;
-use super::print::{Live, Report};
+use super::print::{LiveFigures, Report};
 use crate::failure::Failure;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(super) fn main(args: Link) -> Result<ExitCode, Failure> {
     ];
     let link = LinkConfig { seed: args.seed, ports };
     let log = args.watch.log.as_deref().map(|path| (path, args.watch.log_interval));
-    let mut report = Report::new(&link, log, Live::No)?;
+    let mut report = Report::new(&link, log, LiveFigures::No)?;
     let told = |error: io::Error| match error.kind() {
         ErrorKind::InvalidInput => Failure::Input(format!("link: {error}")),
         _ => Failure::Work(format!("link: {error}")),

@@ -1,8 +1,8 @@
 //! `windlass link run` and `windlass link --port`: devices in namespaces that are there.
 
 use super::args::{Link, LinkRun, Watch};
-use super::file::{self, LinkFile, Place};
-use super::print::{Live, Report};
+use super::file::{self, LinkFile, PortDevice};
+use super::print::{LiveFigures, Report};
 use crate::failure::Failure;
 use crate::stdout;
 use std::fs;
@@ -38,13 +38,13 @@ pub(super) fn run_two(args: &Link) -> Result<ExitCode, Failure> {
         PortConfig { name: first.name.clone(), up, down, ..PortConfig::default() },
         PortConfig { name: second.name.clone(), ..PortConfig::default() },
     ];
-    let places = [first, second].map(|port| Place {
+    let devices = [first, second].map(|port| PortDevice {
         namespace: port.namespace.clone(),
         addresses: port.address.into_iter().collect(),
         routes: vec![],
     });
     let link = LinkConfig { seed: args.seed, ports };
-    run(LinkFile { link, mtu: args.mtu, places: places.into() }, &args.watch)
+    run(LinkFile { link, mtu: args.mtu, devices: devices.into() }, &args.watch)
 }
 
 fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
@@ -59,7 +59,7 @@ fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
     }
     let stop = stop_signals().map_err(told)?;
     let devices = devices(&file)?;
-    let live = if watch.json { Live::Json } else { Live::Text };
+    let live = if watch.json { LiveFigures::Json } else { LiveFigures::Text };
     let log = watch.log.as_deref().map(|path| (path, watch.log_interval));
     let mut report = Report::new(&file.link, log, live)?;
     let mut carrier = Carrier::new(network, devices, watch.spin);
@@ -75,7 +75,7 @@ fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
 }
 
 fn devices(file: &LinkFile) -> Result<Vec<Device>, Failure> {
-    let device = |(port, place): (&PortConfig, &Place)| {
+    let device = |(port, place): (&PortConfig, &PortDevice)| {
         let refuse = |error: String| Failure::Input(format!("port {}: {error}", port.name));
         let namespace = place.namespace.as_deref().map(Namespace::parse).transpose();
         let config = DeviceConfig {
@@ -87,5 +87,5 @@ fn devices(file: &LinkFile) -> Result<Vec<Device>, Failure> {
         };
         Device::create(&config).map_err(|error| refuse(error.to_string()))
     };
-    file.link.ports.iter().zip(&file.places).map(device).collect()
+    file.link.ports.iter().zip(&file.devices).map(device).collect()
 }

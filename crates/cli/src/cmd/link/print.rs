@@ -19,7 +19,7 @@ const LIVE_INTERVAL: Span = Span::from_secs(1);
 
 /// How live figures are shown.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Live {
+pub(super) enum LiveFigures {
     No,
     Text,
     Json,
@@ -30,7 +30,7 @@ pub(super) struct Report {
     seed: u64,
     paths: Vec<Reported>,
     log: Option<Log>,
-    live: Live,
+    live: LiveFigures,
     next_live: Time,
 }
 
@@ -54,7 +54,7 @@ impl Report {
     pub(super) fn new(
         link: &LinkConfig,
         log: Option<(&FilePath, Span)>,
-        live: Live,
+        live: LiveFigures,
     ) -> Result<Report, Failure> {
         let log = log.map(|(path, interval)| Log::create(path, interval)).transpose()?;
         Ok(Report { seed: link.seed, paths: reported(link), log, live, next_live: Time::ZERO })
@@ -131,13 +131,13 @@ impl Report {
     }
 
     fn look_live(&mut self, now: Time, carrier: &Carrier) -> io::Result<()> {
-        if self.live == Live::No || now < self.next_live {
+        if self.live == LiveFigures::No || now < self.next_live {
             return Ok(());
         }
         self.next_live = now + LIVE_INTERVAL;
         let text = match self.live {
-            Live::Json => self.live_json(carrier).to_string(),
-            Live::Text | Live::No => self.live_text(now, carrier),
+            LiveFigures::Json => self.live_json(carrier).to_string(),
+            LiveFigures::Text | LiveFigures::No => self.live_text(now, carrier),
         };
         for path in &mut self.paths {
             path.delivered_bytes = path.stats(carrier).delivered_bytes;
@@ -150,7 +150,7 @@ impl Report {
 impl Attendant for Report {
     fn next_look(&self) -> Time {
         let log = self.log.as_ref().map_or(Time::MAX, |log| log.next);
-        if self.live == Live::No { log } else { log.min(self.next_live) }
+        if self.live == LiveFigures::No { log } else { log.min(self.next_live) }
     }
 
     fn look(&mut self, now: Time, carrier: &Carrier) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! `windlass probe`.
 
-use super::args::{How, Probe, ProbeCommand};
+use super::args::{MeasureArgs, Probe, ProbeCommand};
 use super::{print, serve, survey};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
@@ -45,7 +45,7 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
 }
 
 /// How to measure: `tests` unless others are asked for.
-pub(super) fn settings(letters: &[Test], args: &How) -> Result<Settings, Failure> {
+pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings, Failure> {
     let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
     let mut tests: Vec<Test> = Vec::new();
     for test in if split.is_empty() { letters } else { &split } {

@@ -112,7 +112,7 @@ pub(crate) struct TouListen {
     #[command(flatten)]
     pub family: Family,
     #[command(flatten)]
-    pub tell: Tell,
+    pub tell: Verbosity,
     #[command(flatten)]
     pub how: Transport,
 }
@@ -128,7 +128,7 @@ pub(crate) struct TouConnect {
     #[command(flatten)]
     pub family: Family,
     #[command(flatten)]
-    pub tell: Tell,
+    pub tell: Verbosity,
     #[command(flatten)]
     pub how: Transport,
 }
@@ -212,7 +212,7 @@ pub(crate) struct Family {
 
 /// What to say on standard error.
 #[derive(Copy, Clone, Debug, Args)]
-pub(crate) struct Tell {
+pub(crate) struct Verbosity {
     /// Say who is connected, and at the end how much went each way
     #[arg(short, long)]
     pub verbose: bool,

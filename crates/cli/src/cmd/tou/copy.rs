@@ -17,7 +17,7 @@ const LAST_ACK: Duration = Duration::from_secs(5);
 
 /// Why a direction ended before its end.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum CopyError {
     Connection(io::Error),
     Input(io::Error),
     Output(io::Error),
@@ -38,32 +38,32 @@ pub(super) fn receive(
     mut stream: &TouStream,
     mut output: impl Write,
     mut told: impl FnMut(usize),
-) -> Result<(), Fault> {
+) -> Result<(), CopyError> {
     let mut chunk = vec![0; CHUNK];
     loop {
-        let count = retry(|| stream.read(&mut chunk)).map_err(Fault::Connection)?;
+        let count = retry(|| stream.read(&mut chunk)).map_err(CopyError::Connection)?;
         if count == 0 {
             break;
         }
-        output.write_all(&chunk[..count]).map_err(Fault::Output)?;
+        output.write_all(&chunk[..count]).map_err(CopyError::Output)?;
         told(count);
     }
-    output.flush().map_err(Fault::Output)
+    output.flush().map_err(CopyError::Output)
 }
 
 /// Sends the input to its end, and returns when the peer has acknowledged all of it.
-pub(super) fn send(mut stream: &TouStream, mut input: impl Read) -> Result<u64, Fault> {
+pub(super) fn send(mut stream: &TouStream, mut input: impl Read) -> Result<u64, CopyError> {
     let mut chunk = vec![0; CHUNK];
     let mut sent = 0;
     loop {
-        let count = retry(|| input.read(&mut chunk)).map_err(Fault::Input)?;
+        let count = retry(|| input.read(&mut chunk)).map_err(CopyError::Input)?;
         if count == 0 {
             break;
         }
-        stream.write_all(&chunk[..count]).map_err(Fault::Connection)?;
+        stream.write_all(&chunk[..count]).map_err(CopyError::Connection)?;
         sent += count as u64;
     }
-    deliver(stream, sent).map_err(Fault::Connection)?;
+    deliver(stream, sent).map_err(CopyError::Connection)?;
     Ok(sent)
 }
 

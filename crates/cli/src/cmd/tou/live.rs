@@ -6,9 +6,9 @@ use windlass_tou::TouStream;
 /// Connections whose peers are to be told when the process is interrupted. There is no kernel that
 /// would do it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live(Arc<Mutex<Vec<TouStream>>>);
+pub(super) struct OpenStreams(Arc<Mutex<Vec<TouStream>>>);
 
-impl Live {
+impl OpenStreams {
     pub(super) fn add(&self, stream: &TouStream) {
         self.lock().push(stream.clone());
     }

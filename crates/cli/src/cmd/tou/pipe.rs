@@ -1,10 +1,10 @@
 //! `windlass tou listen` and `windlass tou connect`: a connection joined to standard input and
 //! output.
 
-use super::args::{Tell, TouConnect, TouListen, Transport};
-use super::copy::{self, Fault};
-use super::live::Live;
-use super::print::{self, Story, Traffic};
+use super::args::{Verbosity, TouConnect, TouListen, Transport};
+use super::copy::{self, CopyError};
+use super::live::OpenStreams;
+use super::print::{self, ConnectionLog, Traffic};
 use super::{address, settings};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -33,7 +33,7 @@ const LINGER_MAX: Duration = Duration::from_secs(3);
 /// Connects and copies both ways.
 pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
     let options = options(&args.how)?;
-    let live = Live::default();
+    let live = OpenStreams::default();
     watch(&live, false);
     let addresses = args.peer.resolve(args.family)?;
     let stream = address::connect(&addresses, args.timeout, &options)?;
@@ -46,7 +46,7 @@ pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
 /// Takes a connection and copies both ways, or takes one after the other and receives.
 pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
     let options = options(&args.how)?;
-    let live = Live::default();
+    let live = OpenStreams::default();
     watch(&live, args.keep_open);
     let listener = args.local.listen(args.family, &options)?;
     let told = |error| Failure::io("listen", &error);
@@ -77,7 +77,7 @@ fn options(how: &Transport) -> Result<Options, Failure> {
 
 /// Ctrl-C resets the connection; there is no kernel that would tell the peer. Who waits for the
 /// next connection may be ended so.
-fn watch(live: &Live, waits: bool) {
+fn watch(live: &OpenStreams, waits: bool) {
     let live = live.clone();
     interrupt::end_with(move || {
         if waits && live.is_empty() {
@@ -90,13 +90,13 @@ fn watch(live: &Live, waits: bool) {
 }
 
 enum Ended {
-    Received(Result<(), Fault>),
-    Sent(Result<u64, Fault>),
+    Received(Result<(), CopyError>),
+    Sent(Result<u64, CopyError>),
 }
 
 /// Copies both ways to the ends of both.
-fn converse(stream: &TouStream, how: Tell, sends: bool) -> Result<(), Failure> {
-    let story = Story::begin(how, stream);
+fn converse(stream: &TouStream, how: Verbosity, sends: bool) -> Result<(), Failure> {
+    let story = ConnectionLog::begin(how, stream);
     let received = Arc::new(AtomicU64::new(0));
     let result = copy_both(stream, sends, &received);
     let sent = stream.info().map_or(0, |info| info.bytes_acked);
@@ -117,11 +117,11 @@ fn copy_both(stream: &TouStream, sends: bool, received: &Arc<AtomicU64>) -> Resu
         match told.recv() {
             Ok(Ended::Received(Ok(()))) => receives = false,
             Ok(Ended::Sent(Ok(_))) => sending = false,
-            Ok(Ended::Received(Err(Fault::Output(error)))) if is_gone(&error) => {
+            Ok(Ended::Received(Err(CopyError::Output(error)))) if is_gone(&error) => {
                 let sent = !sending || told.recv_timeout(GRACE).is_ok_and(is_sent);
                 return Err(reader_gone(sent));
             }
-            Ok(Ended::Sent(Err(Fault::Connection(error)))) if is_gone(&error) => {
+            Ok(Ended::Sent(Err(CopyError::Connection(error)))) if is_gone(&error) => {
                 return Err(told_as(cause_of(error, &told)));
             }
             Ok(Ended::Received(Err(fault)) | Ended::Sent(Err(fault))) => {
@@ -148,7 +148,7 @@ fn receive(
         let _ = tell.send(Ended::Received(received));
         // The other thread may wait for input, and would not hear of it.
         if orderly && let Err(error) = copy::until_over(&stream) {
-            let _ = tell.send(Ended::Sent(Err(Fault::Connection(error))));
+            let _ = tell.send(Ended::Sent(Err(CopyError::Connection(error))));
         }
     });
     Ok(())
@@ -174,10 +174,10 @@ fn is_sent(ended: Ended) -> bool {
 
 /// A connection tells its error once (SO_ERROR), and then that nobody is there: what it was is told by
 /// the thread that has been told.
-fn cause_of(gone: io::Error, told: &Receiver<Ended>) -> Fault {
+fn cause_of(gone: io::Error, told: &Receiver<Ended>) -> CopyError {
     match told.recv_timeout(TELLING) {
         Ok(Ended::Received(Err(cause))) => cause,
-        _ => Fault::Connection(gone),
+        _ => CopyError::Connection(gone),
     }
 }
 
@@ -189,11 +189,11 @@ fn reader_gone(sent: bool) -> Failure {
     Failure::Work("standard output is closed, and the input was not all delivered".to_owned())
 }
 
-fn told_as(fault: Fault) -> Failure {
+fn told_as(fault: CopyError) -> Failure {
     match fault {
-        Fault::Connection(error) => Failure::io("the connection", &error),
-        Fault::Input(error) => Failure::io("standard input", &error),
-        Fault::Output(error) => Failure::io("standard output", &error),
+        CopyError::Connection(error) => Failure::io("the connection", &error),
+        CopyError::Input(error) => Failure::io("standard input", &error),
+        CopyError::Output(error) => Failure::io("standard output", &error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `windlass tou` says on standard error.
 
-use super::args::Tell;
+use super::args::Verbosity;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -34,16 +34,16 @@ pub(super) struct Traffic {
 }
 
 /// Tells of a connection from its beginning to its end, if that is asked for.
-pub(super) struct Story {
-    how: Tell,
+pub(super) struct ConnectionLog {
+    how: Verbosity,
     peer: String,
     began: Instant,
 }
 
-impl Story {
-    pub(super) fn begin(how: Tell, stream: &TouStream) -> Story {
+impl ConnectionLog {
+    pub(super) fn begin(how: Verbosity, stream: &TouStream) -> ConnectionLog {
         let peer = stream.peer_addr().map_or("?".to_owned(), |peer| peer.to_string());
-        let story = Story { how, peer, began: Instant::now() };
+        let story = ConnectionLog { how, peer, began: Instant::now() };
         let info = stream.info().ok();
         if how.json {
             story.object("connected", info.map_or(json!({}), |info| agreed(&info)));

@@ -50,7 +50,7 @@ pub(crate) struct Probe {
     #[arg(default_value = "A,B,C,D,E,S", conflicts_with = "split")]
     pub tests: Vec<Test>,
     #[command(flatten)]
-    pub how: How,
+    pub how: MeasureArgs,
     /// Print a JSON object, with every run, instead of a table
     #[arg(long)]
     pub json: bool,
@@ -70,7 +70,7 @@ pub(crate) enum ProbeCommand {
 
 /// How a server is measured.
 #[derive(Debug, Args)]
-pub(crate) struct How {
+pub(crate) struct MeasureArgs {
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(value_parser = value_parser!(u16).range(1..=i64::from(PARTS_MAX)))]

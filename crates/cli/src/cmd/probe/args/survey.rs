@@ -1,6 +1,6 @@
 //! The arguments of `windlass probe survey`.
 
-use super::How;
+use super::MeasureArgs;
 use crate::value::{parse_connection_rate, parse_test, parse_time};
 use clap::Args;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(crate) struct Survey {
     #[arg(default_value = "A,C", conflicts_with = "split")]
     pub tests: Vec<Test>,
     #[command(flatten)]
-    pub how: How,
+    pub how: MeasureArgs,
     /// New connections a second, at most, to all hosts together
     #[arg(long, value_name = "N", default_value = "50", value_parser = parse_connection_rate)]
     pub rate: f64,

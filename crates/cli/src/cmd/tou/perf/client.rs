@@ -1,7 +1,7 @@
 //! `windlass tou perf client`.
 
 use super::super::args::PerfClient;
-use super::super::live::Live;
+use super::super::live::OpenStreams;
 use super::super::{address, settings};
 use super::message::{self, Direction, Limit, Message, StreamHead, Test, VERSION};
 use super::print;
@@ -24,7 +24,7 @@ pub(crate) fn main(args: &PerfClient) -> Result<(), Failure> {
     let test = test(args)?;
     let trace = args.trace.as_deref().map(|path| Trace::create(path, std(args.trace_interval)));
     let trace = trace.transpose()?;
-    let live = Live::default();
+    let live = OpenStreams::default();
     let watched = live.clone();
     interrupt::end_with(move || {
         watched.abort();
@@ -77,7 +77,7 @@ fn open(
     peer: SocketAddr,
     timeout: Option<Span>,
     options: &Options,
-    live: &Live,
+    live: &OpenStreams,
 ) -> Result<Vec<Carrier>, Failure> {
     link.say(&Message::Test(test.clone()))?;
     if link.hear()? != Message::Ready {

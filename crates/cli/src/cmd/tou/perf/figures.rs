@@ -132,20 +132,20 @@ pub(super) struct Interval {
 
 /// What was seen at a look at all connections.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct Snapshot {
     /// Since the start.
     pub(super) at_us: u64,
     pub(super) streams: Vec<StreamFigures>,
     pub(super) cpu: CpuTime,
 }
 
-impl Look {
+impl Snapshot {
     pub(super) fn bytes(&self) -> u64 {
         sum(&self.streams, |stream| stream.bytes)
     }
 
     /// From an earlier look to this one.
-    pub(super) fn since(&self, then: &Look) -> Figures {
+    pub(super) fn since(&self, then: &Snapshot) -> Figures {
         let streams = since(&self.streams, &then.streams);
         Figures::new(streams, self.at_us - then.at_us, self.cpu.since(then.cpu))
     }
@@ -156,7 +156,7 @@ fn since(now: &[StreamFigures], then: &[StreamFigures]) -> Vec<StreamFigures> {
 }
 
 impl Interval {
-    pub(super) fn between(then: &Look, now: &Look, omitted: bool) -> Interval {
+    pub(super) fn between(then: &Snapshot, now: &Snapshot, omitted: bool) -> Interval {
         let streams = since(&now.streams, &then.streams);
         Interval { from_us: then.at_us, to_us: now.at_us, streams, omitted }
     }

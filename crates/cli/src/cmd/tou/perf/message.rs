@@ -89,7 +89,7 @@ pub(super) struct StreamHead {
 
 /// Why there is no message.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum MessageError {
     Io(io::Error),
     /// The other end has ended.
     End,
@@ -97,30 +97,30 @@ pub(super) enum Fault {
     Bad(String),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Io(error) => error.fmt(f),
-            Fault::End => f.write_str("ended early"),
-            Fault::Bad(why) => write!(f, "no message of a test: {why}"),
+            MessageError::Io(error) => error.fmt(f),
+            MessageError::End => f.write_str("ended early"),
+            MessageError::Bad(why) => write!(f, "no message of a test: {why}"),
         }
     }
 }
 
 /// Reads a line, byte by byte: payload may follow.
-pub(super) fn read(from: &mut impl Read) -> Result<Message, Fault> {
+pub(super) fn read(from: &mut impl Read) -> Result<Message, MessageError> {
     let mut line = Vec::new();
     loop {
         let mut byte = [0];
         match from.read(&mut byte) {
-            Ok(0) => return Err(Fault::End),
-            Ok(_) if byte[0] == b'\n' => return parse(&line).map_err(Fault::Bad),
+            Ok(0) => return Err(MessageError::End),
+            Ok(_) if byte[0] == b'\n' => return parse(&line).map_err(MessageError::Bad),
             Ok(_) => line.push(byte[0]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Fault::Io(error)),
+            Err(error) => return Err(MessageError::Io(error)),
         }
         if line.len() >= LINE_MAX {
-            return Err(Fault::Bad(format!("a line of more than {LINE_MAX} bytes")));
+            return Err(MessageError::Bad(format!("a line of more than {LINE_MAX} bytes")));
         }
     }
 }
@@ -331,7 +331,7 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
         let endless = std::io::repeat(b' ');
-        assert!(matches!(read(&mut { endless }), Err(Fault::Bad(_))));
-        assert!(matches!(read(&mut &b"\"ready\""[..]), Err(Fault::End)));
+        assert!(matches!(read(&mut { endless }), Err(MessageError::Bad(_))));
+        assert!(matches!(read(&mut &b"\"ready\""[..]), Err(MessageError::End)));
     }
 }

@@ -179,7 +179,7 @@ fn scaled(mut value: f64, units: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::cpu::CpuTime;
-    use super::super::figures::Look;
+    use super::super::figures::Snapshot;
     use super::*;
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             cwnd_bytes: 20_000,
             ..StreamFigures::default()
         };
-        let look = |at_us, streams| Look { at_us, streams, cpu: CpuTime::default() };
+        let look = |at_us, streams| Snapshot { at_us, streams, cpu: CpuTime::default() };
         let before = look(1_000_000, vec![stream(1000, 3, None), stream(500, 0, None)]);
         let now = vec![stream(126_000, 5, Some(10_000)), stream(500, 0, Some(20_000))];
         let interval = Interval::between(&before, &look(2_000_000, now), false);

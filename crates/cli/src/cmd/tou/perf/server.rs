@@ -1,7 +1,7 @@
 //! `windlass tou perf server`.
 
 use super::super::args::PerfServer;
-use super::super::live::Live;
+use super::super::live::OpenStreams;
 use super::super::{print::listening, settings};
 use super::message::{self, Direction, Message, StreamHead, Test};
 use super::print;
@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_secs(3600);
 struct Shared {
     current: Mutex<Option<Current>>,
     strangers: AtomicUsize,
-    live: Live,
+    live: OpenStreams,
 }
 
 /// The test that is under way, and who waits for its connections.
@@ -105,7 +105,7 @@ impl Shared {
     fn greet(&self, mut stream: TouStream, peer: SocketAddr, tell: &Sender<Done>) {
         let first = stream
             .set_read_timeout(Some(PATIENCE))
-            .map_err(message::Fault::Io)
+            .map_err(message::MessageError::Io)
             .and_then(|()| message::read(&mut stream));
         let _ = stream.set_read_timeout(None);
         self.strangers.fetch_sub(1, Ordering::Relaxed);

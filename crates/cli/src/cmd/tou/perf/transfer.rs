@@ -1,8 +1,8 @@
 //! A test from its start to its end, at either end.
 
 use super::cpu::CpuTime;
-use super::figures::{Figures, Interval, Look, StreamFigures};
-use super::message::{self, Fault, Limit, Message, Test, shown};
+use super::figures::{Figures, Interval, Snapshot, StreamFigures};
+use super::message::{self, MessageError, Limit, Message, Test, shown};
 use crate::failure::Failure;
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -29,7 +29,7 @@ pub(super) enum Event {
     /// A connection has come to its end.
     Ended(usize, io::Result<()>),
     /// The other end speaks, or is heard no more.
-    Peer(Result<Message, Fault>),
+    Peer(Result<Message, MessageError>),
 }
 
 /// The control connection, and everything that happens meanwhile.
@@ -102,7 +102,7 @@ impl Link {
         }
     }
 
-    fn heard(&self, message: Result<Message, Fault>) -> Result<Message, Failure> {
+    fn heard(&self, message: Result<Message, MessageError>) -> Result<Message, Failure> {
         match message {
             Ok(Message::Error(why)) => {
                 Err(Failure::Work(format!("the other end: {}", shown(&why))))
@@ -179,9 +179,9 @@ pub(super) struct Run<'a> {
 /// What a run knows of itself.
 struct Progress {
     start: Instant,
-    last: Look,
+    last: Snapshot,
     /// The last look before what counts; `None` until then.
-    counts_from: Option<Look>,
+    counts_from: Option<Snapshot>,
     /// The sender's time is over.
     stopped: bool,
     peer: Option<Figures>,
@@ -263,7 +263,7 @@ impl Run<'_> {
         self.check_bytes(progress.last.bytes())?;
         // What ended before anything counted has figures of no time.
         let from = progress.counts_from.as_ref().unwrap_or(&progress.last);
-        let counted = Look { cpu: CpuTime::now(), ..progress.last.clone() };
+        let counted = Snapshot { cpu: CpuTime::now(), ..progress.last.clone() };
         self.conclude(counted.since(from), progress.peer)
     }
 
@@ -345,8 +345,8 @@ impl Run<'_> {
         on_interval(&interval)
     }
 
-    fn look_at(&self, start: Instant) -> Look {
-        Look {
+    fn look_at(&self, start: Instant) -> Snapshot {
+        Snapshot {
             at_us: start.elapsed().as_micros() as u64,
             streams: self.figures(),
             cpu: CpuTime::now(),
