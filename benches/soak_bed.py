@@ -61,7 +61,7 @@ class Bed:
         self._link = None
         for line in self._figures.read_text().splitlines():
             told = json.loads(line)
-            if told["kind"] == "summary":
+            if told["kind"] == "link.summary":
                 self._count(told)
 
     def _count(self, told: dict) -> None:

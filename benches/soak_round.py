@@ -103,7 +103,7 @@ class Round:
         self._bed.plug(self.plan.path, self._rng.getrandbits(32))
         address = f"{ADDRESSES['listen']}:{self.port}"
         self._ends["listen"] = self._start("listen", address)
-        self._wait_for(lambda: self._told("listen", "listening"), "listening")
+        self._wait_for(lambda: self._told("listen", "tou.listening"), "listening")
         self._ends["connect"] = self._start("connect", address)
 
     def _start(self, end: str, address: str) -> subprocess.Popen:
@@ -152,7 +152,7 @@ class Round:
 
     def _die(self) -> bool:
         """Ends the victim, once there is a connection."""
-        death, connected = self._death, self._told("listen", "connected")
+        death, connected = self._death, self._told("listen", "tou.connected")
         victim = self._ends[death.victim]
         if not connected or victim.poll() is not None:
             return False

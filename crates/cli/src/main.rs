@@ -2,6 +2,7 @@
 
 mod args;
 mod cmd;
+mod envelope;
 mod failure;
 mod interrupt;
 mod output_dir;

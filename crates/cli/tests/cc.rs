@@ -51,13 +51,23 @@ fn what_is_loaded_is_seen_until_it_is_unloaded() {
 
     let status: Value = serde_json::from_slice(&windlass("cc status --json").stdout).expect("JSON");
     let of_name = |status: &Value| {
-        status.as_array().expect("a list").iter().find(|one| one["name"] == *name).cloned()
+        status["controllers"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .find(|one| one["name"] == *name)
+            .cloned()
     };
     let own = of_name(&status).expect("listed");
     assert_eq!(own["parameters"]["beta"], 12.5);
     assert_eq!(own["connections"], 0);
     assert!(text(&windlass("cc status").stdout).contains(&name));
-    assert_eq!(text(&windlass(&format!("cc flows --json --name {name}")).stdout), "[]\n");
+    let flows = windlass(&format!("cc flows --json --name {name}")).stdout;
+    let flows: Value = serde_json::from_slice(&flows).expect("JSON");
+    assert_eq!(
+        flows,
+        serde_json::json!({ "schema": 1, "kind": "cc.flows", "controller": name, "flows": [] })
+    );
 
     let again = windlass(&load);
     assert_eq!(again.status.code(), Some(1));

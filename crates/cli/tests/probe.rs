@@ -145,7 +145,7 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
     }
     let output = probe(&[&[target.as_str(), "--json"], &short[..]].concat());
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&json["schema_version"], &json["url"]), (&1.into(), &target.into()));
+    assert_eq!((&json["schema"], &json["url"]), (&1.into(), &target.into()));
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(4), "{json}");
     assert_eq!((&json["tests"][1]["test"], &json["tests"][1]["split"]), (&"C".into(), &4.into()));
     assert!(matches!(output.status.code(), Some(0 | 3)), "{json}");

@@ -177,7 +177,7 @@ fn hosts_are_measured_kept_and_after_a_torn_end_resumed() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&summary["schema_version"], &summary["done"]), (&1.into(), &4.into()), "{summary}");
+    assert_eq!((&summary["schema"], &summary["done"]), (&1.into(), &4.into()), "{summary}");
     assert_eq!(
         (&summary["outcomes"]["refused"], &summary["outcomes"]["excluded"]),
         (&1.into(), &1.into())

@@ -271,6 +271,7 @@ fn replicates_give_means_and_deviations_whatever_the_number_of_jobs() {
     let table = good(&bench.windlass(&["sim", "run", "short.toml", "--replicates", "2"]));
     assert!(table.contains("2 replicates (seeds 1 to 2)") && table.contains("±"), "{table}");
     assert_eq!((&summary["schema"], &summary["series_schema"]), (&1.into(), &1.into()));
+    assert_eq!(summary["kind"], "sim.run");
 }
 
 fn batch(bench: &Bench, lines: &str, args: &[&str]) -> Output {

@@ -3,6 +3,9 @@
 use crate::summary::Summary;
 use serde_json::{Map, Value, json};
 
+/// The kind of document that the replicates' figures are.
+const KIND: &str = "sim.replicates";
+
 /// Keys whose values belong to the scenario: they stay plain numbers. The duration does not where
 /// each run ends when its flows are done.
 const CONSTANT: [&str; 5] =
@@ -17,6 +20,7 @@ pub fn aggregate(summaries: &[Summary]) -> Value {
     let mut merged = merge("", &values.iter().collect::<Vec<_>>());
     if let Value::Object(keys) = &mut merged {
         keys.remove("seed");
+        keys.insert("kind".into(), KIND.into());
         keys.insert("seeds".into(), summaries.iter().map(|summary| summary.seed).collect());
     }
     merged

@@ -14,6 +14,8 @@ use windlass_base::{Span, Time};
 
 /// The version of the summary's format.
 pub const SCHEMA_VERSION: u32 = 1;
+/// The kind of document that a summary is.
+pub const KIND: &str = "sim.run";
 
 /// The result of a run: what `summary.json` holds.
 ///
@@ -22,12 +24,14 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// stands where there was nothing to average.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// [`SCHEMA_VERSION`].
+    pub schema: u32,
+    /// [`KIND`].
+    pub kind: &'static str,
     /// The scenario's name.
     pub name: String,
     /// The seed of the run.
     pub seed: u64,
-    /// [`SCHEMA_VERSION`].
-    pub schema: u32,
     /// The version of the time series that a run writes beside its summary
     /// ([`series::SCHEMA_VERSION`]).
     pub series_schema: u32,
@@ -270,9 +274,10 @@ pub(crate) fn summarise(
     };
     let (whole, steady) = (rates(|rate| rate.whole_run), rates(|rate| rate.steady));
     Summary {
+        schema: SCHEMA_VERSION,
+        kind: KIND,
         name: scenario.name.clone(),
         seed,
-        schema: SCHEMA_VERSION,
         series_schema: series::SCHEMA_VERSION,
         duration_s: duration.as_secs_f64(),
         steady_from_s: steady_from.as_secs_f64(),

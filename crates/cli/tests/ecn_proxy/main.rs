@@ -151,6 +151,7 @@ fn a_log_in_json_is_an_object_a_line() {
     let line = proxy.wait_for("interface served");
     let event: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&event["level"], &event["interface"]), (&"INFO".into(), &WAN.into()));
+    assert_eq!((&event["schema"], &event["kind"]), (&1.into(), &"ecn-proxy.log".into()));
     assert!(eventually(|| bed.ask(&["status"]).status.success()));
     assert_eq!(bed.json("status")["interfaces"][0]["side"], "network-side");
 }

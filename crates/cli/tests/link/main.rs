@@ -369,7 +369,7 @@ above_max = "mark-ect"
     assert_eq!(output.status.code(), Some(0), "Ctrl-C is how it ends");
     let last = text(&output.stdout);
     let summary: Value = serde_json::from_str(last.lines().last().expect("a line")).expect("JSON");
-    assert_eq!(summary["kind"], "summary");
+    assert_eq!(summary["kind"], "link.summary");
     let up = &summary["paths"][0];
     assert!(marked > 80, "{up}");
     assert_eq!((up["port"].as_str(), up["marked"].as_u64()), (Some("a"), Some(marked)));

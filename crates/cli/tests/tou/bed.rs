@@ -52,7 +52,7 @@ impl Running {
         let line = running.stderr_line();
         running.port = match serde_json::from_str::<serde_json::Value>(&line) {
             Ok(told) => {
-                assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"listening".into()));
+                assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"tou.listening".into()));
                 told["port"].as_u64().and_then(|port| port.try_into().ok()).expect("a port")
             }
             Err(_) => {

@@ -55,8 +55,8 @@ fn the_story_is_told_as_text_and_as_json() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    assert_eq!((&lines[0]["kind"], &lines[0]["schema"]), (&"connected".into(), &1.into()));
-    assert_eq!((&lines[1]["kind"], &lines[1]["received_bytes"]), (&"ended".into(), &5.into()));
+    assert_eq!((&lines[0]["kind"], &lines[0]["schema"]), (&"tou.connected".into(), &1.into()));
+    assert_eq!((&lines[1]["kind"], &lines[1]["received_bytes"]), (&"tou.ended".into(), &5.into()));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn every_byte_asked_for_is_counted_once_at_both_ends() {
         (&["--reverse", "--parallel", "4", "--profile", "rfc2581"], 4),
     ] {
         let told = client(&server, &[&["--bytes", "1000001"], more].concat());
-        assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"perf".into()));
+        assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"tou.perf".into()));
         assert_eq!(told["test"]["bytes"], 1_000_001);
         assert_eq!(told["test"]["streams"], streams);
         assert_eq!(sum(&told["intervals"], "bytes"), 1_000_001);

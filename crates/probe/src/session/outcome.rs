@@ -14,8 +14,10 @@ pub(super) const SCHEMA_VERSION: u32 = 1;
 /// What a session found out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Of this format; 1.
-    pub schema_version: u32,
+    /// The version of this kind of document; 1.
+    pub schema: u32,
+    /// The kind of document: `probe.server`.
+    pub kind: &'static str,
     /// As the user named it.
     pub target: String,
     /// What was measured, after redirects.
@@ -172,7 +174,8 @@ pub(super) fn make(session: &Session) -> Outcome {
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);
     Outcome {
-        schema_version: SCHEMA_VERSION,
+        schema: SCHEMA_VERSION,
+        kind: "probe.server",
         target: session.target.text.clone(),
         url: found.map(|found| found.url.to_string()),
         address: found.map(|found| found.remote.to_string()),

@@ -26,7 +26,7 @@ pub(crate) enum Cc {
     Load(CcLoad),
     /// Say what is loaded: parameters, age, connections, the kernel's numbers of its programs
     Status {
-        /// Print a JSON array instead of a table
+        /// Print one JSON object instead of a table
         #[arg(long)]
         json: bool,
     },
@@ -36,7 +36,7 @@ pub(crate) enum Cc {
         /// The controller's name in the kernel
         #[arg(long, default_value = KERNEL_NAME)]
         name: String,
-        /// Print a JSON array instead of a table
+        /// Print one JSON object instead of a table
         #[arg(long)]
         json: bool,
     },
@@ -58,7 +58,7 @@ echoes: ACKs with ECN echo (a mark is echoed until the receiver hears of the cut
 for a mark, at most one in a round trip. loss cuts: cuts for a loss, timeouts among them. netns: \
 the namespace, as in /proc/PID/ns/net. Windows are in segments, the slope in segments per round trip.
 
-Example: windlass cc flows --json | jq '.[].slope'";
+Example: windlass cc flows --json | jq '.flows[].slope'";
 
 #[derive(Debug, Args)]
 pub(crate) struct CcLoad {

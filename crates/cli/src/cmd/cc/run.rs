@@ -2,6 +2,7 @@
 
 use super::args::{Cc, CcLoad};
 use super::print;
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
 use serde_json::json;
@@ -47,7 +48,7 @@ fn load_new_ecn(args: &CcLoad) -> Result<(), Failure> {
 fn print_status(json: bool) -> Result<(), Failure> {
     let all = status().map_err(failure)?;
     if json {
-        return stdout::line(&format!("{:#}", json!(all)));
+        return stdout::line(&Document::new("cc.status", json!({ "controllers": all })).pretty());
     }
     if all.is_empty() {
         return stdout::line("nothing loaded");
@@ -58,7 +59,8 @@ fn print_status(json: bool) -> Result<(), Failure> {
 fn print_flows(name: &Name, json: bool) -> Result<(), Failure> {
     let all = flows(name).map_err(failure)?;
     if json {
-        return stdout::line(&format!("{:#}", json!(all)));
+        let body = json!({ "controller": name.to_string(), "flows": all });
+        return stdout::line(&Document::new("cc.flows", body).pretty());
     }
     if all.is_empty() {
         return stdout::line(&format!("no connection uses {name}"));

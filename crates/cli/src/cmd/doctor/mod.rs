@@ -24,7 +24,7 @@ pub(crate) fn main(args: &Doctor) -> Result<(), Failure> {
     let examined: Vec<Examined> =
         TOOLS.iter().filter(asked).map(|tool| Examined::new(tool, &machine)).collect();
     match args.json {
-        true => stdout::line(&format!("{:#}", print::json(&examined)))?,
+        true => stdout::line(&print::json(&examined))?,
         false => stdout::line(&print::text(&examined))?,
     }
     let lacking: Vec<&str> =

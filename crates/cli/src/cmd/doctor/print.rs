@@ -3,10 +3,8 @@
 use super::check::Finding;
 use super::machine::Machine;
 use super::tools::{Need, Tool};
+use crate::envelope::Document;
 use serde_json::{Value, json};
-
-/// The version of the format that `--json` prints.
-const SCHEMA_VERSION: u32 = 1;
 
 /// A tool and what was found of its needs.
 #[derive(Debug)]
@@ -56,12 +54,12 @@ fn paragraph(examined: &Examined) -> String {
 }
 
 /// The same as JSON.
-pub(super) fn json(examined: &[Examined]) -> Value {
-    json!({
-        "schema": SCHEMA_VERSION,
+pub(super) fn json(examined: &[Examined]) -> String {
+    let body = json!({
         "ready": examined.iter().all(Examined::ready),
         "tools": examined.iter().map(tool).collect::<Vec<_>>(),
-    })
+    });
+    Document::new("doctor", body).pretty()
 }
 
 fn tool(examined: &Examined) -> Value {

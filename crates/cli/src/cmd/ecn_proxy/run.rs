@@ -1,7 +1,8 @@
 //! `windlass ecn-proxy`.
 
-use super::args::{SocketArg, EcnProxy};
+use super::args::{EcnProxy, SocketArg};
 use super::{print, settings};
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
 use serde_json::Value;
@@ -25,7 +26,10 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
         }),
         EcnProxy::Status { at, json } => {
             let status = result(&at, Command::Status)?;
-            stdout::line(&if json { format!("{status:#}") } else { print::status(&status) })
+            stdout::line(&match json {
+                true => Document::new("ecn-proxy.status", &status).pretty(),
+                false => print::status(&status),
+            })
         }
         EcnProxy::Stats { at, json, watch } => stats(&at, json, watch),
         EcnProxy::Flows { at, json } => flows(&at.socket, json),
@@ -56,8 +60,8 @@ fn stats(at: &SocketArg, json: bool, watch: bool) -> Result<(), Failure> {
     loop {
         let now = result(at, Command::Stats)?;
         match (json, watch) {
-            (true, true) => stdout::line(&now.to_string())?,
-            (true, false) => stdout::line(&format!("{now:#}"))?,
+            (true, true) => stdout::line(&Document::new("ecn-proxy.stats", &now).line())?,
+            (true, false) => stdout::line(&Document::new("ecn-proxy.stats", &now).pretty())?,
             (false, _) => stdout::line(&print::stats(&now, before.as_ref(), WATCH))?,
         }
         if !watch {
@@ -71,7 +75,10 @@ fn stats(at: &SocketArg, json: bool, watch: bool) -> Result<(), Failure> {
 fn flows(socket: &Path, json: bool) -> Result<(), Failure> {
     let mut answers: Answers = ask(socket, Command::Flows)?;
     let show = |flow: Value| -> Result<(), Failure> {
-        stdout::line(&if json { flow.to_string() } else { print::flow(&flow) })
+        stdout::line(&match json {
+            true => Document::new("ecn-proxy.flow", &flow).line(),
+            false => print::flow(&flow),
+        })
     };
     let end = answers.finish(show)?;
     if !json {

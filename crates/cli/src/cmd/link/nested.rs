@@ -34,7 +34,7 @@ pub(super) fn main(args: Link) -> Result<ExitCode, Failure> {
     report.finish(&carrier)?;
     if args.watch.json {
         // Standard output is the command's.
-        eprintln!("{}", report.summary(&carrier));
+        eprintln!("{}", report.summary(&carrier).line());
     }
     Ok(ExitCode::from(code))
 }

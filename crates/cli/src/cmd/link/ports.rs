@@ -69,7 +69,7 @@ fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
     }
     report.finish(&carrier)?;
     if watch.json {
-        stdout::line(&report.summary(&carrier).to_string())?;
+        stdout::line(&report.summary(&carrier).line())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! What a link reports: the log, live figures and the summary.
 
+use crate::envelope::Document;
 use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -9,8 +10,6 @@ use windlass_base::{Span, Time};
 use windlass_link::linux::{Attendant, Carrier};
 use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
 
-/// The version of the formats: log, live figures, summary.
-const SCHEMA_VERSION: u32 = 1;
 /// The first line of the log.
 const LOG_HEADER: &str = "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,\
     marked,dropped,lost,duplicated,corrupted,delivered,delivered_bytes";
@@ -61,8 +60,8 @@ impl Report {
     }
 
     /// The summary of a link that has ended.
-    pub(super) fn summary(&self, carrier: &Carrier) -> Value {
-        self.figures("summary", carrier, |_, _| Value::Null)
+    pub(super) fn summary(&self, carrier: &Carrier) -> Document<Value> {
+        self.figures("link.summary", carrier, |_, _| Value::Null)
     }
 
     /// Writes what is left of the log.
@@ -75,10 +74,10 @@ impl Report {
 
     fn figures(
         &self,
-        kind: &str,
+        kind: &'static str,
         carrier: &Carrier,
         rate: impl Fn(&Reported, &PathStats) -> Value,
-    ) -> Value {
+    ) -> Document<Value> {
         let paths: Vec<Value> = self
             .paths
             .iter()
@@ -93,20 +92,19 @@ impl Report {
             })
             .collect();
         let late = |share| carrier.lateness().quantile(share).map(Span::as_millis_f64);
-        json!({
-            "schema": SCHEMA_VERSION,
-            "kind": kind,
+        let body = json!({
             "seed": self.seed,
             "time_s": carrier.now().as_secs_f64(),
             "paths": paths,
             "unroutable": carrier.network().stats().unroutable,
             "refused": carrier.refused(),
             "late_ms": { "p50": late(0.5), "p99": late(0.99), "max": late(1.0) },
-        })
+        });
+        Document::new(kind, body)
     }
 
-    fn live_json(&self, carrier: &Carrier) -> Value {
-        self.figures("live", carrier, |path, stats| {
+    fn live_json(&self, carrier: &Carrier) -> Document<Value> {
+        self.figures("link.live", carrier, |path, stats| {
             let bytes = stats.delivered_bytes - path.delivered_bytes;
             json!(bytes as f64 * 8.0 / LIVE_INTERVAL.as_secs_f64())
         })
@@ -136,7 +134,7 @@ impl Report {
         }
         self.next_live = now + LIVE_INTERVAL;
         let text = match self.live {
-            LiveFigures::Json => self.live_json(carrier).to_string(),
+            LiveFigures::Json => self.live_json(carrier).line(),
             LiveFigures::Text | LiveFigures::No => self.live_text(now, carrier),
         };
         for path in &mut self.paths {

@@ -2,6 +2,7 @@
 
 use super::args::Batch;
 use super::load;
+use crate::envelope;
 use crate::failure::Failure;
 use crate::{interrupt, parallel, stdout};
 use serde_json::{Map, Value, json};
@@ -29,8 +30,12 @@ pub(super) fn main(args: &Batch) -> Result<(), Failure> {
             end = line.map_err(|error| Failure::io(args.file.display(), &error)).and_then(
                 |(number, result)| {
                     bad_lines += u64::from(result.is_err());
-                    let failed = |error| json!({ "line": number, "error": error });
-                    stdout::line(&result.unwrap_or_else(failed).to_string())
+                    let failed = |error| {
+                        let body = json!({ "line": number, "error": error });
+                        envelope::Document::new("sim.batch-error", body).line()
+                    };
+                    let line = result.map(|summary| envelope::line(&summary));
+                    stdout::line(&line.unwrap_or_else(failed))
                 },
             );
             if end.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

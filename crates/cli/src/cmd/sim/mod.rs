@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod simple_model;
 
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
 use args::Sim;
@@ -25,14 +26,9 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
         Sim::SimpleModel(args) => simple_model::main(&args),
         Sim::Floor(args) => {
             let last = windlass_sim::empty_event_loop(args.pending, args.events);
-            stdout::line(
-                &json!({ "events": args.events, "last_s": last.as_secs_f64() }).to_string(),
-            )
+            let figures = json!({ "events": args.events, "last_s": last.as_secs_f64() });
+            stdout::line(&Document::new("sim.floor", figures).line())
         }
-        Sim::Schema => stdout::line(&pretty(&windlass_sim::scenario::schema())),
+        Sim::Schema => stdout::line(&format!("{:#}", windlass_sim::scenario::schema())),
     }
-}
-
-fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}")
 }

@@ -1,7 +1,8 @@
 //! `windlass sim run`.
 
 use super::args::Run;
-use super::{load, pretty, print, progress};
+use super::{load, print, progress};
+use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
 use crate::{interrupt, parallel, stdout};
@@ -38,7 +39,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
         output.finish()?;
     }
     if args.json {
-        stdout::line(&pretty(&result))
+        stdout::line(&envelope::pretty(&result))
     } else {
         stdout::line(&print::report(&document, &result))
     }
@@ -144,5 +145,6 @@ fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {
     let path = folder.join("summary.json");
-    fs::write(&path, pretty(summary) + "\n").map_err(|error| Failure::io("summary.json", &error))
+    fs::write(&path, envelope::pretty(summary) + "\n")
+        .map_err(|error| Failure::io("summary.json", &error))
 }

@@ -1,14 +1,12 @@
 //! `windlass sim simple-model`.
 
 use super::args::SimpleModel;
-use super::pretty;
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
 use serde_json::{Value, json};
 use windlass_sim::simple_model::{Outcome, PACKET_BITS, Parameters, STEP_S, simulate};
 
-/// The version of the JSON output.
-const SCHEMA_VERSION: u32 = 1;
 /// The connections, as the paper calls them.
 const NAMES: [&str; 2] = ["X", "Y"];
 
@@ -36,7 +34,7 @@ pub(super) fn main(args: &SimpleModel) -> Result<(), Failure> {
                 "queue_packets": outcome.queue,
             });
         }
-        stdout::line(&pretty(&result))
+        stdout::line(&Document::new("sim.simple-model", result).pretty())
     } else {
         stdout::line(&report(args, &parameters, &runs))
     }
@@ -89,7 +87,6 @@ fn json_of(args: &SimpleModel, parameters: &Parameters, runs: &[Run]) -> Value {
     };
     let seeds: Vec<u64> = (0..args.seeds).map(|n| args.seed.wrapping_add(n)).collect();
     json!({
-        "schema": SCHEMA_VERSION,
         "name": "simple-model",
         "variant": args.variant.name(),
         "steps": args.steps,

@@ -2,6 +2,7 @@
 
 use super::args::SplitAck;
 use super::print;
+use crate::envelope::Document;
 use crate::failure::Failure;
 use serde::Serialize;
 use std::fmt::Display;
@@ -19,7 +20,6 @@ const OWN_FAILURE: u8 = 125;
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
-    schema_version: u32,
     split: u32,
     acks: u32,
     interfaces: Vec<&'a str>,
@@ -77,7 +77,6 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         return Ok(code);
     }
     let report = Report {
-        schema_version: 1,
         split: args.split,
         acks: args.acks,
         interfaces: splitter.interfaces().collect(),
@@ -87,7 +86,7 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         packets_missed: splitter.missed().map_err(told)?,
     };
     let text = match args.json {
-        true => serde_json::to_string(&report).map_err(|error| error.to_string())?,
+        true => Document::new("split-ack.connections", &report).line(),
         false => print::text(&report.connections, report.packets_missed),
     };
     writeln!(out, "{text}").map_err(at("the report"))?;

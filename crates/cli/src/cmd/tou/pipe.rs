@@ -1,7 +1,7 @@
 //! `windlass tou listen` and `windlass tou connect`: a connection joined to standard input and
 //! output.
 
-use super::args::{Verbosity, TouConnect, TouListen, Transport};
+use super::args::{TouConnect, TouListen, Transport, Verbosity};
 use super::copy::{self, CopyError};
 use super::live::OpenStreams;
 use super::print::{self, ConnectionLog, Traffic};

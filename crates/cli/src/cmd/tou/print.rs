@@ -1,26 +1,17 @@
 //! What `windlass tou` says on standard error.
 
 use super::args::Verbosity;
+use crate::envelope::Document;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Instant;
 use windlass_tou::{Info, TouStream};
 
-/// The version of the objects.
-const SCHEMA_VERSION: u32 = 1;
-
 /// Where a listener listens: a line on standard error.
 pub(super) fn listening(address: SocketAddr, json: bool) {
     if json {
-        eprintln!(
-            "{}",
-            json!({
-                "schema": SCHEMA_VERSION,
-                "kind": "listening",
-                "address": address.ip().to_string(),
-                "port": address.port(),
-            })
-        );
+        let body = json!({ "address": address.ip().to_string(), "port": address.port() });
+        eprintln!("{}", Document::new("tou.listening", body).line());
     } else {
         eprintln!("listening on {address}");
     }
@@ -46,7 +37,7 @@ impl ConnectionLog {
         let story = ConnectionLog { how, peer, began: Instant::now() };
         let info = stream.info().ok();
         if how.json {
-            story.object("connected", info.map_or(json!({}), |info| agreed(&info)));
+            story.object("tou.connected", info.map_or(json!({}), |info| agreed(&info)));
         } else if how.verbose {
             let has = |word: &'static str, yes: bool| if yes { word } else { "" };
             let told = info.map_or(String::new(), |info| {
@@ -70,7 +61,7 @@ impl ConnectionLog {
                 "retransmitted_segments": again,
                 "rtt_ms": rtt_ms,
             });
-            self.object("ended", figures);
+            self.object("tou.ended", figures);
         } else if self.how.verbose {
             let rtt = rtt_ms.map_or(String::new(), |ms| format!(", RTT {ms:.2} ms"));
             eprintln!(
@@ -81,11 +72,9 @@ impl ConnectionLog {
         }
     }
 
-    fn object(&self, kind: &str, mut figures: Value) {
-        figures["schema"] = SCHEMA_VERSION.into();
-        figures["kind"] = kind.into();
+    fn object(&self, kind: &'static str, mut figures: Value) {
         figures["peer"] = self.peer.as_str().into();
-        eprintln!("{figures}");
+        eprintln!("{}", Document::new(kind, figures).line());
     }
 }
 

@@ -7,6 +7,7 @@ mod summary;
 
 use super::args::Survey as Args;
 use super::run::settings;
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -90,8 +91,7 @@ fn run(
     let rows = keeper.results.done();
     let summary = Summary::of(rows, count, todo.connections(), driver.dropped(), begun.elapsed());
     if args.json {
-        let text = serde_json::to_string(&summary);
-        stdout::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;
+        stdout::line(&Document::new("probe.survey", &summary).line())?;
     } else {
         stdout::line(&summary.text())?;
     }

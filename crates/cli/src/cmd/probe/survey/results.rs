@@ -11,12 +11,18 @@ use windlass_probe::Settings;
 use windlass_probe::session::Family;
 use windlass_probe::survey::{HostRow, RunRow, journal};
 
-const SCHEMA_VERSION: u32 = 1;
+use crate::envelope::SCHEMA;
+
+/// The kind of document that `survey.json` is.
+const KIND: &str = "probe.survey-arguments";
 
 /// `survey.json`: what was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    schema_version: u32,
+    #[serde(alias = "schema_version")]
+    schema: u32,
+    #[serde(default)]
+    kind: String,
     /// The version that began it.
     windlass: String,
     /// In seconds since 1970.
@@ -47,7 +53,8 @@ impl Manifest {
         ];
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Manifest {
-            schema_version: SCHEMA_VERSION,
+            schema: SCHEMA,
+            kind: KIND.to_owned(),
             windlass: env!("CARGO_PKG_VERSION").to_owned(),
             begun_unix_s: begun.as_secs(),
             hosts,
@@ -114,7 +121,7 @@ impl Results {
             .map_err(|_| refuse(out, "no survey.json in it: there is nothing to resume"))?;
         let old: Manifest = serde_json::from_str(&text)
             .map_err(|error| refuse(out, &format!("survey.json: {error}")))?;
-        if old.schema_version != SCHEMA_VERSION {
+        if old.schema != SCHEMA {
             return Err(refuse(out, "is of another version of windlass"));
         }
         if let Some(difference) = old.difference(manifest) {

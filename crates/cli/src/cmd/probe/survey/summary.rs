@@ -8,12 +8,9 @@ use std::time::Duration;
 use windlass_base::Span;
 use windlass_probe::survey::HostRow;
 
-const SCHEMA_VERSION: u32 = 1;
-
 /// The numbers of a survey.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Summary {
-    schema_version: u32,
     /// On the list.
     hosts: usize,
     /// Those of them with a row.
@@ -43,7 +40,6 @@ impl Summary {
         took: Duration,
     ) -> Summary {
         let mut summary = Summary {
-            schema_version: SCHEMA_VERSION,
             hosts,
             done: rows.len(),
             outcomes: BTreeMap::new(),

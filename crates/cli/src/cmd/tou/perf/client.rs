@@ -123,7 +123,7 @@ fn run(
     let outcome = outcome?;
     traced?;
     match args.json {
-        true => stdout::line(&print::json(test, peer, sends, &intervals, &outcome).to_string()),
+        true => stdout::line(&print::json(test, peer, sends, &intervals, &outcome)),
         false => stdout::line(&print::summary(&outcome, sends)),
     }
 }

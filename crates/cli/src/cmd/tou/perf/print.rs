@@ -3,11 +3,9 @@
 use super::figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
 use super::message::{Limit, Test};
 use super::transfer::Outcome;
+use crate::envelope::Document;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-
-/// The version of the object.
-const SCHEMA_VERSION: u32 = 1;
 
 /// A line of text for an interval.
 pub(super) fn line(interval: &Interval, sends: bool) -> String {
@@ -77,15 +75,13 @@ pub(super) fn json(
     sends: bool,
     intervals: &[Interval],
     outcome: &Outcome,
-) -> Value {
+) -> String {
     let (sender, receiver) = sides(outcome, sends);
     let (time_s, bytes) = match test.limit {
         Limit::TimeMs(ms) => (Some(ms as f64 / 1e3), None),
         Limit::Bytes(bytes) => (None, Some(bytes)),
     };
-    json!({
-        "schema": SCHEMA_VERSION,
-        "kind": "perf",
+    let body = json!({
         "peer": peer.to_string(),
         "test": {
             "direction": test.direction.name(),
@@ -98,7 +94,8 @@ pub(super) fn json(
         "intervals": intervals.iter().map(|interval| interval_json(interval, sends)).collect::<Vec<_>>(),
         "sender": end_json(sender),
         "receiver": end_json(receiver),
-    })
+    });
+    Document::new("tou.perf", body).line()
 }
 
 fn interval_json(interval: &Interval, sends: bool) -> Value {

@@ -71,7 +71,7 @@ fn report_all(done: &Receiver<Done>, args: &PerfServer) -> Result<(), Failure> {
         let sends = test.direction == Direction::Down;
         match result {
             Ok(outcome) if args.json => {
-                stdout::line(&print::json(&test, peer, sends, &[], &outcome).to_string())?;
+                stdout::line(&print::json(&test, peer, sends, &[], &outcome))?;
             }
             Ok(outcome) => {
                 stdout::line(&print::announcement(&test, peer))?;

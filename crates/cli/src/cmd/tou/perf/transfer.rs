@@ -2,7 +2,7 @@
 
 use super::cpu::CpuTime;
 use super::figures::{Figures, Interval, Snapshot, StreamFigures};
-use super::message::{self, MessageError, Limit, Message, Test, shown};
+use super::message::{self, Limit, Message, MessageError, Test, shown};
 use crate::failure::Failure;
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
