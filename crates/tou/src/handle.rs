@@ -1,4 +1,4 @@
-//! A connection in use, as every front end has it: each operation is ready, or leaves a waker.
+//! A connection in use, shared by all front ends. Each operation is ready, or leaves a waker.
 
 use crate::driver::{PortRef, PortState};
 use crate::endpoint::ConnectionId;
@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Error, State};
 
-/// A connection in use; without it the connection ends by itself.
+/// A connection in use. Dropping the handle releases the connection.
 pub(crate) struct Handle {
     pub(crate) port: PortRef,
     id: ConnectionId,
@@ -45,7 +45,7 @@ impl Handle {
         })
     }
 
-    /// What can be done now. Leaves the waker for what may come.
+    /// The operations that would not wait now. Leaves the waker for the others.
     pub(crate) fn poll_ready(&self, waker: &Waker) -> Ready {
         self.port.with(|state, _| {
             let reading_closed =
@@ -56,13 +56,13 @@ impl Handle {
             ready.readable |= reading_closed;
             ready.failed = failed;
             if !ready.writable && stream.connection().writable() == 0 {
-                // Takes nothing now, and has the engine tell when there is room.
+                // Writes nothing, but makes the engine report when there is room.
                 let _ = stream.write(&[0]);
             }
             if !ready.writable {
                 state.wait(self.id, true, waker);
             }
-            // The end and errors may still come to those who have not read.
+            // The end of the stream or an error may still follow, even if bytes wait to be read.
             if !ready.over {
                 state.wait(self.id, false, waker);
             }
@@ -70,7 +70,7 @@ impl Handle {
         })
     }
 
-    /// Ready with bytes, 0 at the end of the stream.
+    /// Ready with the number of bytes read, 0 at the end of the stream.
     pub(crate) fn poll_read(
         &self,
         waker: Option<&Waker>,
@@ -88,7 +88,7 @@ impl Handle {
         })
     }
 
-    /// Ready when bytes were taken.
+    /// Ready with the number of bytes accepted.
     pub(crate) fn poll_write(
         &self,
         waker: Option<&Waker>,
@@ -106,7 +106,7 @@ impl Handle {
         })
     }
 
-    /// Ready when the peer has acknowledged all that was written, and the end of it.
+    /// Ready when the peer has acknowledged all data and the FIN.
     pub(crate) fn poll_delivered(&self, waker: Option<&Waker>) -> Poll<io::Result<()>> {
         self.port.with(|state, _| {
             let Some(stream) = state.endpoint.stream(self.id) else {
@@ -124,7 +124,7 @@ impl Handle {
         })
     }
 
-    /// Closes one way or both. What comes after the reading side was closed is not read.
+    /// Closes one direction or both. Data that arrives after reading was closed is discarded.
     pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.port.with(|state, now| {
             let Some(stream) = state.endpoint.stream_mut(self.id) else {
@@ -170,7 +170,7 @@ impl Handle {
         self.port.with(|state, _| state.endpoint.stream_mut(self.id).map(modify)).ok_or_else(gone)
     }
 
-    /// The connection's error, told once (SO_ERROR).
+    /// Takes the connection's error, as SO_ERROR does.
     pub(crate) fn error(&self) -> Option<io::Error> {
         self.port.with(|state, _| self.take_error(state))
     }
@@ -184,7 +184,7 @@ impl Handle {
         Some(io_error(error, waiters.icmp_errno))
     }
 
-    /// The error also if it was told before.
+    /// Converts the connection's error, whether or not it was reported before, and marks it reported.
     fn report_error(&self, state: &mut PortState, error: Error) -> io::Error {
         let waiters = state.endpoint.data_mut(self.id);
         let icmp_errno = waiters.and_then(|waiters| {
@@ -203,12 +203,12 @@ impl Handle {
     }
 }
 
-/// The connection is no more.
+/// The error of operations on a connection that was removed.
 fn gone() -> io::Error {
     ErrorKind::NotConnected.into()
 }
 
-/// As a socket of TCP tells it.
+/// Converts an error to the one that a TCP socket would report.
 fn io_error(error: Error, icmp_errno: Option<i32>) -> io::Error {
     if let (Error::Unreachable, Some(errno)) = (error, icmp_errno) {
         return io::Error::from_raw_os_error(errno);
@@ -224,7 +224,7 @@ fn io_error(error: Error, icmp_errno: Option<i32>) -> io::Error {
     .into()
 }
 
-/// An IPv4 address as itself, also where an IPv6 socket met it.
+/// Converts an IPv4-mapped IPv6 address to the IPv4 address.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

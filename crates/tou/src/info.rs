@@ -3,7 +3,7 @@ use windlass_base::Span;
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, State};
 
-/// Where a connection stands, in the manner of Linux's TCP_INFO.
+/// State and counters of a connection, similar to Linux's TCP_INFO.
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Info {
@@ -13,43 +13,43 @@ pub struct Info {
     pub mss: u32,
     /// Congestion window in bytes.
     pub cwnd: u64,
-    /// Slow start threshold in bytes; `None` before the first cut.
+    /// Slow start threshold in bytes; `None` before the first reduction of the window.
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time; `None` before the first sample.
     pub rtt: Option<Duration>,
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout, including back-off.
     pub rto: Duration,
-    /// Bytes sent and not acknowledged.
+    /// Bytes sent and not yet acknowledged.
     pub in_flight: u64,
-    /// Bytes of this end that the peer has acknowledged.
+    /// Bytes sent that the peer has acknowledged.
     pub bytes_acked: u64,
-    /// Bytes of the peer that arrived in order.
+    /// Bytes received in order.
     pub bytes_received: u64,
-    /// ECN was agreed on.
+    /// Whether both ends use ECN.
     pub ecn: bool,
-    /// SACK was agreed on.
+    /// Whether both ends use SACK.
     pub sack: bool,
-    /// Counters since the beginning.
+    /// Counters since the connection began.
     pub stats: Stats,
 }
 
-/// What can be done with a connection without waiting, as poll(2) tells it of a socket.
+/// Which operations on a connection would not wait, as poll(2) reports it for a socket.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ready {
-    /// Reading does not wait: there are bytes, the end of the stream, or an error.
+    /// Reading would not wait: there are bytes, the end of the stream, or an error.
     pub readable: bool,
-    /// Writing does not wait: there is room, or an error.
+    /// Writing would not wait: there is room, or an error.
     pub writable: bool,
-    /// The peer sends no more (POLLRDHUP).
+    /// The peer has closed its direction (POLLRDHUP).
     pub peer_closed: bool,
-    /// Nothing goes either way any more (POLLHUP).
+    /// Both directions are closed (POLLHUP).
     pub over: bool,
     /// The connection failed (POLLERR).
     pub failed: bool,
 }
 
 impl Ready {
-    /// What is so of `connection`; nothing before it is established.
+    /// The state of `connection`. Nothing is ready before it is established.
     pub(crate) fn of(connection: &Connection) -> Ready {
         let state = connection.state();
         if matches!(state, State::SynSent | State::SynReceived) {
@@ -66,7 +66,7 @@ impl Ready {
         }
     }
 
-    /// Of a connection that is forgotten.
+    /// The state of a connection that was removed.
     pub(crate) const GONE: Ready =
         Ready { readable: true, writable: true, peer_closed: true, over: true, failed: false };
 }

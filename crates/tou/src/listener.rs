@@ -7,8 +7,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
-/// A port that takes connections, as [`std::net::TcpListener`] does. Dropped, it takes no more; those
-/// accepted go on.
+/// A port that accepts connections, like [`std::net::TcpListener`]. Dropping it ends listening.
+/// Accepted connections continue.
 pub struct TouListener {
     port: PortRef,
     nonblocking: AtomicBool,
@@ -27,15 +27,16 @@ impl Drop for TouListener {
 }
 
 impl TouListener {
-    /// Listens at the first of the addresses that is free.
+    /// Listens at the first of the addresses that can be bound.
     ///
     /// # Errors
-    /// [`ErrorKind::AddrInUse`] and the like, the last one's; or of the name.
+    /// If the name cannot be resolved, or no address can be bound; then the error of the last one,
+    /// such as [`ErrorKind::AddrInUse`] or [`ErrorKind::PermissionDenied`].
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<TouListener> {
         TouListener::bind_with(address, &Options::default())
     }
 
-    /// The same with options.
+    /// As [`TouListener::bind`], with options for the listener and its connections.
     ///
     /// # Errors
     /// As [`TouListener::bind`].
@@ -47,18 +48,18 @@ impl TouListener {
         TouListener { port, nonblocking: AtomicBool::new(false) }
     }
 
-    /// This end.
+    /// The local address.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpListener::local_addr`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.port.local_addr())
     }
 
-    /// The next connection, and whence it came.
+    /// Waits for the next connection. Returns it with the peer's address.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBlock`] if it may not wait.
+    /// [`ErrorKind::WouldBlock`] if the listener is nonblocking and no connection waits.
     pub fn accept(&self) -> io::Result<(TouStream, SocketAddr)> {
         let accepted = if self.nonblocking.load(Ordering::Relaxed) {
             match self.poll(None) {
@@ -71,26 +72,27 @@ impl TouListener {
         accepted.ok_or_else(|| ErrorKind::WouldBlock.into())
     }
 
-    /// The connections that come, without an end.
+    /// An endless iterator over [`TouListener::accept`].
     pub fn incoming(&self) -> impl Iterator<Item = io::Result<TouStream>> + '_ {
         std::iter::repeat_with(|| self.accept().map(|(stream, _)| stream))
     }
 
-    /// Accepting returns [`ErrorKind::WouldBlock`] where it would wait.
+    /// In nonblocking mode, [`TouListener::accept`] returns [`ErrorKind::WouldBlock`] instead of
+    /// waiting. Accepted streams begin in blocking mode.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpListener::set_nonblocking`].
     pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
         self.nonblocking.store(nonblocking, Ordering::Relaxed);
         Ok(())
     }
 
-    /// For event loops: leaves a waker where [`TouListener::accept`] would wait.
+    /// For event loops: as [`TouListener::accept`], but leaves a waker instead of waiting.
     pub fn poll_accept(&self, waker: &Waker) -> Poll<(TouStream, SocketAddr)> {
         self.poll(Some(waker))
     }
 
-    /// True if [`TouListener::accept`] would not wait; leaves a waker otherwise.
+    /// For event loops: true if [`TouListener::accept`] would not wait. Otherwise leaves a waker.
     pub fn poll_acceptable(&self, waker: &Waker) -> bool {
         self.port.with(|state, _| {
             let any = state.endpoint.acceptable() > 0;

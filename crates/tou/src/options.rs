@@ -5,12 +5,12 @@ use windlass_tcp::cc::{self, ControllerFactory};
 use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
 use windlass_tcp::{Config, Profile};
 
-/// UDP's payload on Ethernet over IPv4, less ToU's header: 1500 - 20 - 8 - 16 bytes.
+/// Segment size for Ethernet over IPv4, less the headers of IP, UDP and ToU: 1500 - 20 - 8 - 16 bytes.
 const MSS: u16 = 1456;
-/// IPv6's header has 20 bytes more than IPv4's.
+/// The header of IPv6 has 20 bytes more than that of IPv4.
 pub(crate) const IPV6_EXTRA: u16 = 20;
 
-/// How connections are made. Start from the default and change what matters:
+/// Options for connections, listeners and ports. Start from the default and change single fields:
 ///
 /// ```
 /// let options = windlass_tou::Options {
@@ -22,32 +22,33 @@ pub(crate) const IPV6_EXTRA: u16 = 20;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The congestion controller; see [`congestion`].
+    /// The congestion controller; see [`congestion`]. Default: CUBIC.
     pub congestion: Arc<dyn ControllerFactory>,
-    /// Everything that is not named here: the TCP of a time and place.
+    /// The TCP implementation whose behavior is used for everything else. Default: Linux.
     pub profile: Profile,
-    /// Payload bytes of the largest segment over IPv4, TCP options included; over IPv6 20 fewer. A
-    /// datagram has 16 more.
+    /// Largest segment over IPv4, in bytes of payload and TCP options. Over IPv6 it is 20 bytes less.
+    /// A datagram has 16 bytes more. Default: 1456.
     pub mss: u16,
-    /// Bytes that may have been written and not acknowledged.
+    /// Size of the send buffer: bytes written and not yet acknowledged. Default: 4 MiB.
     pub send_buffer: u64,
-    /// Bytes that may wait to be read; the largest window announced.
+    /// Size of the receive buffer in bytes, which is also the largest advertised window. Default:
+    /// 4 MiB.
     pub receive_buffer: u64,
-    /// Send small segments at once (no Nagle algorithm, RFC 9293 §3.7.4).
+    /// Send small segments at once, without Nagle's algorithm (RFC 9293 §3.7.4). Default: off.
     pub nodelay: bool,
-    /// Offer ECN, and take the offer of others (RFC 3168).
+    /// Offer ECN, and accept the offers of peers (RFC 3168). Default: off.
     pub ecn: bool,
-    /// How marks are echoed. New-ECN at the other end wants
-    /// [`OncePerCe`](EcnEcho::OncePerCe).
+    /// How the receiver echoes CE marks. A peer with New-ECN needs
+    /// [`OncePerCe`](EcnEcho::OncePerCe). Default: [`UntilCwr`](EcnEcho::UntilCwr).
     pub ecn_echo: EcnEcho,
-    /// Spread data over the round trip, and send no bursts beyond a millisecond's worth.
+    /// Spread data over the round trip, with bursts of at most one millisecond's data. Default: on.
     pub pacing: bool,
-    /// Probes on an idle connection; they keep a NAT's binding too.
+    /// Probes on an idle connection, which also keep a NAT's binding alive. Default: none.
     pub keep_alive: Option<KeepAlive>,
-    /// Of a listener: connections under way, and complete ones not accepted yet. More get SYN
-    /// cookies.
+    /// Of a listener: the largest number of half-open connections, and of complete ones that wait to
+    /// be accepted. Further SYNs are answered by SYN cookies. Default: 128.
     pub backlog: usize,
-    /// Of a port.
+    /// Limits of the port.
     pub limits: Limits,
 }
 
@@ -72,7 +73,7 @@ impl Default for Options {
 
 impl Options {
     pub(crate) fn config(&self, ipv6: bool) -> Config {
-        // Off in the profile itself, which is held against kernels without them in the simulator.
+        // These are off in the profile, which the simulator compares with kernels that lack them.
         let modern = self.profile == Profile::Linux;
         let mss = if ipv6 { self.mss.saturating_sub(IPV6_EXTRA) } else { self.mss };
         let base = self.profile.config(mss, Arc::clone(&self.congestion));
@@ -85,7 +86,7 @@ impl Options {
             receive_buffer: self.receive_buffer,
             nagle: !self.nodelay,
             ecn: self.ecn,
-            // What drops such SYNs of TCP does not read ToU's flags.
+            // Middleboxes that drop ECN-setup SYNs of TCP do not read ToU's flags.
             ecn_fallback: false,
             ecn_echo: self.ecn_echo,
             keep_alive: self.keep_alive,
@@ -102,11 +103,12 @@ impl Options {
     }
 }
 
-/// The congestion controller of that name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `tahoe`, or
-/// `none`, which is [no congestion control](cc::NoControl) and for experiments on one's own links alone.
+/// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `tahoe`
+/// or `none`. The last one means [no congestion control](cc::NoControl): use it only on your own
+/// links.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] for any other name, with the list.
+/// [`ErrorKind::NotFound`] for any other name. The message lists the valid names.
 pub fn congestion(name: &str) -> io::Result<Arc<dyn ControllerFactory>> {
     cc::by_name(name).ok_or_else(|| {
         let known = cc::NAMES.join(", ");

@@ -5,8 +5,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// A UDP port before it listens or connects: what hosts behind NATs need, which find a way to each
-/// other over a port (ICE, RFC 8445) and then use it.
+/// A UDP port before it listens or connects. Hosts behind NATs use it to find a path to each other
+/// with STUN messages (ICE, RFC 8445), and then connect from the same port.
 pub struct TouSocket {
     port: PortRef,
     options: Options,
@@ -19,15 +19,16 @@ impl fmt::Debug for TouSocket {
 }
 
 impl TouSocket {
-    /// A port at the first of the addresses that is free.
+    /// Binds the first of the addresses that can be bound.
     ///
     /// # Errors
-    /// [`ErrorKind::AddrInUse`] and the like, the last one's; or of the name.
+    /// If the name cannot be resolved, or no address can be bound; then the error of the last one,
+    /// such as [`ErrorKind::AddrInUse`] or [`ErrorKind::PermissionDenied`].
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<TouSocket> {
         TouSocket::bind_with(address, &Options::default())
     }
 
-    /// The same with options.
+    /// As [`TouSocket::bind`], with options.
     ///
     /// # Errors
     /// As [`TouSocket::bind`].
@@ -42,18 +43,19 @@ impl TouSocket {
         Err(last)
     }
 
-    /// A port of the system's choice at `address`, for one connection. It may be one whose last
-    /// connection is in TIME-WAIT, so that a minute's connections need no descriptor each.
+    /// A port for one outgoing connection at `address`, chosen by the system. It may be a port of
+    /// this process whose previous connection is in TIME-WAIT. A program that opens many short
+    /// connections then needs fewer descriptors.
     ///
     /// # Errors
-    /// Of the socket.
+    /// If the socket cannot be bound, for example [`ErrorKind::AddrNotAvailable`].
     pub fn for_client(address: IpAddr, options: &Options) -> io::Result<TouSocket> {
         let port = Port::for_client(address, options.limits)?;
         Ok(TouSocket { port, options: options.clone() })
     }
 
-    /// The same port, with options for what is begun from now on. Those of the port stay as they
-    /// are.
+    /// The same port with other options for its next connections and listener. The port's own
+    /// options ([`Options::limits`]) do not change.
     #[must_use]
     pub fn with_options(&self, options: &Options) -> TouSocket {
         TouSocket { port: self.port.clone(), options: options.clone() }
@@ -64,27 +66,27 @@ impl TouSocket {
         &self.port
     }
 
-    /// This end.
+    /// The local address.
     pub fn local_addr(&self) -> SocketAddr {
         self.port.local_addr()
     }
 
-    /// What came and went.
+    /// Counters of the port's datagrams.
     pub fn counters(&self) -> Counters {
         self.port.with(|state, _| *state.endpoint.counters())
     }
 
-    /// STUN messages that come to this port go there (RFC 8489); without it they are dropped. It is
-    /// called in the thread that receives, and should not take long.
+    /// Sets the callback for STUN messages that arrive at this port (RFC 8489). Without a callback
+    /// they are dropped. The I/O thread calls it, so it should return quickly.
     pub fn on_stun(&self, callback: impl FnMut(SocketAddr, &[u8]) + Send + 'static) {
         let callback: Callback = Box::new(callback);
         self.port.with(|state, _| state.on_stun = Some(callback));
     }
 
-    /// Sends a datagram of the application's own: a STUN message.
+    /// Sends a STUN message from this port.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] for what the other end would not take for STUN; of the socket.
+    /// [`ErrorKind::InvalidInput`] if `message` is not a STUN message, or the error of sending.
     pub fn send_stun(&self, peer: SocketAddr, message: &[u8]) -> io::Result<()> {
         if wire::kind(message) != wire::Kind::Stun {
             return Err(io::Error::new(ErrorKind::InvalidInput, "expected a STUN message"));
@@ -92,21 +94,22 @@ impl TouSocket {
         self.port.send_datagram(peer, message)
     }
 
-    /// Connects from this port, which may have connections to other peers. Two that connect to each
-    /// other make one connection.
+    /// Connects from this port, which may have connections to other peers. If two hosts connect to
+    /// each other at the same time, both get the same connection.
     ///
     /// # Errors
-    /// As [`TouStream::connect`]; [`ErrorKind::AddrInUse`] if there is a connection to that peer.
+    /// As [`TouStream::connect`] and [`TouSocket::begin`].
     pub fn connect(&self, peer: SocketAddr) -> io::Result<TouStream> {
         let stream = self.begin(peer)?;
         stream.wait_connected(None)?;
         Ok(stream)
     }
 
-    /// Sends the SYN and waits for nothing; see [`TouStream::poll_connected`].
+    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`].
     ///
     /// # Errors
-    /// [`ErrorKind::AddrInUse`] if there is a connection to that peer.
+    /// - [`ErrorKind::AddrInUse`] if the port has a connection to that peer;
+    /// - [`ErrorKind::QuotaExceeded`] if one of [`Options::limits`] is reached.
     pub fn begin(&self, peer: SocketAddr) -> io::Result<TouStream> {
         let config = self.options.config(peer.ip().to_canonical().is_ipv6());
         let peer = self.port.mapped(peer);
@@ -118,7 +121,7 @@ impl TouSocket {
         Ok(TouStream::on(self.port.clone(), id, peer))
     }
 
-    /// Takes connections.
+    /// Starts to accept connections.
     ///
     /// # Errors
     /// [`ErrorKind::AddrInUse`] if the port listens already.

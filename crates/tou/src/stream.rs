@@ -10,18 +10,18 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use windlass_tcp::cc::ControllerFactory;
 
-/// A connection, as [`std::net::TcpStream`] is one.
+/// A connection, like [`std::net::TcpStream`].
 ///
-/// Dropped, it goes on in the background until what was written has arrived; a process that ends
-/// takes it along: [`TouStream::finish`] waits. Data that was not read resets the connection, as
-/// with TCP.
+/// After the last clone is dropped, the connection delivers its data in the background. If the
+/// process ends before, that data is lost: [`TouStream::finish`] waits for it. Dropping a stream with
+/// unread data resets the connection, as with TCP.
 #[derive(Clone)]
 pub struct TouStream(Arc<Shared>);
 
 struct Shared {
     handle: Handle,
     nonblocking: AtomicBool,
-    /// In nanoseconds; 0: for ever.
+    /// In nanoseconds; 0 means no timeout.
     read_timeout: AtomicU64,
     write_timeout: AtomicU64,
 }
@@ -33,17 +33,21 @@ impl fmt::Debug for TouStream {
     }
 }
 
-/// Opening.
+/// Opening a connection.
 impl TouStream {
-    /// Connects to the first of the addresses that answers, from a port of the system's choice.
+    /// Connects to the first of the addresses that answers, from a port that the system chooses.
     ///
     /// # Errors
-    /// The last one's: refused, unreachable, timed out (after two minutes); or of the name.
+    /// If the name cannot be resolved, or no address answers; then the error of the last one:
+    /// - [`ErrorKind::ConnectionRefused`]: its port does not listen;
+    /// - [`ErrorKind::HostUnreachable`] or [`ErrorKind::NetworkUnreachable`]: the network reports
+    ///   that there is no path;
+    /// - [`ErrorKind::TimedOut`]: no answer within about two minutes.
     pub fn connect(address: impl ToSocketAddrs) -> io::Result<TouStream> {
         TouStream::connect_with(address, &Options::default())
     }
 
-    /// The same with options.
+    /// As [`TouStream::connect`], with options.
     ///
     /// # Errors
     /// As [`TouStream::connect`].
@@ -58,7 +62,7 @@ impl TouStream {
         Err(last)
     }
 
-    /// Connects to one address and gives up after a while.
+    /// Connects to one address, and gives up after `timeout`.
     ///
     /// # Errors
     /// As [`TouStream::connect`]; [`ErrorKind::TimedOut`] after `timeout`.
@@ -80,10 +84,10 @@ impl TouStream {
         Ok(stream)
     }
 
-    /// Sends the SYN and waits for nothing; see [`TouStream::poll_connected`].
+    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`].
     ///
     /// # Errors
-    /// Of the socket.
+    /// If the socket cannot be bound, for example because the process has no descriptor left.
     pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
         let any: IpAddr = match peer {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -107,44 +111,44 @@ impl TouStream {
     }
 }
 
-/// What it is.
+/// Addresses and state.
 impl TouStream {
-    /// The other end.
+    /// The peer's address.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::peer_addr`].
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.0.handle.peer_addr())
     }
 
-    /// This end. Its address is the unspecified one where the socket is bound to no other.
+    /// The local address. Its IP address is unspecified unless the socket was bound to one.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::local_addr`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.0.handle.port.local_addr())
     }
 
-    /// Where the connection stands: windows, times, counters.
+    /// State, windows, times and counters of the connection.
     ///
     /// # Errors
-    /// [`ErrorKind::NotConnected`] when it is over and forgotten.
+    /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn info(&self) -> io::Result<Info> {
         self.0.handle.info()
     }
 
-    /// Its error, told once, as SO_ERROR is.
+    /// Takes the connection's error, as SO_ERROR does. An error is reported only once.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::take_error`].
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         Ok(self.0.handle.error())
     }
 
-    /// Another handle to the same connection.
+    /// A second handle to the same connection, as [`Clone::clone`].
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::try_clone`].
     pub fn try_clone(&self) -> io::Result<TouStream> {
         Ok(self.clone())
     }
@@ -152,94 +156,99 @@ impl TouStream {
 
 /// Settings.
 impl TouStream {
-    /// Sends small segments at once, or waits for more while data is in flight (Nagle).
+    /// Turns Nagle's algorithm off (`true`) or on. With it, a small segment waits while data is in
+    /// flight.
     ///
     /// # Errors
-    /// [`ErrorKind::NotConnected`] when it is over and forgotten.
+    /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.0.handle.modify(|stream| stream.connection_mut().set_nagle(!nodelay))
     }
 
-    /// See [`TouStream::set_nodelay`].
+    /// Whether Nagle's algorithm is off; see [`TouStream::set_nodelay`].
     ///
     /// # Errors
-    /// As there.
+    /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.0.handle.inspect(|stream| !stream.connection().config().nagle)
     }
 
-    /// Another congestion controller from now on, which begins as on a new connection: for an end
-    /// that learns from its peer, before data flows, which one to take.
+    /// Replaces the congestion controller. The new one starts as on a new connection. Use this
+    /// before data flows, for example when the peer selects the controller.
     ///
     /// # Errors
-    /// [`ErrorKind::NotConnected`] when it is over and forgotten.
+    /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn set_congestion(&self, congestion: Arc<dyn ControllerFactory>) -> io::Result<()> {
         self.0.handle.modify(|stream| stream.connection_mut().set_congestion(congestion))
     }
 
-    /// Reading, writing and accepting return [`ErrorKind::WouldBlock`] where they would wait.
+    /// In nonblocking mode, reads and writes return [`ErrorKind::WouldBlock`] instead of waiting.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::set_nonblocking`].
     pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
         self.0.nonblocking.store(nonblocking, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Reading returns [`ErrorKind::WouldBlock`] after so long.
+    /// Sets the longest time that a read waits; it then returns [`ErrorKind::WouldBlock`]. `None`
+    /// means no limit.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] for zero.
+    /// [`ErrorKind::InvalidInput`] for a timeout of zero.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         store(&self.0.read_timeout, timeout)
     }
 
-    /// Writing likewise.
+    /// Sets the longest time that a write waits; it then returns [`ErrorKind::WouldBlock`]. `None`
+    /// means no limit.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] for zero.
+    /// [`ErrorKind::InvalidInput`] for a timeout of zero.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         store(&self.0.write_timeout, timeout)
     }
 
-    /// See [`TouStream::set_read_timeout`].
+    /// The longest time that a read waits; see [`TouStream::set_read_timeout`].
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::read_timeout`].
     pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
         Ok(load(&self.0.read_timeout))
     }
 
-    /// See [`TouStream::set_write_timeout`].
+    /// The longest time that a write waits; see [`TouStream::set_write_timeout`].
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpStream::write_timeout`].
     pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
         Ok(load(&self.0.write_timeout))
     }
 }
 
-/// Closing.
+/// Closing a connection.
 impl TouStream {
-    /// Closes one way or both: FIN goes out after what was written, or nothing more is read.
+    /// Closes one direction or both. [`Shutdown::Write`] sends FIN after the data written so far.
+    /// After [`Shutdown::Read`], reads return 0 and incoming data is discarded.
     ///
     /// # Errors
-    /// [`ErrorKind::NotConnected`] when the connection is over.
+    /// [`ErrorKind::NotConnected`] if the connection has ended.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.handle.shutdown(how)
     }
 
-    /// Resets the connection at once: what was not delivered is lost, and the peer is told. Whoever
-    /// reads or writes gets [`ErrorKind::ConnectionAborted`].
+    /// Resets the connection at once and discards undelivered data. The peer's reads and writes fail
+    /// with [`ErrorKind::ConnectionReset`], those of this end with [`ErrorKind::ConnectionAborted`].
     pub fn abort(&self) {
         self.0.handle.abort();
     }
 
-    /// Closes this end and waits until the peer has acknowledged all that was written. `None`: as
-    /// long as it takes.
+    /// Closes this direction and waits until the peer has acknowledged all data. `None` waits
+    /// without a limit.
     ///
     /// # Errors
-    /// The connection's; [`ErrorKind::TimedOut`] after `timeout`, and the connection goes on.
+    /// - The connection's error if it failed, such as [`ErrorKind::ConnectionReset`];
+    /// - [`ErrorKind::TimedOut`] after `timeout`. Delivery then continues in the background.
     pub fn finish(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self.shutdown(Shutdown::Write) {
             Err(error) if error.kind() == ErrorKind::NotConnected => {}
@@ -251,30 +260,30 @@ impl TouStream {
     }
 }
 
-/// For event loops: each leaves a waker where it would wait.
+/// For event loops. Each method leaves a waker instead of waiting.
 impl TouStream {
-    /// Ready when the handshake is over, well or badly.
+    /// Ready when the handshake has succeeded or failed.
     pub fn poll_connected(&self, waker: &Waker) -> Poll<io::Result<()>> {
         self.0.handle.poll_connected(Some(waker))
     }
 
-    /// As [`Read::read`].
+    /// As [`Read::read`] without waiting.
     pub fn poll_read(&self, waker: &Waker, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         self.0.handle.poll_read(Some(waker), buffer)
     }
 
-    /// As [`Write::write`].
+    /// As [`Write::write`] without waiting.
     pub fn poll_write(&self, waker: &Waker, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.0.handle.poll_write(Some(waker), bytes)
     }
 
-    /// Ready when the peer has acknowledged everything, FIN included.
+    /// Ready when the peer has acknowledged all data and the FIN.
     pub fn poll_delivered(&self, waker: &Waker) -> Poll<io::Result<()>> {
         self.0.handle.poll_delivered(Some(waker))
     }
 
-    /// What could be done without waiting; leaves a waker for what may come. This is what a
-    /// descriptor for poll(2) is made of.
+    /// The operations that would not wait. Leaves a waker for the others. `libtou` builds descriptors
+    /// for poll(2) from this.
     pub fn poll_ready(&self, waker: &Waker) -> Ready {
         self.0.handle.poll_ready(waker)
     }

@@ -1,7 +1,8 @@
-//! The same for tokio: [`TouStream`] reads and writes as `tokio::net::TcpStream` does.
+//! Streams and listeners for tokio, like `tokio::net::TcpStream` and `TcpListener`. Requires the
+//! feature `tokio`.
 //!
-//! Feature `tokio`. The driver is the one of the blocking sockets, and a task leaves its waker with
-//! it: no reactor of a runtime is needed, but for looking up names.
+//! The I/O thread of the blocking sockets also serves these, and wakes their tasks. Only the
+//! resolution of names needs tokio's own runtime.
 
 use crate::{Info, Options, TouSocket};
 use std::io;
@@ -16,7 +17,7 @@ use tokio::net::{ToSocketAddrs, lookup_host};
 pub struct TouStream(crate::TouStream);
 
 impl TouStream {
-    /// Connects to the first of the addresses that answers, from a port of the system's choice.
+    /// Connects to the first of the addresses that answers, from a port that the system chooses.
     ///
     /// # Errors
     /// As [`crate::TouStream::connect`].
@@ -24,7 +25,7 @@ impl TouStream {
         TouStream::connect_with(address, &Options::default()).await
     }
 
-    /// The same with options.
+    /// As [`TouStream::connect`], with options.
     ///
     /// # Errors
     /// As [`crate::TouStream::connect`].
@@ -42,10 +43,10 @@ impl TouStream {
         Err(last)
     }
 
-    /// Connects from a port that is there already; see [`TouSocket::connect`].
+    /// Connects from an existing port; see [`TouSocket::connect`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`TouSocket::connect`].
     pub async fn connect_from(socket: &TouSocket, peer: SocketAddr) -> io::Result<TouStream> {
         TouStream::connected(socket.begin(peer)?).await
     }
@@ -55,7 +56,7 @@ impl TouStream {
         Ok(TouStream(stream))
     }
 
-    /// The other end.
+    /// The peer's address.
     ///
     /// # Errors
     /// As [`crate::TouStream::peer_addr`].
@@ -63,7 +64,7 @@ impl TouStream {
         self.0.peer_addr()
     }
 
-    /// This end.
+    /// The local address.
     ///
     /// # Errors
     /// As [`crate::TouStream::local_addr`].
@@ -71,7 +72,7 @@ impl TouStream {
         self.0.local_addr()
     }
 
-    /// Where the connection stands.
+    /// State, windows, times and counters of the connection.
     ///
     /// # Errors
     /// As [`crate::TouStream::info`].
@@ -79,15 +80,15 @@ impl TouStream {
         self.0.info()
     }
 
-    /// See [`crate::TouStream::set_nodelay`].
+    /// Turns Nagle's algorithm off (`true`) or on.
     ///
     /// # Errors
-    /// As there.
+    /// As [`crate::TouStream::set_nodelay`].
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.0.set_nodelay(nodelay)
     }
 
-    /// The blocking socket of the same connection.
+    /// The blocking stream of the same connection.
     pub fn into_std(self) -> crate::TouStream {
         self.0
     }
@@ -121,23 +122,23 @@ impl AsyncWrite for TouStream {
         self.0.poll_write(cx.waker(), bytes)
     }
 
-    /// What was written goes out by itself.
+    /// Does nothing: written data is sent without a flush.
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// FIN goes out after what was written; nobody waits for its arrival, as with TCP.
+    /// Sends FIN after the data written so far, and does not wait for its delivery, as with TCP.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.0.shutdown(Shutdown::Write))
     }
 }
 
-/// A port that takes connections; see [`crate::TouListener`].
+/// A port that accepts connections; see [`crate::TouListener`].
 #[derive(Debug)]
 pub struct TouListener(crate::TouListener);
 
 impl TouListener {
-    /// Listens at the first of the addresses that is free.
+    /// Listens at the first of the addresses that can be bound.
     ///
     /// # Errors
     /// As [`crate::TouListener::bind`].
@@ -145,7 +146,7 @@ impl TouListener {
         TouListener::bind_with(address, &Options::default()).await
     }
 
-    /// The same with options.
+    /// As [`TouListener::bind`], with options.
     ///
     /// # Errors
     /// As [`crate::TouListener::bind`].
@@ -157,19 +158,19 @@ impl TouListener {
         Ok(TouListener(crate::TouListener::bind_with(&addresses[..], options)?))
     }
 
-    /// The next connection, and whence it came.
+    /// Waits for the next connection. Returns it with the peer's address.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like `tokio::net::TcpListener::accept`.
     pub async fn accept(&self) -> io::Result<(TouStream, SocketAddr)> {
         let accepted = std::future::poll_fn(|cx| self.0.poll_accept(cx.waker())).await;
         Ok((TouStream(accepted.0), accepted.1))
     }
 
-    /// This end.
+    /// The local address.
     ///
     /// # Errors
-    /// None today; as with TCP's.
+    /// Never fails. It returns a `Result` like [`std::net::TcpListener::local_addr`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }

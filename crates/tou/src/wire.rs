@@ -1,15 +1,28 @@
-//! The ToU header as bytes (docs/reference/tou-protocol.md), and what else may come to the same UDP port.
+//! Parses and writes ToU's header (docs/reference/tou-protocol.md), and distinguishes ToU from STUN on
+//! the same UDP port.
+//!
+//! ```
+//! use windlass_tou::wire::{self, Flags, Segment, SeqNumber};
+//!
+//! let segment = Segment { seq: SeqNumber(7), flags: Flags::SYN, ..Segment::default() };
+//! let mut bytes = [0; wire::MAX_HEADER_LEN];
+//! let len = wire::emit(&segment, &mut bytes);
+//! assert_eq!(wire::kind(&bytes[..len]), wire::Kind::Segment);
+//! assert_eq!(wire::parse(&bytes[..len])?, (segment, len));
+//! # Ok::<(), wire::ParseError>(())
+//! ```
 
 use std::fmt;
-use windlass_tcp::segment::wire::{WireError, emit_options, parse_options};
-use windlass_tcp::{Flags, Options, Segment, SeqNumber};
+use windlass_tcp::segment::wire::{emit_options, parse_options};
 
-/// Stands where STUN has its own, so that both can share a port.
+pub use windlass_tcp::segment::wire::WireError;
+pub use windlass_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
+
+/// ToU's magic cookie, in bytes 4 to 7 of the header. STUN has a different one in the same place.
 pub const COOKIE: u32 = 0x7194_b32e;
-/// A header without options, in bytes.
+/// Length of a header without options, in bytes.
 pub const MIN_HEADER_LEN: usize = 16;
-/// The longest header that the data offset can tell, in bytes. Options have 40 bytes at most, as
-/// TCP's.
+/// Length of the longest header, in bytes. Options have at most 40 bytes, as in TCP.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
 
 /// STUN's magic cookie (RFC 8489 §5).
@@ -17,18 +30,18 @@ const STUN_COOKIE: u32 = 0x2112_a442;
 /// STUN's header in bytes.
 const STUN_HEADER_LEN: usize = 20;
 
-/// What a datagram is, by its first bytes.
+/// The protocol of a datagram, judged by its first bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A ToU segment, whole or not.
+    /// A ToU segment. It may still be malformed; see [`parse`].
     Segment,
-    /// A STUN message (RFC 8489 §5), for whoever looks for a way through a NAT.
+    /// A STUN message (RFC 8489 §5), which hosts use to find a path through NATs.
     Stun,
-    /// Neither.
+    /// A datagram of another protocol.
     Unknown,
 }
 
-/// Tells the datagrams apart that may come to one port.
+/// Determines the protocol of a datagram.
 pub fn kind(datagram: &[u8]) -> Kind {
     let Some(cookie) = datagram.get(4..8) else { return Kind::Unknown };
     // STUN's first two bits are zero, and its length counts words (RFC 8489 §5).
@@ -40,15 +53,15 @@ pub fn kind(datagram: &[u8]) -> Kind {
     }
 }
 
-/// Why a datagram with ToU's cookie is no segment.
+/// Why [`parse`] rejects a datagram.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// Not ToU's cookie, or no room for one.
+    /// The datagram does not have ToU's cookie.
     Cookie,
-    /// The reserved bits are set: a later version, of which this one knows nothing.
+    /// Reserved bits are set, as a later version of ToU may do.
     Version,
-    /// The header is not whole, or an option is not.
+    /// The header is too short, has an invalid length, or has a malformed option.
     Header(WireError),
 }
 
@@ -64,12 +77,12 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Takes a datagram apart: the segment, and where in the datagram its payload begins; all the rest
-/// is payload.
+/// Parses a datagram. Returns the segment and the offset of its payload, which extends to the end of
+/// the datagram.
 ///
 /// # Errors
 ///
-/// [`ParseError`]: such a datagram is dropped.
+/// [`ParseError`] if the datagram is not a valid segment of this version.
 pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
@@ -98,7 +111,7 @@ pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     Ok((segment, header_len))
 }
 
-/// Writes the segment's header to the beginning of `out` and returns its length: 16 bytes and
+/// Writes the segment's header to the beginning of `out`. Returns its length in bytes: 16 plus
 /// [`Options::wire_len`].
 ///
 /// # Panics
@@ -115,7 +128,7 @@ pub fn emit(segment: &Segment, out: &mut [u8]) -> usize {
     header_len
 }
 
-/// URG is gone, so ECE and CWR stand one bit lower than in TCP.
+/// ToU has no URG flag, so ECE and CWR stand one bit lower than in TCP.
 fn flags_to_wire(flags: Flags) -> u8 {
     let bits = flags.bits();
     bits & 0x1f | (bits & 0xc0) >> 1

@@ -1,10 +1,10 @@
 use windlass_base::Time;
 
-/// A token bucket for answers to nobody in particular: a second's worth may go out at once.
+/// A token bucket for replies that belong to no connection. It holds the replies of one second.
 #[derive(Debug)]
 pub(super) struct Budget {
     per_s: u32,
-    /// In answers.
+    /// Replies that may go out now.
     tokens: f64,
     filled: Time,
 }
@@ -14,7 +14,7 @@ impl Budget {
         Budget { per_s, tokens: f64::from(per_s), filled: Time::ZERO }
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token. False if there is none.
     pub(super) fn take(&mut self, now: Time) -> bool {
         let (per_s, elapsed) = (f64::from(self.per_s), now.saturating_since(self.filled));
         self.tokens = (self.tokens + elapsed.as_secs_f64() * per_s).min(per_s);
@@ -31,12 +31,12 @@ mod tests {
     use windlass_base::Span;
 
     #[test]
-    fn a_second_may_have_its_number_and_no_more() {
+    fn no_more_than_the_rate_goes_out_after_a_full_bucket() {
         let mut budget = Budget::new(100);
         let answered = (0..10_000u64)
             .filter(|step| budget.take(Time::ZERO + Span::from_micros(100) * *step))
             .count();
-        // The bucket was full, and ran for a second.
+        // A full bucket at the start, and one second's refill.
         assert!((199..=200).contains(&answered), "{answered}");
     }
 }

@@ -1,31 +1,33 @@
-//! SYN cookies (RFC 4987 §3.6): what a full backlog would have to remember of a SYN travels in the
-//! SYN-ACK, and comes back in the ACK.
+//! SYN cookies (RFC 4987 §3.6). When the backlog is full, the endpoint stores nothing about a SYN.
+//! The SYN-ACK carries the state instead, and the peer's ACK returns it.
 //!
-//! The initial sequence number holds a counter of time, the MSS from a short list, and a mark that
-//! only this endpoint can make. What else was offered stands in the low bits of TSval, which the
-//! peer echoes; without timestamps it is forgotten.
+//! The initial sequence number of the SYN-ACK holds a time counter, an index into a short list of
+//! segment sizes, and a keyed hash (the tag). The other options of the SYN stand in the low bits of
+//! TSval, which the peer echoes. Without timestamps these options are not negotiated.
 
 use super::secret::Secret;
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 use windlass_tcp::{Config, Connection, Ecn, Flags, Options, Segment, SeqNumber, Timestamps};
 
-/// A cookie is good in the period in which it was made and in the next.
+/// A cookie is valid in the period in which it was made and in the next one.
 const PERIOD: Span = Span::from_secs(64);
-/// The oldest cookie that is good.
+/// The longest time for which a cookie is valid.
 pub(super) const LIFETIME: Span = Span::from_secs(2 * 64);
-/// The counter has 5 bits.
+/// The number of values of the time counter, which has 5 bits.
 const PERIODS: u32 = 32;
-/// Three bits say which: the largest that the peer takes whole.
+/// Segment sizes that a cookie can represent, in bytes. Its 3-bit index selects the largest one that
+/// does not exceed the peer's MSS.
 const SEGMENT_SIZES: [u16; 8] = [536, 1160, 1220, 1300, 1400, 1436, 1444, 1456];
 
-/// The low bits of TSval: four for the window shift (15: no scaling), one each for SACK and ECN.
+/// Options in the low bits of TSval: four bits for the window shift (15: no scaling), one each for
+/// SACK and ECN.
 const OFFER: u32 = (1 << 6) - 1;
 const NO_SCALING: u32 = 15;
 const SACK: u32 = 1 << 4;
 const ECN: u32 = 1 << 5;
 
-/// What the tag vouches for.
+/// The input of a cookie's keyed hash.
 #[derive(Hash)]
 struct CookieInput {
     peer: SocketAddr,
@@ -34,8 +36,8 @@ struct CookieInput {
     size: u32,
 }
 
-/// The SYN-ACK that remembers `syn` for this endpoint. Not longer than the SYN: it has no option
-/// that the SYN has not.
+/// The SYN-ACK that carries the state of `syn`. It is not longer than the SYN, since it has only
+/// options that the SYN has.
 pub(super) fn syn_ack(
     secret: &Secret,
     config: &Config,
@@ -60,8 +62,8 @@ pub(super) fn syn_ack(
     Some(answer)
 }
 
-/// The connection, in SYN-RECEIVED, whose SYN-ACK `ack` acknowledges, if that was a cookie of this
-/// endpoint.
+/// Restores the connection, in SYN-RECEIVED, from the cookie that `ack` acknowledges. `None` if that
+/// is not a valid cookie of this endpoint.
 pub(super) fn redeem(
     secret: &Secret,
     config: &Config,
@@ -97,7 +99,8 @@ pub(super) fn redeem(
     Some(syn_received(config, sent_at(now, echo), cookie, &syn)?.0)
 }
 
-/// Without timestamps there is no room for what the SYN offered.
+/// `config` without the options that a cookie cannot carry: without timestamps it has no room for
+/// window scaling, SACK and ECN.
 fn with_stored_options(config: &Config, timestamps: bool) -> Config {
     let keeps = timestamps && config.timestamps;
     Config {
@@ -108,7 +111,7 @@ fn with_stored_options(config: &Config, timestamps: bool) -> Config {
     }
 }
 
-/// A listening connection that has had its SYN, and its answer.
+/// A listening connection after its SYN, and its SYN-ACK.
 fn syn_received(
     config: Config,
     now: Time,
@@ -121,8 +124,8 @@ fn syn_received(
     Some((connection, answer))
 }
 
-/// When a SYN-ACK went out, to the 64 ms that its stamp leaves open; without a stamp a second ago,
-/// the RTT that RFC 6298 assumes.
+/// When the SYN-ACK was sent, with the 64 ms resolution of its timestamp. Without a timestamp: one
+/// second ago, the RTT that RFC 6298 assumes.
 fn sent_at(now: Time, echo: Option<Timestamps>) -> Time {
     let ago_ms = match echo {
         Some(echo) => milliseconds(now).wrapping_sub(echo.echo_reply).min(AGE_MAX_MS),
@@ -138,7 +141,7 @@ fn milliseconds(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
 
-/// A time not after `now` whose low bits say `offer`.
+/// The latest timestamp not after `now` whose low bits are `offer`.
 fn stamp(now: Time, offer: u32) -> u32 {
     let now = milliseconds(now);
     let stamp = now & !OFFER | offer;

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use windlass_base::Time;
 
-/// Wake-up times by key, one for each. A time that moves back leaves its entry where it is: whoever is
-/// woken too early is asked again. A connection's retransmission timer moves with each ACK, and costs
-/// nothing here.
+/// Wake-up times, one for each key. Moving a time to a later one leaves its entry in place. The
+/// caller is then woken too early, and asks for the later time. This keeps the retransmission timer
+/// cheap, which each ACK moves.
 #[derive(Debug)]
 pub(crate) struct Deadlines<Key> {
     entries: BTreeSet<(Time, Key)>,
@@ -16,27 +16,27 @@ impl<Key: Ord> Default for Deadlines<Key> {
 }
 
 impl<Key: Ord + Copy> Deadlines<Key> {
-    /// `entered` is the time that stands here for `key`, kept by the caller.
+    /// Schedules `key` at `wanted`. `entered` is the key's present entry, which the caller stores.
     pub(crate) fn schedule(&mut self, entered: &mut Option<Time>, wanted: Option<Time>, key: Key) {
         let Some(time) = wanted else { return };
         if let Some(later) = *entered {
             if later <= time {
                 return;
             }
-            // Left behind, it would wake somebody for nothing: pacing enters an earlier time thousands
-            // of times a second.
+            // A stale entry would cause a useless wake-up. Pacing schedules an earlier time thousands
+            // of times per second.
             self.entries.remove(&(later, key));
         }
         self.entries.insert((time, key));
         *entered = Some(time);
     }
 
-    /// The earliest; perhaps too early.
+    /// The earliest entry. It may be earlier than the wanted time.
     pub(crate) fn next(&self) -> Option<Time> {
         self.entries.first().map(|(time, _)| *time)
     }
 
-    /// An entry whose time has come.
+    /// Removes an entry that is due.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, Key)> {
         if self.next()? > now {
             return None;
@@ -50,9 +50,9 @@ mod tests {
     use super::*;
     use windlass_base::Span;
 
-    /// As a paced connection does: an earlier time again and again, and then its retransmission timer.
+    /// Like a paced connection, which alternates between an early time and its retransmission timer.
     #[test]
-    fn a_key_that_is_woken_early_again_and_again_has_one_entry() {
+    fn a_key_that_is_often_scheduled_earlier_has_one_entry() {
         let (mut deadlines, mut entered) = (Deadlines::default(), None);
         let mut now = Time::ZERO;
         for _ in 0..100 {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_moves_back_is_told_too_early_rather_than_moved() {
+    fn a_later_time_keeps_the_earlier_entry() {
         let (mut deadlines, mut entered) = (Deadlines::default(), None);
         let at = |ms| Some(Time::ZERO + Span::from_millis(ms));
         for ms in [20, 30, 40] {

@@ -1,4 +1,4 @@
-//! Datagrams that come.
+//! Incoming datagrams.
 
 use super::path_mtu::PathMtu;
 use super::{Endpoint, Slot};
@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Options, Segment, State};
 
-/// STUN messages that wait at most.
+/// The largest number of STUN messages that wait for [`Endpoint::poll_stun`].
 const STUN_MAX: usize = 64;
 
 impl<Data: Default> Endpoint<Data> {
-    /// Datagrams from `peer`, each of `size` bytes and one after the other in `bytes`; the last may
-    /// be shorter. All came with the same ECN codepoint.
+    /// Handles datagrams from `peer`. They stand one after the other in `bytes`, each `size` bytes
+    /// long; the last one may be shorter. All have the ECN codepoint `ecn`.
     pub fn handle_datagrams(
         &mut self,
         now: Time,
@@ -72,7 +72,7 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// Where the connection with that peer is. Datagrams come in long runs from the same one.
+    /// The key of the connection with that peer. Consecutive datagrams often have the same peer.
     fn key_of(&mut self, peer: &SocketAddr) -> Option<usize> {
         if self.slots.get(self.recent).is_some_and(|slot| slot.peer == *peer) {
             return Some(self.recent);
@@ -84,8 +84,8 @@ impl<Data: Default> Endpoint<Data> {
 }
 
 impl<Data> Slot<Data> {
-    /// What a segment tells of the path's MTU. With the last of the handshake the search begins; that may be
-    /// the peer's FIN, where the ACK before it was lost.
+    /// Updates path MTU discovery. It begins with the segment that completes the handshake. That
+    /// segment may be the peer's FIN, if the ACK before it was lost.
     fn update_path_mtu(&mut self, segment: &Segment) {
         let connection = self.stream.connection_mut();
         let state = connection.state();

@@ -1,4 +1,4 @@
-//! Passive opens: a bounded backlog, and SYN cookies beyond it.
+//! Passive opens, with a bounded backlog and SYN cookies beyond it.
 
 use super::{ConnectionId, Endpoint, Passive, cookie};
 use crate::options::IPV6_EXTRA;
@@ -8,10 +8,10 @@ use std::{error, fmt};
 use windlass_base::Time;
 use windlass_tcp::{Config, Connection, Flags, Segment};
 
-/// Answers to nobody in particular that wait for the socket; more are not given.
+/// The largest number of replies without a connection that wait for the socket.
 const REPLIES_MAX: usize = 1024;
 
-/// There is a listener already.
+/// Returned by [`Endpoint::listen`]: the endpoint listens already.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ListenError;
 
@@ -23,20 +23,20 @@ impl fmt::Display for ListenError {
 
 impl error::Error for ListenError {}
 
-/// A listener: connections under way and connections that wait.
+/// The state of a listener: half-open connections, and complete ones that wait for accept.
 pub(super) struct Listening {
-    /// What new connections over IPv4 are made with.
+    /// Configuration of new connections over IPv4.
     config: Config,
-    /// Half-open ones and those that wait, each at most so many.
+    /// The largest number of half-open connections, and of complete ones.
     backlog: usize,
     half_open: usize,
     complete: VecDeque<ConnectionId>,
-    /// When the last cookie went out: long afterwards nobody can have one.
+    /// When the last cookie was sent. No cookie is valid long after it.
     last_cookie: Option<Time>,
 }
 
 impl Listening {
-    /// IPv4's header is shorter, also to peers that a socket of IPv6 has mapped addresses of.
+    /// Subtracts the longer header of IPv6 from the MSS. A peer with a mapped address uses IPv4.
     fn config_for(&self, peer: SocketAddr) -> Config {
         let extra = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
         Config { mss: self.config.mss.saturating_sub(extra), ..self.config.clone() }
@@ -51,7 +51,7 @@ impl Listening {
         self.complete.push_back(id);
     }
 
-    /// A connection went before it was accepted.
+    /// Removes a connection that ended before it was accepted.
     pub(super) fn forget(&mut self, passive: Passive, id: ConnectionId) {
         match passive {
             Passive::HalfOpen => self.half_open -= 1,
@@ -61,12 +61,14 @@ impl Listening {
 }
 
 impl<Data: Default> Endpoint<Data> {
-    /// Takes connections from now on, with this config; over IPv6 its MSS is 20 bytes less. `backlog`,
-    /// one at least, bounds those that are half open, and those that wait for [`Endpoint::accept`]. A
-    /// SYN that finds no room among the first gets a cookie, among the second none.
+    /// Starts to accept connections with this configuration. Over IPv6 their MSS is 20 bytes less.
+    ///
+    /// `backlog` (at least 1) limits the number of half-open connections, and of complete ones that
+    /// wait for [`Endpoint::accept`]. If there are too many half-open connections, a SYN is answered
+    /// by a SYN cookie. If too many complete ones wait, it is dropped.
     ///
     /// # Errors
-    /// [`ListenError`].
+    /// [`ListenError`] if the endpoint listens already.
     pub fn listen(&mut self, config: Config, backlog: usize) -> Result<(), ListenError> {
         if self.listening.is_some() {
             return Err(ListenError);
@@ -78,7 +80,7 @@ impl<Data: Default> Endpoint<Data> {
         Ok(())
     }
 
-    /// Takes no more connections; those that wait are reset.
+    /// Stops listening and resets connections that were not accepted.
     pub fn stop_listening(&mut self) {
         self.listening = None;
         let waiting = self.slots.iter().filter(|(_, slot)| slot.passive.is_some());
@@ -90,19 +92,19 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// The next connection that is complete.
+    /// Takes the next complete connection; `None` if there is none.
     pub fn accept(&mut self) -> Option<ConnectionId> {
         let id = self.listening.as_mut()?.complete.pop_front()?;
         self.slots[id.key].passive = None;
         Some(id)
     }
 
-    /// Connections that wait for [`Endpoint::accept`].
+    /// The number of connections that wait for [`Endpoint::accept`].
     pub fn acceptable(&self) -> usize {
         self.listening.as_ref().map_or(0, |listening| listening.complete.len())
     }
 
-    /// A segment from a peer that has no connection here.
+    /// Handles a segment that belongs to no connection. Returns the key of a new connection.
     pub(super) fn handle_unmatched(
         &mut self,
         now: Time,
@@ -115,7 +117,7 @@ impl<Data: Default> Endpoint<Data> {
         } else if control == Flags::ACK
             && let Some(connection) = self.redeem_cookie(now, peer, segment)
         {
-            // With no room for it the ACK is not heard: data that follows it asks again.
+            // Without room the ACK is dropped. Data that follows it carries the cookie again.
             if !self.has_room() {
                 self.counters.overflowed += 1;
                 return None;
@@ -129,7 +131,7 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// A connection that is complete at once could wait to be accepted.
+    /// There is room for another connection, both in the endpoint and in the accept queue.
     fn has_room(&self) -> bool {
         let waits = self.listening.as_ref().is_some_and(Listening::accept_queue_has_room);
         waits && self.slots.len() < self.limits.connections && !self.is_short_of_memory()
@@ -143,7 +145,7 @@ impl<Data: Default> Endpoint<Data> {
             return None;
         };
         if !has_room {
-            // It will be sent again, as to a full accept queue of Linux.
+            // The peer will retransmit the SYN, as for a full accept queue of Linux.
             self.counters.overflowed += 1;
             return None;
         }
@@ -173,7 +175,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn redeem_cookie(&self, now: Time, peer: SocketAddr, ack: &Segment) -> Option<Connection> {
         let listening = self.listening.as_ref()?;
-        // Where none went out lately, a guess of 24 bits is not even looked at.
+        // Without a recent cookie, a guess at the 24-bit tag has no chance.
         let since_last = now.saturating_since(listening.last_cookie?);
         if since_last > cookie::LIFETIME {
             return None;

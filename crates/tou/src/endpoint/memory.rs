@@ -1,20 +1,20 @@
-//! What the buffers of all connections take together. A window is a promise of a buffer, and counts
-//! as one.
+//! Memory of the buffers of all connections. An advertised window counts as memory, since the peer
+//! may fill it.
 
 use super::Endpoint;
 
 impl<Data: Default> Endpoint<Data> {
-    /// Bytes that the buffers of all connections take, or must take if all peers use their windows.
+    /// Bytes in the buffers of all connections, counting advertised windows as if they were full.
     pub fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// There is none left: nothing grows, and no connection begins.
+    /// The limit is reached: no buffer grows, and no connection begins.
     pub(super) fn is_short_of_memory(&self) -> bool {
         self.memory >= self.limits.memory
     }
 
-    /// A connection may be about to grow: not while memory is short.
+    /// Stops the buffers of a connection from growing while memory is short, and releases them after.
     pub(super) fn limit_growth(&mut self, key: usize) {
         let short = self.is_short_of_memory();
         let slot = &mut self.slots[key];
@@ -24,7 +24,7 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// A connection has perhaps grown. Buffers in which nothing is go, where they are needed or the
+    /// Updates the memory count of a connection. Frees its empty buffers if memory is short or the
     /// connection is over.
     pub(super) fn account(&mut self, key: usize) {
         let short = self.is_short_of_memory();

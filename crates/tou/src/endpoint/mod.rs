@@ -1,9 +1,13 @@
 //! One UDP port and the connections over it, without any I/O.
 //!
-//! Datagrams and the time go in, datagrams and events come out, as with the engine's own
-//! [`Connection`]: change it, drain [`Endpoint::poll_transmit`] and
-//! [`Endpoint::poll_event`], and call [`Endpoint::handle_timeout`] when [`Endpoint::poll_timeout`]
-//! says. The same code runs over a socket and in virtual time.
+//! The caller passes in datagrams and the time, and takes out datagrams and events, as with the
+//! engine's own [`Connection`]:
+//!
+//! 1. Change the endpoint: pass it datagrams, connect, write, read.
+//! 2. Drain [`Endpoint::poll_transmit`] and [`Endpoint::poll_event`].
+//! 3. Call [`Endpoint::handle_timeout`] at the time that [`Endpoint::poll_timeout`] returns.
+//!
+//! The same code runs over a socket and in virtual time.
 
 mod budget;
 mod cookie;
@@ -22,6 +26,9 @@ mod tests;
 pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
 pub use outgoing::Datagrams;
+pub use windlass_base::{Ecn, Span, Time};
+pub use windlass_tcp::stream::Stream;
+pub use windlass_tcp::{Config, Connection, Error, Event, State};
 
 use crate::wire;
 use budget::Budget;
@@ -33,25 +40,23 @@ use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::{error, fmt};
-use windlass_base::{Span, Time};
-use windlass_tcp::stream::Stream;
-use windlass_tcp::{Config, Connection, Error, Event, Segment, State};
+use windlass_tcp::Segment;
 
-/// How long a peer may stay silent that has had the FIN of a connection which the application has
-/// left (Linux's tcp_fin_timeout).
+/// How long a released connection waits for the peer's FIN after its own FIN was acknowledged
+/// (Linux's tcp_fin_timeout).
 const ORPHAN: Span = Span::from_secs(60);
 
 /// Limits of an endpoint.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once, those in TIME-WAIT included.
+    /// The largest number of connections, including those in TIME-WAIT.
     pub connections: usize,
-    /// Bytes that the buffers of all connections take, or would if all peers used their windows: an
-    /// idle one counts for about 30 KB. Beyond it no connection begins, and those there are
-    /// get no larger buffers: windows grow no more, and who writes waits. The last one to
-    /// grow may go beyond it by a buffer of its own.
+    /// Bytes in the buffers of all connections, counting advertised windows as if they were full. An
+    /// idle connection counts for about 30 KB. At the limit, no connection begins and no buffer
+    /// grows: windows stay as they are, and writers wait. One connection may exceed the limit by one
+    /// buffer.
     pub memory: u64,
-    /// Answers per second to datagrams that belong to no connection: resets and SYN cookies.
+    /// Replies per second to datagrams that belong to no connection: resets and SYN cookies.
     pub replies_per_s: u32,
 }
 
@@ -61,49 +66,49 @@ impl Default for Limits {
     }
 }
 
-/// What came and went, in datagrams.
+/// Counters of an endpoint's datagrams since it was made.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Came.
+    /// Datagrams received, of any kind.
     pub received: u64,
-    /// Came and were neither ToU nor STUN.
+    /// Datagrams received that were neither ToU nor STUN.
     pub unknown: u64,
-    /// Came with ToU's cookie and were no segment of this version.
+    /// Datagrams received with ToU's cookie that were not a valid segment of this version.
     pub malformed: u64,
-    /// Came and were STUN.
+    /// STUN messages received.
     pub stun: u64,
-    /// Segments for no connection, that no SYN began.
+    /// Segments received, other than SYNs and returned cookies, that belong to no connection.
     pub strays: u64,
-    /// SYNs that no listener waited for.
+    /// SYNs received while the endpoint did not listen.
     pub refused: u64,
-    /// SYNs, and ACKs of cookies, that were not heard since too many connections waited.
+    /// SYNs and returned cookies dropped because of the accept queue or a limit.
     pub overflowed: u64,
-    /// SYNs answered by a cookie.
+    /// SYNs answered by a SYN cookie.
     pub cookies_sent: u64,
-    /// Connections made from a cookie.
+    /// Connections restored from a SYN cookie.
     pub cookies_redeemed: u64,
-    /// Resets for what belongs to no connection.
+    /// Resets sent in reply to segments that belong to no connection.
     pub resets: u64,
-    /// Answers not given since the budget was used up.
+    /// Replies not sent because [`Limits::replies_per_s`] was used up.
     pub unanswered: u64,
-    /// Went.
+    /// Datagrams sent, of any kind.
     pub sent: u64,
-    /// Went, and the socket refused them: lost, for the connection.
+    /// Datagrams that the socket refused to send. The connection treats them as lost.
     pub unsent: u64,
 }
 
-/// Names a connection of an endpoint; none has the name of an earlier one.
+/// Identifies a connection of an endpoint. An endpoint never uses an id for a second connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId {
     key: usize,
     serial: u64,
 }
 
-/// Why no connection was begun.
+/// Why [`Endpoint::connect`] began no connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is one with this peer already.
+    /// The endpoint has a connection with this peer already.
     Exists,
     /// [`Limits::connections`] or [`Limits::memory`] is reached.
     TooMany,
@@ -113,43 +118,44 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ConnectError::Exists => "this port has a connection with that peer already",
-            ConnectError::TooMany => "this port has as many connections as it may",
+            ConnectError::TooMany => "this port has reached its limit of connections or memory",
         })
     }
 }
 
 impl error::Error for ConnectError {}
 
-/// A connection, and what the endpoint knows of it.
+/// A connection and the endpoint's state for it.
 struct Slot<Data> {
     serial: u64,
     peer: SocketAddr,
     stream: Stream,
-    /// From the end of the handshake on.
+    /// Path MTU discovery, which begins at the end of the handshake.
     path_mtu: Option<PathMtu>,
-    /// Waits in [`Endpoint::ready`].
+    /// The connection is in [`Endpoint::ready`].
     queued: bool,
-    /// The earliest entry among the deadlines.
+    /// The connection's entry among the deadlines.
     timer_at: Option<Time>,
-    /// Of the socket's receive buffer.
+    /// The connection's share of the socket's receive buffer.
     share: Share,
-    /// There is room to write, which is told when it is worth it.
+    /// The engine has reported room to write; the event waits until there is enough of it.
     writable_pending: bool,
-    /// Bytes that its buffers take, and whether they may take more.
+    /// Bytes in its buffers, as counted in [`Endpoint::memory`].
     memory: u64,
+    /// Its buffers may not grow.
     growth_held: bool,
-    /// Came by a SYN and has not been accepted.
+    /// Set from a SYN's arrival until the connection is accepted.
     passive: Option<Passive>,
-    /// The application wants to hear nothing more of it.
+    /// The application has released the connection.
     released: bool,
-    /// Released, and its peer has had all and says nothing: it goes then.
+    /// When a released connection in FIN-WAIT-2 is removed.
     orphan_until: Option<Time>,
     error: Option<Error>,
     data: Data,
 }
 
 impl<Data> Slot<Data> {
-    /// In TIME-WAIT or closed, and there is nothing to read any more.
+    /// In TIME-WAIT or closed, with nothing left to read.
     fn is_over(&self) -> bool {
         let connection = self.stream.connection();
         matches!(connection.state(), State::TimeWait | State::Closed)
@@ -157,8 +163,8 @@ impl<Data> Slot<Data> {
     }
 }
 
-/// A third of the buffer, as Linux's `sk_stream_write_space` has it: who writes is not woken by each
-/// ACK.
+/// At least a third of the send buffer is free, as in Linux's `sk_stream_write_space`. A writer is
+/// then not woken by each ACK.
 fn has_write_space(connection: &Connection) -> bool {
     3 * connection.writable() >= connection.send_buffer()
 }
@@ -169,7 +175,7 @@ enum Passive {
     Complete,
 }
 
-/// One UDP port and the connections over it. `Data` is what its user keeps with each.
+/// One UDP port and the connections over it. `Data` is the user's own state of each connection.
 pub struct Endpoint<Data = ()> {
     limits: Limits,
     secret: Secret,
@@ -183,7 +189,7 @@ pub struct Endpoint<Data = ()> {
     next_serial: u64,
     /// Connections that may have something to send.
     ready: VecDeque<usize>,
-    /// Answers for no connection.
+    /// Replies that belong to no connection.
     replies: VecDeque<(SocketAddr, Segment)>,
     deadlines: Deadlines<(usize, u64)>,
     events: VecDeque<(ConnectionId, Event)>,
@@ -200,9 +206,10 @@ impl<Data> fmt::Debug for Endpoint<Data> {
     }
 }
 
-/// Making one, and what is known of it.
+/// Construction and counters.
 impl<Data: Default> Endpoint<Data> {
-    /// `key` is random and known to nobody else.
+    /// An endpoint without connections. `key` must be random and secret: it protects sequence
+    /// numbers and SYN cookies against guessing.
     pub fn new(limits: Limits, key: [u8; 16]) -> Endpoint<Data> {
         Endpoint {
             limits,
@@ -224,37 +231,37 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// Counters since the beginning.
+    /// Counters since the endpoint was made.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What the socket's receive buffer holds of payload: windows are announced to fit into it.
+    /// Sets the payload bytes that the socket's receive buffer holds. Advertised windows fit into it.
     pub(crate) fn set_receive_buffer(&mut self, bytes: u64) {
         self.receive_buffer.set_bytes(bytes);
     }
 
-    /// What it would have to hold so that nobody's window is small.
+    /// Size of the receive buffer, in payload bytes, with which no window would be small.
     pub(crate) fn wanted_receive_buffer(&self) -> u64 {
         self.receive_buffer.wanted_bytes()
     }
 
-    /// The socket refused these.
+    /// Counts datagrams that the socket refused to send.
     pub(crate) fn count_unsent(&mut self, datagrams: &Datagrams) {
         self.counters.unsent += datagrams.len.div_ceil(datagrams.size.max(1)) as u64;
     }
 
-    /// Connections, whatever their state.
+    /// The number of connections in any state.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// True without any connection.
+    /// True if there is no connection.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// A STUN message that came, and from where: those not asked for are dropped after a while.
+    /// The next STUN message received, with its source. While 64 messages wait, others are dropped.
     pub fn poll_stun(&mut self) -> Option<(SocketAddr, Box<[u8]>)> {
         self.stun.pop_front()
     }
@@ -262,11 +269,12 @@ impl<Data: Default> Endpoint<Data> {
 
 /// Connections.
 impl<Data: Default> Endpoint<Data> {
-    /// Begins a connection: a SYN is the first thing to transmit. If the peer does the same, both
-    /// SYNs make one connection (RFC 9293 §3.5).
+    /// Begins a connection, whose SYN is the first datagram to transmit. If the peer connects at the
+    /// same time, both SYNs make one connection (RFC 9293 §3.5).
     ///
     /// # Errors
-    /// [`ConnectError`].
+    /// - [`ConnectError::Exists`] if there is a connection with this peer that is not over;
+    /// - [`ConnectError::TooMany`] if a limit is reached.
     pub fn connect(
         &mut self,
         now: Time,
@@ -290,12 +298,12 @@ impl<Data: Default> Endpoint<Data> {
         Ok(self.id_of(key))
     }
 
-    /// The bytes of a connection; `None` if it is no more.
+    /// The byte stream of a connection; `None` if the connection was removed.
     pub fn stream(&self, id: ConnectionId) -> Option<&Stream> {
         self.slot(id).map(|slot| &slot.stream)
     }
 
-    /// The same, to change it: it may have something to send then.
+    /// The byte stream of a connection, to change it. Call [`Endpoint::poll_transmit`] afterwards.
     pub fn stream_mut(&mut self, id: ConnectionId) -> Option<&mut Stream> {
         self.slot(id)?;
         self.limit_growth(id.key);
@@ -303,24 +311,24 @@ impl<Data: Default> Endpoint<Data> {
         Some(&mut self.slots[id.key].stream)
     }
 
-    /// What its user keeps with a connection.
+    /// The user's state of a connection.
     pub fn data_mut(&mut self, id: ConnectionId) -> Option<&mut Data> {
         self.slot(id)?;
         Some(&mut self.slots[id.key].data)
     }
 
-    /// The other end.
+    /// The peer's address.
     pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.slot(id).map(|slot| slot.peer)
     }
 
-    /// Why a connection failed; `None` as long as it has not.
+    /// Why a connection failed; `None` if it did not.
     pub fn error(&self, id: ConnectionId) -> Option<Error> {
         self.slot(id)?.error
     }
 
-    /// The application is done with a connection: what it wrote is still sent, then FIN. Data that
-    /// it has not read, or that comes later, resets the connection (RFC 2525 §2.17).
+    /// Gives a connection up. Data written so far is delivered, followed by FIN. Unread data, or data
+    /// that arrives later, resets the connection (RFC 2525 §2.17).
     pub fn release(&mut self, now: Time, id: ConnectionId) {
         if self.slot(id).is_none() {
             return;
@@ -337,9 +345,12 @@ impl<Data: Default> Endpoint<Data> {
         self.touch(id.key);
     }
 
-    /// The network reported that a datagram to `peer` was not delivered, and has `quoted` so much of
-    /// it. A connection that is being opened fails (RFC 9293 §3.9.2.2), and is returned; others go
-    /// on; but one that only waits for the ACK of its FIN, and nobody is there any more, is over.
+    /// Handles an ICMP report that a datagram to `peer` was not delivered. `quoted` is the part of
+    /// the datagram that the report contains.
+    ///
+    /// A connection that is being opened fails (RFC 9293 §3.9.2.2); its id is returned. Other
+    /// connections continue. The exception is a released connection that waits only for the ACK of
+    /// its FIN: it ends if the port is closed at the peer.
     pub fn handle_unreachable(
         &mut self,
         peer: SocketAddr,
@@ -349,7 +360,7 @@ impl<Data: Default> Endpoint<Data> {
         let key = *self.peers.get(&peer)?;
         let slot = &mut self.slots[key];
         let connection = slot.stream.connection_mut();
-        // Who forges one has to know the SYN (RFC 5927 §4.1). Some routers quote nothing of it.
+        // An attacker would have to know the SYN (RFC 5927 §4.1). Some routers quote nothing of it.
         let quoted = wire::parse(quoted).ok();
         let forged = quoted.is_some_and(|(segment, _)| !connection.began_with(segment.seq));
         let fails = connection.state() == State::SynSent && !forged;
@@ -365,18 +376,18 @@ impl<Data: Default> Endpoint<Data> {
         fails.then(|| self.id_of(key))
     }
 
-    /// The next event of any connection. A connection that is released tells no more.
+    /// The next event of any connection. A released connection has no events.
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         self.events.pop_front()
     }
 
-    /// When [`Endpoint::handle_timeout`] wants to be called; `None`: never, as things stand. It may
-    /// be too early, never too late.
+    /// When to call [`Endpoint::handle_timeout`]; `None` if no timer runs. The time may be earlier
+    /// than needed, but never later.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.deadlines.next()
     }
 
-    /// The time that [`Endpoint::poll_timeout`] told has come.
+    /// Runs the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some((entered, (key, serial))) = self.deadlines.pop(now) {
             let Some(slot) = self.slots.get_mut(key).filter(|slot| slot.serial == serial) else {
@@ -449,7 +460,7 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    /// It may have something to send, something to tell, another deadline.
+    /// Queues a connection that may have datagrams, events or another deadline.
     fn touch(&mut self, key: usize) {
         let slot = &mut self.slots[key];
         if !slot.queued {
@@ -465,15 +476,15 @@ impl<Data: Default> Endpoint<Data> {
         self.deadlines.schedule(&mut slot.timer_at, wanted, (key, slot.serial));
     }
 
-    /// A connection that has nothing to send now: its events are told, and if it is over and
-    /// nobody has it, it goes.
+    /// Collects the events of a connection that has nothing to send now. Removes it if it is closed
+    /// and the application has no interest in it.
     fn settle(&mut self, now: Time, key: usize) {
         self.account(key);
         let id = self.id_of(key);
         let slot = &mut self.slots[key];
         let connection = slot.stream.connection_mut();
         if slot.released && connection.readable() > 0 && connection.state() != State::Closed {
-            // The reset goes out in the next round.
+            // The next call of poll_transmit sends the reset.
             connection.abort();
             return self.touch(key);
         }

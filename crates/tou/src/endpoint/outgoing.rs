@@ -1,4 +1,4 @@
-//! Datagrams that go.
+//! Outgoing datagrams.
 
 use super::Endpoint;
 use crate::wire;
@@ -6,25 +6,26 @@ use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Run, Segment};
 
-/// The most that one call of UDP takes (a 16-bit length, less IP's and UDP's own headers).
+/// The largest number of bytes per send call: below UDP's 16-bit length less the headers.
 const BYTES_MAX: usize = 65_000;
 
-/// Datagrams to send: each of `size` bytes, one after the other; the last may be shorter.
+/// Datagrams to send to one peer. They stand one after the other, each `size` bytes long; the last
+/// one may be shorter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Datagrams {
-    /// Where to.
+    /// The destination.
     pub peer: SocketAddr,
-    /// The codepoint of each.
+    /// The ECN codepoint of each datagram.
     pub ecn: Ecn,
-    /// Bytes of each but the last.
+    /// Bytes of each datagram except the last.
     pub size: usize,
-    /// Bytes of all.
+    /// Bytes of all datagrams together.
     pub len: usize,
 }
 
 impl<Data: Default> Endpoint<Data> {
-    /// Writes the next datagrams into `out`, at most `max` of them; `None` when there is nothing
-    /// to send. `out` is made as long as it needs to be.
+    /// Writes the next datagrams into `out`, at most `max` of them, and resizes `out` as needed.
+    /// Returns `None` if there is nothing to send.
     pub fn poll_transmit(&mut self, now: Time, max: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
         if let Some((peer, segment)) = self.replies.pop_front() {
             out.resize(wire::MAX_HEADER_LEN, 0);
@@ -36,10 +37,10 @@ impl<Data: Default> Endpoint<Data> {
             if !self.slots.contains(key) {
                 continue;
             }
-            // A window is announced by what goes, and counted before another's is.
+            // These datagrams advertise a window. It is counted before another connection's window.
             self.limit_growth(key);
             let slot = &mut self.slots[key];
-            // Back to the end of the queue: nobody waits for the end of another's window.
+            // Back to the end of the queue: connections take turns.
             if let Some(datagrams) = transmit(slot, now, max, out) {
                 self.account(key);
                 self.counters.sent += datagrams.len.div_ceil(datagrams.size) as u64;
@@ -72,7 +73,7 @@ fn transmit<Data>(
     Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
 }
 
-/// Its payload is nobody's: the peer has had those bytes.
+/// Writes a path MTU probe. Its payload is arbitrary, since the peer has received those bytes.
 fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
     out.clear();
     out.resize(wire::MAX_HEADER_LEN, 0);

@@ -1,40 +1,40 @@
-//! What size the path takes, by probing (RFC 8899): never by ICMP alone, never by fragments.
+//! Path MTU discovery by probing (RFC 8899). It relies neither on ICMP nor on fragmentation.
 //!
-//! A connection begins with segments that every path takes, and sends one probe at a time beside
-//! its data: [`Connection::path_probe`]. A probe that arrives is told by a DSACK, and segments grow;
-//! one that does not is tried again, and then a smaller one. Timeouts of data in large segments say
-//! that the path has changed: back to the beginning.
+//! A connection begins with segments that pass every path. Beside its data it sends one probe at a
+//! time ([`Connection::path_probe`]). A DSACK confirms the probe, and segments grow to its size. A
+//! lost probe is repeated, and then a smaller size is tried. Repeated timeouts of large segments mean
+//! that the path has changed; the search then begins again.
 
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, Segment, SeqNumber};
 
-/// Payload of UDP that every path is taken to have (RFC 8899 §5.1.2, BASE_PLPMTU).
+/// UDP payload in bytes that is assumed to pass every path (RFC 8899 §5.1.2, BASE_PLPMTU).
 const BASE_PAYLOAD: u32 = 1200;
-/// A probe is lost after so many tries (RFC 8899 §5.1.2, MAX_PROBES).
+/// Lost probes after which a size counts as too large (RFC 8899 §5.1.2, MAX_PROBES).
 const MAX_PROBES: u32 = 3;
-/// The search ends where it knows the size to so many bytes.
+/// The search ends when it knows the size to within this number of bytes.
 const RESOLUTION: u32 = 16;
-/// A path may change for the better: another search then (RFC 8899 §5.1.1, PMTU_RAISE_TIMER).
+/// Time until the next search, in case the path has improved (RFC 8899 §5.1.1, PMTU_RAISE_TIMER).
 const RAISE_TIMER: Span = Span::from_secs(600);
-/// So many timeouts in a row, by which the loss of a few packets shows no more.
+/// Consecutive timeouts that indicate a black hole rather than the loss of a few packets.
 const BLACK_HOLE_TIMEOUTS: u64 = 2;
 
 /// The search of one connection. Sizes are payload bytes of segments, options subtracted.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
-    /// What one end or the other takes at most.
+    /// The largest size that both ends accept.
     largest: u32,
-    /// What confirmed everywhere.
+    /// The size that passes every path.
     base: u32,
-    /// What is known to pass; segments have this size.
+    /// The largest size known to pass. Segments have this size.
     confirmed: u32,
-    /// What is taken not to pass: the search goes on below it.
+    /// The smallest size known to be lost. The search continues below it.
     too_large: u32,
     probe: Option<Probe>,
     tries: u32,
-    /// The search is over until then.
+    /// When the next search begins; `None` during a search.
     idle_until: Option<Time>,
-    /// Timeouts when data was last acknowledged.
+    /// Bytes acknowledged, and the number of timeouts when that number last changed.
     timeouts: (u64, u64),
 }
 
@@ -47,8 +47,8 @@ struct Probe {
 }
 
 impl PathMtu {
-    /// For a connection whose handshake is complete; `header` bytes of ToU's header and options are
-    /// in every segment. Sets the size to begin with.
+    /// Begins the search for a connection whose handshake is complete, and sets its segment size.
+    /// `header` is the length in bytes of ToU's header with the options of every segment.
     pub(super) fn begin(connection: &mut Connection, header: u32) -> PathMtu {
         let largest = connection.mss();
         let base = largest.min(BASE_PAYLOAD.saturating_sub(header));
@@ -70,7 +70,7 @@ impl PathMtu {
         if self.largest == self.base {
             return None;
         }
-        // An end that has closed its way, or whose peer has, still sends what was written.
+        // A half-closed connection may still have data to send.
         self.detect_black_hole(connection);
         if !connection.may_probe_path() {
             return None;
@@ -96,7 +96,7 @@ impl PathMtu {
         Some(segment)
     }
 
-    /// The largest first: most paths take it. Then the middle of what is not known.
+    /// The next size to probe. First the largest, which passes most paths, then a binary search.
     fn next_size(&self) -> Option<u32> {
         if self.too_large > self.largest {
             return (self.confirmed < self.largest).then_some(self.largest);
@@ -117,7 +117,7 @@ impl PathMtu {
         }
     }
 
-    /// A segment of the peer's, perhaps with a DSACK for the probe.
+    /// Handles a segment of the peer, which may have a DSACK for the probe.
     pub(super) fn handle(&mut self, segment: &Segment, connection: &mut Connection) {
         let Some(probe) = &self.probe else { return };
         let block = (probe.first, probe.first.at(u64::from(probe.len)));

@@ -1,27 +1,26 @@
-//! What the UDP socket's receive buffer holds, shared among the connections that use it.
+//! Shares the UDP socket's receive buffer among the connections that use it.
 //!
-//! A datagram that finds the buffer full is lost, and the path had nothing to do with it. So no
-//! connection announces a larger window than its share; but on a long path most of a window is on
-//! its way and not in the buffer, which only has to hold what comes while the thread that empties it
-//! is kept from running.
+//! A full buffer drops datagrams although the path is not congested. Therefore no connection
+//! advertises a larger window than its share. On a long path most of a window is in flight and not
+//! in the buffer. The buffer only has to hold the data that arrives while the I/O thread is delayed.
 
 use windlass_base::{Span, Time};
 use windlass_tcp::Connection;
 
-/// Who has sent in this time, or in the one before it, uses the buffer.
+/// A peer that sent in the current or the previous epoch counts as a user of the buffer.
 const EPOCH: Span = Span::from_millis(100);
-/// How long the thread that empties the buffer may be kept from running.
+/// The longest expected delay of the I/O thread, which empties the buffer.
 const IO_DELAY_MAX: Span = Span::from_millis(2);
-/// The least share, though all of them may not fit then: windows of a few segments cost several times
-/// the CPU time for the same bytes.
+/// The smallest share in segments, even if the buffer is too small for all shares. Windows of a few
+/// segments cost several times the CPU time per byte.
 const SHARE_SEGMENTS_MIN: u64 = 16;
-/// A share that costs little more than a large one, in bytes.
+/// A share in bytes that costs little more CPU time per byte than a large one.
 const SHARE_WANTED: u64 = 32 << 10;
-/// What is announced before anything has come, in segments: twice an initial window of ten, as Linux
-/// has it. Thousands may be idle and begin together.
+/// The advertised window in segments before any data has arrived: twice an initial window of ten, as
+/// in Linux. Thousands of idle connections may begin to send together.
 const INITIAL_SEGMENTS: u64 = 20;
 
-/// The buffer, and how many use it.
+/// The receive buffer and the number of its users.
 #[derive(Debug)]
 pub(super) struct SharedReceiveBuffer {
     bytes: u64,
@@ -31,17 +30,17 @@ pub(super) struct SharedReceiveBuffer {
     users_before: u32,
 }
 
-/// What a connection knows of its share.
+/// A connection's share of the buffer.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Share {
-    /// When it last sent.
+    /// The epoch in which its peer last sent data.
     epoch: u32,
-    /// Among how many it was computed.
+    /// The number of users for which the share was computed.
     users: u32,
 }
 
 impl SharedReceiveBuffer {
-    /// As much as anybody wants.
+    /// A buffer without a limit.
     pub(super) fn unlimited() -> SharedReceiveBuffer {
         SharedReceiveBuffer {
             bytes: u64::MAX,
@@ -56,18 +55,18 @@ impl SharedReceiveBuffer {
         self.bytes = bytes;
     }
 
-    /// What would be a good share for all who use it, in bytes.
+    /// The buffer size in bytes that would give each user a good share.
     pub(super) fn wanted_bytes(&self) -> u64 {
         u64::from(self.user_count()) * SHARE_WANTED
     }
 
-    /// Before the handshake.
+    /// Limits the window that the handshake advertises.
     pub(super) fn limit_initial_window(&self, connection: &mut Connection) {
         let first = INITIAL_SEGMENTS * u64::from(connection.mss());
         connection.limit_window(self.share(connection).min(first));
     }
 
-    /// Payload has come.
+    /// Records that data has arrived, and adapts the window to the number of users.
     pub(super) fn note_payload(
         &mut self,
         now: Time,

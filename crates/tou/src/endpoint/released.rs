@@ -1,11 +1,11 @@
-//! Connections that their application has left.
+//! Connections that the application has released.
 
 use super::Endpoint;
 use windlass_tcp::State;
 
 impl<Data: Default> Endpoint<Data> {
-    /// Some of what was written to a [released](Endpoint::release) connection, or its FIN, has not
-    /// been acknowledged.
+    /// Whether a [released](Endpoint::release) connection has data or a FIN that the peer has not
+    /// acknowledged.
     pub fn is_delivering(&self) -> bool {
         self.slots.iter().filter(|(_, slot)| slot.released).any(|(_, slot)| {
             let connection = slot.stream.connection();
@@ -17,8 +17,8 @@ impl<Data: Default> Endpoint<Data> {
         })
     }
 
-    /// All there is are released connections in TIME-WAIT whose timestamps tell their segments from
-    /// those of a next one.
+    /// Whether all connections are released, in TIME-WAIT, and use timestamps. Timestamps
+    /// distinguish their segments from those of a later connection.
     pub fn is_in_time_wait(&self) -> bool {
         self.slots.iter().all(|(_, slot)| {
             let connection = slot.stream.connection();
@@ -27,7 +27,7 @@ impl<Data: Default> Endpoint<Data> {
         })
     }
 
-    /// Forgets all released connections, TIME-WAIT or not. Their peers hear nothing of it.
+    /// Removes all released connections, in any state, without notifying their peers.
     pub fn forget_released(&mut self) {
         let released = self.slots.iter().filter(|(_, slot)| slot.released);
         for key in released.map(|(key, _)| key).collect::<Vec<_>>() {

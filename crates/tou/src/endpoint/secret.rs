@@ -1,4 +1,4 @@
-//! What only this endpoint can compute: initial sequence numbers and the marks of its cookies.
+//! Keyed hashes for initial sequence numbers and SYN cookies.
 
 use siphasher::sip::SipHasher24;
 use std::hash::{Hash, Hasher};
@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use windlass_base::Time;
 use windlass_tcp::SeqNumber;
 
-/// RFC 6528 §3: the clock of sequence numbers goes on by one each 4 µs.
+/// Tick of the sequence number clock in nanoseconds (RFC 6528 §3: 4 µs).
 const CLOCK_NS: u64 = 4000;
 
-/// A key that lives as long as its endpoint. One endpoint has one address, so the peer's alone tells
-/// the connection.
+/// The key of an endpoint. An endpoint has one address, so the peer's address alone identifies the
+/// connection.
 pub(super) struct Secret(SipHasher24);
 
-/// What a hash is for, so that none says anything of the other.
+/// Separates the uses of the key, so that one hash reveals nothing about another.
 #[derive(Hash)]
 enum Purpose {
     InitialSequenceNumber,
@@ -25,13 +25,13 @@ impl Secret {
         Secret(SipHasher24::new_with_key(&key))
     }
 
-    /// RFC 6528 §3: a clock, and an offset that nobody else can guess.
+    /// The sum of a clock and a secret offset (RFC 6528 §3).
     pub(super) fn initial_sequence_number(&self, now: Time, peer: SocketAddr) -> SeqNumber {
         let offset = self.hash((Purpose::InitialSequenceNumber, peer));
         SeqNumber((now.as_nanos() / CLOCK_NS).wrapping_add(offset) as u32)
     }
 
-    /// 24 bits over what a cookie vouches for.
+    /// The 24-bit keyed hash of a cookie's input.
     pub(super) fn cookie_tag(&self, input: impl Hash) -> u32 {
         (self.hash((Purpose::Cookie, input)) & 0xff_ffff) as u32
     }

@@ -76,6 +76,22 @@ fn a_connection_from_a_cookie_has_all_that_was_offered() {
     }
 }
 
+/// The SYN-ACK must not accept options that the cookie cannot carry.
+#[test]
+fn a_cookie_without_timestamps_negotiates_no_sack_and_no_window_scaling() {
+    let mut network = flooded(config());
+    let now = network.now;
+    let with = Config { timestamps: false, ..config() };
+    let client = network.host(1).connect(now, address(2), with).expect("new");
+    network.run(Span::from_millis(100));
+    assert_eq!(network.host(2).counters().cookies_redeemed, 1);
+    let server = network.host(2).accept().expect("complete");
+    for (host, id) in [(1, client), (2, server)] {
+        let connection = network.host(host).stream(id).expect("there").connection();
+        assert!(!connection.sack_negotiated(), "host {host}");
+    }
+}
+
 /// Neither from the backlog nor by a cookie, with all options, with one, and without any.
 #[test]
 fn no_answer_is_longer_than_what_it_answers() {
