@@ -67,17 +67,17 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Packets that came by the programs, the proxy's own clones not among them.
+    /// Packets that the programs saw, without the proxy's own clones.
     packets = 0;
-    /// Of these, TCP over IPv4 or IPv6, whole and not a fragment.
+    /// Of these, unfragmented TCP over IPv4 or IPv6.
     tcp = 1;
-    /// Packets that are shorter than their headers say, or contradict themselves; they pass.
+    /// Packets shorter than their headers say, or inconsistent; they pass untouched.
     malformed = 2;
-    /// SYNs that the lists kept from being looked at.
+    /// SYNs that the lists of addresses and ports exclude.
     listed = 3;
-    /// Connections not taken on as the table is full.
+    /// Connections not served because the table was full.
     no_room = 4;
-    /// Packets of which the proxy changed something.
+    /// Packets that the proxy changed.
     edited = 5;
     /// Packets that the kernel did not let the proxy change.
     edit_failed = 6;
@@ -87,13 +87,13 @@ counters! {
     replies = 8;
     /// Packets that the proxy dropped, under the policy drop.
     dropped = 9;
-    /// Connections put into the table.
+    /// Connections added to the table.
     flows_added = 10;
-    /// Connections taken out of it.
+    /// Connections removed from the table.
     flows_removed = 11;
-    /// SYNs, and packets of known connections, that passed as nobody renewed the lease.
+    /// SYNs, and packets of known connections, that passed because the daemon's lease had expired.
     lease_over = 12;
-    /// SYNs of served hosts that ask for ECN since the proxy added it.
+    /// SYNs of served hosts to which the proxy added the request for ECN.
     upgraded = EVENTS;
     /// Handshakes after which both ends have ECN.
     both = EVENTS + 1;
@@ -105,25 +105,25 @@ counters! {
     neither = EVENTS + 4;
     /// Connections that the proxy began to serve.
     proxied = EVENTS + 5;
-    /// Connections that it does not serve, or no more.
+    /// Connections that the proxy does not serve, or stopped serving.
     bypassed = EVENTS + 6;
-    /// SYNs that passed without ECN as the first was not answered.
+    /// Retransmitted SYNs that passed without ECN because the first one got no answer.
     fallbacks = EVENTS + 7;
-    /// Connections of which the SYN with ECN was not answered, or refused.
+    /// Connections whose SYN with ECN was refused or got no answer.
     destinations_failed = EVENTS + 8;
-    /// Packets for served hosts that came with CE: the network's marks.
+    /// Packets for served hosts that arrived with CE: the network's marks.
     marks = EVENTS + 9;
-    /// Packets of served hosts that got ECE.
+    /// Packets of served hosts to which the proxy added ECE.
     echoes = EVENTS + 10;
-    /// Packets of served hosts that got ECT(0).
+    /// Packets of served hosts to which the proxy added ECT(0).
     ect = EVENTS + 11;
     /// Of these, those sent while an echo waited for its answer.
     ect_waiting = EVENTS + 12;
-    /// Packets of served hosts that got CWR.
+    /// Packets of served hosts to which the proxy added CWR.
     cwr = EVENTS + 13;
-    /// Times that a far host told a served sender of a mark.
+    /// Times that a far host began to echo a mark of a served sender's packet.
     episodes = EVENTS + 14;
-    /// Of these, those answered by nothing as the sender's window was two segments.
+    /// Of these, those without a reduction because the sender's window was two segments.
     answered_floor = EVENTS + 15;
     /// Of these, those answered by a virtual loss.
     answered_virtual_loss = EVENTS + 16;
@@ -131,21 +131,21 @@ counters! {
     answered_loss = EVENTS + 17;
     /// Of these, those answered by a packet that the proxy dropped.
     answered_drop = EVENTS + 18;
-    /// Of these, those that nobody answers.
+    /// Of these, those that get no answer, for one of the reasons below.
     passed_over = EVENTS + 19;
-    /// Virtual losses.
+    /// Virtual losses that the proxy began.
     virtual_losses = EVENTS + 20;
     /// Virtual losses whose retransmission the proxy answered itself.
     self_answers = EVENTS + 21;
-    /// Virtual losses that are over.
+    /// Virtual losses that have ended.
     released = EVENTS + 22;
-    /// Times that ECT was withheld from a connection from then on.
+    /// Times that the proxy stopped setting ECT on a connection.
     ect_withdrawn = EVENTS + 23;
     /// Connections reset, or closed on both sides.
     closed = EVENTS + 24;
-    /// SYNs without ECN that a far host refused which had failed before: it is asked for ECN again.
+    /// Plain SYNs refused by a far host that had failed with ECN: the proxy asks it for ECN again.
     plain_refused = EVENTS + 25;
-    /// Retransmissions of virtual losses that went no further, since the far host has the data.
+    /// Retransmissions of virtual losses that the proxy held back, since the far host has the data.
     kept_back = EVENTS + 26;
 }
 
