@@ -247,7 +247,7 @@ fn transfers_over_bad_paths_end_complete() {
     }
 }
 
-/// Ratios of completion times, as docs/internals/ecn-proxy.md has them. BYTES and SEEDS say how much.
+/// Ratios of completion times, as docs/results/ecn-proxy.md has them. BYTES and SEEDS say how much.
 #[test]
 #[ignore = "prints a table; takes minutes without optimisation"]
 fn table_of_completion_times() {

@@ -26,7 +26,7 @@ free of 100.64.0.1, 100.64.16.1, ...); the answers come back down. Without root,
 are allowed, the outside is an empty namespace: --outside runs a server in it. COMMAND sees no other \
 processes than its own, and they end with it. Nothing is left behind, whatever is killed.
 
-Queues and their settings have the names of scenario files (docs/guide/scenarios.md); bare numbers are \
+Queues and their settings have the names of scenario files (docs/reference/scenarios.md); bare numbers are \
 packets: droptail:limit=50, red:min=10,max=20,weight=0.002,p_max=0.1, adaptive-red, \
 codel:target=5ms, fq-codel, pie:target=15ms. Losses: 0.01, 1%, \
 gilbert-elliott:good_to_bad=0.01,bad_to_good=0.25, listed:first=3/7,retransmissions=1 (ordinals in \
@@ -47,7 +47,7 @@ A link of two ports:
   name = \"b\"
   addresses = [\"10.0.0.2/24\"]
 
-All keys: docs/guide/link.md. Runs until Ctrl-C or SIGTERM; the exit status is 0 then.
+All keys: docs/reference/link.md. Runs until Ctrl-C or SIGTERM; the exit status is 0 then.
 
 Example: windlass link run dumbbell.toml --json --log queue.csv";
 

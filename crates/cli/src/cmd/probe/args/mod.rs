@@ -24,7 +24,7 @@ Examples:
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
-name something large: an answer of less than twice the initial window tells little. docs/guide/probe.md \
+name something large: an answer of less than twice the initial window tells little. docs/reference/probe.md \
 explains the tests, the models and the words of the verdict. With https no certificate is verified: \
 what is measured is whoever answers.
 
