@@ -297,3 +297,28 @@ fn ce_on_a_syn_ack_is_hidden_and_echoed() {
     let (_, out) = watch.pass(&ack, Side::Host);
     assert!(out.forward[0].flags.contains(Flags::ECE));
 }
+
+/// The far host's SYN-ACK with ECE crossed its own SYN without ECN: it may use either connection.
+#[test]
+fn after_the_far_hosts_fallback_no_data_are_ect_until_the_far_host_shows_ect() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    watch.pass(&syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options()), Side::Host);
+    watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    let data = Packet {
+        seq: ISN + 1,
+        ack: FAR_ISN + 1,
+        flags: Flags::ACK,
+        payload_bytes: 100,
+        segment_bytes: 100,
+        window: 1000,
+        ..Packet::default()
+    };
+    let theirs = Packet { seq: FAR_ISN + 1, ack: ISN + 1, payload_bytes: 0, ..data };
+    watch.pass(&theirs, Side::Far);
+    assert_eq!(watch.pass(&data, Side::Host).1.forward[0].codepoint, 0, "not confirmed");
+    let theirs = Packet { ack: ISN + 101, payload_bytes: 100, codepoint: 2, ..theirs };
+    watch.pass(&theirs, Side::Far);
+    let next = Packet { seq: ISN + 101, ..data };
+    assert_eq!(watch.pass(&next, Side::Host).1.forward[0].codepoint, 2, "confirmed");
+}

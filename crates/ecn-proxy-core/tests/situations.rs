@@ -2,6 +2,8 @@
 
 #[path = "scene/served.rs"]
 mod served;
+#[path = "scene/signals.rs"]
+mod signals;
 #[path = "scene/small_windows.rs"]
 mod small_windows;
 #[path = "scene/syn.rs"]
