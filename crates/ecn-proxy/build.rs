@@ -1,12 +1,14 @@
-//! Compiles the tc programs.
+//! Compiles the tc programs, and the one that marks packets in the tests.
 
-include!("../bpf/compile.rs");
+use std::process::ExitCode;
+use windlass_bpf_build::Programs;
 
-/// The proxy, and what the tests mark its path's packets with.
-const PROGRAMS: [&str; 2] = ["bpf/ecn_proxy.bpf.c", "tests/datapath/mark.bpf.c"];
-/// With the state machine, the same text that the simulator runs.
-const HEADERS: [&str; 3] = ["bpf", "../ecn-proxy-core/c", "../bpf/c"];
+const SOURCES: [&str; 2] = ["bpf/ecn_proxy.bpf.c", "tests/datapath/mark.bpf.c"];
 
-fn main() -> std::process::ExitCode {
-    compile_programs(&PROGRAMS, &HEADERS, "windlass ecn-proxy")
+fn main() -> ExitCode {
+    Programs::new("windlass ecn-proxy", &SOURCES)
+        .headers("bpf")
+        .headers_of("WINDLASS_ECN_PROXY_CORE")
+        .headers_of("WINDLASS_BPF")
+        .compile()
 }

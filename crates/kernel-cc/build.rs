@@ -1,10 +1,10 @@
-//! Compiles the BPF programs.
+//! Compiles the congestion controller, and the program that impairs the path in the tests.
 
-include!("../bpf/compile.rs");
+use std::process::ExitCode;
+use windlass_bpf_build::Programs;
 
-/// The controller, and what the tests impair its path with.
-const PROGRAMS: [&str; 2] = ["src/bpf/new_ecn.bpf.c", "tests/kernel/impair.bpf.c"];
+const SOURCES: [&str; 2] = ["src/bpf/new_ecn.bpf.c", "tests/kernel/impair.bpf.c"];
 
-fn main() -> std::process::ExitCode {
-    compile_programs(&PROGRAMS, &["src/bpf"], "windlass cc")
+fn main() -> ExitCode {
+    Programs::new("windlass cc", &SOURCES).headers("src/bpf").compile()
 }

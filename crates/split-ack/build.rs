@@ -1,7 +1,11 @@
-//! Compiles the programs.
+//! Compiles the tc program.
 
-include!("../bpf/compile.rs");
+use std::process::ExitCode;
+use windlass_bpf_build::Programs;
 
-fn main() -> std::process::ExitCode {
-    compile_programs(&["bpf/split_ack.bpf.c"], &["bpf", "../bpf/c"], "windlass split-ack")
+fn main() -> ExitCode {
+    Programs::new("windlass split-ack", &["bpf/split_ack.bpf.c"])
+        .headers("bpf")
+        .headers_of("WINDLASS_BPF")
+        .compile()
 }
