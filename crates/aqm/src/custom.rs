@@ -31,7 +31,7 @@ impl PartialEq for CustomConfig {
 /// code knows one type of packet, whatever the link carries.
 #[derive(Debug)]
 pub struct Ticket {
-    place: u32,
+    slot: u32,
     wire_bytes: u32,
     ecn: Ecn,
     flow_hash: u64,
@@ -139,7 +139,7 @@ pub struct Custom<P> {
 impl<P: Packet> Custom<P> {
     /// An empty queue. The error is the factory's.
     pub fn new(config: &CustomConfig, link: Option<BitRate>) -> Result<Custom<P>, ConfigError> {
-        let waiting = Waiting { places: Vec::new(), free: Vec::new() };
+        let waiting = Waiting { slots: Vec::new(), free: Vec::new() };
         Ok(Custom { queue: config.0.build(link)?.0, waiting })
     }
 }
@@ -189,10 +189,10 @@ impl<P: Packet> Queue<P> for Custom<P> {
     }
 }
 
-/// Packets in places that are used again.
+/// Packets in slots that are used again.
 #[derive(Debug)]
 struct Waiting<P> {
-    places: Vec<Option<P>>,
+    slots: Vec<Option<P>>,
     free: Vec<u32>,
 }
 
@@ -200,19 +200,19 @@ impl<P: Packet> Waiting<P> {
     fn put(&mut self, packet: P) -> Ticket {
         let (wire_bytes, ecn) = (packet.wire_bytes(), packet.ecn());
         let flow_hash = packet.flow_hash();
-        let place = self.free.pop().unwrap_or(self.places.len() as u32);
-        match self.places.get_mut(place as usize) {
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(slot as usize) {
             Some(empty) => *empty = Some(packet),
-            None => self.places.push(Some(packet)),
+            None => self.slots.push(Some(packet)),
         }
-        Ticket { place, wire_bytes, ecn, flow_hash }
+        Ticket { slot, wire_bytes, ecn, flow_hash }
     }
 
     /// The packet of a ticket, with the ECN field that the queue gave it. `None` for the ticket of
     /// another link's queue.
     fn take(&mut self, ticket: &Ticket) -> Option<P> {
-        let mut packet = self.places.get_mut(ticket.place as usize)?.take()?;
-        self.free.push(ticket.place);
+        let mut packet = self.slots.get_mut(ticket.slot as usize)?.take()?;
+        self.free.push(ticket.slot);
         if packet.ecn() != ticket.ecn {
             packet.set_ecn(ticket.ecn);
         }

@@ -83,15 +83,5 @@ impl<P: Packet> Queue<P> for DropTail<P> {
         Some(packet)
     }
 
-    fn len_packets(&self) -> usize {
-        self.fifo.len()
-    }
-
-    fn len_bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
-    fn stats(&self) -> &Stats {
-        &self.stats
-    }
+    fifo_accessors!();
 }

@@ -25,13 +25,18 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[macro_use]
+mod accessors;
+
 mod codel;
 mod config;
 mod custom;
 mod discipline;
 mod drop_tail;
+mod error;
 mod fifo;
 mod fq_codel;
+mod limit;
 mod packet;
 mod pie;
 mod queue;
@@ -41,12 +46,14 @@ mod stats;
 mod tc_red;
 
 pub use codel::{CoDel, CoDelConfig, CoDelParams};
-pub use config::{Config, ConfigError, Limit};
+pub use config::Config;
 pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
 pub use discipline::Discipline;
 pub use drop_tail::{DropTail, DropTailConfig};
+pub use error::ConfigError;
 pub use fifo::Fifo;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use limit::Limit;
 pub use packet::Packet;
 pub use pie::{Pie, PieConfig};
 pub use queue::Queue;

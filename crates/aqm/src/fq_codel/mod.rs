@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290): flows in turn by deficit round robin, new flows first, CoDel in each.
 
 use crate::codel::{CoDelParams, Control, Source};
-use crate::config::check_positive;
+use crate::error::check_positive;
 use crate::fifo::Fifo;
 use crate::stamped::Stamped;
 use crate::{ConfigError, DropReason, Packet, Queue, Stats};

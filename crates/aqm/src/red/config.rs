@@ -1,4 +1,4 @@
-use crate::config::{check_positive, check_probability};
+use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
 use windlass_base::{BitRate, Span};
 

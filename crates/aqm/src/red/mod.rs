@@ -185,14 +185,6 @@ impl<P: Packet> Queue<P> for Red<P> {
         Some(packet)
     }
 
-    fn len_packets(&self) -> usize {
-        self.fifo.len()
-    }
-
-    fn len_bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
     fn average_packets(&self) -> Option<f64> {
         let average = self.average.value();
         Some(match self.config.unit {
@@ -201,7 +193,5 @@ impl<P: Packet> Queue<P> for Red<P> {
         })
     }
 
-    fn stats(&self) -> &Stats {
-        &self.stats
-    }
+    fifo_accessors!();
 }

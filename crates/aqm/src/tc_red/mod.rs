@@ -157,20 +157,10 @@ impl<P: Packet> Queue<P> for TcRed<P> {
         Some(packet)
     }
 
-    fn len_packets(&self) -> usize {
-        self.fifo.len()
-    }
-
-    fn len_bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
     fn average_packets(&self) -> Option<f64> {
         let bytes = self.average as f64 / f64::from(1u32 << self.weight_log);
         Some(bytes / self.avpkt_bytes)
     }
 
-    fn stats(&self) -> &Stats {
-        &self.stats
-    }
+    fifo_accessors!();
 }

@@ -1,0 +1,17 @@
+/// The accessors of [`Queue`](crate::Queue) for a discipline with one FIFO: a `Fifo` in the field
+/// `fifo` and `Stats` in the field `stats`.
+macro_rules! fifo_accessors {
+    () => {
+        fn len_packets(&self) -> usize {
+            self.fifo.len()
+        }
+
+        fn len_bytes(&self) -> u64 {
+            self.fifo.bytes()
+        }
+
+        fn stats(&self) -> &crate::Stats {
+            &self.stats
+        }
+    };
+}

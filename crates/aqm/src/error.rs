@@ -1,0 +1,47 @@
+use core::fmt;
+
+/// A discipline's settings that cannot work.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A queue that can hold nothing.
+    ZeroLimit,
+    /// RED's thresholds: 0 <= min < max must hold, both finite.
+    Thresholds,
+    /// A probability outside (0, 1], or bounds of one in the wrong order; its name.
+    Probability(&'static str),
+    /// RED's queue weight outside (0, 1].
+    Weight,
+    /// A burst for which [`TcRed`] finds no weight: `min` holds more packets than it.
+    Burst,
+    /// A size, count or span that must not be zero (or must be finite); its name.
+    Zero(&'static str),
+    /// A setting that is derived from the link's rate, which is not known; its name.
+    NeedsLinkRate(&'static str),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::ZeroLimit => f.write_str("the queue limit is zero"),
+            ConfigError::Thresholds => f.write_str("thresholds must satisfy 0 <= min < max"),
+            ConfigError::Probability(name) => write!(f, "{name} is not a probability above 0"),
+            ConfigError::Burst => f.write_str("burst must be at least min / avpkt"),
+            ConfigError::Weight => f.write_str("the queue weight must lie in (0, 1]"),
+            ConfigError::Zero(name) => write!(f, "{name} must be above zero"),
+            ConfigError::NeedsLinkRate(name) => write!(f, "{name} needs a known link rate"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// `value` is a probability above zero.
+pub(crate) fn check_probability(value: f64, name: &'static str) -> Result<(), ConfigError> {
+    if value > 0.0 && value <= 1.0 { Ok(()) } else { Err(ConfigError::Probability(name)) }
+}
+
+/// `value` is finite and above zero.
+pub(crate) fn check_positive(value: f64, name: &'static str) -> Result<(), ConfigError> {
+    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(ConfigError::Zero(name)) }
+}
