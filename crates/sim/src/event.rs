@@ -25,7 +25,7 @@ pub(crate) enum Event {
 
 /// A pending event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct PendingEvent {
     time: Time,
     /// Which of the events of a time comes first, the one with less. From the top 40 bits of how
     /// late it was set: less for what was set longer before its time, up to 18 minutes before; then
@@ -41,11 +41,11 @@ const ORDER_BITS: u32 = 24;
 const LONGEST: u64 = u64::MAX >> ORDER_BITS;
 const KIND_SHIFT: u32 = 32;
 
-impl Entry {
+impl PendingEvent {
     /// Behind all others.
-    const NONE: Entry = Entry { time: Time::MAX, tie: u64::MAX, event: u64::MAX };
+    const NONE: PendingEvent = PendingEvent { time: Time::MAX, tie: u64::MAX, event: u64::MAX };
 
-    fn new(time: Time, since: Time, order: u64, event: Event) -> Entry {
+    fn new(time: Time, since: Time, order: u64, event: Event) -> PendingEvent {
         let (kind, index): (u64, u32) = match event {
             Event::Arrival { channel } => (0, channel),
             Event::Late { slot } => (1, slot),
@@ -57,21 +57,21 @@ impl Entry {
         };
         let ahead = time.saturating_since(since).as_nanos().min(LONGEST);
         let tie = (LONGEST - ahead) << ORDER_BITS | order;
-        Entry { time, tie, event: kind << KIND_SHIFT | u64::from(index) }
+        PendingEvent { time, tie, event: kind << KIND_SHIFT | u64::from(index) }
     }
 
-    fn with_order(self, order: u64) -> Entry {
-        Entry { tie: self.tie >> ORDER_BITS << ORDER_BITS | order, ..self }
+    fn with_order(self, order: u64) -> PendingEvent {
+        PendingEvent { tie: self.tie >> ORDER_BITS << ORDER_BITS | order, ..self }
     }
 
     /// What the order of events is by: one number, since one compares faster than two.
-    fn place(&self) -> u128 {
+    fn sort_key(&self) -> u128 {
         u128::from(self.time.as_nanos()) << 64 | u128::from(self.tie)
     }
 
     #[inline]
-    fn is_before(&self, other: &Entry) -> bool {
-        self.place() < other.place()
+    fn is_before(&self, other: &PendingEvent) -> bool {
+        self.sort_key() < other.sort_key()
     }
 
     fn event(self) -> Event {
@@ -88,14 +88,14 @@ impl Entry {
     }
 }
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        self.place().cmp(&other.place())
+impl Ord for PendingEvent {
+    fn cmp(&self, other: &PendingEvent) -> Ordering {
+        self.sort_key().cmp(&other.sort_key())
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for PendingEvent {
+    fn partial_cmp(&self, other: &PendingEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -114,8 +114,8 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     /// A place for the arrivals of a channel that will have some.
-    pub(crate) fn add_place(&mut self) -> Place {
-        self.arrivals.add_place()
+    pub(crate) fn add_arrival_slot(&mut self) -> ArrivalSlot {
+        self.arrivals.add_slot()
     }
 
     /// The time of the event that was taken last, or that is gone to.
@@ -137,22 +137,28 @@ impl EventQueue {
 
     /// When a channel's next arrival is due, and since when it has been the next. It stays in the
     /// channel's place until that is set again, or cleared.
-    pub(crate) fn set_arrival(&mut self, place: Place, time: Time, since: Time, channel: u32) {
+    pub(crate) fn set_arrival(
+        &mut self,
+        place: ArrivalSlot,
+        time: Time,
+        since: Time,
+        channel: u32,
+    ) {
         let entry = self.entry(time, since, Event::Arrival { channel });
         self.arrivals.set(place, entry);
     }
 
     /// A channel awaits no arrival.
-    pub(crate) fn clear_arrival(&mut self, place: Place) {
-        self.arrivals.set(place, Entry::NONE);
+    pub(crate) fn clear_arrival(&mut self, place: ArrivalSlot) {
+        self.arrivals.set(place, PendingEvent::NONE);
     }
 
-    fn entry(&mut self, time: Time, since: Time, event: Event) -> Entry {
+    fn entry(&mut self, time: Time, since: Time, event: Event) -> PendingEvent {
         if self.next_order == ORDERS {
             self.renumber();
         }
         self.next_order += 1;
-        Entry::new(time, since, self.next_order - 1, event)
+        PendingEvent::new(time, since, self.next_order - 1, event)
     }
 
     /// The next event, if it is due no later than `end`. An arrival stays, to be set or cleared.
@@ -164,7 +170,7 @@ impl EventQueue {
             let channel = arrival.event as u32;
             return (arrival.time <= end).then_some((arrival.time, Event::Arrival { channel }));
         }
-        if other == Entry::NONE || other.time > end {
+        if other == PendingEvent::NONE || other.time > end {
             return None;
         }
         self.now = other.time;
@@ -175,11 +181,11 @@ impl EventQueue {
     /// Gives the pending events, whose order stays, the first orders.
     #[cold]
     fn renumber(&mut self) {
-        let mut pending: Vec<Entry> =
+        let mut pending: Vec<PendingEvent> =
             self.arrivals.pending().chain(self.others.pending()).collect();
         pending.sort_unstable();
         self.next_order = pending.len() as u64;
-        let renumbered = |old: Entry| match pending.binary_search(&old) {
+        let renumbered = |old: PendingEvent| match pending.binary_search(&old) {
             Ok(order) => old.with_order(order as u64),
             Err(_) => old,
         };
@@ -190,7 +196,7 @@ impl EventQueue {
 
 /// A channel's place in the tournament.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Place(u32);
+pub(crate) struct ArrivalSlot(u32);
 
 /// The pending arrival of each channel, and which of them comes first: a complete tree of groups of
 /// four, each as the earliest of its members one member of a group above. A change costs three
@@ -199,10 +205,10 @@ pub(crate) struct Place(u32);
 struct Tournament {
     /// The root's group at 0, those below the members of group n from 4n + 1 on; the last level
     /// holds the places.
-    groups: Vec<[Entry; GROUP]>,
+    groups: Vec<[PendingEvent; GROUP]>,
     /// Where the last level begins.
     last_level: usize,
-    first: Entry,
+    first: PendingEvent,
     /// Places given away.
     used: u32,
 }
@@ -212,68 +218,68 @@ const GROUP: usize = 4;
 
 impl Default for Tournament {
     fn default() -> Tournament {
-        let groups = vec![[Entry::NONE; GROUP]];
-        Tournament { groups, last_level: 0, first: Entry::NONE, used: 0 }
+        let groups = vec![[PendingEvent::NONE; GROUP]];
+        Tournament { groups, last_level: 0, first: PendingEvent::NONE, used: 0 }
     }
 }
 
 impl Tournament {
-    fn add_place(&mut self) -> Place {
+    fn add_slot(&mut self) -> ArrivalSlot {
         if self.used as usize == self.groups[self.last_level..].len() * GROUP {
             self.grow();
         }
         self.used += 1;
-        Place(self.used - 1)
+        ArrivalSlot(self.used - 1)
     }
 
     /// One more level, on which the places are now.
     fn grow(&mut self) {
-        let places: Vec<Entry> = self.places().collect();
+        let places: Vec<PendingEvent> = self.places().collect();
         self.last_level = self.groups.len();
-        self.groups = vec![[Entry::NONE; GROUP]; self.groups.len() * GROUP + 1];
+        self.groups = vec![[PendingEvent::NONE; GROUP]; self.groups.len() * GROUP + 1];
         for (place, entry) in (0..).zip(places) {
-            self.set(Place(place), entry);
+            self.set(ArrivalSlot(place), entry);
         }
     }
 
     #[inline]
-    fn first(&self) -> Entry {
+    fn first(&self) -> PendingEvent {
         self.first
     }
 
     #[inline(always)]
-    fn set(&mut self, place: Place, Entry { time, tie, event }: Entry) {
+    fn set(&mut self, place: ArrivalSlot, PendingEvent { time, tie, event }: PendingEvent) {
         self.set_numbers(place, time, tie, event);
     }
 
     /// Number by number: as one block, what was just stored as numbers is slow to be read.
     #[inline(never)]
-    fn set_numbers(&mut self, place: Place, mut time: Time, mut tie: u64, mut event: u64) {
+    fn set_numbers(&mut self, place: ArrivalSlot, mut time: Time, mut tie: u64, mut event: u64) {
         let mut group = self.last_level + place.0 as usize / GROUP;
         let mut member = place.0 as usize % GROUP;
         loop {
             let members = &mut self.groups[group];
-            members[member] = Entry { time, tie, event };
-            Entry { time, tie, event } = earliest(members);
+            members[member] = PendingEvent { time, tie, event };
+            PendingEvent { time, tie, event } = earliest(members);
             if group == 0 {
                 break;
             }
             (group, member) = ((group - 1) / GROUP, (group - 1) % GROUP);
         }
-        self.first = Entry { time, tie, event };
+        self.first = PendingEvent { time, tie, event };
     }
 
     /// What stands in the places, given away or not.
-    fn places(&self) -> impl Iterator<Item = Entry> + '_ {
+    fn places(&self) -> impl Iterator<Item = PendingEvent> + '_ {
         self.groups[self.last_level..].as_flattened().iter().copied()
     }
 
-    fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.places().filter(|entry| *entry != Entry::NONE)
+    fn pending(&self) -> impl Iterator<Item = PendingEvent> + '_ {
+        self.places().filter(|entry| *entry != PendingEvent::NONE)
     }
 
     /// Changes all entries in a way that keeps their order.
-    fn map(&mut self, change: impl Fn(Entry) -> Entry) {
+    fn map(&mut self, change: impl Fn(PendingEvent) -> PendingEvent) {
         for entry in self.groups.as_flattened_mut() {
             *entry = change(*entry);
         }
@@ -282,14 +288,14 @@ impl Tournament {
 }
 
 #[inline]
-fn earliest(&[a, b, c, d]: &[Entry; GROUP]) -> Entry {
+fn earliest(&[a, b, c, d]: &[PendingEvent; GROUP]) -> PendingEvent {
     earlier(earlier(a, b), earlier(c, d))
 }
 
 #[inline]
-fn earlier(a: Entry, b: Entry) -> Entry {
+fn earlier(a: PendingEvent, b: PendingEvent) -> PendingEvent {
     let second = b.is_before(&a);
-    Entry {
+    PendingEvent {
         time: select_unpredictable(second, b.time, a.time),
         tie: select_unpredictable(second, b.tie, a.tie),
         event: select_unpredictable(second, b.event, a.event),
@@ -302,27 +308,27 @@ const ARITY: usize = 4;
 /// Events without a place of their own.
 #[derive(Debug, Default)]
 struct Heap {
-    entries: Vec<Entry>,
+    entries: Vec<PendingEvent>,
 }
 
 impl Heap {
     #[inline]
-    fn first(&self) -> Entry {
-        self.entries.first().copied().unwrap_or(Entry::NONE)
+    fn first(&self) -> PendingEvent {
+        self.entries.first().copied().unwrap_or(PendingEvent::NONE)
     }
 
-    fn pending(&self) -> impl Iterator<Item = Entry> + '_ {
+    fn pending(&self) -> impl Iterator<Item = PendingEvent> + '_ {
         self.entries.iter().copied()
     }
 
     /// Changes all entries in a way that keeps their order.
-    fn map(&mut self, change: impl Fn(Entry) -> Entry) {
+    fn map(&mut self, change: impl Fn(PendingEvent) -> PendingEvent) {
         for entry in &mut self.entries {
             *entry = change(*entry);
         }
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: PendingEvent) {
         let mut hole = self.entries.len();
         self.entries.push(entry);
         while hole > 0 {
@@ -352,7 +358,7 @@ impl Heap {
     }
 
     /// The child of `parent` that comes first, and its place.
-    fn first_child(&self, parent: usize) -> Option<(usize, Entry)> {
+    fn first_child(&self, parent: usize) -> Option<(usize, PendingEvent)> {
         let begin = parent * ARITY + 1;
         let children = self.entries.get(begin..)?;
         let children = children.iter().take(ARITY).copied();
@@ -369,15 +375,15 @@ mod tests {
     fn add(queue: &mut EventQueue, time: Time, event: Event) {
         let Event::Arrival { channel } = event else { return queue.schedule(time, event) };
         while queue.arrivals.used <= channel {
-            queue.add_place();
+            queue.add_arrival_slot();
         }
-        queue.set_arrival(Place(channel), time, queue.now(), channel);
+        queue.set_arrival(ArrivalSlot(channel), time, queue.now(), channel);
     }
 
     fn take(queue: &mut EventQueue) -> Option<(Time, Event)> {
         let next = queue.pop(Time::MAX);
         if let Some((_, Event::Arrival { channel })) = next {
-            queue.clear_arrival(Place(channel));
+            queue.clear_arrival(ArrivalSlot(channel));
         }
         next
     }
@@ -436,7 +442,7 @@ mod tests {
         ];
         let time = Time::from_nanos(u64::MAX - 1);
         for event in events {
-            let entry = Entry::new(time, Time::ZERO, ORDERS - 1, event);
+            let entry = PendingEvent::new(time, Time::ZERO, ORDERS - 1, event);
             assert_eq!((entry.time, entry.event()), (time, event));
         }
     }

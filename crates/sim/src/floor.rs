@@ -1,6 +1,6 @@
 //! The event loop with nothing to do: what no simulation can be faster than.
 
-use crate::event::{Event, EventQueue, Place};
+use crate::event::{ArrivalSlot, Event, EventQueue};
 use windlass_base::{Rng, Span, Time};
 
 /// Takes `events` events from the queue of a simulation. As many as `pending` are in it at any time,
@@ -10,15 +10,15 @@ pub fn empty_event_loop(pending: u32, events: u64) -> Time {
     // Different periods, as those of links and timers: neighbours keep changing their order.
     let periods: Vec<Span> = (0..pending).map(|_| period(&mut rng)).collect();
     let mut queue = EventQueue::default();
-    let places: Vec<Place> = periods.iter().map(|_| queue.add_place()).collect();
+    let slots: Vec<ArrivalSlot> = periods.iter().map(|_| queue.add_arrival_slot()).collect();
     for (source, period) in (0..).zip(&periods) {
-        queue.set_arrival(places[source as usize], Time::ZERO + *period, Time::ZERO, source);
+        queue.set_arrival(slots[source as usize], Time::ZERO + *period, Time::ZERO, source);
     }
     let mut last = Time::ZERO;
     for _ in 0..events {
         let Some((now, Event::Arrival { channel: source })) = queue.pop(Time::MAX) else { break };
-        let (place, period) = (places[source as usize], periods[source as usize]);
-        queue.set_arrival(place, now + period, now, source);
+        let (slot, period) = (slots[source as usize], periods[source as usize]);
+        queue.set_arrival(slot, now + period, now, source);
         last = now;
     }
     last

@@ -154,7 +154,7 @@ impl Hosts {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let to = network.shared.packets.get(packet).to;
+        let to = network.transit.packets.get(packet).to;
         match to.side() {
             SENDER => self.handle_packet_at::<R, SENDER>(now, to, packet, network, cx),
             _ => self.handle_packet_at::<R, RECEIVER>(now, to, packet, network, cx),
@@ -170,7 +170,7 @@ impl Hosts {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let Run { first: segment, ecn, .. } = &network.shared.packets.get(packet).run;
+        let Run { first: segment, ecn, .. } = &network.transit.packets.get(packet).run;
         let number = to.connection();
         let Some(pair) = &mut self.connections[number as usize] else { return };
         let delivered = SIDE == RECEIVER && segment.payload_len > 0;
@@ -295,8 +295,8 @@ impl Pair {
         cx: &mut Context<'_, R>,
     ) {
         loop {
-            let slot = network.shared.packets.allocate();
-            let packet = network.shared.packets.get_mut(slot);
+            let slot = network.transit.packets.allocate();
+            let packet = network.transit.packets.get_mut(slot);
             let Endpoint { flow, first_hop, connection, .. } = &mut self.ends[SIDE];
             let run = &mut packet.run;
             let any = match SIDE {
@@ -304,7 +304,7 @@ impl Pair {
                 _ => connection.poll_transmit_into(now, RUN_MAX, &mut (), run),
             };
             if !any {
-                network.shared.packets.release(slot);
+                network.transit.packets.release(slot);
                 return;
             }
             let (count, is_last) = (run.count, run.is_last);
@@ -334,7 +334,7 @@ impl Pair {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let slot = network.shared.packets.put(InFlight {
+        let slot = network.transit.packets.put(InFlight {
             to: from.other_end(),
             flow: self.flow,
             hop: self.ends[from.side()].first_hop,
@@ -450,12 +450,12 @@ fn send_several<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let all = *network.shared.packets.get(slot);
-    network.shared.packets.release(slot);
+    let all = *network.transit.packets.get(slot);
+    network.transit.packets.release(slot);
     for first in all.run.segments() {
         let wire_bytes = IPV4_HEADER_BYTES + first.wire_bytes();
         let run = Run { first, count: 1, ..all.run };
-        let slot = network.shared.packets.put(InFlight { wire_bytes, run, ..all });
+        let slot = network.transit.packets.put(InFlight { wire_bytes, run, ..all });
         network.send(now, slot, cx);
     }
 }

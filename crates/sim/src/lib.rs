@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod apps;
+mod build_error;
 mod decimal;
 mod ecn_proxy;
 mod event;
@@ -17,6 +18,7 @@ pub mod packet;
 pub mod pcapng;
 mod random_stream;
 mod record;
+mod reported_queues;
 mod run;
 pub mod scenario;
 pub mod series;
@@ -24,10 +26,11 @@ pub mod simple_model;
 pub mod summary;
 
 pub use aggregate::aggregate;
+pub use build_error::BuildError;
 pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::Middlebox;
 pub use record::Recorder;
-pub use run::{BuildError, Simulation, run};
+pub use run::{Simulation, run};
 pub use scenario::model::Scenario;
 pub use summary::{Summary, fairness_index};

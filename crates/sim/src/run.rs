@@ -1,6 +1,7 @@
 //! Running a scenario.
 
 use crate::apps::UdpSource;
+use crate::build_error::BuildError;
 use crate::ecn_proxy::EcnProxy;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
@@ -10,11 +11,9 @@ use crate::packet::{InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::scenario::model::{Middlebox as Device, NodeId, Scenario};
-use crate::summary::{self, Summary};
+use crate::summary::{self, MiddleboxCounters, MiddleboxSummary, Summary};
 use std::cell::RefCell;
-use std::fmt;
 use std::rc::Rc;
-use windlass_aqm::ConfigError;
 use windlass_base::Time;
 use windlass_tcp::Run;
 
@@ -26,37 +25,6 @@ pub fn run(
 ) -> Result<Summary, BuildError> {
     Ok(Simulation::new(scenario, seed)?.run(recorder))
 }
-
-/// Why a network cannot be built from a scenario.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A queue's settings cannot work.
-    Queue {
-        /// The link.
-        link: String,
-        /// What is wrong with them.
-        error: ConfigError,
-    },
-    /// There is no path between the two ends of a flow, or none back.
-    Unreachable {
-        /// The flow.
-        flow: String,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildError::Queue { link, error } => write!(f, "queue of link {link}: {error}"),
-            BuildError::Unreachable { flow } => {
-                write!(f, "flow {flow}: its ends do not reach each other")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// A scenario made ready to run, with whatever middleboxes its nodes are to host.
 #[derive(Debug)]
@@ -118,7 +86,7 @@ impl<'a> Simulation<'a> {
             flow.finish(end);
         }
         Summary {
-            middleboxes: summary::middleboxes(self.scenario, &self.proxies),
+            middleboxes: middlebox_summaries(self.scenario, &self.proxies),
             ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
         }
     }
@@ -190,6 +158,21 @@ fn place_middleboxes(scenario: &Scenario, network: &mut Network) -> Vec<Rc<RefCe
     scenario.middleboxes.iter().map(place).collect()
 }
 
+/// The summary of each of the scenario's middleboxes, in its order.
+fn middlebox_summaries(
+    scenario: &Scenario,
+    proxies: &[Rc<RefCell<EcnProxy>>],
+) -> Vec<MiddleboxSummary> {
+    let summary = |(device, proxy): (&Device, &Rc<RefCell<EcnProxy>>)| {
+        let Device::EcnProxy { node, .. } = device;
+        MiddleboxSummary {
+            node: scenario.nodes[*node].clone(),
+            did: MiddleboxCounters::EcnProxy(proxy.borrow().counters().clone()),
+        }
+    };
+    scenario.middleboxes.iter().zip(proxies).map(summary).collect()
+}
+
 /// A packet has reached its destination.
 fn deliver<R: Recorder>(
     now: Time,
@@ -198,13 +181,13 @@ fn deliver<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let to = network.shared.packets.get(packet).to;
+    let to = network.transit.packets.get(packet).to;
     if to.is_udp() {
         cx.records.udp[to.connection() as usize].receive(now);
     } else {
         hosts.handle_packet(now, packet, network, cx);
     }
-    network.shared.packets.release(packet);
+    network.transit.packets.release(packet);
 }
 
 /// A packet will reach its destination, which takes it now if nothing can come before.
@@ -214,7 +197,7 @@ fn deliver_ahead<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let packet = network.shared.packets.get(handed.packet);
+    let packet = network.transit.packets.get(handed.packet);
     let ahead = network.is_next_to_arrive(&handed)
         && (packet.to.is_udp() || hosts.can_take_ahead(handed.arrival, packet));
     if ahead {
@@ -256,7 +239,7 @@ fn send_udp<R: Recorder>(
         wire_bytes: source.spec.packet_bytes,
         run: Run::default(),
     };
-    let slot = network.shared.packets.put(packet);
+    let slot = network.transit.packets.put(packet);
     network.send(now, slot, cx);
     if let Some(due) = source.due() {
         cx.events.schedule(due, Event::Udp { source: number });

@@ -2,8 +2,8 @@
 
 use crate::decimal::{push_nanos, push_number};
 use crate::record::Recorder;
+use crate::reported_queues::reported_queues;
 use crate::scenario::model::{LinkDirection, Scenario};
-use crate::summary::reported_queues;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};

@@ -2,12 +2,12 @@
 
 mod middlebox;
 
-pub(crate) use middlebox::middleboxes;
 pub use middlebox::{EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
 
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};
-use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario};
+pub use crate::reported_queues::reported_queues;
+use crate::scenario::model::{Flow, LinkDirection, Scenario};
 use crate::series;
 use serde::Serialize;
 use windlass_base::{Span, Time};
@@ -209,22 +209,6 @@ pub fn fairness_index(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
-}
-
-/// The directions of links whose queues are worth a report: the bottleneck's first, then those
-/// between nodes that are no flow's end.
-pub fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
-    let mut host = vec![false; scenario.nodes.len()];
-    let tcp = scenario.flows.iter().map(|flow| [flow.from, flow.to]);
-    let udp = scenario.udp.iter().map(|flow| [flow.from, flow.to]);
-    let ends: Vec<NodeId> = tcp.chain(udp).flatten().collect();
-    ends.into_iter().for_each(|node| host[node] = true);
-    let links = scenario.links.iter().enumerate();
-    let between_routers = links.filter(|(_, link)| !host[link.a] && !host[link.b]);
-    let directions = between_routers
-        .flat_map(|(link, _)| [false, true].map(|reverse| LinkDirection { link, reverse }))
-        .filter(|direction| *direction != scenario.bottleneck);
-    std::iter::once(scenario.bottleneck).chain(directions).collect()
 }
 
 /// The lengths of the two windows in seconds.

@@ -1,19 +1,8 @@
 //! What applications send, and when.
 
+mod draw;
 mod tcp;
 mod udp;
 
 pub(crate) use tcp::{TcpSource, Writer};
 pub(crate) use udp::UdpSource;
-
-use windlass_base::{Rng, Span, Time};
-
-/// When an application starts, with its jitter: a uniform draw from 0 to `jitter`.
-fn start_time(start: Span, jitter: Span, rng: &mut Rng) -> Time {
-    Time::ZERO + start + Span::from_nanos(rng.between(0, jitter.as_nanos()))
-}
-
-/// A span as it stands, or as the mean of an exponential distribution.
-fn draw(span: Span, exponential: bool, rng: &mut Rng) -> Span {
-    if exponential { Span::from_secs_f64(rng.exponential(span.as_secs_f64())) } else { span }
-}

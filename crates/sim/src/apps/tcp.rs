@@ -1,4 +1,4 @@
-use super::{draw, start_time};
+use super::draw::{draw, start_time};
 use crate::scenario::model::{Flow, TcpApp};
 use windlass_base::{Rng, Span, Time};
 use windlass_tcp::Connection;

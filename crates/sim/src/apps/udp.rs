@@ -1,4 +1,4 @@
-use super::{draw, start_time};
+use super::draw::{draw, start_time};
 use crate::scenario::model::UdpFlow;
 use windlass_base::{Rng, Span, Time};
 

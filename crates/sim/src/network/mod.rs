@@ -1,35 +1,30 @@
 //! The network: channels, routes, and the middleboxes at its nodes.
 
-mod ahead;
 mod captures;
 mod chain;
-mod channel;
-mod in_order;
-mod line;
-mod queued;
+mod early_delivery;
+mod link;
+mod numbering;
 mod routes;
-mod scheduled;
-mod wire;
+mod transit;
 
+use crate::build_error::BuildError;
 use crate::event::Event;
 use crate::middlebox::Middlebox;
-use crate::packet::{Address, Body, InFlight, Packet, Packets, Sink, Slot};
-use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::packet::{Body, InFlight, Packet, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, Recorder};
-use crate::run::BuildError;
+use crate::reported_queues::reported_queues;
 use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario, TcpApp};
-use crate::summary::reported_queues;
-use ahead::{Ahead, Destination};
-use captures::Captures;
 use chain::Chain;
-use channel::Channel;
-pub(crate) use line::HandedOver;
+use early_delivery::{Destination, EarlyDelivery};
+pub(crate) use link::HandedOver;
+use link::{Channel, Fate};
 use routes::Routes;
 use std::collections::VecDeque;
+use transit::Transit;
 use windlass_base::{Span, Time};
 use windlass_tcp::{Run, Segment};
-use wire::Fate;
 
 const NO_CHAIN: u32 = u32::MAX;
 
@@ -40,7 +35,7 @@ pub(crate) struct Network {
     routes: Routes,
     /// Where the path of each flow begins: forward and back.
     paths: Vec<[u32; 2]>,
-    pub(crate) shared: Shared,
+    pub(crate) transit: Transit,
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
@@ -49,51 +44,6 @@ pub(crate) struct Network {
     pub(crate) inbox: VecDeque<Slot>,
     /// Packets whose arrival at their destination is known, and may be ahead of time.
     ahead: VecDeque<HandedOver>,
-}
-
-/// The packets on their way, and who watches them.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) packets: Packets,
-    /// Sending and receiving host of each flow.
-    hosts: Vec<[NodeId; 2]>,
-    captures: Captures,
-}
-
-/// The port that every receiver of a TCP connection listens on.
-const SERVER_PORT: u16 = 5001;
-/// The port of UDP sinks: discard (RFC 863).
-const DISCARD_PORT: u16 = 9;
-/// Senders have the ports from here on, one a connection.
-const FIRST_CLIENT_PORT: u16 = 1024;
-
-impl Shared {
-    /// A packet with all that it says.
-    fn view(&self, slot: Slot) -> Packet {
-        let InFlight { to, flow, wire_bytes, ref run, .. } = *self.packets.get(slot);
-        let connection = to.connection();
-        let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
-        let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
-        let [client_node, server_node] = self.hosts[flow as usize];
-        let server_port = if to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
-        let client = Address { node: client_node, port: client_port };
-        let server = Address { node: server_node, port: server_port };
-        let reverse = to.is_reverse();
-        let (source, destination) = if reverse { (server, client) } else { (client, server) };
-        let body = if to.is_udp() {
-            let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
-            Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
-        } else {
-            Body::Tcp(run.first)
-        };
-        Packet { flow, connection, reverse, source, destination, ecn: run.ecn, body }
-    }
-
-    /// A packet will pass end `a` of a link at `at`.
-    fn capture(&mut self, at: Time, direction: LinkDirection, slot: Slot) {
-        let packet = self.view(slot);
-        self.captures.add(at, direction, packet);
-    }
 }
 
 impl Network {
@@ -106,7 +56,7 @@ impl Network {
             channels,
             routes: Routes::new(scenario),
             paths: vec![],
-            shared: Shared::default(),
+            transit: Transit::default(),
             chains: vec![],
             inbox: VecDeque::new(),
             ahead: VecDeque::new(),
@@ -118,7 +68,7 @@ impl Network {
                 return Err(BuildError::Unreachable { flow: name.clone() });
             };
             network.paths.push([path, back]);
-            network.shared.hosts.push([from, to]);
+            network.transit.hosts.push([from, to]);
         }
         network.merge_hops(scenario);
         Ok(network)
@@ -129,7 +79,7 @@ impl Network {
         let Network { routes, paths, channels, .. } = self;
         let can_hand_over = |channel: u32| channels[channel as usize].can_hand_over();
         routes.merge_hops(paths.as_flattened(), can_hand_over);
-        let ahead = Ahead::new(routes, paths, channels.len());
+        let ahead = EarlyDelivery::new(routes, paths, channels.len());
         for (flow, path) in paths.iter().enumerate() {
             let (forward, back) = match scenario.flows.get(flow) {
                 Some(flow) if sends_undisturbed(flow) => {
@@ -163,7 +113,7 @@ impl Network {
     }
 
     pub(crate) fn channel(&self, direction: LinkDirection) -> &Channel {
-        &self.channels[channel::number(direction) as usize]
+        &self.channels[numbering::number(direction) as usize]
     }
 
     /// Puts a middlebox behind those that the node has already.
@@ -179,7 +129,7 @@ impl Network {
         // A middlebox may send anything from its node at any time.
         self.routes.part_hops();
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
-        for (path, hosts) in self.paths.iter().zip(&self.shared.hosts) {
+        for (path, hosts) in self.paths.iter().zip(&self.transit.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
                 let on_path = self.routes.hop_at(*begin, node);
                 entries.push(on_path.or_else(|| self.routes.add_path(node, *to)));
@@ -197,7 +147,7 @@ impl Network {
 
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
-        let place = self.shared.packets.get(slot).hop;
+        let place = self.transit.packets.get(slot).hop;
         if self.routes.channel(place).is_some() {
             self.pass_on(now, slot, place, cx);
         } else {
@@ -218,10 +168,10 @@ impl Network {
             let hop = self.routes.hop(place);
             let channel = hop.number();
             let offered = &mut self.channels[channel as usize];
-            let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.shared, cx);
+            let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.transit, cx);
             let Some(arrival) = arrival else { return };
             if arrival > cx.end {
-                self.shared.packets.release(slot);
+                self.transit.packets.release(slot);
                 return;
             }
             now = arrival;
@@ -232,7 +182,7 @@ impl Network {
             }
             self.capture_arrival(now, channel, slot, cx);
             place += 1;
-            self.shared.packets.get_mut(slot).hop = place;
+            self.transit.packets.get_mut(slot).hop = place;
         }
     }
 
@@ -245,7 +195,7 @@ impl Network {
     /// True if all packets before this one on its last channel have been taken.
     #[inline]
     pub(crate) fn is_next_to_arrive(&self, handed: &HandedOver) -> bool {
-        self.channels[handed.channel as usize].awaits_nothing()
+        self.channels[handed.channel as usize].is_empty()
     }
 
     /// Shows a packet that is taken ahead.
@@ -266,9 +216,9 @@ impl Network {
         slot: Slot,
         cx: &Context<'_, R>,
     ) {
-        let direction = channel::direction(channel);
+        let direction = numbering::direction(channel);
         if direction.reverse && cx.recorder.wants_packets() {
-            self.shared.capture(now, direction, slot);
+            self.transit.capture(now, direction, slot);
         }
     }
 
@@ -280,7 +230,7 @@ impl Network {
         channel: u32,
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
-        let arrival = self.channels[channel as usize].take_arrival(now, &mut self.shared, cx);
+        let arrival = self.channels[channel as usize].take_arrival(now, &mut self.transit, cx);
         let (slot, arrives) = arrival?;
         if arrives {
             return self.arrive(now, channel, slot, cx);
@@ -297,8 +247,8 @@ impl Network {
                 cx.events.schedule(now + extra, Event::Late { slot: slot.number() });
             }
             _ => {
-                cx.records.lose(self.shared.packets.get(slot));
-                self.shared.packets.release(slot);
+                cx.records.lose(self.transit.packets.get(slot));
+                self.transit.packets.release(slot);
             }
         }
     }
@@ -310,7 +260,7 @@ impl Network {
         slot: Slot,
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
-        let hop = self.shared.packets.get(slot).hop;
+        let hop = self.transit.packets.get(slot).hop;
         let channel = self.routes.channel(hop)?;
         self.arrive(now, channel, slot, cx)
     }
@@ -324,7 +274,7 @@ impl Network {
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
         self.capture_arrival(now, channel, slot, cx);
-        let place = &mut self.shared.packets.get_mut(slot).hop;
+        let place = &mut self.transit.packets.get_mut(slot).hop;
         *place += 1;
         let place = *place;
         match self.chain_behind[channel as usize] {
@@ -347,8 +297,8 @@ impl Network {
         slot: Slot,
         cx: &mut Context<'_, R>,
     ) {
-        let packet = self.shared.view(slot);
-        self.shared.packets.release(slot);
+        let packet = self.transit.view(slot);
+        self.transit.packets.release(slot);
         self.chains[chain as usize].pass(now, packet);
         self.send_from_chain(now, chain, cx);
     }
@@ -372,7 +322,7 @@ impl Network {
         for position in 0..self.chains[chain as usize].out.len() {
             let packet = self.chains[chain as usize].out[position];
             if let Some(packet) = self.on_its_way(chain, &packet) {
-                let slot = self.shared.packets.put(packet);
+                let slot = self.transit.packets.put(packet);
                 self.send(now, slot, cx);
             }
         }
@@ -397,7 +347,7 @@ impl Network {
 
     /// Shows a listener the packets that it has not seen yet, up to `now`.
     pub(crate) fn show_captures<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while let Some((at, direction, packet)) = self.shared.captures.next_until(now) {
+        while let Some((at, direction, packet)) = self.transit.captures.next_until(now) {
             cx.recorder.packet(at, direction, &packet);
         }
     }
@@ -405,7 +355,7 @@ impl Network {
     /// Catches up with the end of the run.
     pub(crate) fn finish<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         for channel in &mut self.channels {
-            channel.finish(now, &mut self.shared, cx);
+            channel.finish(now, &mut self.transit, cx);
         }
         self.show_captures(now, cx);
     }
@@ -421,7 +371,7 @@ fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildE
     let steady_from = Time::ZERO + scenario.steady_from;
     let reported = reported_queues(scenario);
     let build = |number: u32| {
-        let direction = channel::direction(number);
+        let direction = numbering::direction(number);
         let link = &scenario.links[direction.link];
         let spec = if direction.reverse { &link.backward } else { &link.forward };
         let queue_rng = random_stream::queue(seed, number);

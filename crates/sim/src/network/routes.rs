@@ -1,6 +1,6 @@
 //! Static routes: the path of least delay, of fewest hops among those, then of first links.
 
-use super::channel::direction;
+use super::numbering::direction;
 use crate::scenario::model::{NodeId, Scenario};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

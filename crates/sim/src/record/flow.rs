@@ -1,5 +1,5 @@
-use super::Recorder;
 use super::mean::{Mean, Signal};
+use super::recorder::Recorder;
 use windlass_base::Time;
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, Observer, TraceEvent};

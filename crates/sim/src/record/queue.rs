@@ -1,4 +1,4 @@
-use super::{CountMean, TimeMean};
+use super::mean::{CountMean, TimeMean};
 use windlass_aqm::Queue;
 use windlass_base::Time;
 

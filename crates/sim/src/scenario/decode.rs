@@ -1,8 +1,8 @@
 //! From the tree of a document to typed keys.
 
-use super::document::{Node, Value};
-use super::problem::{Fault, Place};
-use super::schema::Definitions;
+use super::definitions::Definitions;
+use super::problem::{Diagnostic, Location};
+use super::tree::{Node, Value};
 use serde_json::json;
 
 /// A type that a key's value can have.
@@ -44,25 +44,29 @@ pub(super) trait Keys: Sized {
 #[derive(Debug, Default)]
 pub(super) struct Context {
     path: Vec<String>,
-    pub faults: Vec<Fault>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Context {
     /// Notes that the value at the present path is wrong.
-    pub(super) fn wrong(&mut self, place: Place, message: String) {
+    pub(super) fn wrong(&mut self, location: Location, message: String) {
         let key = self.path.join(".");
-        self.faults.push(Fault { place, key, message });
+        self.diagnostics.push(Diagnostic { location, key, message });
     }
 
     /// Notes that something else than a `T` stands at the present path.
     pub(super) fn unexpected<T: Decode, U>(&mut self, node: &Node) -> Option<U> {
-        self.wrong(node.place, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        self.wrong(node.location, format!("expected {}, found {}", T::EXPECTED, node.shown()));
         None
     }
 
     /// Notes that a value already read is wrong.
     pub(super) fn wrong_at(&mut self, spot: &Spot, message: String) {
-        self.faults.push(Fault { place: spot.place, key: spot.key.clone(), message });
+        self.diagnostics.push(Diagnostic {
+            location: spot.location,
+            key: spot.key.clone(),
+            message,
+        });
     }
 
     /// Does `body` one step further down.
@@ -82,7 +86,7 @@ impl Context {
         self.within(key, |context| match table.get(key) {
             Some(node) => T::decode(node, context),
             None => T::missing().or_else(|| {
-                context.wrong(table.place, format!("missing: expected {}", T::EXPECTED));
+                context.wrong(table.location, format!("missing: expected {}", T::EXPECTED));
                 None
             }),
         })
@@ -90,20 +94,20 @@ impl Context {
 
     /// Reads all keys of a table, of which `also` is none of `T`'s business.
     pub(super) fn table<T: Keys>(&mut self, node: &Node, also: Option<&str>) -> Option<T> {
-        let faults = self.faults.len();
+        let diagnostics = self.diagnostics.len();
         let names = T::names();
         for entry in node.table().unwrap_or_default() {
             if Some(entry.key.as_str()) != also && !names.contains(&entry.key.as_str()) {
                 let message = format!("unknown key{}", did_you_mean(&entry.key, &names));
-                self.within(&entry.key, |context| context.wrong(entry.key_place, message));
+                self.within(&entry.key, |context| context.wrong(entry.key_location, message));
             }
         }
-        T::read(node, self).filter(|_| self.faults.len() == faults)
+        T::read(node, self).filter(|_| self.diagnostics.len() == diagnostics)
     }
 
     /// The present path, to come back to.
-    pub(super) fn spot(&self, place: Place) -> Spot {
-        Spot { place, key: self.path.join(".") }
+    pub(super) fn spot(&self, location: Location) -> Spot {
+        Spot { location, key: self.path.join(".") }
     }
 
     /// Takes one of `names`, or says which there are.
@@ -125,14 +129,14 @@ impl Context {
             _ => String::new(),
         };
         let message = format!("expected {what} ({list}), found {}{hint}", node.shown());
-        self.wrong(node.place, message);
+        self.wrong(node.location, message);
     }
 }
 
 /// Where a value stands, kept for checks that need more than the value.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
-    pub place: Place,
+    pub location: Location,
     pub key: String,
 }
 
@@ -162,7 +166,7 @@ impl<T: Decode> Decode for At<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
-        let spot = context.spot(node.place);
+        let spot = context.spot(node.location);
         T::decode(node, context).map(|value| At { value, spot })
     }
 
@@ -194,7 +198,7 @@ impl<T: Decode> Decode for Vec<T> {
         let Value::List(items) = &node.value else {
             return context.unexpected::<Self, _>(node);
         };
-        // Every item is read even if one is wrong: all faults at once.
+        // Every item is read even if one is wrong: all diagnostics at once.
         let read: Vec<Option<T>> = items
             .iter()
             .enumerate()
@@ -341,7 +345,7 @@ pub(super) fn kind_of<T: Decode>(
             None => {
                 let list = kinds.join(", ");
                 let message = format!("missing: expected the kind of {what} ({list})");
-                context.within("kind", |context| context.wrong(node.place, message));
+                context.within("kind", |context| context.wrong(node.location, message));
                 None
             }
         },

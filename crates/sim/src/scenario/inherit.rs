@@ -1,8 +1,8 @@
 //! `[defaults]`: options that every flow has unless it says otherwise.
 
 use super::decode::{Context, Decode};
-use super::document::{Entry, Node, Value};
 use super::keys::TcpKeys;
+use super::tree::{KeyValue, Node, Value};
 
 /// Puts each default into every flow that has no such key. Defaults that are wrong are left out:
 /// they are reported once, where they stand.
@@ -24,7 +24,7 @@ fn inherit(flow: &mut Node, defaults: &Node) {
     for default in defaults.table().unwrap_or_default() {
         match entries.iter_mut().find(|entry| entry.key == default.key) {
             // The receiver's options are inherited one by one, all others as a whole.
-            Some(Entry { key, node, .. }) if key == "receiver" => inherit(node, &default.node),
+            Some(KeyValue { key, node, .. }) if key == "receiver" => inherit(node, &default.node),
             Some(_) => {}
             None => entries.push(default.clone()),
         }

@@ -38,13 +38,13 @@ macro_rules! keys {
 
             #[allow(unused_variables, reason = "a table may be empty")]
             fn properties(
-                definitions: &mut $crate::scenario::schema::Definitions,
+                definitions: &mut $crate::scenario::definitions::Definitions,
                 properties: &mut serde_json::Map<String, serde_json::Value>,
             ) {
                 $(
                     let schema = <$type as $crate::scenario::decode::Decode>::schema(definitions);
                     let described =
-                        $crate::scenario::schema::described(schema, concat!($($field_doc),+));
+                        $crate::scenario::definitions::described(schema, concat!($($field_doc),+));
                     properties.insert(stringify!($field).to_owned(), described);
                 )*
                 $(<$inner_type as $crate::scenario::decode::Keys>::properties(
@@ -55,7 +55,7 @@ macro_rules! keys {
 
             #[allow(unused_variables, reason = "a table may be empty")]
             fn read(
-                table: &$crate::scenario::document::Node,
+                table: &$crate::scenario::tree::Node,
                 context: &mut $crate::scenario::decode::Context,
             ) -> Option<Self> {
                 // All keys first, so that every fault is found.
@@ -69,7 +69,7 @@ macro_rules! keys {
             const EXPECTED: &'static str = "a table";
 
             fn decode(
-                node: &$crate::scenario::document::Node,
+                node: &$crate::scenario::tree::Node,
                 context: &mut $crate::scenario::decode::Context,
             ) -> Option<Self> {
                 if node.table().is_none() {
@@ -79,9 +79,13 @@ macro_rules! keys {
             }
 
             fn schema(
-                definitions: &mut $crate::scenario::schema::Definitions,
+                definitions: &mut $crate::scenario::definitions::Definitions,
             ) -> serde_json::Value {
-                definitions.table::<Self>(stringify!($name), concat!($($doc),+))
+                $crate::scenario::describe::table::<Self>(
+                    definitions,
+                    stringify!($name),
+                    concat!($($doc),+),
+                )
             }
         }
     };
@@ -111,7 +115,7 @@ macro_rules! choice {
                 concat!($what, ": the name of a kind, or a table with `kind`");
 
             fn decode(
-                node: &$crate::scenario::document::Node,
+                node: &$crate::scenario::tree::Node,
                 context: &mut $crate::scenario::decode::Context,
             ) -> Option<Self> {
                 match $crate::scenario::decode::kind_of::<Self>(node, context, $what, Self::KINDS)? {
@@ -121,12 +125,21 @@ macro_rules! choice {
             }
 
             fn schema(
-                definitions: &mut $crate::scenario::schema::Definitions,
+                definitions: &mut $crate::scenario::definitions::Definitions,
             ) -> serde_json::Value {
                 let kinds = vec![$(
-                    definitions.kind::<$keys>($kind, concat!($($kind_doc),+)),
+                    $crate::scenario::describe::kind::<$keys>(
+                        definitions,
+                        $kind,
+                        concat!($($kind_doc),+),
+                    ),
                 )+];
-                definitions.choice(stringify!($name), concat!($($doc),+), kinds)
+                $crate::scenario::describe::choice(
+                    definitions,
+                    stringify!($name),
+                    concat!($($doc),+),
+                    kinds,
+                )
             }
         }
     };
@@ -150,14 +163,14 @@ macro_rules! words {
             const EXPECTED: &'static str = $what;
 
             fn decode(
-                node: &$crate::scenario::document::Node,
+                node: &$crate::scenario::tree::Node,
                 context: &mut $crate::scenario::decode::Context,
             ) -> Option<Self> {
                 const ALL: &[$name] = &[$($name::$variant),+];
                 context.word(node, $what, &[$($word),+]).map(|index| ALL[index])
             }
 
-            fn schema(_: &mut $crate::scenario::schema::Definitions) -> serde_json::Value {
+            fn schema(_: &mut $crate::scenario::definitions::Definitions) -> serde_json::Value {
                 serde_json::json!({ "enum": [$($word),+] })
             }
         }

@@ -8,7 +8,8 @@
 mod macros;
 
 mod decode;
-mod document;
+mod definitions;
+mod describe;
 mod inherit;
 mod keys;
 pub mod model;
@@ -16,53 +17,26 @@ mod overrides;
 mod problem;
 mod resolve;
 mod schema;
+mod tree;
 mod units;
 
-pub use model::Scenario;
+pub use model::{DEFAULT_SEED, Document, Scenario, Source};
 pub use problem::{Problem, Problems};
 pub use schema::schema;
 pub use units::{parse_rate, parse_size, parse_time};
 
 use decode::{Context, Decode};
-use document::Node;
-
-/// The seed of a scenario that names none.
-pub const DEFAULT_SEED: u64 = 1;
-
-/// A scenario and what its file says beside it.
-#[derive(Clone, Debug)]
-pub struct Document {
-    /// The experiment.
-    pub scenario: Scenario,
-    /// The seed to run it with, unless the user gives another.
-    pub seed: u64,
-    /// Where the experiment comes from, if the file says so.
-    pub source: Option<Source>,
-}
-
-/// Where an experiment comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Author, title, year.
-    pub paper: String,
-    /// Section of the paper.
-    pub section: Option<String>,
-    /// Table of the paper.
-    pub table: Option<String>,
-    /// Figure of the paper.
-    pub figure: Option<String>,
-    /// What to know about it.
-    pub note: Option<String>,
-}
+use tree::Node;
 
 /// Reads the TOML text of a scenario. `origin` is what messages call it, its path as a rule;
 /// `overrides` are `key=value` arguments that replace what the text says.
 pub fn from_toml(origin: &str, text: &str, overrides: &[String]) -> Result<Document, Problems> {
-    let (root, faults) = document::parse_toml(text);
-    if !faults.is_empty() {
-        return Err(Problems::new(origin, Some(text), overrides, faults));
+    let (root, diagnostics) = tree::parse_toml(text);
+    if !diagnostics.is_empty() {
+        return Err(Problems::new(origin, Some(text), overrides, diagnostics));
     }
-    read(root, overrides).map_err(|faults| Problems::new(origin, Some(text), overrides, faults))
+    read(root, overrides)
+        .map_err(|diagnostics| Problems::new(origin, Some(text), overrides, diagnostics))
 }
 
 /// Reads the same document as a JSON value.
@@ -71,8 +45,8 @@ pub fn from_json(
     value: &serde_json::Value,
     overrides: &[String],
 ) -> Result<Document, Problems> {
-    read(document::from_json(value), overrides)
-        .map_err(|faults| Problems::new(origin, None, overrides, faults))
+    read(tree::from_json(value), overrides)
+        .map_err(|diagnostics| Problems::new(origin, None, overrides, diagnostics))
 }
 
 /// Reads a queue discipline and its settings, as links have them under `queue`: the name of a kind,
@@ -82,21 +56,21 @@ pub fn queue_from_json(
     value: &serde_json::Value,
 ) -> Result<windlass_aqm::Config, Problems> {
     let mut context = Context::default();
-    match resolve::queue(&document::from_json(value), &mut context) {
-        Some(queue) if context.faults.is_empty() => Ok(queue),
-        _ => Err(Problems::new(origin, None, &[], context.faults)),
+    match resolve::queue(&tree::from_json(value), &mut context) {
+        Some(queue) if context.diagnostics.is_empty() => Ok(queue),
+        _ => Err(Problems::new(origin, None, &[], context.diagnostics)),
     }
 }
 
-fn read(mut root: Node, overrides: &[String]) -> Result<Document, Vec<problem::Fault>> {
+fn read(mut root: Node, overrides: &[String]) -> Result<Document, Vec<problem::Diagnostic>> {
     let mut context = Context::default();
     overrides::apply(&mut root, overrides, &mut context);
     inherit::inherit_defaults(&mut root);
     let document = keys::ScenarioKeys::decode(&root, &mut context)
         .and_then(|keys| resolve::document(keys, &mut context));
     match document {
-        Some(document) if context.faults.is_empty() => Ok(document),
-        _ => Err(context.faults),
+        Some(document) if context.diagnostics.is_empty() => Ok(document),
+        _ => Err(context.diagnostics),
     }
 }
 

@@ -1,38 +1,38 @@
 //! `--set key=value`: a value at a dotted path of the document, put there before it is read.
 
 use super::decode::Context;
-use super::document::{Entry, Node, Value, parse_toml_value};
-use super::problem::Place;
+use super::problem::Location;
+use super::tree::{KeyValue, Node, Value, parse_toml_value};
 
 /// Puts the value of each `key=value` into the tree.
 pub(super) fn apply(root: &mut Node, overrides: &[String], context: &mut Context) {
     for (index, argument) in overrides.iter().enumerate() {
-        let place = Place::Override(index);
+        let location = Location::Override(index);
         let key_and_text = argument.split_once('=').filter(|(path, _)| !path.trim().is_empty());
         let Some((path, text)) = key_and_text else {
-            context.wrong(place, "expected key=value".into());
+            context.wrong(location, "expected key=value".into());
             continue;
         };
-        match value(text.trim(), place) {
+        match value(text.trim(), location) {
             Some(node) => {
                 let path: Vec<&str> = path.trim().split('.').collect();
                 if let Err(message) = put(root, &path, node) {
-                    context.within(path.join("."), |context| context.wrong(place, message));
+                    context.within(path.join("."), |context| context.wrong(location, message));
                 }
             }
             None => context.within(path.trim(), |context| {
-                context.wrong(place, format!("{text} is not a TOML value"));
+                context.wrong(location, format!("{text} is not a TOML value"));
             }),
         }
     }
 }
 
 /// TOML, or else a text that the shell took the quotes from: `1s` is the same as `"1s"`.
-fn value(text: &str, place: Place) -> Option<Node> {
+fn value(text: &str, location: Location) -> Option<Node> {
     let quoted = text.starts_with(['"', '\'', '[', '{']);
-    parse_toml_value(text, place)
+    parse_toml_value(text, location)
         .filter(|node| quoted || !matches!(node.value, Value::Other(_)))
-        .or_else(|| (!quoted).then(|| Node { place, value: Value::Text(text.to_owned()) }))
+        .or_else(|| (!quoted).then(|| Node { location, value: Value::Text(text.to_owned()) }))
 }
 
 /// Puts `leaf` where `path` says. Tables on the way are made if they do not exist; a list has to
@@ -43,7 +43,7 @@ fn put(node: &mut Node, path: &[&str], leaf: Node) -> Result<(), String> {
         return Ok(());
     };
     match &mut node.value {
-        Value::Table(entries) => put(entry(entries, step, leaf.place), rest, leaf),
+        Value::Table(entries) => put(entry(entries, step, leaf.location), rest, leaf),
         Value::List(items) => {
             let length = items.len();
             let index = step.parse().ok().filter(|index: &usize| *index < length);
@@ -57,21 +57,21 @@ fn put(node: &mut Node, path: &[&str], leaf: Node) -> Result<(), String> {
         }
         // What was a name alone becomes a table of that kind, to have a setting changed.
         Value::Text(kind) => {
-            let place = node.place;
-            let kind = Node { place, value: Value::Text(kind.clone()) };
+            let location = node.location;
+            let kind = Node { location, value: Value::Text(kind.clone()) };
             let key = "kind".to_owned();
-            node.place = leaf.place;
-            node.value = Value::Table(vec![Entry { key, key_place: place, node: kind }]);
+            node.location = leaf.location;
+            node.value = Value::Table(vec![KeyValue { key, key_location: location, node: kind }]);
             put(node, path, leaf)
         }
         _ => Err(format!("{step:?} asks for a table or a list, found {}", node.shown())),
     }
 }
 
-fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, place: Place) -> &'a mut Node {
+fn entry<'a>(entries: &'a mut Vec<KeyValue>, key: &str, location: Location) -> &'a mut Node {
     let index = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
-        let node = Node { place, value: Value::Table(Vec::new()) };
-        entries.push(Entry { key: key.to_owned(), key_place: place, node });
+        let node = Node { location, value: Value::Table(Vec::new()) };
+        entries.push(KeyValue { key: key.to_owned(), key_location: location, node });
         entries.len() - 1
     });
     &mut entries[index].node

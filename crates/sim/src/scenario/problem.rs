@@ -1,10 +1,10 @@
-//! What is wrong with a scenario, told so that the user finds the place.
+//! What is wrong with a scenario, told so that the user finds the location.
 
 use core::fmt;
 
 /// Where something stands in what the user wrote.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Nowhere in particular: JSON.
     Whole,
     /// At this byte of the file.
@@ -13,10 +13,10 @@ pub(super) enum Place {
     Override(usize),
 }
 
-/// A problem before its place is turned into words.
+/// A problem before its location is turned into words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fault {
-    pub place: Place,
+pub(super) struct Diagnostic {
+    pub location: Location,
     /// Dotted path; empty for a fault of syntax.
     pub key: String,
     pub message: String,
@@ -25,7 +25,7 @@ pub(super) struct Fault {
 /// One thing that is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// File, line and column, or the argument at fault.
+    /// File, line and column, or the argument at diagnostic.
     pub place: String,
     /// The dotted path of the key, as `--set` takes it; empty where the syntax itself is wrong.
     pub key: String,
@@ -42,19 +42,19 @@ impl Problems {
         origin: &str,
         text: Option<&str>,
         overrides: &[String],
-        mut faults: Vec<Fault>,
+        mut diagnostics: Vec<Diagnostic>,
     ) -> Problems {
-        faults.sort();
+        diagnostics.sort();
         // A fault in what several flows share is found once for each of them.
-        faults.dedup_by(|a, b| {
+        diagnostics.dedup_by(|a, b| {
             a.message == b.message
-                && a.place == b.place
-                && (a.place != Place::Whole || a.key == b.key)
+                && a.location == b.location
+                && (a.location != Location::Whole || a.key == b.key)
         });
-        let problems = faults.into_iter().map(|fault| Problem {
-            place: locate(origin, text, overrides, fault.place),
-            key: fault.key,
-            message: fault.message,
+        let problems = diagnostics.into_iter().map(|diagnostic| Problem {
+            place: locate(origin, text, overrides, diagnostic.location),
+            key: diagnostic.key,
+            message: diagnostic.message,
         });
         Problems(problems.collect())
     }
@@ -65,15 +65,15 @@ impl Problems {
     }
 }
 
-fn locate(origin: &str, text: Option<&str>, overrides: &[String], place: Place) -> String {
-    match (place, text) {
-        (Place::Offset(offset), Some(text)) => {
+fn locate(origin: &str, text: Option<&str>, overrides: &[String], location: Location) -> String {
+    match (location, text) {
+        (Location::Offset(offset), Some(text)) => {
             let before = text.get(..offset).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
             format!("{origin}:{line}:{column}")
         }
-        (Place::Override(index), _) => {
+        (Location::Override(index), _) => {
             format!("--set {}", overrides.get(index).map_or("", String::as_str))
         }
         _ => origin.to_owned(),

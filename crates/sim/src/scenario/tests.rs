@@ -1,6 +1,6 @@
 //! What a user meets: files that are right, and files that are wrong in every way we thought of.
 
-use super::document::{Node, Value};
+use super::tree::{Node, Value};
 use super::*;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ fn json_says_the_same_as_toml() {
         }
     }
     for (stem, text) in experiments() {
-        let json = to_json(&document::parse_toml(&text).0);
+        let json = to_json(&tree::parse_toml(&text).0);
         let from_json = from_json("line 1", &json, &[]).expect("valid as TOML");
         let from_toml = from_toml(&stem, &text, &[]).expect("valid as TOML");
         assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{stem}");

@@ -2,8 +2,8 @@
 //! through floating point: `"0.1s"` is 100,000,000 ns.
 
 use super::decode::{Context, Decode};
-use super::document::{Node, Value};
-use super::schema::Definitions;
+use super::definitions::Definitions;
+use super::tree::{Node, Value};
 use serde_json::json;
 use windlass_aqm::Limit;
 use windlass_base::{BitRate, Span};
@@ -61,7 +61,7 @@ pub(super) struct Probability(pub f64);
 
 /// Why a text is not a quantity.
 #[derive(Debug, PartialEq)]
-enum Fault {
+enum QuantityError {
     /// Not a number and a unit that is known here.
     Form,
     /// Below zero.
@@ -71,33 +71,37 @@ enum Fault {
 }
 
 /// `text` in base units.
-fn quantity(text: &str, units: &[&[Unit]]) -> Result<u64, Fault> {
+fn quantity(text: &str, units: &[&[Unit]]) -> Result<u64, QuantityError> {
     let text = text.trim();
     if text.starts_with('-') {
-        return Err(Fault::Negative);
+        return Err(QuantityError::Negative);
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.trim_start();
-    let (_, factor) =
-        units.iter().copied().flatten().find(|(name, _)| *name == unit).ok_or(Fault::Form)?;
+    let (_, factor) = units
+        .iter()
+        .copied()
+        .flatten()
+        .find(|(name, _)| *name == unit)
+        .ok_or(QuantityError::Form)?;
     exact_product(number, *factor)
 }
 
 /// `number`, a decimal, times `factor`, if that is a whole number.
-fn exact_product(number: &str, factor: u64) -> Result<u64, Fault> {
+fn exact_product(number: &str, factor: u64) -> Result<u64, QuantityError> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
     let decimals = decimals.trim_end_matches('0');
     if whole.is_empty() || number.ends_with('.') || decimals.contains('.') {
-        return Err(Fault::Form);
+        return Err(QuantityError::Form);
     }
-    let digits: u128 = format!("{whole}{decimals}").parse().map_err(|_| Fault::Range)?;
-    let scale = 10u128.checked_pow(decimals.len() as u32).ok_or(Fault::Range)?;
-    let product = digits.checked_mul(u128::from(factor)).ok_or(Fault::Range)?;
+    let digits: u128 = format!("{whole}{decimals}").parse().map_err(|_| QuantityError::Range)?;
+    let scale = 10u128.checked_pow(decimals.len() as u32).ok_or(QuantityError::Range)?;
+    let product = digits.checked_mul(u128::from(factor)).ok_or(QuantityError::Range)?;
     if product % scale != 0 {
-        return Err(Fault::Range);
+        return Err(QuantityError::Range);
     }
-    u64::try_from(product / scale).map_err(|_| Fault::Range)
+    u64::try_from(product / scale).map_err(|_| QuantityError::Range)
 }
 
 /// The time that `text` says, such as `94ms`; or what was expected.
@@ -122,21 +126,23 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 
 /// Reads a quantity that must be given as text.
 fn decode<T: Decode>(node: &Node, context: &mut Context, units: &[&[Unit]]) -> Option<u64> {
-    let fault = match &node.value {
+    let error = match &node.value {
         Value::Text(text) => match quantity(text, units) {
             Ok(amount) => return Some(amount),
-            Err(fault) => fault,
+            Err(error) => error,
         },
-        _ => Fault::Form,
+        _ => QuantityError::Form,
     };
-    let why = match fault {
-        Fault::Form if matches!(node.value, Value::Integer(_) | Value::Float(_)) => " (no unit)",
-        Fault::Form => "",
-        Fault::Negative => " (negative)",
-        Fault::Range => " (too fine or too large)",
+    let why = match error {
+        QuantityError::Form if matches!(node.value, Value::Integer(_) | Value::Float(_)) => {
+            " (no unit)"
+        }
+        QuantityError::Form => "",
+        QuantityError::Negative => " (negative)",
+        QuantityError::Range => " (too fine or too large)",
     };
     let message = format!("expected {}, found {}{why}", T::EXPECTED, node.shown());
-    context.wrong(node.place, message);
+    context.wrong(node.location, message);
     None
 }
 
@@ -325,12 +331,12 @@ mod tests {
     #[test]
     fn what_is_no_quantity_is_told_apart() {
         for text in ["", "s", "1", "1.s", ".5s", "1.2.3s", "1e3s", "1 sec", "10Mb", "+1s", "1S"] {
-            assert_eq!(quantity(text, &[TIMES, RATES]), Err(Fault::Form), "{text:?}");
+            assert_eq!(quantity(text, &[TIMES, RATES]), Err(QuantityError::Form), "{text:?}");
         }
-        assert_eq!(quantity("-1s", &[TIMES]), Err(Fault::Negative));
-        assert_eq!(quantity("0.5ns", &[TIMES]), Err(Fault::Range));
-        assert_eq!(quantity("99999999999999999999s", &[TIMES]), Err(Fault::Range));
+        assert_eq!(quantity("-1s", &[TIMES]), Err(QuantityError::Negative));
+        assert_eq!(quantity("0.5ns", &[TIMES]), Err(QuantityError::Range));
+        assert_eq!(quantity("99999999999999999999s", &[TIMES]), Err(QuantityError::Range));
         let long = format!("0.{}1s", "0".repeat(60));
-        assert_eq!(quantity(&long, &[TIMES]), Err(Fault::Range));
+        assert_eq!(quantity(&long, &[TIMES]), Err(QuantityError::Range));
     }
 }

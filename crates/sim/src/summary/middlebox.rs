@@ -1,10 +1,6 @@
 //! What middleboxes did.
 
-use crate::ecn_proxy::EcnProxy;
-use crate::scenario::model::{Middlebox, Scenario};
 use serde::Serialize;
-use std::cell::RefCell;
-use std::rc::Rc;
 use windlass_ecn_proxy_core::Events;
 
 /// A middlebox of a scenario.
@@ -23,20 +19,6 @@ pub struct MiddleboxSummary {
 pub enum MiddleboxCounters {
     /// An ECN proxy.
     EcnProxy(EcnProxyCounters),
-}
-
-pub(crate) fn middleboxes(
-    scenario: &Scenario,
-    proxies: &[Rc<RefCell<EcnProxy>>],
-) -> Vec<MiddleboxSummary> {
-    let summary = |(device, proxy): (&Middlebox, &Rc<RefCell<EcnProxy>>)| {
-        let Middlebox::EcnProxy { node, .. } = device;
-        MiddleboxSummary {
-            node: scenario.nodes[*node].clone(),
-            did: MiddleboxCounters::EcnProxy(proxy.borrow().counters().clone()),
-        }
-    };
-    scenario.middleboxes.iter().zip(proxies).map(summary).collect()
 }
 
 /// Declares the counters, and which event each counts.

@@ -1,4 +1,4 @@
-use super::TcpKeys;
+use super::tcp::TcpKeys;
 use crate::scenario::decode::{At, Name};
 use crate::scenario::units::{Bytes, PacketBytes, Positive};
 use windlass_base::{BitRate, Span};

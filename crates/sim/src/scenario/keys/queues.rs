@@ -1,6 +1,6 @@
 use crate::scenario::decode::{At, Context, Decode};
-use crate::scenario::document::{Node, Value};
-use crate::scenario::schema::Definitions;
+use crate::scenario::definitions::Definitions;
+use crate::scenario::tree::{Node, Value};
 use crate::scenario::units::{Bytes, Positive, Probability, Threshold};
 use serde_json::json;
 use windlass_aqm::Limit;

@@ -1,6 +1,6 @@
 use crate::scenario::decode::{At, Context, Decode};
-use crate::scenario::document::Node;
-use crate::scenario::schema::Definitions;
+use crate::scenario::definitions::Definitions;
+use crate::scenario::tree::Node;
 use crate::scenario::units::{Bytes, Mss, Positive, Segments, Window};
 use serde_json::json;
 use windlass_base::Span;

@@ -1,7 +1,7 @@
-use super::QueueRef;
+use super::queues::QueueRef;
 use crate::scenario::decode::{At, Context, Decode, Name};
-use crate::scenario::document::{Node, Value};
-use crate::scenario::schema::Definitions;
+use crate::scenario::definitions::Definitions;
+use crate::scenario::tree::{Node, Value};
 use crate::scenario::units::{Positive, Probability};
 use serde_json::json;
 use windlass_base::{BitRate, Span};
@@ -132,7 +132,7 @@ impl Decode for LossKeys {
                 packets.sort_unstable();
                 packets.dedup();
                 if packets.first() == Some(&0) {
-                    context.wrong(node.place, "packets are counted from 1, found 0".into());
+                    context.wrong(node.location, "packets are counted from 1, found 0".into());
                     return None;
                 }
                 Some(LossKeys::Listed(packets))

@@ -1,5 +1,6 @@
+use super::names::look_up;
+use super::tcp;
 use super::topology::Topology;
-use super::{look_up, tcp};
 use crate::scenario::decode::{At, Context, Name};
 use crate::scenario::keys::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 use crate::scenario::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};

@@ -1,4 +1,4 @@
-use super::look_up;
+use super::names::look_up;
 use crate::scenario::decode::{At, Context};
 use crate::scenario::keys::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
 use crate::scenario::model::Middlebox;

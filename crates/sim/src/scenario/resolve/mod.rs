@@ -3,15 +3,16 @@
 
 mod flows;
 mod middleboxes;
+mod names;
 mod queues;
 mod routes;
 mod tcp;
 mod topology;
 
-use super::decode::{At, Context, Name, Spot, did_you_mean};
+use super::decode::{At, Context, Spot};
 use super::keys::{ScenarioKeys, SourceKeys};
-use super::model::{SCHEMA_VERSION, Scenario};
-use super::{DEFAULT_SEED, Document, Source};
+use super::model::{DEFAULT_SEED, Document, SCHEMA_VERSION, Scenario, Source};
+use names::check_unique;
 use queues::Queues;
 pub(super) use queues::queue;
 use topology::Topology;
@@ -77,35 +78,4 @@ fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
         context.wrong_at(&steady_from.spot, message);
     }
     steady_from.value
-}
-
-/// The position of a name among `names`, or a message with the names that there are.
-fn look_up(
-    name: &At<String>,
-    what: &str,
-    names: &[String],
-    context: &mut Context,
-) -> Option<usize> {
-    let found = names.iter().position(|other| *other == name.value);
-    if found.is_none() {
-        let list = if names.len() <= 12 {
-            format!(" ({})", names.join(", "))
-        } else {
-            format!(" ({}, {}, ... {})", names[0], names[1], names[names.len() - 1])
-        };
-        let hint = did_you_mean(&name.value, names);
-        let message = format!("expected {what}{list}, found {:?}{hint}", name.value);
-        context.wrong_at(&name.spot, message);
-    }
-    found
-}
-
-/// Tells of every name that stands a second time.
-fn check_unique(names: &[At<Name>], what: &str, context: &mut Context) {
-    let mut seen = std::collections::BTreeSet::new();
-    for name in names {
-        if !seen.insert(&name.value.0) {
-            context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value.0));
-        }
-    }
 }

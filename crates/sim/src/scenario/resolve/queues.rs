@@ -1,10 +1,10 @@
-use super::look_up;
+use super::names::look_up;
 use crate::scenario::decode::{At, Context, Decode, Named, Spot};
-use crate::scenario::document::Node;
 use crate::scenario::keys::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
     QueueRef, RedKeys, TcRedKeys,
 };
+use crate::scenario::tree::Node;
 use crate::scenario::units::{Bytes, Threshold};
 use windlass_aqm as aqm;
 use windlass_aqm::Limit;

@@ -1,6 +1,6 @@
+use super::names::{check_unique, look_up};
 use super::queues::Queues;
 use super::routes::Components;
-use super::{check_unique, look_up};
 use crate::scenario::decode::{At, Context, Name, Spot};
 use crate::scenario::keys::{
     AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, QueueRef,

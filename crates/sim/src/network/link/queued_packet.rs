@@ -6,21 +6,21 @@ use windlass_base::Ecn;
 
 /// What a queue must know of a packet, which waits in its slot.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Queued {
+pub(crate) struct QueuedPacket {
     pub(super) slot: Slot,
     pub(super) wire_bytes: u32,
     pub(super) ecn: Ecn,
     endpoint: u32,
 }
 
-impl Queued {
-    pub(super) fn new(slot: Slot, packet: &InFlight) -> Queued {
+impl QueuedPacket {
+    pub(super) fn new(slot: Slot, packet: &InFlight) -> QueuedPacket {
         let InFlight { wire_bytes, to, ref run, .. } = *packet;
-        Queued { slot, wire_bytes, ecn: run.ecn, endpoint: to.endpoint() }
+        QueuedPacket { slot, wire_bytes, ecn: run.ecn, endpoint: to.endpoint() }
     }
 }
 
-impl Packet for Queued {
+impl Packet for QueuedPacket {
     fn wire_bytes(&self) -> u32 {
         self.wire_bytes
     }

@@ -1,11 +1,12 @@
 //! One direction of a link: a queue, a transmitter, and a pipe of packets on their way.
 
-use super::Shared;
-use super::in_order::InOrder;
-use super::line::{HandedOver, Line};
-use super::queued::Queued;
-use super::scheduled::Scheduled;
-use super::wire::Fate;
+use super::decides_at_dequeue::DecidesAtDequeue;
+use super::decides_at_enqueue::DecidesAtEnqueue;
+use super::impairments::Fate;
+use super::interface::Interface;
+use super::propagation::HandedOver;
+use super::queued_packet::QueuedPacket;
+use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
@@ -19,13 +20,13 @@ use windlass_base::{Rng, Time};
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum Channel {
-    DropTail(InOrder<DropTail<Queued>>),
-    Red(InOrder<Red<Queued>>),
-    Pie(InOrder<Pie<Queued>>),
-    TcRed(InOrder<TcRed<Queued>>),
-    CoDel(Scheduled<CoDel<Queued>>),
-    FqCoDel(Scheduled<FqCoDel<Queued>>),
-    Custom(Scheduled<Custom<Queued>>),
+    DropTail(DecidesAtEnqueue<DropTail<QueuedPacket>>),
+    Red(DecidesAtEnqueue<Red<QueuedPacket>>),
+    Pie(DecidesAtEnqueue<Pie<QueuedPacket>>),
+    TcRed(DecidesAtEnqueue<TcRed<QueuedPacket>>),
+    CoDel(DecidesAtDequeue<CoDel<QueuedPacket>>),
+    FqCoDel(DecidesAtDequeue<FqCoDel<QueuedPacket>>),
+    Custom(DecidesAtDequeue<Custom<QueuedPacket>>),
 }
 
 /// Calls the same on whichever channel this is.
@@ -48,21 +49,31 @@ impl Channel {
         direction: LinkDirection,
         spec: &model::Channel,
         queue_rng: Rng,
-        wire_rng: Rng,
+        impairments_rng: Rng,
         steady_from: Time,
         watched: bool,
     ) -> Result<Channel, ConfigError> {
-        let line = Line::new(direction, spec, wire_rng, steady_from, watched);
+        let interface = Interface::new(direction, spec, impairments_rng, steady_from, watched);
         let rng = queue_rng;
         Ok(match &spec.queue {
-            Config::DropTail(c) => Channel::DropTail(InOrder::new(DropTail::new(*c)?, line, rng)),
-            Config::Red(c) => Channel::Red(InOrder::new(Red::new(*c, spec.rate)?, line, rng)),
-            Config::Pie(c) => Channel::Pie(InOrder::new(Pie::new(*c)?, line, rng)),
-            Config::TcRed(c) => Channel::TcRed(InOrder::new(TcRed::new(*c)?, line, rng)),
-            Config::CoDel(c) => Channel::CoDel(Scheduled::new(CoDel::new(*c)?, line, rng)),
-            Config::FqCoDel(c) => Channel::FqCoDel(Scheduled::new(FqCoDel::new(*c)?, line, rng)),
+            Config::DropTail(c) => {
+                Channel::DropTail(DecidesAtEnqueue::new(DropTail::new(*c)?, interface, rng))
+            }
+            Config::Red(c) => {
+                Channel::Red(DecidesAtEnqueue::new(Red::new(*c, spec.rate)?, interface, rng))
+            }
+            Config::Pie(c) => Channel::Pie(DecidesAtEnqueue::new(Pie::new(*c)?, interface, rng)),
+            Config::TcRed(c) => {
+                Channel::TcRed(DecidesAtEnqueue::new(TcRed::new(*c)?, interface, rng))
+            }
+            Config::CoDel(c) => {
+                Channel::CoDel(DecidesAtDequeue::new(CoDel::new(*c)?, interface, rng))
+            }
+            Config::FqCoDel(c) => {
+                Channel::FqCoDel(DecidesAtDequeue::new(FqCoDel::new(*c)?, interface, rng))
+            }
             Config::Custom(c) => {
-                Channel::Custom(Scheduled::new(Custom::new(c, spec.rate)?, line, rng))
+                Channel::Custom(DecidesAtDequeue::new(Custom::new(c, spec.rate)?, interface, rng))
             }
         })
     }
@@ -74,7 +85,7 @@ impl Channel {
 
     /// How long its queue was, if that is reported.
     pub(crate) fn record(&self) -> Option<&QueueRecord> {
-        each!(self, channel => channel.line.record.as_deref())
+        each!(self, channel => channel.interface.record.as_deref())
     }
 
     /// True if it can hand a packet over: if the packet's arrival at the far end is known, and
@@ -82,7 +93,7 @@ impl Channel {
     pub(crate) fn can_hand_over(&self) -> bool {
         match self {
             Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) | Channel::TcRed(_) => {
-                each!(self, channel => channel.line.is_perfect())
+                each!(self, channel => channel.interface.propagation.is_perfect())
             }
             Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) => false,
         }
@@ -96,15 +107,15 @@ impl Channel {
         now: Time,
         packet: Slot,
         hand_over: bool,
-        shared: &mut Shared,
+        transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         match self {
             // Most channels have a plain queue.
-            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
             // Nor is a bottleneck to look through all others.
-            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, shared, cx),
-            _ => self.offer_aqm(now, packet, hand_over, shared, cx),
+            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
+            _ => self.offer_aqm(now, packet, hand_over, transit, cx),
         }
     }
 
@@ -114,24 +125,24 @@ impl Channel {
         now: Time,
         packet: Slot,
         hand_over: bool,
-        shared: &mut Shared,
+        transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         match self {
-            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, shared, cx),
-            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, shared, cx),
-            Channel::Pie(channel) => channel.offer(now, packet, hand_over, shared, cx),
-            Channel::TcRed(channel) => channel.offer(now, packet, hand_over, shared, cx),
+            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
+            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
+            Channel::Pie(channel) => channel.offer(now, packet, hand_over, transit, cx),
+            Channel::TcRed(channel) => channel.offer(now, packet, hand_over, transit, cx),
             Channel::CoDel(channel) => {
-                channel.offer(now, packet, shared, cx);
+                channel.offer(now, packet, transit, cx);
                 None
             }
             Channel::FqCoDel(channel) => {
-                channel.offer(now, packet, shared, cx);
+                channel.offer(now, packet, transit, cx);
                 None
             }
             Channel::Custom(channel) => {
-                channel.offer(now, packet, shared, cx);
+                channel.offer(now, packet, transit, cx);
                 None
             }
         }
@@ -143,41 +154,41 @@ impl Channel {
     pub(crate) fn take_arrival<R: Recorder>(
         &mut self,
         now: Time,
-        shared: &mut Shared,
+        transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<(Slot, bool)> {
         match self {
-            Channel::DropTail(channel) => channel.line.take_arrival(cx),
-            Channel::Red(channel) => channel.line.take_arrival(cx),
-            Channel::Pie(channel) => channel.line.take_arrival(cx),
-            Channel::TcRed(channel) => channel.line.take_arrival(cx),
-            Channel::CoDel(channel) => channel.take_arrival(now, shared, cx),
-            Channel::FqCoDel(channel) => channel.take_arrival(now, shared, cx),
-            Channel::Custom(channel) => channel.take_arrival(now, shared, cx),
+            Channel::DropTail(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::Red(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::Pie(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::TcRed(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::CoDel(channel) => channel.take_arrival(now, transit, cx),
+            Channel::FqCoDel(channel) => channel.take_arrival(now, transit, cx),
+            Channel::Custom(channel) => channel.take_arrival(now, transit, cx),
         }
     }
 
     /// True if no packet in its pipe waits for its arrival.
     #[inline]
-    pub(crate) fn awaits_nothing(&self) -> bool {
-        each!(self, channel => channel.line.awaits_nothing())
+    pub(crate) fn is_empty(&self) -> bool {
+        each!(self, channel => channel.interface.propagation.is_empty())
     }
 
     /// A packet that was handed over does need an event at its arrival.
     pub(crate) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        each!(self, channel => channel.line.take_back(handed, cx));
+        each!(self, channel => channel.interface.propagation.take_back(handed, cx));
     }
 
     /// What becomes of the packet taken last.
     pub(crate) fn take_mishap(&mut self) -> Option<Fate> {
-        each!(self, channel => channel.line.take_mishap())
+        each!(self, channel => channel.interface.propagation.take_mishap())
     }
 
     /// Counts the time up to the end of the run.
     pub(crate) fn finish<R: Recorder>(
         &mut self,
         now: Time,
-        shared: &mut Shared,
+        transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) {
         match self {
@@ -185,12 +196,12 @@ impl Channel {
             Channel::Red(channel) => channel.advance(now, cx),
             Channel::Pie(channel) => channel.advance(now, cx),
             Channel::TcRed(channel) => channel.advance(now, cx),
-            Channel::CoDel(channel) => channel.advance(now, shared, cx),
-            Channel::FqCoDel(channel) => channel.advance(now, shared, cx),
-            Channel::Custom(channel) => channel.advance(now, shared, cx),
+            Channel::CoDel(channel) => channel.advance(now, transit, cx),
+            Channel::FqCoDel(channel) => channel.advance(now, transit, cx),
+            Channel::Custom(channel) => channel.advance(now, transit, cx),
         }
         each!(self, channel => {
-            if let Some(record) = &mut channel.line.record {
+            if let Some(record) = &mut channel.interface.record {
                 record.finish(now);
             }
         });
@@ -199,22 +210,12 @@ impl Channel {
 
 #[inline(never)]
 fn offer_red<R: Recorder>(
-    channel: &mut InOrder<Red<Queued>>,
+    channel: &mut DecidesAtEnqueue<Red<QueuedPacket>>,
     now: Time,
     packet: Slot,
     hand_over: bool,
-    shared: &mut Shared,
+    transit: &mut Transit,
     cx: &mut Context<'_, R>,
 ) -> Option<Time> {
-    channel.offer(now, packet, hand_over, shared, cx)
-}
-
-/// Channels are numbered in the order of links, forward before backward.
-pub(crate) fn number(direction: LinkDirection) -> u32 {
-    (direction.link * 2 + usize::from(direction.reverse)) as u32
-}
-
-/// The direction that has this number.
-pub(crate) fn direction(number: u32) -> LinkDirection {
-    LinkDirection { link: number as usize / 2, reverse: number % 2 == 1 }
+    channel.offer(now, packet, hand_over, transit, cx)
 }

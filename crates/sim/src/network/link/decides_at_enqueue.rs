@@ -4,9 +4,9 @@
 //! throws it out, so it begins its transmission when those before it have ended theirs. It goes into
 //! the pipe at once; the queue keeps only what it needs to know how long it is.
 
-use super::Shared;
-use super::line::Line;
-use super::queued::Queued;
+use super::interface::Interface;
+use super::queued_packet::QueuedPacket;
+use crate::network::transit::Transit;
 use crate::packet::{InFlight, Slot};
 use crate::record::{Context, Recorder};
 use windlass_aqm::Queue;
@@ -16,17 +16,17 @@ use windlass_base::{Ecn, Rng, Time};
 /// of channel, so that to ask it is no question of kinds.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct InOrder<Q> {
-    pub(super) line: Line,
+pub(crate) struct DecidesAtEnqueue<Q> {
+    pub(super) interface: Interface,
     /// When everything that was let in so far has been transmitted.
     free_at: Time,
     pub(super) queue: Q,
     rng: Rng,
 }
 
-impl<Q: Queue<Queued>> InOrder<Q> {
-    pub(super) fn new(queue: Q, line: Line, rng: Rng) -> InOrder<Q> {
-        InOrder { line, free_at: Time::ZERO, queue, rng }
+impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
+    pub(super) fn new(queue: Q, interface: Interface, rng: Rng) -> DecidesAtEnqueue<Q> {
+        DecidesAtEnqueue { interface, free_at: Time::ZERO, queue, rng }
     }
 
     /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
@@ -37,29 +37,29 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         now: Time,
         slot: Slot,
         hand_over: bool,
-        shared: &mut Shared,
+        transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         // Most links are faster than what comes in.
-        if self.line.asks_at <= now && !self.queue.is_empty() {
+        if self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
             self.drain(now, cx);
         }
-        let free = self.line.asks_at <= now && self.queue.is_empty();
-        let packet = shared.packets.get_mut(slot);
+        let free = self.interface.transmitter.asks_at <= now && self.queue.is_empty();
+        let packet = transit.packets.get_mut(slot);
         let begin = match free {
             true => self.pass(now, slot, packet, cx),
             false => self.enqueue(now, slot, packet, cx),
         };
-        self.line.note_length(now, &self.queue, cx);
+        self.interface.note_length(now, &self.queue, cx);
         let Some(begin) = begin else {
-            shared.packets.release(slot);
+            transit.packets.release(slot);
             return None;
         };
-        self.line.capture_departure(begin, slot, shared, cx);
+        self.interface.capture_departure(begin, slot, transit, cx);
         if hand_over {
-            return Some(self.line.arrival(self.free_at));
+            return Some(self.interface.propagation.arrival(self.free_at));
         }
-        self.line.launch(self.free_at, slot, cx);
+        self.interface.propagation.launch(self.free_at, slot, cx);
         None
     }
 
@@ -74,16 +74,16 @@ impl<Q: Queue<Queued>> InOrder<Q> {
     ) -> Option<Time> {
         self.fall_idle();
         let marked = self.queue.stats().marked;
-        let queued = Queued::new(slot, packet);
+        let queued = QueuedPacket::new(slot, packet);
         let passed = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {});
         self.note_mark(marked, packet, cx);
         if passed.is_none() {
-            cx.records.drop(packet, self.line.direction);
+            cx.records.drop(packet, self.interface.direction);
             return None;
         }
-        let begin = self.line.take(now, packet.wire_bytes);
-        self.free_at = self.line.sent_at;
-        self.line.idle = false;
+        let begin = self.interface.transmitter.take(now, packet.wire_bytes);
+        self.free_at = self.interface.transmitter.sent_at;
+        self.interface.transmitter.idle = false;
         Some(begin)
     }
 
@@ -96,16 +96,16 @@ impl<Q: Queue<Queued>> InOrder<Q> {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         let marked = self.queue.stats().marked;
-        let queued = Queued::new(slot, packet);
+        let queued = QueuedPacket::new(slot, packet);
         let mut lost = false;
         self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
         self.note_mark(marked, packet, cx);
         if lost {
-            cx.records.drop(packet, self.line.direction);
+            cx.records.drop(packet, self.interface.direction);
             return None;
         }
         let begin = self.free_at;
-        self.free_at = begin + self.line.transmission_time(packet.wire_bytes);
+        self.free_at = begin + self.interface.transmitter.transmission_time(packet.wire_bytes);
         Some(begin)
     }
 
@@ -113,26 +113,30 @@ impl<Q: Queue<Queued>> InOrder<Q> {
     fn note_mark<R>(&mut self, before: u64, packet: &mut InFlight, cx: &mut Context<'_, R>) {
         if self.queue.stats().marked != before {
             packet.run.ecn = Ecn::Ce;
-            cx.records.mark(packet, self.line.direction);
+            cx.records.mark(packet, self.interface.direction);
         }
     }
 
     /// The transmitter asks for a packet, if it has not yet, and gets none.
     #[inline]
     fn fall_idle(&mut self) {
-        if !self.line.idle {
-            let nothing = self.queue.dequeue(self.line.asks_at, &mut self.rng, &mut |_, _| {});
+        if !self.interface.transmitter.idle {
+            let nothing = self.queue.dequeue(
+                self.interface.transmitter.asks_at,
+                &mut self.rng,
+                &mut |_, _| {},
+            );
             debug_assert!(nothing.is_none(), "nothing waits");
-            self.line.idle = true;
+            self.interface.transmitter.idle = true;
         }
     }
 
     /// Catches up with the transmissions that have begun until `now`.
     pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        if self.line.is_due(now) {
+        if self.interface.transmitter.is_due(now) {
             self.drain(now, cx);
         }
-        if self.line.is_due(now) {
+        if self.interface.transmitter.is_due(now) {
             self.fall_idle();
         }
     }
@@ -140,12 +144,12 @@ impl<Q: Queue<Queued>> InOrder<Q> {
     /// Begins transmissions until `now`, or until nothing waits.
     #[inline(never)]
     fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
-        while self.line.asks_at <= now && !self.queue.is_empty() {
-            let at = self.line.asks_at;
+        while self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
+            let at = self.interface.transmitter.asks_at;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
             let Some(next) = next else { return };
-            self.line.take(at, next.wire_bytes);
-            self.line.note_length(at, &self.queue, cx);
+            self.interface.transmitter.take(at, next.wire_bytes);
+            self.interface.note_length(at, &self.queue, cx);
         }
     }
 }

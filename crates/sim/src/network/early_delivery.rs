@@ -22,7 +22,7 @@ pub(super) enum Destination {
 
 /// Who uses the channels.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct EarlyDelivery {
     channels: Vec<Users>,
 }
 
@@ -36,10 +36,10 @@ struct Users {
     answers_to: Option<u32>,
 }
 
-impl Ahead {
+impl EarlyDelivery {
     /// `paths` are those of each flow, forward and back.
-    pub(super) fn new(routes: &Routes, paths: &[[u32; 2]], channels: usize) -> Ahead {
-        let mut ahead = Ahead { channels: vec![Users::default(); channels] };
+    pub(super) fn new(routes: &Routes, paths: &[[u32; 2]], channels: usize) -> EarlyDelivery {
+        let mut ahead = EarlyDelivery { channels: vec![Users::default(); channels] };
         for &[forward, back] in paths {
             ahead.add(routes, forward, None);
             ahead.add(routes, back, routes.channels(forward).last());

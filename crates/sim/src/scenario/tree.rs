@@ -1,13 +1,13 @@
 //! TOML and JSON as one tree whose nodes know where they stand.
 
-use super::problem::{Fault, Place};
+use super::problem::{Diagnostic, Location};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and its place.
+/// A value and its location.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    pub place: Place,
+    pub location: Location,
     pub value: Value,
 }
 
@@ -22,19 +22,19 @@ pub(super) enum Value {
     /// large. As text, for the message.
     Other(String),
     List(Vec<Node>),
-    Table(Vec<Entry>),
+    Table(Vec<KeyValue>),
 }
 
 /// A key of a table and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct KeyValue {
     pub key: String,
-    pub key_place: Place,
+    pub key_location: Location,
     pub node: Node,
 }
 
 impl Node {
-    pub(super) fn table(&self) -> Option<&[Entry]> {
+    pub(super) fn table(&self) -> Option<&[KeyValue]> {
         match &self.value {
             Value::Table(entries) => Some(entries),
             _ => None,
@@ -59,11 +59,11 @@ impl Node {
     }
 }
 
-/// Parses a TOML document. With faults the tree is not to be used.
-pub(super) fn parse_toml(text: &str) -> (Node, Vec<Fault>) {
+/// Parses a TOML document. With diagnostics the tree is not to be used.
+pub(super) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
     let (root, errors) = DeTable::parse_recoverable(text);
-    let faults = errors.iter().map(|error| Fault {
-        place: Place::Offset(error.span().map_or(0, |span| span.start)),
+    let diagnostics = errors.iter().map(|error| Diagnostic {
+        location: Location::Offset(error.span().map_or(0, |span| span.start)),
         key: String::new(),
         message: match (error.message(), error.span()) {
             ("duplicate key", Some(span)) => {
@@ -72,14 +72,14 @@ pub(super) fn parse_toml(text: &str) -> (Node, Vec<Fault>) {
             (message, _) => message.to_owned(),
         },
     });
-    let node = Node { place: Place::Offset(0), value: table(root.get_ref(), &place_of) };
-    (node, faults.collect())
+    let node = Node { location: Location::Offset(0), value: table(root.get_ref(), &location_of) };
+    (node, diagnostics.collect())
 }
 
-/// Parses one TOML value, which stands at `place`.
-pub(super) fn parse_toml_value(text: &str, place: Place) -> Option<Node> {
+/// Parses one TOML value, which stands at `location`.
+pub(super) fn parse_toml_value(text: &str, location: Location) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
-    Some(from_toml(&value, &|_| place))
+    Some(from_toml(&value, &|_| location))
 }
 
 /// The tree of a JSON value, which has no places.
@@ -98,24 +98,24 @@ pub(super) fn from_json(json: &serde_json::Value) -> Node {
         Json::Object(entries) => Value::Table(
             entries
                 .iter()
-                .map(|(key, value)| Entry {
+                .map(|(key, value)| KeyValue {
                     key: key.clone(),
-                    key_place: Place::Whole,
+                    key_location: Location::Whole,
                     node: from_json(value),
                 })
                 .collect(),
         ),
     };
-    Node { place: Place::Whole, value }
+    Node { location: Location::Whole, value }
 }
 
-type PlaceOf<'a> = &'a dyn Fn(usize) -> Place;
+type LocationOf<'a> = &'a dyn Fn(usize) -> Location;
 
-fn place_of(offset: usize) -> Place {
-    Place::Offset(offset)
+fn location_of(offset: usize) -> Location {
+    Location::Offset(offset)
 }
 
-fn from_toml(spanned: &Spanned<DeValue<'_>>, place_of: PlaceOf<'_>) -> Node {
+fn from_toml(spanned: &Spanned<DeValue<'_>>, location_of: LocationOf<'_>) -> Node {
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
@@ -126,21 +126,21 @@ fn from_toml(spanned: &Spanned<DeValue<'_>>, place_of: PlaceOf<'_>) -> Node {
         DeValue::Boolean(truth) => Value::Bool(*truth),
         DeValue::Datetime(date) => Value::Other(format!("the date {date}")),
         DeValue::Array(items) => {
-            Value::List(items.iter().map(|item| from_toml(item, place_of)).collect())
+            Value::List(items.iter().map(|item| from_toml(item, location_of)).collect())
         }
-        DeValue::Table(entries) => table(entries, place_of),
+        DeValue::Table(entries) => table(entries, location_of),
     };
-    Node { place: place_of(spanned.span().start), value }
+    Node { location: location_of(spanned.span().start), value }
 }
 
-fn table(entries: &DeTable<'_>, place_of: PlaceOf<'_>) -> Value {
+fn table(entries: &DeTable<'_>, location_of: LocationOf<'_>) -> Value {
     Value::Table(
         entries
             .iter()
-            .map(|(key, value)| Entry {
+            .map(|(key, value)| KeyValue {
                 key: key.get_ref().to_string(),
-                key_place: place_of(key.span().start),
-                node: from_toml(value, place_of),
+                key_location: location_of(key.span().start),
+                node: from_toml(value, location_of),
             })
             .collect(),
     )

@@ -16,7 +16,7 @@ pub(crate) enum Fate {
 
 /// Draws the fate of each packet of a channel.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct Impairments {
     loss: Loss,
     reorder: Option<Reorder>,
     rng: Rng,
@@ -26,11 +26,11 @@ pub(crate) struct Wire {
     listed: usize,
 }
 
-impl Wire {
+impl Impairments {
     /// `None` for a wire on which nothing is ever lost or late.
-    pub(crate) fn new(loss: Loss, reorder: Option<Reorder>, rng: Rng) -> Option<Wire> {
+    pub(crate) fn new(loss: Loss, reorder: Option<Reorder>, rng: Rng) -> Option<Impairments> {
         let perfect = loss == Loss::None && reorder.is_none();
-        (!perfect).then_some(Wire { loss, reorder, rng, entered: 0, listed: 0 })
+        (!perfect).then_some(Impairments { loss, reorder, rng, entered: 0, listed: 0 })
     }
 
     pub(crate) fn fate(&mut self) -> Fate {
@@ -67,16 +67,16 @@ mod tests {
     #[test]
     fn listed_losses_are_precisely_those_listed() {
         let loss = Loss::Listed { packets: vec![1, 4, 5] };
-        let mut wire = Wire::new(loss, None, Rng::new(1)).expect("losses");
-        let lost: Vec<u64> = (1..=10).filter(|_| wire.fate() == Fate::Lost).collect();
+        let mut impairments = Impairments::new(loss, None, Rng::new(1)).expect("losses");
+        let lost: Vec<u64> = (1..=10).filter(|_| impairments.fate() == Fate::Lost).collect();
         assert_eq!(lost, [1, 4, 5]);
     }
 
     #[test]
     fn random_losses_come_with_their_probability() {
         let loss = Loss::Random { probability: 0.1 };
-        let mut wire = Wire::new(loss, None, Rng::new(1)).expect("losses");
-        let lost = (0..100_000).filter(|_| wire.fate() == Fate::Lost).count();
+        let mut impairments = Impairments::new(loss, None, Rng::new(1)).expect("losses");
+        let lost = (0..100_000).filter(|_| impairments.fate() == Fate::Lost).count();
         assert!((9_700..10_300).contains(&lost), "{lost} of 100000 lost");
     }
 
@@ -84,10 +84,11 @@ mod tests {
     fn late_packets_are_no_later_than_allowed() {
         let max_extra_delay = Span::from_millis(3);
         let reorder = Some(Reorder { probability: 0.5, max_extra_delay });
-        let mut wire = Wire::new(Loss::None, reorder, Rng::new(1)).expect("late packets");
+        let mut impairments =
+            Impairments::new(Loss::None, reorder, Rng::new(1)).expect("late packets");
         let mut late = 0;
         for _ in 0..10_000 {
-            if let Fate::ArrivesLate(extra) = wire.fate() {
+            if let Fate::ArrivesLate(extra) = impairments.fate() {
                 assert!(extra <= max_extra_delay);
                 late += 1;
             }

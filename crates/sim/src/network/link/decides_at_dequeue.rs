@@ -1,0 +1,108 @@
+//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel, and those of other
+//! crates.
+
+use super::interface::Interface;
+use super::queued_packet::QueuedPacket;
+use crate::network::transit::Transit;
+use crate::packet::Slot;
+use crate::record::{Context, Recorder, Records};
+use crate::scenario::model::LinkDirection;
+use windlass_aqm::Queue;
+use windlass_base::{Rng, Time};
+
+/// A queue that chooses at departure, and the line behind it.
+///
+/// When a packet begins its transmission, the time of its arrival is known; so departures have no
+/// events. The channel catches up with them, each at its own time, whenever it is asked next. That
+/// is soon enough, since whatever leaves the queue after the packet in transmission arrives after
+/// it, too.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct DecidesAtDequeue<Q> {
+    pub(super) interface: Interface,
+    pub(super) queue: Q,
+    rng: Rng,
+}
+
+impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
+    pub(super) fn new(queue: Q, interface: Interface, rng: Rng) -> DecidesAtDequeue<Q> {
+        DecidesAtDequeue { interface, queue, rng }
+    }
+
+    /// A packet arrives at the queue.
+    pub(super) fn offer<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.advance(now, transit, cx);
+        let direction = self.interface.direction;
+        let queued = QueuedPacket::new(slot, transit.packets.get(slot));
+        let dropped =
+            &mut |lost: QueuedPacket, _| drop_packet(lost.slot, direction, transit, cx.records);
+        self.queue.enqueue(now, queued, &mut self.rng, dropped);
+        if self.interface.transmitter.idle && !self.queue.is_empty() {
+            self.interface.transmitter.idle = false;
+            self.interface.transmitter.asks_at = now;
+            self.advance(now, transit, cx);
+        }
+        self.interface.note_length(now, &self.queue, cx);
+    }
+
+    /// Catches up with the transmissions that have begun until `now`.
+    pub(super) fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) {
+        while self.interface.transmitter.is_due(now) {
+            let at = self.interface.transmitter.asks_at;
+            self.begin_transmission(at, transit, cx);
+            self.interface.note_length(at, &self.queue, cx);
+        }
+    }
+
+    /// Puts the next packet on the link, or falls idle.
+    fn begin_transmission<R: Recorder>(
+        &mut self,
+        at: Time,
+        transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) {
+        let direction = self.interface.direction;
+        let dropped =
+            &mut |lost: QueuedPacket, _| drop_packet(lost.slot, direction, transit, cx.records);
+        let Some(next) = self.queue.dequeue(at, &mut self.rng, dropped) else {
+            self.interface.transmitter.idle = true;
+            return;
+        };
+        let packet = transit.packets.get_mut(next.slot);
+        if next.ecn != packet.run.ecn {
+            packet.run.ecn = next.ecn;
+            cx.records.mark(packet, direction);
+        }
+        let begin = self.interface.transmitter.take(at, next.wire_bytes);
+        self.interface.capture_departure(begin, next.slot, transit, cx);
+        self.interface.propagation.launch(self.interface.transmitter.sent_at, next.slot, cx);
+    }
+
+    /// The first packet in the pipe arrives. What has begun its transmission before is put behind it
+    /// first, so that its arrival can be scheduled.
+    pub(super) fn take_arrival<R: Recorder>(
+        &mut self,
+        now: Time,
+        transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) -> Option<(Slot, bool)> {
+        self.advance(now, transit, cx);
+        self.interface.propagation.take_arrival(cx)
+    }
+}
+
+fn drop_packet(slot: Slot, queue: LinkDirection, transit: &mut Transit, records: &mut Records) {
+    records.drop(transit.packets.get(slot), queue);
+    transit.packets.release(slot);
+}

@@ -1,0 +1,68 @@
+//! The part of a channel behind its queue, which is the same for every kind of queue.
+
+use super::propagation::Propagation;
+use super::transmitter::Transmitter;
+use crate::network::transit::Transit;
+use crate::packet::Slot;
+use crate::record::{Context, QueueRecord, Recorder};
+use crate::scenario::model::{self, LinkDirection};
+use windlass_aqm::{Packet, Queue};
+use windlass_base::{Rng, Time};
+
+/// Transmitter and propagation of a channel.
+#[derive(Debug)]
+// In the order of need.
+#[repr(C)]
+pub(super) struct Interface {
+    pub(super) transmitter: Transmitter,
+    pub(super) propagation: Propagation,
+    /// Length of the queue over time, if the run reports it.
+    pub(super) record: Option<Box<QueueRecord>>,
+    pub(super) direction: LinkDirection,
+}
+
+impl Interface {
+    pub(super) fn new(
+        direction: LinkDirection,
+        spec: &model::Channel,
+        impairments_rng: Rng,
+        steady_from: Time,
+        watched: bool,
+    ) -> Interface {
+        Interface {
+            transmitter: Transmitter::new(spec),
+            propagation: Propagation::new(direction, spec, impairments_rng),
+            record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
+            direction,
+        }
+    }
+
+    /// Captures a packet that begins its transmission at end `a` of the link.
+    pub(super) fn capture_departure<R: Recorder>(
+        &self,
+        begin: Time,
+        packet: Slot,
+        transit: &mut Transit,
+        cx: &Context<'_, R>,
+    ) {
+        if !self.direction.reverse && cx.recorder.wants_packets() {
+            transit.capture(begin, self.direction, packet);
+        }
+    }
+
+    /// Records the queue's length, if it changed.
+    #[inline]
+    pub(super) fn note_length<P: Packet, R: Recorder>(
+        &mut self,
+        at: Time,
+        queue: &impl Queue<P>,
+        cx: &mut Context<'_, R>,
+    ) {
+        if let Some(record) = &mut self.record
+            && record.update(at, queue)
+        {
+            let (packets, average) = (queue.len_packets(), queue.average_packets());
+            cx.recorder.queue_changed(at, self.direction, packets, average);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A link between two nodes: two [`Channel`]s, one for each direction.
+//!
+//! A packet passes the parts of a channel in this order:
+//!
+//! 1. **Queue.** [`Channel::offer`] gives the packet to a queue of `windlass-aqm`, as a
+//!    [`QueuedPacket`](queued_packet::QueuedPacket). Drop-tail, RED and PIE drop or mark at enqueue
+//!    ([`decides_at_enqueue`]); CoDel, FQ-CoDel and custom queues at dequeue
+//!    ([`decides_at_dequeue`]).
+//! 2. **Transmitter** ([`transmitter`]). The device dequeues the packet and serializes it at the
+//!    channel's rate.
+//! 3. **Impairments** ([`impairments`]). The packet may be lost, or delayed for reordering.
+//! 4. **Propagation** ([`propagation`]). The packet takes the channel's delay to the far end. The
+//!    arrival of the first packet in flight is the only event that a channel has pending.
+//!
+//! [`interface`] holds the transmitter and the propagation, and reports the queue's length.
+
+mod channel;
+mod decides_at_dequeue;
+mod decides_at_enqueue;
+mod impairments;
+mod interface;
+mod propagation;
+mod queued_packet;
+mod transmitter;
+
+pub(crate) use channel::Channel;
+pub(crate) use impairments::Fate;
+pub(crate) use propagation::HandedOver;

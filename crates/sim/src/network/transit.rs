@@ -1,0 +1,52 @@
+//! The packets between the hosts.
+
+use super::captures::Captures;
+use crate::packet::{Address, Body, InFlight, Packet, Packets, Slot};
+use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::scenario::model::{LinkDirection, NodeId};
+use windlass_base::Time;
+
+/// The packets on their way, and who watches them.
+#[derive(Debug, Default)]
+pub(crate) struct Transit {
+    pub(crate) packets: Packets,
+    /// Sending and receiving host of each flow.
+    pub(super) hosts: Vec<[NodeId; 2]>,
+    pub(super) captures: Captures,
+}
+
+/// The port that every receiver of a TCP connection listens on.
+const SERVER_PORT: u16 = 5001;
+/// The port of UDP sinks: discard (RFC 863).
+const DISCARD_PORT: u16 = 9;
+/// Senders have the ports from here on, one a connection.
+const FIRST_CLIENT_PORT: u16 = 1024;
+
+impl Transit {
+    /// A packet with all that it says.
+    pub(super) fn view(&self, slot: Slot) -> Packet {
+        let InFlight { to, flow, wire_bytes, ref run, .. } = *self.packets.get(slot);
+        let connection = to.connection();
+        let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
+        let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
+        let [client_node, server_node] = self.hosts[flow as usize];
+        let server_port = if to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
+        let client = Address { node: client_node, port: client_port };
+        let server = Address { node: server_node, port: server_port };
+        let reverse = to.is_reverse();
+        let (source, destination) = if reverse { (server, client) } else { (client, server) };
+        let body = if to.is_udp() {
+            let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
+            Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
+        } else {
+            Body::Tcp(run.first)
+        };
+        Packet { flow, connection, reverse, source, destination, ecn: run.ecn, body }
+    }
+
+    /// A packet will pass end `a` of a link at `at`.
+    pub(super) fn capture(&mut self, at: Time, direction: LinkDirection, slot: Slot) {
+        let packet = self.view(slot);
+        self.captures.add(at, direction, packet);
+    }
+}
