@@ -2,7 +2,7 @@
 
 use super::definitions::Definitions;
 use super::problem::{Diagnostic, Location};
-use super::tree::{Node, Value};
+use super::tree::{KeyValue, Node, Value};
 use serde_json::json;
 
 /// A type that a key's value can have.
@@ -40,14 +40,33 @@ pub(super) trait Keys: Sized {
     fn read(table: &Node, context: &mut Context) -> Option<Self>;
 }
 
-/// The way from the root to the value being read, and what was found wrong on it.
+/// The path from the root to the value being read, and the problems found so far.
 #[derive(Debug, Default)]
 pub(super) struct Context {
     path: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Keys of the document itself, which TOML reads as keys of the table above them if they follow
+    /// one.
+    root_keys: Vec<&'static str>,
+    /// The root keys that were found in another table.
+    misplaced: Vec<String>,
 }
 
 impl Context {
+    /// The context of a document with these keys at its root.
+    pub(super) fn of_document(root_keys: Vec<&'static str>) -> Context {
+        Context { root_keys, ..Context::default() }
+    }
+
+    /// All problems. A root key that stands in a table is one problem, not also a missing key.
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let Context { mut diagnostics, misplaced, .. } = self;
+        diagnostics.retain(|diagnostic| {
+            !(misplaced.contains(&diagnostic.key) && diagnostic.message.starts_with("missing"))
+        });
+        diagnostics
+    }
+
     /// Notes that the value at the present path is wrong.
     pub(super) fn wrong(&mut self, location: Location, message: String) {
         let key = self.path.join(".");
@@ -98,11 +117,24 @@ impl Context {
         let names = T::names();
         for entry in node.table().unwrap_or_default() {
             if Some(entry.key.as_str()) != also && !names.contains(&entry.key.as_str()) {
-                let message = format!("unknown key{}", did_you_mean(&entry.key, &names));
-                self.within(&entry.key, |context| context.wrong(entry.key_location, message));
+                self.unknown_key(entry, &names);
             }
         }
         T::read(node, self).filter(|_| self.diagnostics.len() == diagnostics)
+    }
+
+    fn unknown_key(&mut self, entry: &KeyValue, names: &[&str]) {
+        let key = entry.key.as_str();
+        let message = if !self.path.is_empty() && self.root_keys.contains(&key) {
+            self.misplaced.push(key.to_owned());
+            let table = self.path.join(".");
+            format!(
+                "`{key}` is not a key of `{table}`: move it above the first [table] of the file"
+            )
+        } else {
+            format!("unknown key{}", did_you_mean(key, names))
+        };
+        self.within(key, |context| context.wrong(entry.key_location, message));
     }
 
     /// The present path, to come back to.
@@ -123,12 +155,16 @@ impl Context {
     }
 
     fn unknown_word(&mut self, node: &Node, what: &str, names: &[&str]) {
-        let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        let hint = match &node.value {
+        let near = match &node.value {
             Value::Text(text) => did_you_mean(text, names),
             _ => String::new(),
         };
-        let message = format!("expected {what} ({list}), found {}{hint}", node.shown());
+        let message = if near.is_empty() {
+            let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            format!("expected {what} ({list}), found {}", node.shown())
+        } else {
+            format!("expected {what}, found {}{near}", node.shown())
+        };
         self.wrong(node.location, message);
     }
 }
@@ -147,19 +183,24 @@ pub(super) struct At<T> {
     pub spot: Spot,
 }
 
-/// `; did you mean "x"?`, or nothing if no name is near.
+/// `; did you mean "x"?` with the nearest of `names`, or nothing if none is near. Upper and lower
+/// case count as equal.
 pub(super) fn did_you_mean<'a>(
     word: &str,
     names: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
 ) -> String {
     let near = names
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(word, name.as_ref()), name.as_ref()))
+        .map(|name| (distance(word, name.as_ref()), name.as_ref()))
         .min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(name.len())))
         .filter(|(distance, name)| {
             *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
         });
     near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    strsim::damerau_levenshtein(&a.to_ascii_lowercase(), &b.to_ascii_lowercase())
 }
 
 impl<T: Decode> Decode for At<T> {

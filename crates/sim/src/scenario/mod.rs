@@ -25,7 +25,7 @@ pub use problem::{Problem, Problems};
 pub use schema::schema;
 pub use units::{parse_rate, parse_size, parse_time};
 
-use decode::{Context, Decode};
+use decode::{Context, Decode, Keys};
 use tree::Node;
 
 /// Reads the TOML text of a scenario. `origin` is what messages call it, its path as a rule;
@@ -63,14 +63,14 @@ pub fn queue_from_json(
 }
 
 fn read(mut root: Node, overrides: &[String]) -> Result<Document, Vec<problem::Diagnostic>> {
-    let mut context = Context::default();
+    let mut context = Context::of_document(keys::ScenarioKeys::names());
     overrides::apply(&mut root, overrides, &mut context);
     inherit::inherit_defaults(&mut root);
     let document = keys::ScenarioKeys::decode(&root, &mut context)
         .and_then(|keys| resolve::document(keys, &mut context));
     match document {
         Some(document) if context.diagnostics.is_empty() => Ok(document),
-        _ => Err(context.diagnostics),
+        _ => Err(context.into_diagnostics()),
     }
 }
 

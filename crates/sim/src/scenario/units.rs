@@ -70,15 +70,82 @@ enum QuantityError {
     Range,
 }
 
+/// Units that people write for one that this format knows, in lower case.
+const ALIASES: &[(&str, &str)] = &[
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("mbps", "Mbit/s"),
+    ("gbps", "Gbit/s"),
+    ("bits/s", "bit/s"),
+    ("b/s", "bit/s"),
+    ("kb/s", "kbit/s"),
+    ("mb/s", "Mbit/s"),
+    ("gb/s", "Gbit/s"),
+    ("mb", "Mbit/s"),
+    ("gb", "Gbit/s"),
+    ("k", "kbit/s"),
+    ("m", "Mbit/s"),
+    ("g", "Gbit/s"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("usec", "us"),
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
+    ("nsec", "ns"),
+    ("minutes", "min"),
+    ("hours", "h"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("pkt", "packets"),
+    ("pkts", "packets"),
+    ("seg", "segments"),
+    ("segs", "segments"),
+];
+
+/// `; did you mean "10Mbit/s"?` for a number with a unit that resembles one of `units`, or nothing.
+fn did_you_mean_unit(text: &str, units: &[&[Unit]]) -> String {
+    let (number, unit) = split(text);
+    // A capital B means bytes: such a unit is never one of bits.
+    let is_of_bytes = unit.contains('B');
+    let known = || units.iter().copied().flatten().map(|(name, _)| *name);
+    let usual = ALIASES.iter().filter(|(alias, _)| *alias == unit.to_lowercase());
+    let usual = usual.map(|(_, meant)| *meant);
+    let same_but_for_case = known().filter(|name| name.eq_ignore_ascii_case(unit));
+    let near = known()
+        .map(|name| (strsim::damerau_levenshtein(name, unit), name))
+        .filter(|(distance, _)| unit.len() >= 3 && *distance <= 2)
+        .min()
+        .map(|(_, name)| name);
+    let meant = same_but_for_case.chain(usual).chain(near).find(|meant| {
+        known().any(|name| name == *meant) && !(is_of_bytes && meant.contains("bit"))
+    });
+    match meant {
+        Some(meant) if number.parse::<f64>().is_ok() && !number.ends_with('.') => {
+            let blank = if meant.len() > 6 { " " } else { "" };
+            format!("; did you mean \"{number}{blank}{meant}\"?")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The number of a quantity and its unit.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim_start())
+}
+
 /// `text` in base units.
 fn quantity(text: &str, units: &[&[Unit]]) -> Result<u64, QuantityError> {
     let text = text.trim();
     if text.starts_with('-') {
         return Err(QuantityError::Negative);
     }
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit = unit.trim_start();
+    let (number, unit) = split(text);
     let (_, factor) = units
         .iter()
         .copied()
@@ -106,9 +173,7 @@ fn exact_product(number: &str, factor: u64) -> Result<u64, QuantityError> {
 
 /// The time that `text` says, such as `94ms`; or what was expected.
 pub fn parse_time(text: &str) -> Result<Span, String> {
-    quantity(text, &[TIMES])
-        .map(Span::from_nanos)
-        .map_err(|_| format!("expected {}", <Span as Decode>::EXPECTED))
+    quantity(text, &[TIMES]).map(Span::from_nanos).map_err(|_| refusal::<Span>(text, TIMES))
 }
 
 /// The rate that `text` says, such as `10Mbit/s`; or what was expected.
@@ -116,12 +181,16 @@ pub fn parse_rate(text: &str) -> Result<BitRate, String> {
     quantity(text, &[RATES])
         .ok()
         .and_then(BitRate::from_bits_per_sec)
-        .ok_or_else(|| format!("expected {}", <BitRate as Decode>::EXPECTED))
+        .ok_or_else(|| refusal::<BitRate>(text, RATES))
 }
 
 /// The bytes that `text` says, such as `64KiB`; or what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    quantity(text, &[SIZES]).map_err(|_| format!("expected {}", <Bytes as Decode>::EXPECTED))
+    quantity(text, &[SIZES]).map_err(|_| refusal::<Bytes>(text, SIZES))
+}
+
+fn refusal<T: Decode>(text: &str, units: &[Unit]) -> String {
+    format!("expected {}{}", T::EXPECTED, did_you_mean_unit(text, &[units]))
 }
 
 /// Reads a quantity that must be given as text.
@@ -141,7 +210,11 @@ fn decode<T: Decode>(node: &Node, context: &mut Context, units: &[&[Unit]]) -> O
         QuantityError::Negative => " (negative)",
         QuantityError::Range => " (too fine or too large)",
     };
-    let message = format!("expected {}, found {}{why}", T::EXPECTED, node.shown());
+    let near = match (&error, &node.value) {
+        (QuantityError::Form, Value::Text(text)) => did_you_mean_unit(text, units),
+        _ => String::new(),
+    };
+    let message = format!("expected {}, found {}{why}{near}", T::EXPECTED, node.shown());
     context.wrong(node.location, message);
     None
 }
@@ -274,6 +347,26 @@ impl Decode for Probability {
 
     fn schema(_: &mut Definitions) -> serde_json::Value {
         json!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+/// The version of a scenario's format.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version(pub u32);
+
+impl Decode for Version {
+    const EXPECTED: &'static str = "`schema = 1`, the version of the format";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        match node.value {
+            Value::Integer(number) => u32::try_from(number).ok().map(Version),
+            _ => None,
+        }
+        .or_else(|| context.unexpected::<Self, _>(node))
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        u32::schema(definitions)
     }
 }
 

@@ -20,13 +20,14 @@ pub(super) use topology::{
 };
 
 use super::decode::{At, FreeTable, Name, Named};
+use super::units::Version;
 use windlass_base::Span;
 
 keys! {
     /// An experiment: a topology, the flows that cross it, and how long to watch.
     struct ScenarioKeys {
         /// Version of the format: 1.
-        schema: At<u32>,
+        schema: At<Version>,
         /// A short name, also that of the results.
         name: Name,
         /// What the experiment shows.

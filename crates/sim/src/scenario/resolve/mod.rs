@@ -12,6 +12,7 @@ mod topology;
 use super::decode::{At, Context, Spot};
 use super::keys::{ScenarioKeys, SourceKeys};
 use super::model::{DEFAULT_SEED, Document, SCHEMA_VERSION, Scenario, Source};
+use super::units::Version;
 use names::check_unique;
 use queues::Queues;
 pub(super) use queues::queue;
@@ -58,7 +59,7 @@ fn source(keys: SourceKeys) -> Source {
 }
 
 fn header(keys: &ScenarioKeys, context: &mut Context) {
-    let At { value, spot } = &keys.schema;
+    let At { value: Version(value), spot } = &keys.schema;
     if *value != SCHEMA_VERSION {
         let message =
             format!("expected {SCHEMA_VERSION}, the only version there is, found {value}");

@@ -1,6 +1,7 @@
 //! Names: each exists, and stands once.
 
 use crate::scenario::decode::{At, Context, Name, did_you_mean};
+use std::collections::BTreeSet;
 
 /// The position of a name among `names`, or a message with the names that there are.
 pub(super) fn look_up(
@@ -11,21 +12,31 @@ pub(super) fn look_up(
 ) -> Option<usize> {
     let found = names.iter().position(|other| *other == name.value);
     if found.is_none() {
-        let list = if names.len() <= 12 {
-            format!(" ({})", names.join(", "))
-        } else {
-            format!(" ({}, {}, ... {})", names[0], names[1], names[names.len() - 1])
-        };
-        let hint = did_you_mean(&name.value, names);
-        let message = format!("expected {what}{list}, found {:?}{hint}", name.value);
+        let near = did_you_mean(&name.value, names);
+        // A suggestion replaces the list, which would name the suggested one again.
+        let list = if near.is_empty() { list_of(names) } else { String::new() };
+        let message = format!("expected {what}{list}, found {:?}{near}", name.value);
         context.wrong_at(&name.spot, message);
     }
     found
 }
 
-/// Tells of every name that stands a second time.
+/// The names that there are, each once: the first and the last of many.
+fn list_of(names: &[String]) -> String {
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect();
+    match names[..] {
+        [first, second, .., last] if names.len() > 12 => {
+            format!(" ({first}, {second}, ... {last})")
+        }
+        _ => format!(" ({})", names.join(", ")),
+    }
+}
+
+/// Reports every name that stands a second time.
 pub(super) fn check_unique(names: &[At<Name>], what: &str, context: &mut Context) {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(&name.value.0) {
             context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value.0));

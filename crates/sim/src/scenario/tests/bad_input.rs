@@ -53,7 +53,8 @@ fn one_clear_message_for_each_mistake() {
             "\"10Mbit/s\"",
             "\"10Mb\"",
             "x.toml:11:23: dumbbell.bottleneck.rate: expected a rate above zero such as \
-             \"10Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), found \"10Mb\"",
+             \"10Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), found \"10Mb\"; did you mean \
+             \"10Mbit/s\"?",
         ),
         (
             "\"10Mbit/s\"",
@@ -93,15 +94,13 @@ fn one_clear_message_for_each_mistake() {
         (
             "\"rfc5681\"",
             "\"rfc5861\"",
-            "x.toml:6:11: defaults.profile: expected a profile (\"ns2-reno\", \"rfc2581\", \
-             \"rfc3465\", \"rfc5681\", \"linux\"), found \"rfc5861\"; did you mean \"rfc5681\"?",
+            "x.toml:6:11: defaults.profile: expected a profile, found \"rfc5861\"; did you mean \"rfc5681\"?",
         ),
         (
             "profile = \"rfc5681\"",
             "controller = \"cubik\"",
-            "x.toml:6:14: defaults.controller: expected a congestion controller (\"tahoe\", \
-             \"reno\", \"newreno\", \"vegas\", \"cubic\", \"new-ecn\", \"none\"), found \"cubik\"; did \
-             you mean \"cubic\"?",
+            "x.toml:6:14: defaults.controller: expected a congestion controller, found \"cubik\"; \
+             did you mean \"cubic\"?",
         ),
         (
             "profile = \"rfc5681\"",
@@ -112,15 +111,14 @@ fn one_clear_message_for_each_mistake() {
         (
             "queue = \"marking\"",
             "queue = \"markin\"",
-            "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (marking, \
-             droptail, red, adaptive-red, codel, fq-codel, pie, tc-red), found \"markin\"; did you mean \
-             \"marking\"?",
+            "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue, found \"markin\"; \
+             did you mean \"marking\"?",
         ),
         (
             "\"s1\"",
             "\"s2\"",
-            "x.toml:4:33: flows.0.from: expected the name of a node (r1, d, s1), found \"s2\"; did \
-             you mean \"s1\"?",
+            "x.toml:4:33: flows.0.from: expected the name of a node, found \"s2\"; did you \
+             mean \"s1\"?",
         ),
         (
             "[queues.marking]",
@@ -245,6 +243,114 @@ fn one_clear_message_for_each_mistake() {
     assert!(differing.is_empty(), "{}", differing.join("\n\n"));
 }
 
+/// One problem, with the whole message, for each.
+#[test]
+fn frequent_mistakes_get_one_message_with_a_remedy() {
+    let cases: &[(&str, &str, &str)] = &[
+        // A key of the document behind a table header belongs to that table.
+        (
+            "profile = \"rfc5681\"",
+            "flows = []",
+            "x.toml:6:1: defaults.flows: `flows` is not a key of `defaults`: move it above the first \
+             [table] of the file",
+        ),
+        (
+            "duration = \"10s\"\nflows = [{ name = \"one\", from = \"s1\", start = \"1s\" }]\n[defaults]",
+            "flows = [{ from = \"s1\" }]\n[defaults]\nduration = \"10s\"",
+            "x.toml:5:1: defaults.duration: `duration` is not a key of `defaults`: move it above the \
+             first [table] of the file",
+        ),
+        (
+            "schema = 1\n",
+            "",
+            "x.toml:1:1: schema: missing: expected `schema = 1`, the version of the format",
+        ),
+        (
+            "schema = 1",
+            "schema = \"1\"",
+            "x.toml:1:10: schema: expected `schema = 1`, the version of the format, found \"1\"",
+        ),
+        // A name that is suggested is not listed as well.
+        (
+            "from = \"s1\"",
+            "from = \"S1\"",
+            "x.toml:4:33: flows.0.from: expected the name of a node, found \"S1\"; did you mean \
+             \"s1\"?",
+        ),
+        (
+            "from = \"s1\"",
+            "from = \"nowhere\"",
+            "x.toml:4:33: flows.0.from: expected the name of a node (r1, d, s1), found \"nowhere\"",
+        ),
+        (
+            "[dumbbell]\nbottleneck = { rate = \"10Mbit/s\", delay = \"5ms\", queue = \"marking\" }\n\
+             access = [{ rate = \"100Mbit/s\", delay = \"1ms\" }]",
+            "",
+            "x.toml:1:10: no topology: expected `dumbbell`, `parking_lot`, or `nodes` and `links`",
+        ),
+        // Near misses of keys, kinds and controllers, in capitals too.
+        (
+            "[dumbbell]",
+            "[dumbell]",
+            "x.toml:10:2: dumbell: unknown key; did you mean \"dumbbell\"?",
+        ),
+        ("[queues.", "[queue.", "x.toml:7:2: queue: unknown key; did you mean \"queues\"?"),
+        (
+            "start = ",
+            "Start = ",
+            "x.toml:4:39: flows.0.Start: unknown key; did you mean \"start\"?",
+        ),
+        (
+            "kind = \"red\"",
+            "kind = \"rde\"",
+            "x.toml:8:8: queues.marking.kind: expected a queue discipline, found \"rde\"; did you mean \
+             \"red\"?",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "controller = \"CUBIC\"",
+            "x.toml:6:14: defaults.controller: expected a congestion controller, found \"CUBIC\"; did \
+             you mean \"cubic\"?",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(messages(from, to), *expected);
+    }
+}
+
+#[test]
+fn names_that_stand_twice_are_listed_once() {
+    let text = "schema = 1\nname = \"x\"\nduration = \"1s\"\nnodes = [\"a\", \"b\", \"a\"]\n\
+                links = [{ a = \"a\", b = \"there\", delay = \"1ms\" }]\n\
+                flows = [{ from = \"a\", to = \"b\" }]";
+    let problems = from_toml("x.toml", text, &[]).expect_err("two mistakes").to_string();
+    assert!(problems.contains("the name of a node (a, b), found \"there\""), "{problems}");
+}
+
+#[test]
+fn a_wrong_unit_gets_the_right_one_suggested() {
+    let hint = |result: Result<(), String>| {
+        let message = result.expect_err("a wrong unit");
+        message.split_once("; did you mean ").map(|(_, hint)| hint.to_owned())
+    };
+    let rate = |text| hint(parse_rate(text).map(|_| ()));
+    let time = |text| hint(parse_time(text).map(|_| ()));
+    let size = |text| hint(parse_size(text).map(|_| ()));
+    let some = |text: &str| Some(format!("{text:?}?"));
+    for text in ["10Mbps", "10mbps", "10 Mb/s", "10Mbit", "10Mbits/s", "10mbit/s", "10M"] {
+        assert_eq!(rate(text), some("10Mbit/s"), "{text}");
+    }
+    assert_eq!(rate("2.5gbps"), some("2.5Gbit/s"));
+    assert_eq!(time("1 sec"), some("1s"));
+    assert_eq!(time("20MS"), some("20ms"));
+    assert_eq!(size("64KIB"), some("64KiB"));
+    assert_eq!(size("64 bytes"), some("64B"));
+    // Bytes are not bits, and what is no number has no unit.
+    for text in ["10MBps", "10MB/s", "10", "fast", ".Mbps", "1.Mbps"] {
+        assert_eq!(rate(text), None, "{text}");
+    }
+}
+
 #[test]
 fn several_mistakes_are_told_at_once_in_the_order_of_the_file() {
     let text = GOOD.replace("10s", "10").replace("rfc5681", "rfc").replace("5ms", "5");
@@ -318,8 +424,8 @@ flows = [{ from = "a", to = "b" }]
         (
             "duration",
             "bottleneck = \"a-c\"\nduration",
-            "x.toml:3:14: bottleneck: expected the name of a link (a-b, c-d), found \"a-c\"; did \
-             you mean \"a-b\"?",
+            "x.toml:3:14: bottleneck: expected the name of a link, found \"a-c\"; did you \
+             mean \"a-b\"?",
         ),
         (
             "flows",
