@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* What the far host's ACKs say: how far they go, what they report missing, how large flights are. */
+/* Reads the far host's ACKs: progress, reported gaps, flight size, RTT. */
 #ifndef WINDLASS_ECN_ACKS_H
 #define WINDLASS_ECN_ACKS_H
 
 #include "flow.h"
 
-/* Numbers older than this are moved along: comparisons reach half the number space. */
+/* Older numbers are moved up, because comparisons reach across half the number space only. */
 #define ECN_RECENT (1U << 30)
-/* RFC 5681 section 3.2. */
+/* RFC 5681 section 3.2: duplicate ACKs that indicate a loss. */
 #define ECN_DUPLICATES 3
 
-/* What one ACK said. */
+/* The content of one ACK. */
 struct ecn_ack_summary {
-	/* Bytes above `ack` that the far host has, by its blocks. */
+	/* Bytes above `ack` that the SACK blocks report. */
 	__u32 sacked_bytes;
-	/* The ACK goes further than any before. */
+	/* The ACK number is the highest so far. */
 	__u8 advances;
-	/* The window alone has changed. */
+	/* Only the window differs from the last ACK. */
 	__u8 window_update;
 	/* The first block is a DSACK (RFC 2883). */
 	__u8 duplicate_block;
-	/* That DSACK covers the virtual loss. */
+	/* That DSACK covers the start of the virtual loss. */
 	__u8 covers_virtual_loss;
-	/* A block tells of data from above `recover`. */
+	/* A block reports data above `recover`. */
 	__u8 beyond_recover;
 };
 
@@ -35,20 +35,20 @@ ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
 	return (bytes + segment_bytes - 1) / segment_bytes;
 }
 
-/* Segments between the ACK that the served host was shown last and the end of what it sent. */
+/* Segments in flight as the served host counts them: snd_max - shown_una. */
 ECN_INLINE __u32 ecn_flight(const struct ecn_flow *flow)
 {
 	return ecn_segments(flow, flow->snd_max - flow->shown_una);
 }
 
-/* The largest flight of this round and the last, in segments. */
+/* The larger flight of this round and the previous one, in segments. */
 ECN_INLINE __u16 ecn_recent_flight(const struct ecn_flow *flow)
 {
 	return flow->flight_max > flow->previous_flight_max ? flow->flight_max
 							   : flow->previous_flight_max;
 }
 
-/* At new data, after snd_max moved. */
+/* Called for new data, after snd_max has moved. */
 ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 {
 	__u32 segments = ecn_segments(flow, flow->snd_max - flow->far_una);
@@ -59,7 +59,7 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		flow->flight_max = segments;
 }
 
-/* At new data: an average, of which each segment makes an eighth. */
+/* Called for new data: a moving average with a weight of 1/8 for the new segment. */
 ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
 {
 	if (flow->average_segment_bytes)
@@ -68,7 +68,7 @@ ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
 		flow->average_segment_bytes = bytes;
 }
 
-/* At new data. What the sender sends later than at an ACK makes a round trip longer, never shorter. */
+/* Called for new data. A pause before sending makes a sample longer, never shorter. */
 ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	__u32 rtt = packet->tsval - flow->shown_tsecr;
@@ -84,8 +84,7 @@ ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *
 
 ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 {
-	/* One without new data is none: all is acknowledged, and each of the far host's own data
-	 * packets says so once more. */
+	/* Without new data there is no round: each data packet of the far host repeats an ACK. */
 	if (!flow->flight_max || ecn_before(flow->far_una, flow->round_end))
 		return;
 	flow->round_end = flow->snd_max;
@@ -100,7 +99,7 @@ ECN_INLINE int ecn_is_block(const struct ecn_block *block)
 	return ecn_before(block->start, block->end);
 }
 
-/* RFC 2883 section 4: below the ACK, or inside the block that follows. */
+/* RFC 2883 section 4: the first block is below the ACK, or within the second block. */
 ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 {
 	const struct ecn_block *first = &packet->blocks[0], *second = &packet->blocks[1];
@@ -113,7 +112,7 @@ ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 	       ecn_at_most(first->end, second->end);
 }
 
-/* A block that tells of data behind a gap; of garbage the numbers may go half way round. */
+/* Whether a block reports data above a gap. Rejects numbers that were never sent. */
 ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *packet,
 			  const struct ecn_block *block)
 {
@@ -123,14 +122,15 @@ ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *
 }
 
 ECN_INLINE void ecn_process_blocks(struct ecn_flow *flow, const struct ecn_packet *packet,
-				struct ecn_ack_summary *summary)
+				   struct ecn_ack_summary *summary)
 {
 	const struct ecn_block *first = &packet->blocks[0];
 	int i;
 
 	summary->duplicate_block = ecn_is_dsack(packet);
-	summary->covers_virtual_loss = summary->duplicate_block && ecn_at_most(first->start, flow->virtual_loss) &&
-			     ecn_before(flow->virtual_loss, first->end);
+	summary->covers_virtual_loss = summary->duplicate_block &&
+				       ecn_at_most(first->start, flow->virtual_loss) &&
+				       ecn_before(flow->virtual_loss, first->end);
 	flow->notes &= (__u16)~ECN_NOTE_GAPS;
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
@@ -152,7 +152,7 @@ ECN_INLINE int ecn_is_old(const struct ecn_flow *flow, __u32 number)
 	return flow->far_una - number > ECN_RECENT && ecn_before(number, flow->far_una);
 }
 
-/* Numbers of long ago would seem to lie ahead once 2^31 bytes have passed. */
+/* After 2^31 bytes an old number would compare as a later one. */
 ECN_INLINE void ecn_age_numbers(struct ecn_flow *flow)
 {
 	if (ecn_is_old(flow, flow->maybe_lost_below))
@@ -163,9 +163,9 @@ ECN_INLINE void ecn_age_numbers(struct ecn_flow *flow)
 	flow->notes &= (__u16)~ECN_NOTE_STRIP;
 }
 
-/* Takes an ACK in. It acknowledges nothing that did not pass: see ecn_proxy_to_host(). */
+/* Processes an ACK of data that has passed the proxy: see ecn_proxy_to_host(). */
 ECN_INLINE void ecn_process_ack(struct ecn_flow *flow, const struct ecn_packet *packet,
-			 struct ecn_ack_summary *summary)
+				struct ecn_ack_summary *summary)
 {
 	int same = packet->ack == flow->far_una && packet->payload_bytes == 0 &&
 		   !(packet->flags & ECN_FIN);
@@ -178,10 +178,10 @@ ECN_INLINE void ecn_process_ack(struct ecn_flow *flow, const struct ecn_packet *
 		 flow->duplicates < ECN_DUPLICATES)
 		flow->duplicates++;
 	ecn_process_blocks(flow, packet, summary);
-	/* With SACK a duplicate without a gap is the echo of a repetition. */
+	/* With SACK a duplicate ACK without a gap answers an unnecessary retransmission. */
 	if (flow->notes & ECN_NOTE_SACK && !(flow->notes & ECN_NOTE_GAPS))
 		flow->duplicates = 0;
-	/* One that was overtaken: with `far_una` its window would go beyond what the far host has promised. */
+	/* A reordered ACK: far_una plus its window would exceed the advertised right edge. */
 	if (ecn_before(packet->ack, flow->far_una))
 		return;
 	flow->far_window = packet->window;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * How an ECE that the far host sends to the served sender is answered: once an episode, by a virtual loss,
- * by a real loss, by a dropped packet, or, at the smallest window, by CWR alone.
+ * The answer to an ECE that the far host sends to the served sender. Each episode has one answer: a
+ * virtual loss, a real loss, a dropped packet or, at the smallest window, CWR alone.
  */
 #ifndef WINDLASS_ECN_ANSWER_H
 #define WINDLASS_ECN_ANSWER_H
@@ -9,12 +9,12 @@
 #include "virtual_loss.h"
 #include "marks.h"
 
-/* RFC 5681 section 3.1 reduces to two segments at the least; so an ECE changes nothing there. */
+/* RFC 5681 section 3.1 never reduces below two segments, so an ECE changes nothing there. */
 #define ECN_FLOOR_SEGMENTS 2
-/* The round in which the ECE came, and two full ones. */
+/* The round in which the ECE arrived, and two full ones. */
 #define ECN_ROUNDS_MAX 3
 
-/* The sender has answered, or need not: CWR tells the far host. */
+/* The sender has reduced, or need not. CWR stops the echo of the far host. */
 ECN_INLINE void ecn_end_episode(struct ecn_flow *flow, __u32 event, struct ecn_edit *edit)
 {
 	flow->answer = ECN_ANSWER_IDLE;
@@ -24,14 +24,14 @@ ECN_INLINE void ecn_end_episode(struct ecn_flow *flow, __u32 event, struct ecn_e
 	edit->events |= event;
 }
 
-/* The episode ends without an answer. */
+/* Ends the episode without an answer. */
 ECN_INLINE void ecn_pass_over(struct ecn_flow *flow, __u8 reason, struct ecn_edit *edit)
 {
 	if (flow->answer == ECN_ANSWER_IDLE)
 		return;
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS || flow->answer == ECN_ANSWER_RETRANSMITTED)
 		edit->events |= ECN_EVENT_RELEASED;
-	/* In REX it was answered, and counted. */
+	/* The answer was counted when the sender retransmitted. */
 	if (flow->answer == ECN_ANSWER_RETRANSMITTED) {
 		flow->answer = ECN_ANSWER_IDLE;
 		return;
@@ -65,7 +65,7 @@ ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet
 	       flow->duplicates == 0 && ecn_segments(flow, flow->snd_max - virtual_loss) >= least;
 }
 
-/* An ACK of the far host while an ECE waits. */
+/* Chooses the answer at an ACK of the far host while an ECE is pending. */
 ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *policy,
 			   const struct ecn_packet *packet, const struct ecn_ack_summary *summary,
 			   struct ecn_edit *edit)
@@ -86,8 +86,8 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 }
 
 /*
- * A retransmission that is not a virtual loss's. While an ECE waits: the sender repairs a loss that the far host
- * has reported.
+ * A retransmission of anything but the virtual loss. If an ECE is pending and the far host has reported
+ * gaps, the sender is repairing a real loss, and that reduction is the answer.
  */
 ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
 {
@@ -96,7 +96,7 @@ ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct
 		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 }
 
-/* Policy drop, at new data. Returns 1 if this is the packet. */
+/* Policy drop, called for new data. Returns 1 if the proxy drops this packet. */
 ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *policy,
 			    const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -111,7 +111,7 @@ ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *poli
 	return 1;
 }
 
-/* The served host's FIN. Returns nothing to wait for where nothing more would make it repair. */
+/* At the served host's FIN: passes the episode over if too few ACKs remain to signal a loss. */
 ECN_INLINE void ecn_answer_at_fin(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	__u8 enough = flow->notes & ECN_NOTE_SACK ? 2 : ECN_DUPLICATES;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * The proxy's state machine: (state of a connection, packet) -> what to do with the packet.
+ * The proxy's state machine: it takes the state of a connection and a packet, and returns an edit.
  *
- *   ecn_proxy_opens()      a SYN without ACK, of either host: is the connection to be watched, and
- *                          what becomes of the SYN?
+ *   ecn_proxy_opens()      a SYN without ACK, from either host
  *   ecn_proxy_from_host()  any other packet of the served host
  *   ecn_proxy_to_host()    any other packet of the far host
  *
- *   negotiation.h  the handshake: whom the proxy takes on
- *   marks.h        ECT, CE, ECE and CWR, in the served host's place
- *   acks.h         what the far host's ACKs say
- *   answer.h       how an ECE is answered
- *   virtual_loss.h         a virtual loss
+ *   negotiation.h   the handshake: which connections the proxy serves
+ *   marks.h         ECT, CE, ECE and CWR in place of the served host
+ *   acks.h          the content of the far host's ACKs
+ *   answer.h        the answer to an ECE
+ *   virtual_loss.h  a simulated loss
  *
- * No loops without a bound, no calls of the kernel, no division by what may be zero: it runs in the
- * kernel under a spin lock. Whoever includes this brings __u8 to __u64.
+ * The code runs in the kernel under a spin lock, so it has no unbounded loop, calls no kernel function
+ * and divides by nothing that may be zero. The including file defines __u8 to __u64.
  */
 #ifndef WINDLASS_ECN_PROXY_H
 #define WINDLASS_ECN_PROXY_H
@@ -22,7 +21,7 @@
 #include "answer.h"
 #include "negotiation.h"
 
-/* The connection is over, or was never one. */
+/* The connection has ended, or was refused. */
 ECN_INLINE void ecn_close(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
@@ -30,7 +29,7 @@ ECN_INLINE void ecn_close(struct ecn_flow *flow, struct ecn_edit *edit)
 	edit->events |= ECN_EVENT_CLOSED;
 }
 
-/* Nothing of it is to be edited any more. */
+/* Stops editing the connection. */
 ECN_INLINE void ecn_give_up(struct ecn_flow *flow, __u8 reason, struct ecn_edit *edit)
 {
 	ecn_pass_over(flow, reason, edit);
@@ -42,7 +41,7 @@ ECN_INLINE int ecn_is_accecn(const struct ecn_packet *packet)
 	return packet->ae || packet->options & ECN_OPT_ACCECN;
 }
 
-/* Both have sent FIN, and both FINs are acknowledged. */
+/* Closes the connection if both hosts have sent FIN and both FINs are acknowledged. */
 ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u16 fins = ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN;
@@ -52,7 +51,7 @@ ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 		ecn_close(flow, edit);
 }
 
-/* The switch is off: a virtual loss ends at the next ACK, and no ECE is taken up. */
+/* The kill switch: ends a virtual loss at this packet and removes the edit. */
 ECN_INLINE void ecn_switch_off(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u32 edits = ECN_EVENT_ECHO | ECN_EVENT_ECT | ECN_EVENT_ECT_WAITING | ECN_EVENT_CWR |
@@ -64,10 +63,9 @@ ECN_INLINE void ecn_switch_off(struct ecn_flow *flow, struct ecn_edit *edit)
 }
 
 /*
- * A SYN without ACK. `flow` is what is known under the connection's addresses, all zero if
- * nothing; `destination_fails` is 1 if ECN SYNs are known to get lost on the way to the far host.
- * Returns 1 if the flow is to be kept, 0 if there is nothing to remember. `edit` is all zero on
- * entry, here and below.
+ * A SYN without ACK. `flow` is the state stored for the connection's addresses, all zero if there is
+ * none. `destination_fails` is 1 if ECN SYNs to the far host are known to get lost. Returns 1 if the
+ * caller must store the flow. Here and in the other two functions, `edit` is all zero on entry.
  */
 ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *policy,
 			       const struct ecn_packet *packet, __u8 from_host,
@@ -78,26 +76,26 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 	if (packet->flags & (ECN_FIN | ECN_RST | ECN_ACK))
 		return flow->phase != ECN_PHASE_NONE;
 	if (flow->phase == ECN_PHASE_PROXIED) {
-		/* The far host's own fallback, too late to know which SYN-ACK it will take. */
+		/* The far host's fallback after our SYN-ACK: either SYN may have been answered. */
 		if (!from_host && packet->seq == flow->isn && !(flow->notes & ECN_NOTE_UPGRADED) &&
 		    ecn_triple(packet) == ECN_TRIPLE_NONE)
 			flow->notes |= ECN_NOTE_UNSURE;
-		/* Both open at once, and the far host's SYN-ACK was faster than its SYN. */
+		/* Simultaneous open; the far host's SYN-ACK overtook its SYN. */
 		if (!from_host && packet->seq + 1 == flow->host_ack &&
 		    flow->notes & ECN_NOTE_UPGRADED && !flow->simultaneous)
 			flow->simultaneous = ECN_SIMULTANEOUS_CONFIRMED;
-		/* `recover` still is the number of its SYN-ACK: no episode was yet. */
+		/* Before the first episode `recover` is the number of the SYN-ACK. */
 		if (from_host && packet->seq == flow->recover && !flow->simultaneous &&
 		    !(flow->notes & ECN_NOTE_UPGRADED))
 			ecn_late_syn(flow, policy, packet, destination_fails, edit);
-		/* Else an attack, or a host that has restarted: the far host's answer will tell. */
+		/* Otherwise a forgery or a restarted host: the far host's answer decides. */
 		return 1;
 	}
 	if (ecn_is_opening(flow, from_host) && packet->seq == flow->isn) {
 		ecn_opens_again(flow, policy, packet, from_host, edit);
 		return 1;
 	}
-	/* Left alone since it was answered, or met a SYN: it is not to ask anew, nor to be asked. */
+	/* Already bypassed: a late copy of either SYN must not negotiate ECN again. */
 	if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
 	    (from_host ? packet->seq == flow->isn : packet->seq + 1 == flow->host_ack)) {
 		if (!from_host && !policy->off)
@@ -126,9 +124,9 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			 : ecn_far_opens(flow, packet, edit);
 }
 
-/* Where both have opened at once, both answer. */
+/* A SYN-ACK in a simultaneous open, where both hosts send one. */
 ECN_INLINE void ecn_simultaneous_syn_ack(struct ecn_flow *flow, const struct ecn_packet *packet,
-				    __u8 from_host, struct ecn_edit *edit)
+					 __u8 from_host, struct ecn_edit *edit)
 {
 	if (from_host ? packet->seq != flow->isn : !ecn_answers_syn(flow, packet)) {
 		ecn_give_up(flow, ECN_REASON_REOPENED, edit);
@@ -139,7 +137,8 @@ ECN_INLINE void ecn_simultaneous_syn_ack(struct ecn_flow *flow, const struct ecn
 		return;
 	}
 	ecn_clear_triple(packet, edit);
-	if (flow->simultaneous == ECN_SIMULTANEOUS_REQUESTED && ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
+	if (flow->simultaneous == ECN_SIMULTANEOUS_REQUESTED &&
+	    ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
 		ecn_give_up(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
 		return;
 	}
@@ -148,7 +147,7 @@ ECN_INLINE void ecn_simultaneous_syn_ack(struct ecn_flow *flow, const struct ecn
 	ecn_strip_ecn(flow, packet, edit);
 }
 
-/* A SYN-ACK of a connection that is served already: the same as before, or a new connection's. */
+/* A SYN-ACK on a served connection: a retransmission, or the start of a new connection. */
 ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   __u8 from_host, struct ecn_edit *edit)
 {
@@ -170,7 +169,7 @@ ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packe
 	}
 }
 
-/* The served host's packet before the handshake is over. */
+/* A packet of the served host during the handshake. */
 ECN_INLINE void ecn_host_in_handshake(struct ecn_flow *flow, const struct ecn_policy *policy,
 				      const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -192,7 +191,7 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
 			ecn_clear_triple(packet, edit);
 	} else if (packet->flags & ECN_RST) {
-		/* Some devices refuse what asks for ECN. */
+		/* Some devices reset connections whose SYN requests ECN. */
 		if ((flow->notes & (ECN_NOTE_UPGRADED | ECN_NOTE_PLAIN_SYN)) == upgraded_once)
 			edit->events |= ECN_EVENT_DESTINATION_FAILED;
 		else if (flow->syn_triple == ECN_TRIPLE_NONE)
@@ -205,13 +204,13 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 	}
 }
 
-/* Whether a number can belong to the connection: no window is larger (RFC 7323 section 2.3). */
+/* Whether a number is within a maximum window of far_una (RFC 7323 section 2.3). */
 ECN_INLINE int ecn_is_plausible(const struct ecn_flow *flow, __u32 number)
 {
 	return number - flow->far_una + ECN_RECENT <= 2 * ECN_RECENT;
 }
 
-/* The served host's data: what is new, what comes again. */
+/* Data of the served host, new or retransmitted. */
 ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *policy,
 			       const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -224,7 +223,8 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 	if (segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = segment_bytes;
 	if (ECN_RARELY(ecn_before(packet->seq, flow->snd_max))) {
-		__u8 covers = ecn_at_most(packet->seq, flow->virtual_loss) && ecn_before(flow->virtual_loss, end);
+		__u8 covers = ecn_at_most(packet->seq, flow->virtual_loss) &&
+			      ecn_before(flow->virtual_loss, end);
 
 		flow->snd_max = ecn_later(flow->snd_max, end);
 		if (!covers || flow->answer < ECN_ANSWER_VIRTUAL_LOSS)
@@ -257,12 +257,14 @@ ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *
 		return;
 	}
 	if (ECN_RARELY(packet->flags & ECN_RST)) {
-		if (ecn_at_most(flow->shown_una, packet->seq) && ecn_is_plausible(flow, packet->seq))
+		if (ecn_at_most(flow->shown_una, packet->seq) &&
+		    ecn_is_plausible(flow, packet->seq))
 			ecn_close(flow, edit);
 		return;
 	}
-	/* Garbage; what it did to snd_max would last. */
-	if (ECN_RARELY(!ecn_is_plausible(flow, packet->seq) || !ecn_is_plausible(flow, ecn_end(packet))))
+	/* An implausible number would corrupt snd_max for good. */
+	if (ECN_RARELY(!ecn_is_plausible(flow, packet->seq) ||
+		       !ecn_is_plausible(flow, ecn_end(packet))))
 		return;
 	if (packet->flags & ECN_ACK)
 		flow->host_ack = ecn_later(flow->host_ack, packet->ack);
@@ -294,12 +296,12 @@ ECN_INLINE void ecn_far_fin(struct ecn_flow *flow, const struct ecn_packet *pack
 {
 	flow->notes |= ECN_NOTE_FAR_FIN;
 	flow->far_fin = ecn_end(packet);
-	/* The far host closes with this: a retransmission after it would meet a reset. */
+	/* The far host closes now and would answer a later retransmission with RST. */
 	if (flow->notes & ECN_NOTE_HOST_FIN && packet->ack == flow->snd_max)
 		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
 }
 
-/* An ACK of the far host, for data that passed. */
+/* An ACK of the far host for data that has passed the proxy. */
 ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_policy *policy,
 				     const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -315,7 +317,8 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 		ecn_decide(flow, policy, packet, &summary, edit);
 	if (ECN_RARELY(policy->off))
 		ecn_switch_off(flow, edit);
-	if (ECN_RARELY(flow->answer == ECN_ANSWER_VIRTUAL_LOSS || flow->answer == ECN_ANSWER_RETRANSMITTED) &&
+	if (ECN_RARELY(flow->answer == ECN_ANSWER_VIRTUAL_LOSS ||
+		       flow->answer == ECN_ANSWER_RETRANSMITTED) &&
 	    ecn_hold_or_release(flow, packet, &summary, edit))
 		return;
 	ecn_pass_ack(flow, packet, edit);
@@ -342,12 +345,12 @@ ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *p
 	}
 	ecn_strip_ecn(flow, packet, edit);
 	if (ECN_RARELY(packet->flags & ECN_RST)) {
-		/* RFC 9293 section 3.10.7.4: in the window, whose size is not known here. */
+		/* RFC 9293 section 3.10.7.4 accepts RST in the window only; its size is unknown here. */
 		if (packet->seq - flow->host_ack <= ECN_RECENT)
 			ecn_close(flow, edit);
 		return;
 	}
-	/* What acknowledges data that did not pass here is not judged. */
+	/* An ACK of data that did not pass the proxy is ignored. */
 	if (packet->flags & ECN_ACK && ecn_at_most(packet->ack, flow->snd_max))
 		ecn_far_acknowledges(flow, policy, packet, edit);
 }
@@ -370,7 +373,7 @@ ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy
 		edit->actions = 0;
 }
 
-/* 1 while a forgotten connection would lose something: a table evicts the others first. */
+/* Whether the connection would break if its state were evicted. */
 ECN_INLINE int ecn_flow_is_served(const struct ecn_flow *flow)
 {
 	return flow->phase == ECN_PHASE_PROXIED;

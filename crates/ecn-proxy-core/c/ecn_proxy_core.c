@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* The state machine as functions that Rust can call, and how its structs lie in memory. */
+/* The state machine as functions that Rust can call, and the memory layout of its structs. */
 #include <stddef.h>
 #include <stdint.h>
 
 typedef uint8_t __u8;
 typedef uint16_t __u16;
 typedef uint32_t __u32;
-/* As the kernel has it, on every architecture. */
+/* The kernel's type on every architecture. */
 typedef unsigned long long __u64;
 
 #include "ecn_proxy.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * What the proxy remembers of a connection, what it is told to do, and what it reports.
+ * The state that the proxy keeps for a connection, its policy, and the events that it reports.
  *
- * All of it zero is a connection that nobody knows: its packets pass untouched.
+ * A state of zeros stands for an unknown connection, whose packets pass untouched.
  */
 #ifndef WINDLASS_ECN_FLOW_H
 #define WINDLASS_ECN_FLOW_H
@@ -11,151 +11,151 @@
 
 #define ECN_INLINE static inline __attribute__((always_inline))
 
-/* Parts of a virtual loss that a test leaves out, to see what each is there for. */
+/* Parts of a virtual loss. Tests leave one out to show what it prevents. */
 enum ecn_part {
-	/* The virtual loss is held until the sender has repaired it; else for three ACKs. */
+	/* The virtual loss lasts until the sender has repaired it; without this, three ACKs. */
 	ECN_PART_HOLD = 0x01,
-	/* Blocks for senders with SACK; else duplicates. */
+	/* SACK blocks for senders with SACK; without this, duplicate ACKs. */
 	ECN_PART_BLOCKS = 0x02,
 	/* The release waits for the far host to confirm the retransmission. */
 	ECN_PART_CONFIRM = 0x04,
-	/* DSACKs of the retransmission are taken away. */
+	/* DSACKs of the retransmission are removed. */
 	ECN_PART_STRIP = 0x08,
-	/* No echo of a time before the retransmission. */
+	/* TSecr never shows a time before the retransmission. */
 	ECN_PART_TSECR_FLOOR = 0x10,
-	/* With SACK the retransmission goes no further; else the far host answers it. */
+	/* With SACK the proxy absorbs the retransmission; without this, the far host answers it. */
 	ECN_PART_REPLY = 0x20,
 };
 
-/* Whoever includes this may say otherwise. */
+/* The including file may define it to leave parts out. */
 #ifndef ECN_WITHOUT
 #define ECN_WITHOUT(part) 0
 #endif
 
-/* How far a connection has come. */
+/* The phase of a connection. */
 enum ecn_phase {
-	/* Unknown. */
+	/* No packet has been seen. */
 	ECN_PHASE_NONE = 0,
 	/* The served host's SYN has passed, upgraded or not. */
 	ECN_PHASE_HOST_OPENS = 1,
 	/* The far host's SYN has passed. */
 	ECN_PHASE_FAR_OPENS = 2,
-	/* The far host believes that the connection uses ECN; the served host knows nothing of it. */
+	/* Served: the far host uses ECN on the connection; the served host does not. */
 	ECN_PHASE_PROXIED = 3,
-	/* Not edited any more, for the reason in ecn_flow.reason. It may be forgotten. */
+	/* No longer edited, for ecn_flow.reason. The caller may forget it. */
 	ECN_PHASE_BYPASS = 4,
-	/* Reset, or closed on both sides. It may be forgotten. */
+	/* Reset, or closed in both directions. The caller may forget it. */
 	ECN_PHASE_CLOSED = 5,
 };
 
-/* How far the answer to an ECE has come. */
+/* The state of the answer to an ECE. */
 enum ecn_answer {
-	/* No ECE waits. */
+	/* No ECE is pending. */
 	ECN_ANSWER_IDLE = 0,
-	/* An ECE waits for its answer. */
+	/* An ECE is pending; the proxy has not yet signalled the sender. */
 	ECN_ANSWER_ARMED = 1,
-	/* A virtual loss is open; the served host has not sent it again yet. */
+	/* A virtual loss is open; the served host has not retransmitted it yet. */
 	ECN_ANSWER_VIRTUAL_LOSS = 2,
-	/* The virtual loss was sent again; the far host has not shown yet that it got it. */
+	/* The served host has retransmitted it; the far host has not confirmed that yet. */
 	ECN_ANSWER_RETRANSMITTED = 3,
-	/* Policy drop: a segment was dropped and not sent again yet. */
+	/* Policy drop: the proxy dropped a segment that is not yet retransmitted. */
 	ECN_ANSWER_DROPPED = 4,
 };
 
-/* Both hosts have opened the connection, at once. */
+/* Simultaneous open (RFC 9293 section 3.5): both hosts have sent a SYN. */
 enum ecn_simultaneous_open {
 	ECN_SIMULTANEOUS_NO = 0,
-	/* The far host's SYN asks for ECN. */
+	/* The far host's SYN requests ECN. */
 	ECN_SIMULTANEOUS_REQUESTED = 1,
-	/* So does its SYN-ACK. */
+	/* Its SYN-ACK confirms ECN. */
 	ECN_SIMULTANEOUS_CONFIRMED = 2,
 };
 
-/* Policies: what becomes of an ECE that is meant for the served sender. */
+/* What the proxy does with an ECE that is meant for the served sender. */
 enum ecn_sender_policy {
 	ECN_SENDER_VIRTUAL_LOSS = 0,
-	/* One packet of the sender is dropped. */
+	/* Drop one packet of the sender. */
 	ECN_SENDER_DROP = 1,
-	/* What the sender sends stays Not-ECT, so no ECE is to come. */
+	/* Leave its data Not-ECT, so that no ECE arrives. */
 	ECN_SENDER_NO_ECT = 2,
 };
 
 struct ecn_policy {
 	/* enum ecn_sender_policy */
 	__u8 sender;
-	/* 1: nothing is edited, but connections are followed: the kill switch. */
+	/* 1: the proxy edits nothing but still tracks connections (the kill switch). */
 	__u8 off;
-	/* 1: no new connection is taken on. */
+	/* 1: the proxy takes on no new connection. */
 	__u8 draining;
-	/* 1: virtual loss for senders without SACK as well, ECT included. */
+	/* 1: senders without SACK get ECT and virtual losses too. */
 	__u8 without_sack;
-	/* 1: a SYN that is sent again asks for ECN again, instead of going without. */
+	/* 1: a retransmitted SYN requests ECN again; 0: it goes out without ECN. */
 	__u8 keeps_asking;
 };
 
-/* Why a connection is bypassed, an episode passed over, or ECT withheld. */
+/* Why the proxy bypasses a connection, passes over an episode or withholds ECT. */
 enum ecn_reason {
 	ECN_REASON_NONE = 0,
-	/* The served host asks for ECN itself, or answers a request for it. */
+	/* The served host requests or confirms ECN itself. */
 	ECN_REASON_HOST_HAS_ECN = 1,
-	/* The far host wants no ECN. */
+	/* The far host does not use ECN. */
 	ECN_REASON_FAR_WITHOUT_ECN = 2,
-	/* Flags in SYN or SYN-ACK that no RFC gives a meaning. */
+	/* ECN flags in SYN or SYN-ACK that no RFC defines. */
 	ECN_REASON_STRANGE_HANDSHAKE = 3,
-	/* AE or an option of AccECN on a connection that negotiated RFC 3168. */
+	/* AE or an AccECN option on a connection that negotiated RFC 3168. */
 	ECN_REASON_ACCECN = 4,
 	ECN_REASON_MD5 = 5,
 	ECN_REASON_AO = 6,
 	ECN_REASON_MPTCP = 7,
 	/* Options that do not parse. */
 	ECN_REASON_BROKEN_OPTIONS = 8,
-	/* The destination is known to fail, or the upgraded SYN was not answered. */
+	/* ECN SYNs to the destination get lost, or the upgraded SYN was not answered. */
 	ECN_REASON_FALLBACK = 9,
-	/* The far host's ACKs have options that a virtual loss might contradict. */
+	/* The far host's ACKs carry options that a virtual loss might contradict. */
 	ECN_REASON_UNKNOWN_OPTION = 10,
 	ECN_REASON_NO_SACK = 11,
 	ECN_REASON_POLICY = 12,
-	/* FIN or RST came before the answer. */
+	/* A FIN or RST arrived before the answer. */
 	ECN_REASON_CLOSING = 13,
 	/* The switch is off. */
 	ECN_REASON_OFF = 14,
-	/* An ECE waits too long for its answer. */
+	/* An ECE has been pending for too long. */
 	ECN_REASON_WAITS = 15,
 	/* The far host has accepted a new connection under the same addresses. */
 	ECN_REASON_REOPENED = 16,
 	ECN_REASON_COUNT = 17,
 };
 
-/* What is counted; of a super-packet once. */
+/* Events to count. A super-packet (GRO, GSO) counts once. */
 enum ecn_event {
-	/* The served host's SYN asks for ECN now. */
+	/* The proxy made the served host's SYN request ECN. */
 	ECN_EVENT_UPGRADED = 0x000001,
-	/* The handshake is over; one of these four, and PROXIED or BYPASS. */
+	/* End of the handshake: one of these four, with PROXIED or BYPASS. */
 	ECN_EVENT_BOTH = 0x000002,
 	ECN_EVENT_CLIENT_ONLY = 0x000004,
 	ECN_EVENT_SERVER_ONLY = 0x000008,
 	ECN_EVENT_NEITHER = 0x000010,
-	/* The connection is served from here on. */
+	/* The proxy serves the connection from now on. */
 	ECN_EVENT_PROXIED = 0x000020,
-	/* It is not, or no more; with a reason. */
+	/* The proxy does not serve the connection, or stops; with a reason. */
 	ECN_EVENT_BYPASS = 0x000040,
-	/* A SYN that the destination left unanswered passes without ECN. */
+	/* A SYN passes without ECN because the first one was not answered. */
 	ECN_EVENT_FALLBACK = 0x000080,
-	/* The destination is to be remembered as one that fails. */
+	/* The caller should remember that ECN SYNs to the destination fail. */
 	ECN_EVENT_DESTINATION_FAILED = 0x000100,
-	/* A packet for the served host came with CE. */
+	/* A packet for the served host arrived with CE. */
 	ECN_EVENT_CE = 0x000200,
-	/* A packet of the served host got ECE. */
+	/* The proxy set ECE on a packet of the served host. */
 	ECN_EVENT_ECHO = 0x000400,
-	/* A packet of the served host got ECT(0). */
+	/* The proxy set ECT(0) on a packet of the served host. */
 	ECN_EVENT_ECT = 0x000800,
-	/* The same, and an ECE waits for its answer. */
+	/* The same, while an ECE is pending. */
 	ECN_EVENT_ECT_WAITING = 0x001000,
-	/* A packet of the served host got CWR. */
+	/* The proxy set CWR on a packet of the served host. */
 	ECN_EVENT_CWR = 0x002000,
-	/* The far host told of a mark: an episode begins. It ends with one of the six below. */
+	/* The far host echoed a mark: an episode begins. It ends with ANSWERED_* or PASSED_OVER. */
 	ECN_EVENT_EPISODE = 0x004000,
-	/* The sender's window is two segments, where RFC 3168 leaves it. */
+	/* The window is two segments already; RFC 3168 section 6.1.2 requires no reduction. */
 	ECN_EVENT_ANSWERED_FLOOR = 0x008000,
 	/* The sender has repaired a virtual loss. */
 	ECN_EVENT_ANSWERED_VIRTUAL_LOSS = 0x010000,
@@ -163,124 +163,128 @@ enum ecn_event {
 	ECN_EVENT_ANSWERED_LOSS = 0x020000,
 	/* The sender has repaired a dropped packet. */
 	ECN_EVENT_ANSWERED_DROP = 0x040000,
-	/* Nobody answers it; with a reason. */
+	/* The episode ends without an answer; with a reason. */
 	ECN_EVENT_PASSED_OVER = 0x080000,
 	/* A virtual loss opens. */
 	ECN_EVENT_VIRTUAL_LOSS = 0x100000,
-	/* The proxy has answered the virtual loss's retransmission itself; beside ANSWERED_VIRTUAL_LOSS, or after. */
+	/* The proxy acknowledged the retransmission itself, with or after ANSWERED_VIRTUAL_LOSS. */
 	ECN_EVENT_SELF_ANSWER = 0x200000,
-	/* A virtual loss is over. */
+	/* A virtual loss ends: the served host sees the real ACK again. */
 	ECN_EVENT_RELEASED = 0x400000,
-	/* New data goes without ECT from here on; with a reason. */
+	/* New data goes out without ECT from now on; with a reason. */
 	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
-	/* Reset, or closed on both sides. */
+	/* The connection was reset, or closed in both directions. */
 	ECN_EVENT_CLOSED = 0x1000000,
-	/* A destination that was to fail refuses a SYN without ECN too: it does not mind ECN. */
+	/* A destination remembered as failing resets a plain SYN too: ECN is not the cause. */
 	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
-	/* The virtual loss's retransmission goes no further: an ACK of the far host's own will answer it. */
+	/* The proxy absorbed the retransmission; a later ACK of the far host answers it. */
 	ECN_EVENT_KEPT_BACK = 0x4000000,
 };
 
 /* ecn_flow.notes */
 enum ecn_note {
-	/* The SYN that passed said what ecn_flow.asked says, because the proxy wrote it. */
+	/* The proxy wrote the ECN request into the served host's SYN. */
 	ECN_NOTE_UPGRADED = 0x0001,
-	/* The SYN came again without ECN. */
+	/* The SYN was retransmitted without ECN. */
 	ECN_NOTE_PLAIN_SYN = 0x0002,
-	/* In the first SYN; in both. */
+	/* During the handshake: offered by the first SYN. Afterwards: agreed by both. */
 	ECN_NOTE_SACK = 0x0004,
 	ECN_NOTE_TIMESTAMPS = 0x0008,
 	ECN_NOTE_SCALING = 0x0010,
-	/* CE came from the far host, and no CWR since. */
+	/* The far host's data had CE, and no CWR has arrived since. */
 	ECN_NOTE_CE = 0x0020,
-	/* The next new data of the served host carries CWR. */
+	/* The next new data of the served host will carry CWR. */
 	ECN_NOTE_CWR = 0x0040,
-	/* No ECT until the far host has shown ECT. */
+	/* The far host may not have agreed to ECN: no ECT until it sends an ECT codepoint. */
 	ECN_NOTE_UNSURE = 0x0080,
-	/* A virtual loss could not be explained to this sender: see ecn_flow.reason. */
+	/* The proxy cannot signal this sender by a virtual loss: see ecn_flow.reason. */
 	ECN_NOTE_CANNOT_SIGNAL = 0x0100,
-	/* DSACKs of [last_virtual_loss, recover) are taken away. */
+	/* DSACKs of [last_virtual_loss, recover) are removed. */
 	ECN_NOTE_STRIP = 0x0200,
-	/* TSecr is kept from falling under ts_floor. */
+	/* TSecr is raised to ts_floor where it is lower. */
 	ECN_NOTE_TSECR_FLOOR = 0x0400,
-	/* The served host has sent FIN; the far host has. */
+	/* FIN seen from the served host; from the far host. */
 	ECN_NOTE_HOST_FIN = 0x0800,
 	ECN_NOTE_FAR_FIN = 0x1000,
-	/* The far host's last packet told of gaps. */
+	/* The far host's last packet reported gaps. */
 	ECN_NOTE_GAPS = 0x2000,
-	/* ECT is withdrawn until the ECE that waits is answered. */
+	/* ECT is withheld until the pending ECE is answered. */
 	ECN_NOTE_WITHDRAWN = 0x4000,
-	/* The connection was taken on. */
+	/* The proxy serves, or has served, the connection. */
 	ECN_NOTE_SERVED = 0x8000,
 };
 
-/* A connection: 104 bytes. Sequence numbers are the served host's unless it says otherwise. */
+/* A connection. Sequence numbers are the served host's unless a comment says otherwise. */
 struct ecn_flow {
-	/* Of the SYN that opened the connection, whoever sent it. */
+	/* Sequence number of the SYN that opened the connection, from either host. */
 	__u32 isn;
-	/* The highest ACK that the served host was shown. */
+	/* Highest ACK number that the proxy has shown to the served host. */
 	__u32 shown_una;
-	/* The highest ACK that the far host sent. */
+	/* Highest ACK number of the far host: its SND.UNA in the served host's terms. */
 	__u32 far_una;
-	/* The highest sequence end that the served host sent, FIN included. */
+	/* End of everything that the served host has sent, FIN included. */
 	__u32 snd_max;
-	/* A round ends when it is acknowledged. */
+	/* A round ends when the far host acknowledges this number. */
 	__u32 round_end;
-	/* The virtual loss; its end moves with it. */
+	/* First number of the virtual loss, and the number after it. */
 	__u32 virtual_loss;
 	__u32 virtual_loss_end;
-	/* Where the last virtual loss began. */
+	/* First number of the latest virtual loss, open or over. */
 	__u32 last_virtual_loss;
-	/* ECE up to here belongs to the last episode. */
+	/* ECE on ACKs up to this number belongs to the last episode. */
 	__u32 recover;
-	/* TSval of the virtual loss's first retransmission. */
+	/* TSval of the first retransmission of the virtual loss. */
 	__u32 ts_floor;
-	/* How far the SACK blocks for the virtual loss have told. */
+	/* End of the SACK block shown above the virtual loss. */
 	__u32 sacked_to;
-	/* The far host's last TSval. */
+	/* TSval of the far host's latest ACK. */
 	__u32 far_tsval;
-	/* The far host's numbers: its sequence end with its FIN; the last ACK that it was sent. */
+	/* In the far host's numbers: the end of its FIN; the highest ACK of the served host. */
 	__u32 far_fin;
 	__u32 host_ack;
-	/* Of the served host's clock, in units of its TSval: the last echo that it was shown, 0 if none; its
-	 * least round trip, 0 if not known; when it sent the virtual loss; when it sent new data last. */
+	/*
+	 * In ticks of the served host's TSval clock: the last TSecr shown to it, 0 if none; its smallest
+	 * RTT, 0 if unknown; the time it sent the virtual loss; the time it last sent new data.
+	 */
 	__u32 shown_tsecr;
 	__u32 min_rtt;
 	__u32 virtual_loss_tsval;
 	__u32 newest_tsval;
-	/* Below this number the served host may have taken for lost what it sent: how far the far host's own blocks
-	 * have told, and what was sent again. */
+	/*
+	 * The served host may have declared data below this number lost: the highest end of a real SACK
+	 * block or of a retransmission.
+	 */
 	__u32 maybe_lost_below;
-	/* The far host's last window, and the last one shown to the served host; unscaled. */
+	/* The far host's latest window; the one last shown to the served host. As on the wire. */
 	__u16 far_window;
 	__u16 shown_window;
-	/* The served host's largest segment, in bytes, and what is usual lately. */
+	/* Payload of the served host's segments, in bytes: the largest; a moving average. */
 	__u16 segment_bytes;
 	__u16 average_segment_bytes;
-	/* The largest flight of this round and of the last, in segments. */
+	/* Largest flight of this round, and of the previous one, in segments. */
 	__u16 flight_max;
 	__u16 previous_flight_max;
 	/* enum ecn_note */
 	__u16 notes;
 	/* enum ecn_phase */
 	__u8 phase;
-	/* enum ecn_reason: why it is bypassed, or why the sender cannot be told. */
+	/* enum ecn_reason: why the proxy bypasses the connection or cannot signal the sender. */
 	__u8 reason;
-	/* AE, CWR, ECE of the SYN as it passed; none of a served host's only where it failed before. */
+	/* enum ecn_triple of the SYN as the proxy forwarded it. */
 	__u8 syn_triple;
 	/* enum ecn_answer */
 	__u8 answer;
-	/* The shift of the far host's window. */
+	/* Window scale shift of the far host. */
 	__u8 window_scale;
-	/* Real duplicates of the far host in a row. */
+	/* Consecutive duplicate ACKs of the far host, at most ECN_DUPLICATES. */
 	__u8 duplicates;
-	/* Rewritten ACKs that the served host was shown of this virtual loss. */
+	/* Rewritten ACKs shown to the served host during this virtual loss. */
 	__u8 rewritten_acks;
-	/* How often the virtual loss was sent again. */
+	/* Retransmissions of the virtual loss. */
 	__u8 retransmits;
-	/* Rounds that an ECE has waited. */
+	/* Rounds for which the ECE has been pending. */
 	__u8 rounds;
-	/* ACKs that would have released a virtual loss, were there no gaps. */
+	/* ACKs that would have ended the virtual loss if they had reported no gaps. */
 	__u8 held_acks;
 	/* enum ecn_simultaneous_open */
 	__u8 simultaneous;

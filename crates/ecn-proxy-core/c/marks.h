@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * What a host with ECN would do in the served host's place (RFC 3168 section 6.1): echo CE until
- * CWR, set ECT(0) on new data, confirm a reduction by CWR. And what the served host is not to see.
+ * The duties of an ECN host that the proxy takes over (RFC 3168 section 6.1): echo CE until CWR, set
+ * ECT(0) on new data, confirm a reduction by CWR. The served host sees none of this.
  */
 #ifndef WINDLASS_ECN_MARKS_H
 #define WINDLASS_ECN_MARKS_H
@@ -9,10 +9,11 @@
 #include "flow.h"
 
 /*
- * A host with ECN acknowledges CE and CWR at once (Linux: tcp_data_ecn_check, tcp_ecn_accept_cwr): the
- * sender may be down to one or two segments, and wait for nothing but this ACK. The served host sees
- * neither. PSH (RFC 9293 section 3.9.1) changes nothing that it reads, and makes Linux (6.6, and stable
- * kernels since October 2023) acknowledge as soon as the application has read all.
+ * An ECN host acknowledges CE and CWR immediately (Linux: tcp_data_ecn_check, tcp_ecn_accept_cwr),
+ * because the sender's window may be so small that the sender waits for this ACK. The served host sees
+ * neither CE nor CWR, so the proxy sets PSH (RFC 9293 section 3.9.1). PSH does not change the data.
+ * Linux (6.6, and stable kernels since October 2023) then acknowledges once the application has read
+ * everything.
  */
 ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -21,14 +22,14 @@ ECN_INLINE void ecn_ask_for_ack(const struct ecn_packet *packet, struct ecn_edit
 		ecn_set_flags(edit, ECN_PSH);
 }
 
-/* Takes ECN off a packet for the served host and remembers what it said. */
+/* Removes ECN from a packet for the served host and records its signals. */
 ECN_INLINE void ecn_strip_ecn(struct ecn_flow *flow, const struct ecn_packet *packet,
-			 struct ecn_edit *edit)
+			      struct ecn_edit *edit)
 {
 	if (ECN_RARELY(packet->flags & (ECN_ECE | ECN_CWR)))
 		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
 	ecn_ask_for_ack(packet, edit);
-	/* Section 6.1.3: CWR ends the echo; CE on the same packet begins it anew. */
+	/* Section 6.1.3: CWR ends the echo; CE on the same packet starts a new one. */
 	if (packet->flags & ECN_CWR)
 		flow->notes &= (__u16)~ECN_NOTE_CE;
 	if (packet->codepoint == ECN_NOT_ECT)
@@ -43,7 +44,7 @@ ECN_INLINE void ecn_strip_ecn(struct ecn_flow *flow, const struct ecn_packet *pa
 	}
 }
 
-/* The flags that go to the far host: those of the proxy, not stray ones of the served host. */
+/* Sets the ECN flags for the far host in place of any that the served host has set. */
 ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *packet,
 			 struct ecn_edit *edit)
 {
@@ -56,7 +57,7 @@ ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *p
 	}
 }
 
-/* Whether the sender could be told of a mark. */
+/* Why the proxy cannot signal a mark to the sender; ECN_REASON_NONE if it can. */
 ECN_INLINE __u8 ecn_cannot_signal(const struct ecn_flow *flow, const struct ecn_policy *policy)
 {
 	if (policy->sender == ECN_SENDER_NO_ECT)
@@ -70,7 +71,7 @@ ECN_INLINE __u8 ecn_cannot_signal(const struct ecn_flow *flow, const struct ecn_
 	return ECN_REASON_NONE;
 }
 
-/* New data of the served host: ECT(0), and CWR once after a reduction (section 6.1.2). */
+/* New data of the served host gets ECT(0), and CWR once after a reduction (section 6.1.2). */
 ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy *policy,
 				  const struct ecn_packet *packet, struct ecn_edit *edit)
 {
@@ -79,7 +80,7 @@ ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy
 		ecn_set_flags(edit, ECN_CWR);
 		edit->events |= ECN_EVENT_CWR;
 	}
-	/* Section 6.1.6: window probes are not ECT. */
+	/* Section 6.1.6: window probes are Not-ECT. */
 	if (packet->codepoint != ECN_NOT_ECT || flow->far_window == 0)
 		return;
 	if (flow->notes & (ECN_NOTE_UNSURE | ECN_NOTE_WITHDRAWN) || ecn_cannot_signal(flow, policy))

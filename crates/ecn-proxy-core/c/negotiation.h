@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * The handshake: whom the proxy takes on. RFC 3168 section 6.1.1; RFC 9768 section 3.1 for the
- * third bit, AE.
+ * The handshake decides which connections the proxy serves (RFC 3168 section 6.1.1; RFC 9768 section
+ * 3.1 for the AE bit).
  */
 #ifndef WINDLASS_ECN_NEGOTIATION_H
 #define WINDLASS_ECN_NEGOTIATION_H
 
 #include "flow.h"
 
-/* AE, CWR, ECE of a handshake, as one number. */
+/* The bits AE, CWR and ECE of a SYN or SYN-ACK, as one number. */
 enum ecn_triple {
 	ECN_TRIPLE_NONE = 0,
 	/* A SYN-ACK of RFC 3168. */
 	ECN_TRIPLE_CLASSIC_ANSWER = 1,
 	/* A SYN of RFC 3168. */
 	ECN_TRIPLE_CLASSIC = 3,
-	/* A SYN of RFC 9768, which takes an answer of RFC 3168 too. */
+	/* A SYN of RFC 9768, whose sender accepts an answer of RFC 3168 too. */
 	ECN_TRIPLE_ACCECN = 7,
 };
 
@@ -33,7 +33,7 @@ ECN_INLINE void ecn_clear_triple(const struct ecn_packet *packet, struct ecn_edi
 	edit->clear_ae = packet->ae != 0;
 }
 
-/* Why a SYN or SYN-ACK with these options makes the connection one that is left alone. */
+/* The reason why options of a SYN or SYN-ACK exclude the connection, or ECN_REASON_NONE. */
 ECN_INLINE __u8 ecn_excluding_option(const struct ecn_packet *packet)
 {
 	if (packet->options & ECN_OPT_BROKEN)
@@ -70,11 +70,11 @@ ECN_INLINE void ecn_agree(struct ecn_flow *flow, const struct ecn_packet *syn_ac
 
 ECN_INLINE void ecn_keep_scale(struct ecn_flow *flow, const struct ecn_packet *packet)
 {
-	/* RFC 7323 section 2.3: more than 14 counts as 14. */
+	/* RFC 7323 section 2.3: a shift above 14 counts as 14. */
 	flow->window_scale = packet->window_scale < 14 ? packet->window_scale : 14;
 }
 
-/* What both ways of a handshake end with. `isn` is the served host's, `far_isn` the far host's. */
+/* Starts to serve the connection. `isn` is the served host's ISN, `far_isn` the far host's. */
 ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_ack, __u32 isn,
 			    __u32 far_isn, struct ecn_edit *edit)
 {
@@ -101,7 +101,7 @@ ECN_INLINE void ecn_start(struct ecn_flow *flow, const struct ecn_packet *syn, _
 	flow->notes = ecn_offered(syn);
 }
 
-/* The served host's SYN asks for ECN. */
+/* Makes the served host's SYN request ECN. */
 ECN_INLINE void ecn_upgrade(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	flow->syn_triple = ECN_TRIPLE_CLASSIC;
@@ -118,17 +118,17 @@ ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *sy
 
 	ecn_start(flow, syn, ECN_PHASE_HOST_OPENS);
 	flow->snd_max = ecn_end(syn) + 1;
-	/* The handshake is only counted. */
+	/* The host uses ECN itself: the proxy only counts the handshake. */
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN)
 		return 1;
-	/* Linux takes a SYN with a codepoint for one of a broken path and answers without ECE. */
+	/* Linux answers a SYN with an ECN codepoint without ECE, because the path is broken. */
 	if (triple != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
 		return 0;
 	}
 	if (destination_fails) {
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
-		/* Whether it answers this SYN tells what was wrong with those before. */
+		/* The answer to this plain SYN shows whether ECN caused the earlier failures. */
 		flow->phase = ECN_PHASE_HOST_OPENS;
 		flow->notes |= ECN_NOTE_PLAIN_SYN;
 		return 1;
@@ -137,7 +137,7 @@ ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *sy
 	return 1;
 }
 
-/* The first SYN of a connection that the far host opens; it passes as it is. */
+/* The first SYN of a connection that the far host opens; it passes unchanged. */
 ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn,
 			     struct ecn_edit *edit)
 {
@@ -157,8 +157,8 @@ ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn
 }
 
 /*
- * The same SYN again. The served host's passes as it is (RFC 3168 section 6.1.1.1): the first one
- * may have met a device that drops what asks for ECN.
+ * A retransmitted SYN. The served host's passes without ECN (RFC 3168 section 6.1.1.1), because a
+ * device may have dropped the first one for its ECN flags.
  */
 ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_policy *policy,
 				const struct ecn_packet *syn, __u8 from_host, struct ecn_edit *edit)
@@ -181,20 +181,20 @@ ECN_INLINE int ecn_is_opening(const struct ecn_flow *flow, __u8 from_host)
 	return flow->phase == (from_host ? ECN_PHASE_HOST_OPENS : ECN_PHASE_FAR_OPENS);
 }
 
-/* Whether a packet acknowledges the SYN, with what data the SYN may have had (RFC 7413). */
+/* Whether a packet acknowledges the SYN and any data in it (RFC 7413). */
 ECN_INLINE int ecn_answers_syn(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	return packet->flags & ECN_ACK && packet->ack - flow->isn - 1 < 0xffff;
 }
 
-/* The far host's SYN-ACK to a SYN that asked for ECN of itself. */
+/* The far host's SYN-ACK for a served host that requested ECN itself. */
 ECN_INLINE void ecn_count_answer(struct ecn_flow *flow, __u8 triple, struct ecn_edit *edit)
 {
 	edit->events |= triple == ECN_TRIPLE_NONE ? ECN_EVENT_CLIENT_ONLY : ECN_EVENT_BOTH;
 	ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
 }
 
-/* The far host answers the served host's SYN. */
+/* The far host's SYN-ACK. */
 ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *syn_ack,
 				struct ecn_edit *edit)
 {
@@ -207,7 +207,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	}
 	if (excluded) {
 		ecn_bypass(flow, excluded, edit);
-		/* Nothing is edited where a signature covers it or the options are unclear. */
+		/* No edit: a signature may cover the header, or the options are unclear. */
 		return;
 	}
 	if (!(flow->notes & ECN_NOTE_UPGRADED)) {
@@ -216,8 +216,8 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	}
 	ecn_clear_triple(syn_ack, edit);
 	/*
-	 * A SYN-ACK that confirms ECN after the plain SYN passed: the far host saw the first one, and
-	 * but for the proxy nobody would echo its CE.
+	 * This also holds after a plain SYN: a SYN-ACK with ECE shows that the first SYN arrived. Only
+	 * the proxy can then echo CE to the far host.
 	 */
 	if (triple == ECN_TRIPLE_CLASSIC_ANSWER) {
 		edit->events |= ECN_EVENT_SERVER_ONLY;
@@ -225,7 +225,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 		ecn_take_on(flow, syn_ack, flow->isn, syn_ack->seq, edit);
 		flow->shown_una = syn_ack->ack;
 		flow->far_una = syn_ack->ack;
-		/* RFC 7323 section 2.2: a SYN's window is not scaled. */
+		/* RFC 7323 section 2.2: the window of a SYN is not scaled. */
 		flow->far_window = syn_ack->window >> flow->window_scale;
 		flow->shown_window = flow->far_window;
 		flow->far_tsval = syn_ack->tsval;
@@ -237,7 +237,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	}
 }
 
-/* The served host answers the far host's SYN. */
+/* The served host's SYN-ACK. */
 ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy *policy,
 				 const struct ecn_packet *syn_ack, struct ecn_edit *edit)
 {
@@ -254,7 +254,7 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 	} else if (policy->off) {
 		ecn_bypass(flow, ECN_REASON_OFF, edit);
 	} else if (flow->notes & ECN_NOTE_PLAIN_SYN) {
-		/* The far host has given ECN up: its own fallback. */
+		/* The far host has fallen back to a SYN without ECN. */
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
 	} else {
 		edit->events |= ECN_EVENT_CLIENT_ONLY;
@@ -265,18 +265,18 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 }
 
 /*
- * Both open at once (RFC 9293 section 3.5, figure 7): each SYN is the answer to the other. One of the far
- * host that asks for ECN has met, or will meet, one that asks for it.
+ * Simultaneous open (RFC 9293 section 3.5, figure 7): each SYN answers the other. Both SYNs request
+ * ECN: the far host's own, and the served host's as the proxy forwards it.
  */
-ECN_INLINE void ecn_open_simultaneously(struct ecn_flow *flow, const struct ecn_packet *syn, __u32 isn,
-			  __u32 far_isn, struct ecn_edit *edit)
+ECN_INLINE void ecn_open_simultaneously(struct ecn_flow *flow, const struct ecn_packet *syn,
+					__u32 isn, __u32 far_isn, struct ecn_edit *edit)
 {
 	edit->events |= ECN_EVENT_SERVER_ONLY;
 	ecn_take_on(flow, syn, isn, far_isn, edit);
 	flow->simultaneous = ECN_SIMULTANEOUS_REQUESTED;
 }
 
-/* Whether a SYN meets one of the other host, with which the proxy has begun. */
+/* Whether a SYN crosses one of the other host whose handshake the proxy follows. */
 ECN_INLINE int ecn_is_simultaneous_open(const struct ecn_flow *flow, __u8 from_host)
 {
 	if (from_host)
@@ -284,9 +284,9 @@ ECN_INLINE int ecn_is_simultaneous_open(const struct ecn_flow *flow, __u8 from_h
 	return flow->phase == ECN_PHASE_HOST_OPENS && flow->notes & ECN_NOTE_UPGRADED;
 }
 
-/* The far host's SYN, where the served host's has passed, upgraded. */
+/* The far host's SYN after the upgraded SYN of the served host. */
 ECN_INLINE void ecn_far_opens_too(struct ecn_flow *flow, const struct ecn_packet *syn,
-				struct ecn_edit *edit)
+				  struct ecn_edit *edit)
 {
 	__u8 triple = ecn_triple(syn);
 	__u8 excluded = ecn_excluding_option(syn);
@@ -300,7 +300,7 @@ ECN_INLINE void ecn_far_opens_too(struct ecn_flow *flow, const struct ecn_packet
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN) {
 		ecn_keep_scale(flow, syn);
 		ecn_open_simultaneously(flow, syn, flow->isn, syn->seq, edit);
-		/* Of the served host's two SYNs the far host may have, or get, the plain one alone. */
+		/* The far host may receive only the plain one of the served host's two SYNs. */
 		if (flow->notes & ECN_NOTE_PLAIN_SYN)
 			flow->notes |= ECN_NOTE_UNSURE;
 	} else if (triple == ECN_TRIPLE_NONE) {
@@ -311,9 +311,9 @@ ECN_INLINE void ecn_far_opens_too(struct ecn_flow *flow, const struct ecn_packet
 	}
 }
 
-/* The served host's SYN, where the far host's has passed, asking for ECN. */
+/* The served host's SYN after the far host's SYN with an ECN request. */
 ECN_INLINE void ecn_host_opens_too(struct ecn_flow *flow, const struct ecn_packet *syn,
-				 __u8 destination_fails, struct ecn_edit *edit)
+				   __u8 destination_fails, struct ecn_edit *edit)
 {
 	__u8 excluded = ecn_excluding_option(syn);
 
@@ -337,8 +337,8 @@ ECN_INLINE void ecn_host_opens_too(struct ecn_flow *flow, const struct ecn_packe
 }
 
 /*
- * The served host's SYN comes after its SYN-ACK: both have opened at once, and the far host will answer
- * this one too.
+ * Simultaneous open in which the served host's SYN arrives after its SYN-ACK. The far host will answer
+ * this SYN too.
  */
 ECN_INLINE void ecn_late_syn(struct ecn_flow *flow, const struct ecn_policy *policy,
 			     const struct ecn_packet *syn, __u8 destination_fails,

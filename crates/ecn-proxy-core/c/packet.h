@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * What the proxy's state machine is told of a packet, and what it answers: plain data, the same in
- * the kernel, in the simulator and under test. Whoever includes this brings __u8 to __u64.
+ * Input and output of the proxy's state machine: a packet, and the edit that it gets. Both are plain
+ * data, the same in the kernel, in the simulator and in tests. The including file defines __u8 to
+ * __u64.
  *
- * Numbers are in the host's byte order. Two hosts stand on the two sides of the proxy: the served
- * host, which never asks for ECN (N in the comments), and the far host (E).
+ * Numbers are in host byte order. The proxy stands between the served host, which does not request
+ * ECN, and the far host.
  */
 #ifndef WINDLASS_ECN_PACKET_H
 #define WINDLASS_ECN_PACKET_H
 
 /*
- * What hardly any packet meets. The compiler puts it elsewhere: between two packets of a fast connection the
- * caches are filled with what those carry, and the program waits for each line of its own code.
+ * A condition that few packets meet. The compiler moves its code out of the common path. Between two
+ * packets, other work evicts the program from the instruction cache, so each cache line of the common
+ * path costs a miss.
  */
 #define ECN_RARELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -38,22 +40,22 @@ enum ecn_tcp_flag {
 	ECN_CWR = 0x80,
 };
 
-/* Which options a segment carries. */
+/* TCP options of a segment. */
 enum ecn_option {
 	ECN_OPT_MSS = 0x001,
 	ECN_OPT_WINDOW_SCALE = 0x002,
 	ECN_OPT_SACK_PERMITTED = 0x004,
 	ECN_OPT_SACK = 0x008,
 	ECN_OPT_TIMESTAMPS = 0x010,
-	/* MD5 (RFC 2385) and AO (RFC 5925) sign what an edit would change. */
+	/* MD5 (RFC 2385) and AO (RFC 5925) sign the fields that an edit would change. */
 	ECN_OPT_MD5 = 0x020,
 	ECN_OPT_AO = 0x040,
 	ECN_OPT_MPTCP = 0x080,
 	/* AccECN0 and AccECN1 (RFC 9768): kinds 172 and 174. */
 	ECN_OPT_ACCECN = 0x100,
-	/* A kind that is not above. */
+	/* Any other kind. */
 	ECN_OPT_OTHER = 0x200,
-	/* The options do not parse: a length of 0 or 1, or one that runs over the end. */
+	/* Options that do not parse, such as a length below 2 or one beyond the end. */
 	ECN_OPT_BROKEN = 0x400,
 };
 
@@ -65,15 +67,15 @@ struct ecn_block {
 
 /* A packet of one connection, a super-packet of GRO or GSO included. */
 struct ecn_packet {
-	/* A monotonic clock. */
+	/* Time of a monotonic clock. */
 	__u64 now_ns;
 	__u32 seq;
 	__u32 ack;
-	/* Of all segments of a super-packet together. */
+	/* Payload of all segments of a super-packet together. */
 	__u32 payload_bytes;
-	/* Of one segment: gso_size of a super-packet, else payload_bytes. */
+	/* Payload of one segment: gso_size of a super-packet, otherwise payload_bytes. */
 	__u32 segment_bytes;
-	/* Without meaning unless ECN_OPT_TIMESTAMPS is there. */
+	/* Valid with ECN_OPT_TIMESTAMPS. */
 	__u32 tsval;
 	__u32 tsecr;
 	/* As on the wire, before scaling. */
@@ -95,41 +97,41 @@ struct ecn_packet {
 	struct ecn_block blocks[ECN_BLOCKS_MAX];
 };
 
-/* What is to be done with the packet; nothing set: it passes untouched. */
+/* Changes to make to the packet. With none it passes untouched. */
 enum ecn_action {
-	/* The packet goes no further; of the rest only ECN_DO_REPLY counts. */
+	/* Drop the packet. Of the other actions only ECN_DO_REPLY applies. */
 	ECN_DO_DROP = 0x001,
 	ECN_DO_CODEPOINT = 0x002,
-	/* flags_clear, then flags_set; clear_ae. */
+	/* Apply flags_clear, then flags_set, and clear_ae. */
 	ECN_DO_FLAGS = 0x004,
 	ECN_DO_ACK = 0x008,
 	ECN_DO_WINDOW = 0x010,
 	/* Only with ECN_OPT_TIMESTAMPS. */
 	ECN_DO_TSECR = 0x020,
 	/*
-	 * The packet's SACK option, if any, is replaced by `blocks`, or taken away where there are none.
-	 * Blocks go on pure ACKs only: on the packet, or, if it carries data, on its clones while the
-	 * packet itself loses its option in place (RFC 9293 section 3.1: by NOPs).
+	 * Replace the packet's SACK blocks by `blocks`; without blocks, remove the option. Only pure ACKs
+	 * carry them. If the packet has data, its clones do, and NOPs replace its own option (RFC 9293
+	 * section 3.1).
 	 */
 	ECN_DO_BLOCKS = 0x040,
 	/*
-	 * Beside the packet go `clones` pure ACKs that say what the edited packet says: before it with
-	 * its sequence number, or behind it with the number that follows its data (RFC 9293 section
-	 * 3.10.7.4 takes no other). FIN and PSH are not for them.
+	 * Send `clones` pure ACKs with the fields of the edited packet, but without FIN and PSH. They go
+	 * before the packet with its sequence number, or behind it with the number after its data: RFC
+	 * 9293 section 3.10.7.4 accepts no other.
 	 */
 	ECN_DO_CLONES = 0x080,
-	/* `reply`, a pure ACK, goes back to where the packet came from. */
+	/* Send `reply`, a pure ACK, back to the sender of the packet. */
 	ECN_DO_REPLY = 0x100,
 };
 
-/* A pure ACK of the proxy's own, in the far host's name. */
+/* A pure ACK that the proxy sends in the name of the far host. */
 struct ecn_reply {
 	__u32 seq;
 	__u32 ack;
 	__u32 tsval;
 	__u32 tsecr;
 	__u16 window;
-	/* 1: with timestamps. */
+	/* 1: the ACK has timestamps. */
 	__u8 timestamps;
 	__u8 reserved;
 };
@@ -148,10 +150,10 @@ struct ecn_edit {
 	__u8 clear_ae;
 	__u8 clones;
 	__u8 block_count;
-	/* enum ecn_reason, with an event that has one. */
+	/* enum ecn_reason, for events that have a reason. */
 	__u8 reason;
 	__u8 reserved;
-	/* What to count: enum ecn_event, a bit each. */
+	/* Set of enum ecn_event: the events to count. */
 	__u32 events;
 	struct ecn_block blocks[ECN_BLOCKS_MAX];
 	struct ecn_reply reply;

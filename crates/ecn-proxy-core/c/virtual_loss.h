@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * A virtual loss: the served host is shown ACKs as if one segment had not arrived, until it has
- * sent that segment again and the far host has shown that it got it. Nothing is lost.
+ * A virtual loss makes the served host reduce its window. The proxy rewrites ACKs as if one segment
+ * had not arrived, until the served host has retransmitted it and the far host has confirmed that. No
+ * packet is lost.
  */
 #ifndef WINDLASS_ECN_VIRTUAL_LOSS_H
 #define WINDLASS_ECN_VIRTUAL_LOSS_H
 
 #include "acks.h"
 
-/* A virtual loss that gaps of the far host's own keep open goes after as many ACKs. */
+/* Real gaps keep a virtual loss open for at most this many ACKs. */
 #define ECN_HELD_ACKS_MAX 16
-/* Flights in which what the sender is told of a virtual loss is chosen: see ecn_sack_up_to(). */
+/* In flights of at most this size ecn_sack_up_to() limits the SACK block. */
 #define ECN_SMALL_FLIGHT_SEGMENTS 5
 /*
- * Windows in which it is told nothing for a while. The segment more that it would send is a large part of so small
- * a window; of a larger one it makes up for the place that the retransmission takes in the sender's count.
+ * In windows of at most this size the proxy may defer the SACK block. Each SACKed segment lets the
+ * sender transmit one more before it reduces (RFC 3042), which is a large part of so small a window. In
+ * a larger window that segment makes up for the retransmission, which the sender counts as in flight.
  */
 #define ECN_DEFER_SEGMENTS 3
-/* The same for a sender that is told again and again: there are others then, who use what it leaves. */
+/* The same for a repeated virtual loss: other flows then use the capacity that this one leaves. */
 #define ECN_DEFER_REPEATED_SEGMENTS 4
-/* So far at most behind what was sent when the sender last answered, a virtual loss tells it again. */
+/*
+ * A virtual loss is a repeated one if it starts at most this many segments above `recover`, the end
+ * of the data sent when the sender last reduced.
+ */
 #define ECN_REPEATED_SEGMENTS 4
 /*
- * Flights in which the proxy answers for the far host. Where it keeps the retransmission back, the network
- * holds one segment less than the sender believes, and a link for so small a flight runs empty.
+ * In flights of at most this size the proxy acknowledges the retransmission itself. An absorbed
+ * retransmission counts as in flight for the sender but is not in the network. A flight this small
+ * would then leave the link idle.
  */
 #define ECN_SELF_ANSWER_SEGMENTS 7
 
@@ -31,7 +37,7 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 {
 	const struct ecn_block block = { start, end };
 
-	/* Not blocks[block_count]: the kernel's verifier likes constant offsets on the stack. */
+	/* Constant offsets: the kernel's verifier tracks those better than blocks[block_count]. */
 	if (edit->block_count == 0)
 		edit->blocks[0] = block;
 	else if (edit->block_count == 1)
@@ -45,15 +51,16 @@ ECN_INLINE void ecn_add_block(struct ecn_edit *edit, __u32 start, __u32 end)
 	edit->block_count++;
 }
 
-/* From the virtual loss on. Who writes little at a time has more in flight than bytes tell. */
+/* The flight from the virtual loss on, in segments of average size. */
 ECN_INLINE int ecn_flight_is_at_most(const struct ecn_flow *flow, __u32 segments)
 {
 	return flow->snd_max - flow->virtual_loss <= segments * flow->average_segment_bytes;
 }
 
 /*
- * Whether RACK (RFC 8985 section 6.2 step 4) takes the virtual loss for lost at once when it is told of what left at
- * `tsval`: a quarter of the least round trip after the virtual loss.
+ * Whether a SACK of a segment sent at `tsval` makes RACK (RFC 8985 section 6.2 step 4) declare the
+ * virtual loss lost immediately. The segment must have left more than the reordering window, a quarter
+ * of the minimum RTT, after it.
  */
 ECN_INLINE int ecn_exceeds_reordering_window(const struct ecn_flow *flow, __u32 tsval)
 {
@@ -62,13 +69,13 @@ ECN_INLINE int ecn_exceeds_reordering_window(const struct ecn_flow *flow, __u32 
 	return later < 0x80000000 && later > flow->min_rtt / 4;
 }
 
-/* Whether the sender answered the last mark a flight or two before the virtual loss. */
+/* Whether the sender reduced shortly before this virtual loss. */
 ECN_INLINE int ecn_is_repeated(const struct ecn_flow *flow)
 {
 	return ecn_segments(flow, flow->virtual_loss - flow->recover) <= ECN_REPEATED_SEGMENTS;
 }
 
-/* Whether an ACK is to come that tells of the virtual loss at once. */
+/* Whether a later ACK will make the loss detectable immediately, so that the block can wait. */
 ECN_INLINE int ecn_defers_block(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	int three = ecn_flight_is_at_most(flow, ECN_DUPLICATES);
@@ -77,26 +84,28 @@ ECN_INLINE int ecn_defers_block(const struct ecn_flow *flow, const struct ecn_pa
 	if (!(packet->options & ECN_OPT_TIMESTAMPS) || !flow->min_rtt ||
 	    packet->ack == flow->snd_max || ecn_recent_flight(flow) > limit)
 		return 0;
-	/* Where all left together their ACKs come together, and three segments behind the virtual loss are enough. */
+	/* Segments sent together are acknowledged together, and three of them suffice. */
 	if (!ecn_exceeds_reordering_window(flow, flow->newest_tsval))
 		return !three;
-	/* What left later is acknowledged as much later: for all but the smallest flight too long a silence. */
+	/* The ACK of a segment sent later arrives later: only the smallest flights can wait. */
 	return three || ecn_segments(flow, packet->ack - flow->virtual_loss_end) <= 1;
 }
 
 /*
- * When the last segment left that the ACK covers, as far as is known: the far host echoes when the first of
- * them did (RFC 7323 section 4.3).
+ * The latest known time at which a segment that the ACK covers was sent. TSecr is the time of the
+ * first one (RFC 7323 section 4.3). Only for an ACK of all data is the time of the last one known.
  */
-ECN_INLINE __u32 ecn_last_covered_tsval(const struct ecn_flow *flow, const struct ecn_packet *packet)
+ECN_INLINE __u32 ecn_last_covered_tsval(const struct ecn_flow *flow,
+					const struct ecn_packet *packet)
 {
 	return packet->ack == flow->snd_max ? flow->newest_tsval : packet->tsecr;
 }
 
 /*
- * How far the block behind the virtual loss goes. Each segment in it lets the sender send another one before it
- * reduces. In a small flight nothing is said until it would know of the loss at once, or, where no
- * ACK will let it, of one segment, which takes it some milliseconds.
+ * The end of the SACK block above the virtual loss. Each segment in the block lets the sender transmit
+ * another one before it reduces. In small flights the block is therefore deferred until the sender can
+ * detect the loss immediately. If no ACK will allow that, the block has one segment, and RACK's
+ * reordering timer detects the loss some milliseconds later.
  */
 ECN_INLINE __u32 ecn_sack_up_to(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
@@ -114,7 +123,7 @@ ECN_INLINE __u32 ecn_sack_up_to(const struct ecn_flow *flow, const struct ecn_pa
 	return ecn_before(one, packet->ack) ? one : packet->ack;
 }
 
-/* What follows the virtual loss, then the far host's own blocks, without a DSACK. */
+/* The block above the virtual loss comes first, then the far host's blocks, without a DSACK. */
 ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_packet *packet,
 				 const struct ecn_ack_summary *summary, struct ecn_edit *edit)
 {
@@ -136,10 +145,11 @@ ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_p
 		edit->actions |= ECN_DO_BLOCKS;
 }
 
-/* The window that ends where the far host's does, though the ACK is a lower one. */
+/* The window that keeps the far host's right edge with the lower ACK number. */
 ECN_INLINE __u16 ecn_same_edge(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
-	__u64 bytes = ((__u64)packet->window << flow->window_scale) + (packet->ack - flow->virtual_loss);
+	__u32 moved_back = packet->ack - flow->virtual_loss;
+	__u64 bytes = ((__u64)packet->window << flow->window_scale) + moved_back;
 	__u64 window = bytes >> flow->window_scale;
 
 	return window < 0xffff ? window : 0xffff;
@@ -162,7 +172,7 @@ ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packe
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->virtual_loss;
 	edit->window = ecn_same_edge(flow, packet);
-	/* A full segment has no room for blocks: a pure ACK says them, when there is news. */
+	/* A full segment has no room for blocks. A pure ACK carries them when they have changed. */
 	if (packet->payload_bytes && news) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = 1;
@@ -175,7 +185,7 @@ ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packe
 	}
 }
 
-/* A sender without SACK counts duplicates, and a duplicate has the window of the ACK before. */
+/* A sender without SACK counts duplicate ACKs, which repeat the window of the last ACK. */
 ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_packet *packet,
 				      const struct ecn_ack_summary *summary, struct ecn_edit *edit)
 {
@@ -189,7 +199,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->virtual_loss;
 	edit->window = flow->shown_window;
-	/* Behind delayed ACKs too few would come of themselves. */
+	/* Delayed ACKs alone would be too few. */
 	if (shown < ECN_DUPLICATES) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = ECN_DUPLICATES - shown;
@@ -197,7 +207,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	ecn_count_rewritten(flow, duplicates + edit->clones);
 }
 
-/* The echo of a time before the retransmission would undo it too (RFC 3522 section 3.2). */
+/* A TSecr from before the retransmission would undo the reduction (RFC 3522 section 3.2). */
 ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
 			       struct ecn_edit *edit)
 {
@@ -212,7 +222,7 @@ ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *p
 	edit->tsecr = flow->ts_floor;
 }
 
-/* Shows the served host the packet as if the virtual loss's segment were missing. */
+/* Rewrites an ACK as if the segment of the virtual loss were missing. */
 ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 			 const struct ecn_ack_summary *summary, struct ecn_edit *edit)
 {
@@ -220,16 +230,16 @@ ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 		ecn_hold_with_sack(flow, packet, summary, edit);
 	else
 		ecn_hold_without_sack(flow, packet, summary, edit);
-	/* Where this virtual loss begins the recovery of the last one may end. */
+	/* This ACK may end the sender's recovery from the last virtual loss. */
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS)
 		ecn_raise_echo(flow, packet, edit);
 }
 
 /*
- * Where a virtual loss may begin. A sender that repairs a loss reduces again for what lies above `recover`
- * alone. Without SACK it holds its state until that is passed (RFC 6582 section 3.2). What the sender may have
- * taken for lost already is no place either: where it takes that back, Linux looks at the segment no more
- * until a timeout, and one that was sent again just now is lost for RACK only once something later has arrived.
+ * The first number at which a virtual loss may start. A sender in recovery reduces again only for a
+ * loss above `recover`; without SACK it leaves recovery above it (RFC 6582 section 3.2). Data that the
+ * sender may have declared lost is excluded too. If Linux reverts that decision, it ignores the segment
+ * until a timeout. And RACK declares a retransmitted segment lost only after a later one has arrived.
  */
 ECN_INLINE __u32 ecn_next_virtual_loss(const struct ecn_flow *flow)
 {
@@ -239,7 +249,7 @@ ECN_INLINE __u32 ecn_next_virtual_loss(const struct ecn_flow *flow)
 }
 
 ECN_INLINE void ecn_open_virtual_loss(struct ecn_flow *flow, const struct ecn_packet *packet,
-			      struct ecn_edit *edit)
+				      struct ecn_edit *edit)
 {
 	__u32 virtual_loss = ecn_next_virtual_loss(flow);
 	__u32 acknowledged = packet->ack - virtual_loss;
@@ -271,9 +281,9 @@ ECN_INLINE int ecn_echoes_floor(const struct ecn_flow *flow, const struct ecn_pa
 }
 
 /*
- * Whether the far host has shown that it got the retransmission, or something sent after it. An
- * earlier release would look to the sender as if it had sent the segment again for nothing (RFC
- * 3522, RFC 3708), and it would undo its reduction.
+ * Whether the far host has confirmed the retransmission, or something sent after it. After an earlier
+ * release the sender would consider its retransmission unnecessary (RFC 3522, RFC 3708) and undo the
+ * reduction.
  */
 ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *packet,
 			    const struct ecn_ack_summary *summary)
@@ -283,12 +293,13 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 	if (ECN_WITHOUT(ECN_PART_CONFIRM))
 		return 1;
 	/*
-	 * Above all that was sent before the retransmission, or a part of what was sent after it. The
-	 * ACK of exactly what was sent before may be the last one: the far host may have sent it for the
-	 * retransmission, with an earlier time, or the retransmission has not passed. What is shown has
-	 * the retransmission's time.
+	 * The ACK covers everything sent before the retransmission, or a block reports data sent after
+	 * it. An ACK of exactly `recover` must suffice, because it may be the last one: the far host may
+	 * have sent it for the retransmission with an earlier TSecr, or the proxy absorbed the
+	 * retransmission. The TSecr floor hides the earlier time.
 	 */
-	if (summary->covers_virtual_loss || summary->beyond_recover || ecn_at_most(flow->recover, packet->ack))
+	if (summary->covers_virtual_loss || summary->beyond_recover ||
+	    ecn_at_most(flow->recover, packet->ack))
 		return 1;
 	if (!sack || !(flow->notes & ECN_NOTE_GAPS) || !ecn_echoes_floor(flow, packet))
 		return 0;
@@ -296,7 +307,7 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 	return flow->held_acks >= ECN_HELD_ACKS_MAX;
 }
 
-/* Without SACK: a real loss above the virtual loss. The virtual loss moves there, and the loss is repaired. */
+/* Without SACK: moves the virtual loss to a real loss above it, so that the sender repairs that. */
 ECN_INLINE void ecn_move_virtual_loss(struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	if (flow->notes & ECN_NOTE_SACK || flow->duplicates < ECN_DUPLICATES ||
@@ -306,7 +317,7 @@ ECN_INLINE void ecn_move_virtual_loss(struct ecn_flow *flow, const struct ecn_pa
 	flow->virtual_loss_end = packet->ack;
 }
 
-/* A packet of the far host while a virtual loss is open. Returns 1 if it is still held. */
+/* An ACK of the far host during a virtual loss. Returns 1 if the virtual loss stays open. */
 ECN_INLINE int ecn_hold_or_release(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   const struct ecn_ack_summary *summary, struct ecn_edit *edit)
 {
@@ -325,7 +336,7 @@ ECN_INLINE int ecn_hold_or_release(struct ecn_flow *flow, const struct ecn_packe
 	return 1;
 }
 
-/* In the far host's name: "I have all of it". */
+/* Acknowledges everything that the far host has, in its name. */
 ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packet *packet,
 				   struct ecn_edit *edit)
 {
@@ -336,8 +347,8 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 	reply->seq = packet->ack;
 	reply->ack = flow->far_una;
 	reply->tsval = flow->far_tsval;
-	/* No echo: one of the retransmission's time would be the RTT to the proxy, one of an earlier time
-	 * would undo the reduction. */
+	/* TSecr 0 is no echo. The retransmission's TSval would give the sender the RTT to the proxy,
+	 * and an earlier time would undo the reduction. */
 	reply->tsecr = 0;
 	reply->window = flow->far_window;
 	reply->timestamps = packet->options & ECN_OPT_TIMESTAMPS ? 1 : 0;
@@ -346,9 +357,10 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 	ecn_release(flow, edit);
 }
 
-/* The served host sends the virtual loss again: it has reduced. Returns 1 if the packet goes no further. */
-ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow, const struct ecn_packet *packet,
-				    struct ecn_edit *edit)
+/* The served host retransmits the virtual loss: it has reduced. Returns 1 to drop it. */
+ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow,
+					      const struct ecn_packet *packet,
+					      struct ecn_edit *edit)
 {
 	int sack = flow->notes & ECN_NOTE_SACK && !ECN_WITHOUT(ECN_PART_REPLY);
 	int small = ecn_flight_is_at_most(flow, ECN_SELF_ANSWER_SEGMENTS);
@@ -367,10 +379,11 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow, const struc
 	if (ecn_before(flow->far_una, ecn_end(packet)))
 		return 0;
 	/*
-	 * The far host has it, and its room in a full queue, where it would be dropped, being Not-ECT, is
-	 * for something new. In a large flight no answer comes before that to what was sent earlier: where
-	 * one takes longer than the least RTT, as over Wi-Fi, RACK takes all of that for lost. Without
-	 * SACK the end of the sender's recovery must come from the far host.
+	 * The far host has the data already. Forwarding it would waste capacity, and a full queue would
+	 * drop it, because it is Not-ECT. In a large flight the proxy must not answer before the ACKs of
+	 * earlier data have arrived: if those take longer than the minimum RTT, as over Wi-Fi, RACK would
+	 * declare all of that data lost. Without SACK, the ACK that ends the sender's recovery must come
+	 * from the far host.
 	 */
 	if (!(sack && small) && flow->far_una != flow->snd_max && flow->retransmits < 2) {
 		if (!sack)
@@ -383,7 +396,7 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow, const struc
 	return 1;
 }
 
-/* A DSACK for the virtual loss's retransmission would undo the reduction. */
+/* Removes a DSACK of the retransmission, which would undo the reduction. */
 ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_packet *packet,
 				struct ecn_edit *edit)
 {
@@ -395,7 +408,8 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 	if (!(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
 	    !ecn_at_most(first->end, packet->ack))
 		return;
-	if (ecn_before(first->start, flow->last_virtual_loss) || ecn_before(flow->recover, first->end))
+	if (ecn_before(first->start, flow->last_virtual_loss) ||
+	    ecn_before(flow->recover, first->end))
 		return;
 	edit->actions |= ECN_DO_BLOCKS;
 #pragma GCC unroll 4
@@ -405,13 +419,14 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 	}
 }
 
-/* A packet of the far host passes with its own ACK. */
+/* Lets a packet of the far host pass with its own ACK number. */
 ECN_INLINE void ecn_pass_ack(struct ecn_flow *flow, const struct ecn_packet *packet,
-			 struct ecn_edit *edit)
+			     struct ecn_edit *edit)
 {
-	/* The window of an ACK that was overtaken does not belong to `shown_una`. */
+	/* The window of a reordered ACK does not belong to shown_una. */
 	if (ecn_at_most(flow->shown_una, packet->ack)) {
-		if (ecn_before(flow->shown_una, packet->ack) && packet->options & ECN_OPT_TIMESTAMPS)
+		if (ecn_before(flow->shown_una, packet->ack) &&
+		    packet->options & ECN_OPT_TIMESTAMPS)
 			flow->shown_tsecr = packet->tsecr;
 		flow->shown_una = packet->ack;
 		flow->shown_window = packet->window;

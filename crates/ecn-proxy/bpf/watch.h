@@ -304,7 +304,8 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 	bpf_map_delete_elem(&handshakes, &work->key);
 }
 
-static __always_inline void run_machine(struct run *run, struct ecn_flow *machine, const int from_host)
+static __always_inline void run_machine(struct run *run, struct ecn_flow *machine,
+					const int from_host)
 {
 	struct work *work = run->work;
 
@@ -347,7 +348,8 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	return 1;
 }
 
-static __always_inline int advance_handshake(struct run *run, struct handshake *handshake, const int from_host)
+static __always_inline int advance_handshake(struct run *run, struct handshake *handshake,
+					     const int from_host)
 {
 	struct work *work = run->work;
 
