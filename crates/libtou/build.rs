@@ -1,9 +1,9 @@
-//! How the shared library presents itself to the linker.
+//! Linker options of the shared library.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    // The name that programs are bound to changes when the ABI does.
+    // Programs are linked against this name, which changes with the ABI.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtou.so.0");
-    // The driver's thread may outlive dlclose(3), so its code stays.
+    // The I/O thread may still run after dlclose(3), so the code must stay loaded.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,8 +1,8 @@
 /*
  * Echo over ToU, in C.
  *
- *   echo server PORT        tells its port and sends back what comes, until its input ends
- *   echo client HOST PORT   sends its input, prints what comes back
+ *   echo server PORT        prints its port and echoes what it receives, until its input ends
+ *   echo client HOST PORT   sends its input and prints the echo
  *
  * cc echo.c -o echo $(pkg-config --cflags --libs tou)
  */
@@ -52,7 +52,7 @@ static int listener_at(const char *port) {
     return fd;
 }
 
-/* False when the client is done. A client that does not read is waited for. */
+/* Echoes once. False when the client is done. Waits for a client that does not read. */
 static int echo(int fd) {
     char buffer[65536];
     ssize_t got = tou_recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -88,7 +88,7 @@ static void server(const char *port) {
     for (i = 1; i < count; i++) tou_close(fds[i].fd);
 }
 
-/* What may still be sent; grows smaller. */
+/* Input that was read and not yet sent. */
 struct input {
     char buffer[65536];
     size_t start, end;
@@ -111,7 +111,7 @@ static void send_some(int fd, struct input *input) {
     }
 }
 
-/* Sends and receives at once, so that no buffer on the way fills up. */
+/* Sends and receives at the same time, so that no buffer on the path fills up. */
 static void client(const char *host, const char *port) {
     static struct input input;
     struct sockaddr_in address = address_of(host, port);

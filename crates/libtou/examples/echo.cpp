@@ -1,7 +1,7 @@
-// Echo over ToU, in C++, with select and run.
+// Echo over ToU, in C++, with select and run().
 //
-//   echo server PORT        tells its port and sends back what comes, until its input ends
-//   echo client HOST PORT   sends its input, then prints what comes back
+//   echo server PORT        prints its port and echoes what it receives, until its input ends
+//   echo client HOST PORT   sends its input and prints the echo
 //
 // c++ echo.cpp -o echo $(pkg-config --cflags --libs tou)
 
@@ -52,7 +52,7 @@ int listener_at(tou::ToU &tou, const char *port) {
     return fd;
 }
 
-// False when the client is done.
+// Echoes once. False when the client is done.
 bool echo(tou::ToU &tou, int fd) {
     std::vector<char> buffer(65536);
     ssize_t got = tou.touRecv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -90,7 +90,7 @@ void client(const char *host, const char *port) {
     tou::Socket socket(checked(tou_socket(AF_INET, SOCK_STREAM, 0), "tou_socket"));
     int fd = socket.fd();
     checked(tou_connect(fd, reinterpret_cast<struct sockaddr *>(&address), sizeof address), "tou_connect");
-    // One thread a way, over one descriptor.
+    // One thread per direction, on one descriptor.
     std::thread sender([fd] {
         std::vector<char> buffer(65536);
         std::size_t got;

@@ -1,7 +1,7 @@
 /*
  * A file over ToU, in C.
  *
- *   file_transfer receive PORT FILE    tells its port, takes one file
+ *   file_transfer receive PORT FILE    prints its port and receives one file
  *   file_transfer send HOST PORT FILE
  *
  * cc file_transfer.c -o file_transfer $(pkg-config --cflags --libs tou)
@@ -53,7 +53,7 @@ static void receive_file(const char *port, const char *name) {
     if (connection < 0) die("tou_accept");
     while ((got = tou_recv(connection, buffer, sizeof buffer, 0)) > 0)
         if (fwrite(buffer, 1, (size_t)got, file) != (size_t)got) die(name);
-    /* An orderly end is 0; a connection that broke is -1, and the file is not whole. */
+    /* 0 is an orderly end. -1 means that the connection failed and the file is incomplete. */
     if (got < 0) die("tou_recv");
     if (fclose(file) != 0) die(name);
     tou_close(connection);
@@ -74,11 +74,11 @@ static void send_file(const char *host, const char *port, const char *name) {
         if (tou_send(fd, buffer, got, 0) < 0) die("tou_send");
     if (ferror(file)) die(name);
     fclose(file);
-    /* The other end closes when it has all: this waits for it. */
+    /* Waits until the receiver closes, which it does when it has the whole file. */
     if (tou_shutdown(fd, SHUT_WR) < 0) die("tou_shutdown");
     if (tou_recv(fd, buffer, 1, 0) != 0) die("tou_recv");
     if (tou_getsockopt(fd, SOL_TOU, TOU_INFO, &info, &len) < 0) die("tou_getsockopt");
-    fprintf(stderr, "%" PRIu64 " bytes, RTT %" PRIu64 " us, %" PRIu64 " segments sent again\n",
+    fprintf(stderr, "%" PRIu64 " bytes, RTT %" PRIu64 " us, %" PRIu64 " segments retransmitted\n",
             info.bytes_acked, info.rtt_ns / 1000, info.retransmitted_segments);
     tou_close(fd);
 }

@@ -1,6 +1,6 @@
 // A file over ToU, in C++.
 //
-//   file_transfer receive PORT FILE    tells its port, takes one file
+//   file_transfer receive PORT FILE    prints its port and receives one file
 //   file_transfer send HOST PORT FILE
 //
 // c++ file_transfer.cpp -o file_transfer $(pkg-config --cflags --libs tou)
@@ -64,7 +64,7 @@ void send_file(const char *host, const char *port, const char *name) {
     std::vector<char> buffer(1 << 18);
     while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
         checked(tou.touSend(fd, buffer.data(), static_cast<std::size_t>(file.gcount())), "touSend");
-    // No need to wait: what is on the way when the program ends is still delivered.
+    // No need to wait: the library delivers pending data when the program ends.
     checked(tou.touClose(fd), "touClose");
 }
 

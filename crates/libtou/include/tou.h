@@ -1,6 +1,9 @@
 /*
- * TCP over UDP with the calls of BSD sockets: put tou_ before them. docs/guide/tou-c.md and tou(3) describe
- * what is different. Every call may be made from any thread; what fails gives -1 and errno.
+ * TCP over UDP with the calls of BSD sockets, prefixed by tou_. tou(3) and docs/guide/tou-c.md describe
+ * the differences. Every call may be made from any thread.
+ *
+ * A call that fails returns -1 and sets errno to the value that a TCP socket would set. The comments
+ * below name the most likely values; tou(3) lists all.
  */
 #ifndef TOU_H
 #define TOU_H
@@ -16,71 +19,108 @@ extern "C" {
 
 #define TOU_VERSION "0.1.0"
 
-/* The level of ToU's own options. Those of SOL_SOCKET and IPPROTO_TCP have the system's names. */
+/* The level of ToU's own options. Options of SOL_SOCKET and IPPROTO_TCP have the system's names. */
 #define SOL_TOU 0x746f
-#define TOU_INFO 1     /* struct tou_info, in the manner of TCP_INFO */
-#define TOU_ECN 2      /* int: offer ECN, and take the offer of others (RFC 3168) */
-#define TOU_ECN_ECHO 3 /* int: 0: echo marks until CWR; 1: once for each, as New-ECN wants it */
-#define TOU_NONBLOCK 4 /* int: O_NONBLOCK of the descriptor; fcntl(2) does the same */
+#define TOU_INFO 1     /* struct tou_info, similar to TCP_INFO; read only */
+#define TOU_ECN 2      /* int: offer ECN, and accept the offers of peers (RFC 3168) */
+#define TOU_ECN_ECHO 3 /* int: 0: echo CE until CWR; 1: echo each CE mark once, for New-ECN */
+#define TOU_NONBLOCK 4 /* int: O_NONBLOCK of the descriptor, as with fcntl(2) */
 
-/* Where a connection stands. More fields may follow; tou_getsockopt tells how many bytes it filled. */
+/* State and counters of a connection. Later versions may append fields. tou_getsockopt stores the
+ * number of bytes that it filled in. */
 struct tou_info {
     uint64_t state;    /* TCP_ESTABLISHED and so on, as in <netinet/tcp.h> */
     uint64_t mss;      /* payload bytes of a full segment */
     uint64_t cwnd;     /* congestion window in bytes */
-    uint64_t ssthresh; /* slow start threshold in bytes; UINT64_MAX before the first cut */
+    uint64_t ssthresh; /* slow start threshold in bytes; UINT64_MAX before the first reduction */
     uint64_t rtt_ns;   /* smoothed round-trip time; 0 before the first sample */
-    uint64_t rto_ns;   /* retransmission timeout, back-off included */
-    uint64_t in_flight;      /* bytes sent and not acknowledged */
-    uint64_t bytes_acked;    /* bytes of this end that the peer has acknowledged */
-    uint64_t bytes_received; /* bytes of the peer that arrived in order */
-    uint64_t ecn;            /* 1: ECN was agreed on */
-    uint64_t sack;           /* 1: SACK was agreed on */
-    uint64_t data_segments_sent; /* retransmissions included */
+    uint64_t rto_ns;   /* retransmission timeout, including back-off */
+    uint64_t in_flight;      /* bytes sent and not yet acknowledged */
+    uint64_t bytes_acked;    /* bytes sent that the peer has acknowledged */
+    uint64_t bytes_received; /* bytes received in order */
+    uint64_t ecn;            /* 1: both ends use ECN */
+    uint64_t sack;           /* 1: both ends use SACK */
+    uint64_t data_segments_sent; /* including retransmissions */
     uint64_t retransmitted_segments;
-    uint64_t acks_sent; /* without data */
+    uint64_t acks_sent; /* segments without data */
     uint64_t segments_received;
-    uint64_t timeouts;
-    uint64_t fast_retransmits;
+    uint64_t timeouts;            /* retransmission timeouts */
+    uint64_t fast_retransmits;    /* losses found before a timeout */
     uint64_t tail_probes;         /* RFC 8985, section 7 */
-    uint64_t ce_received;         /* packets marked by the network */
+    uint64_t ce_received;         /* packets that the network marked CE */
     uint64_t ece_received;        /* ACKs that echoed a mark */
-    uint64_t ecn_cuts;            /* cuts of the window by ECN */
-    uint64_t duplicates_received; /* segments with nothing new in them */
+    uint64_t ecn_cuts;            /* window reductions because of ECN */
+    uint64_t duplicates_received; /* segments without new data */
 };
 
-/* domain: AF_INET or AF_INET6; type: SOCK_STREAM, with SOCK_NONBLOCK or not; protocol: 0.
- * The descriptor is for select, poll, epoll and fcntl; read, write and close it with tou_ calls. */
+/* Makes a socket. domain: AF_INET or AF_INET6; type: SOCK_STREAM, optionally with SOCK_NONBLOCK;
+ * protocol: 0. The descriptor works with select, poll, epoll and fcntl. Read, write and close it only
+ * with tou_ calls. Errors: EAFNOSUPPORT, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EMFILE; EOPNOTSUPP in a
+ * child of fork(2). */
 int tou_socket(int domain, int type, int protocol);
+
+/* Binds a UDP port; port 0 lets the system choose. Errors: EADDRINUSE, EADDRNOTAVAIL, EACCES; EINVAL
+ * if the socket is bound already. */
 int tou_bind(int fd, const struct sockaddr *address, socklen_t len);
+
+/* Starts to accept connections. backlog limits the half-open connections, and the complete ones that
+ * wait for tou_accept. Errors: EADDRINUSE; EINVAL if the socket is connected. */
 int tou_listen(int fd, int backlog);
+
+/* Waits for a connection and returns its descriptor. address and len may be NULL. Errors: EAGAIN if it
+ * may not wait or SO_RCVTIMEO is over, EINVAL if the socket does not listen, EMFILE. */
 int tou_accept(int fd, struct sockaddr *address, socklen_t *len);
+
+/* Connects to a peer. Errors: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, EISCONN;
+ * EINPROGRESS if it may not wait (poll for POLLOUT, then read SO_ERROR), EALREADY while that goes on. */
 int tou_connect(int fd, const struct sockaddr *address, socklen_t len);
-/* flags: MSG_DONTWAIT, MSG_NOSIGNAL (there is never a SIGPIPE); to receive also MSG_WAITALL. */
+
+/* Sends bytes. A blocking socket sends all, unless SO_SNDTIMEO is over. flags: MSG_DONTWAIT,
+ * MSG_NOSIGNAL (no call ever raises SIGPIPE). Returns the number of bytes accepted. Errors: EAGAIN,
+ * EPIPE, ECONNRESET, ETIMEDOUT, ENOTCONN. */
 ssize_t tou_send(int fd, const void *buffer, size_t len, int flags);
+
+/* Receives bytes. flags: as tou_send, and MSG_WAITALL. Returns the number of bytes, 0 at the end of
+ * the stream. Errors: EAGAIN, ECONNRESET, ETIMEDOUT, ENOTCONN. */
 ssize_t tou_recv(int fd, void *buffer, size_t len, int flags);
+
+/* Closes one direction or both. how: SHUT_RD, SHUT_WR, SHUT_RDWR. SHUT_RD on a listener ends
+ * listening. Errors: ENOTCONN, EINVAL. */
 int tou_shutdown(int fd, int how);
+
+/* Closes the socket and its descriptor. Written data is still delivered in the background. Other
+ * threads that wait in a call with this descriptor get EBADF. Errors: EBADF, ENOTSOCK. */
 int tou_close(int fd);
+
+/* Reads or sets an option; tou(3) lists them. Errors: ENOPROTOOPT; EINVAL for a wrong size or value;
+ * EISCONN for an option that is fixed since the socket connected or listens; ENOENT for an unknown
+ * congestion controller. */
 int tou_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int tou_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
+
+/* Stores the local or the peer's address. Errors: EFAULT, EINVAL; tou_getpeername: ENOTCONN. */
 int tou_getsockname(int fd, struct sockaddr *address, socklen_t *len);
 int tou_getpeername(int fd, struct sockaddr *address, socklen_t *len);
 
-/* Brings all descriptors in step with their sockets. A thread of the library does so anyway: programs
- * written for a library without one may call it after select, others need not. Returns 0. */
+/* Updates the readiness of all descriptors. The library's own thread does this too, so programs need
+ * not call it. It exists for programs that were written for an implementation without a thread, which
+ * call it after select. Returns 0. */
 int tou_run(void);
 
-/* STUN messages (RFC 8489) that come to the port of fd. The callback runs in a thread of the library
- * and may use any tou_ call; it must not throw. NULL takes it away: when that, or tou_close, returns,
- * it does not run any more, unless it was called from the callback itself. */
+/* Sets the callback for STUN messages (RFC 8489) that arrive at the port of fd. The callback runs in
+ * the library's thread. It may use any tou_ call, and must not throw. NULL removes it. After the
+ * removal or tou_close has returned, the callback does not run any more, unless the callback itself
+ * made that call. tou_send_stun sends a STUN message from the port of fd. Errors: EOPNOTSUPP for an
+ * accepted socket, which has no port of its own; EINVAL if message is not STUN; EMSGSIZE. */
 typedef void (*tou_stun_callback)(int fd, const void *message, size_t len, const struct sockaddr *from,
                                   socklen_t from_len, void *context);
 int tou_set_stun_callback(int fd, tou_stun_callback callback, void *context);
 ssize_t tou_send_stun(int fd, const void *message, size_t len, const struct sockaddr *to,
                       socklen_t to_len);
 
-/* Closes all sockets, waits until what was written has arrived, and ends the library's thread.
- * -1 and ETIMEDOUT after timeout_ms (below 0: no limit). exit(3) does it, with 5 seconds. */
+/* Closes all sockets, waits until written data is delivered, and ends the library's thread. A negative
+ * timeout_ms means no limit. Returns 0. Error: ETIMEDOUT if data was not delivered in time. exit(3)
+ * does the same with a limit of 5 seconds. */
 int tou_cleanup(int timeout_ms);
 
 #ifdef __cplusplus

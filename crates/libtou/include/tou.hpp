@@ -1,4 +1,4 @@
-// tou.h for C++11 and later, header only. Errors are those of tou.h: -1 and errno.
+// Wrappers of tou.h for C++11 and later, header only. Like tou.h, functions return -1 and set errno.
 #ifndef TOU_HPP
 #define TOU_HPP
 
@@ -10,7 +10,7 @@
 
 namespace tou {
 
-// A descriptor that is closed at the end of its scope.
+// Owns a descriptor and closes it at the end of its scope.
 class Socket {
 public:
     Socket() noexcept : fd_(-1) {}
@@ -28,7 +28,7 @@ public:
     int fd() const noexcept { return fd_; }
     explicit operator bool() const noexcept { return fd_ >= 0; }
 
-    // Gives the descriptor away, not closed.
+    // Gives up the descriptor without closing it.
     int release() noexcept {
         int fd = fd_;
         fd_ = -1;
@@ -43,8 +43,8 @@ private:
     int fd_;
 };
 
-// The sockets of a program or of a part of it: what it opens or accepts and does not close is closed
-// with it. Threads may share it.
+// Owns the sockets of a program, or of a part of it. The destructor closes the sockets that were
+// opened or accepted through it and are still open. Threads may share it.
 class ToU {
 public:
     ToU() = default;
@@ -76,7 +76,8 @@ public:
     int touShutdown(int fd, int how) { return tou_shutdown(fd, how); }
     int run() { return tou_run(); }
     int touClose(int fd) {
-        // Under the lock, so that nobody gets the number meanwhile and has it forgotten.
+        // Under the lock: otherwise another thread could get the same number from touSocket before
+        // it is erased here.
         std::lock_guard<std::mutex> guard(mutex_);
         open_.erase(fd);
         return tou_close(fd);

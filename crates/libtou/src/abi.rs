@@ -1,6 +1,7 @@
-//! The functions of tou.h. What they do stands there and in docs/guide/tou-c.md.
+//! The functions of tou.h, which are documented there, in tou(3) and in docs/guide/tou-c.md.
 //!
-//! Each gives -1 and errno where a call of BSD sockets would. A panic gives EIO.
+//! On failure each function returns -1 and sets errno, like the BSD socket call of the same name. A
+//! panic becomes EIO.
 
 use crate::address::{self, Family, RawAddress};
 use crate::errno::{Errno, Result};
@@ -14,33 +15,33 @@ use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// As much as Linux transfers at once (MAX_RW_COUNT).
+/// The largest transfer of one call in Linux (MAX_RW_COUNT).
 const TRANSFER_MAX: usize = 0x7fff_f000;
 
-/// What fails says so by -1 and errno; nothing unwinds into C.
+/// Runs a call. Converts an error to -1 and errno, and stops a panic from unwinding into C.
 fn guard<T: From<i8>>(call: impl FnOnce() -> Result<T>) -> T {
     let result = catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(Errno(libc::EIO)));
     result.unwrap_or_else(|Errno(number)| {
-        // SAFETY: it is the calling thread's own.
+        // SAFETY: the pointer is valid for the calling thread.
         unsafe { *libc::__errno_location() = number };
         T::from(-1)
     })
 }
 
-/// A null pointer is none, unless nothing is to be read there.
+/// The bytes that C passed. A null pointer is an error unless `len` is 0.
 ///
 /// # Safety
-/// `start` is null or has `len` bytes that can be read as long as the result is used.
+/// `start` is null or has `len` bytes that stay readable while the result is used.
 unsafe fn bytes<'a>(start: *const c_void, len: usize) -> Result<&'a [u8]> {
     match (len, start.is_null()) {
         (0, _) => Ok(&[]),
         (_, true) => Err(Errno(libc::EFAULT)),
-        // SAFETY: the caller vouches for it; no more than isize::MAX.
+        // SAFETY: the caller guarantees `len` bytes; the length is below isize::MAX.
         _ => Ok(unsafe { std::slice::from_raw_parts(start.cast(), len.min(TRANSFER_MAX)) }),
     }
 }
 
-/// A new socket.
+/// Makes a socket and returns its descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     guard(|| {
@@ -58,31 +59,30 @@ pub extern "C" fn tou_socket(domain: c_int, kind: c_int, protocol: c_int) -> c_i
     })
 }
 
-/// Takes a port.
+/// Binds a socket to an address.
 ///
 /// # Safety
-/// `address` is null or has `len` bytes.
+/// `address` is null or has `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     guard(|| {
         let socket = table::get(fd)?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let address = unsafe { address::read(socket.family(), address, len) }?;
         socket.bind(address).map(|()| 0)
     })
 }
 
-/// Takes connections.
+/// Starts to accept connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_listen(fd: c_int, backlog: c_int) -> c_int {
     guard(|| table::get(fd)?.listen(backlog).map(|()| 0))
 }
 
-/// The next connection.
+/// Waits for the next connection and returns its descriptor.
 ///
 /// # Safety
-/// `address` is null, or `len` can be read and written, if it is not null, and `address` has `*len`
-/// bytes.
+/// `address` is null or has `*len` writable bytes; then `len` is null or can be read and written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_accept(
     fd: c_int,
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn tou_accept(
         let (socket, peer) = table::get(fd)?.accept()?;
         let accepted = table::insert(socket)?;
         if !address.is_null() {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: this function requires valid pointers of its caller.
             if let Err(error) = unsafe { RawAddress::new(peer).write(address, len) } {
                 table::remove(accepted)?.close(false);
                 return Err(error);
@@ -103,24 +103,24 @@ pub unsafe extern "C" fn tou_accept(
     })
 }
 
-/// Opens a connection.
+/// Connects a socket.
 ///
 /// # Safety
-/// `address` is null or has `len` bytes.
+/// `address` is null or has `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_connect(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     guard(|| {
         let socket = table::get(fd)?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let address = unsafe { address::read(socket.family(), address, len) }?;
         socket.connect(address).map(|()| 0)
     })
 }
 
-/// Sends bytes; returns how many were taken.
+/// Sends bytes and returns the number accepted.
 ///
 /// # Safety
-/// `buffer` is null or has `len` bytes.
+/// `buffer` is null or has `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_send(
     fd: c_int,
@@ -130,20 +130,20 @@ pub unsafe extern "C" fn tou_send(
 ) -> ssize_t {
     guard(|| {
         let socket = table::get(fd)?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let sent = match unsafe { bytes(buffer, len) } {
             Ok(bytes) => socket.send(bytes, flags)?,
-            // What a socket that is not connected says comes first, as with TCP.
+            // An error of the socket takes precedence over the null pointer, as with TCP.
             Err(error) => socket.send(&[], flags).and(Err(error))?,
         };
         Ok(sent as ssize_t)
     })
 }
 
-/// Takes bytes that came; returns how many, 0 at the end of the stream.
+/// Receives bytes and returns their number, 0 at the end of the stream.
 ///
 /// # Safety
-/// `buffer` is null or has `len` bytes that can be written.
+/// `buffer` is null or has `len` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_recv(
     fd: c_int,
@@ -156,7 +156,8 @@ pub unsafe extern "C" fn tou_recv(
         let received = match (len, buffer.is_null()) {
             (0, _) => socket.receive(&mut [], flags)?,
             (_, true) => socket.receive(&mut [], flags).and(Err(Errno(libc::EFAULT)))?,
-            // SAFETY: the caller vouches for it; no more than isize::MAX. It is only written to.
+            // SAFETY: the caller guarantees `len` bytes; the length is below isize::MAX, and the
+            // bytes are only written.
             _ => socket.receive(
                 unsafe { std::slice::from_raw_parts_mut(buffer.cast(), len.min(TRANSFER_MAX)) },
                 flags,
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn tou_recv(
     })
 }
 
-/// Closes one way or both.
+/// Closes one direction or both.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_shutdown(fd: c_int, how: c_int) -> c_int {
     guard(|| {
@@ -181,7 +182,7 @@ pub extern "C" fn tou_shutdown(fd: c_int, how: c_int) -> c_int {
     })
 }
 
-/// Closes the descriptor.
+/// Closes a socket and its descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_close(fd: c_int) -> c_int {
     guard(|| {
@@ -190,10 +191,10 @@ pub extern "C" fn tou_close(fd: c_int) -> c_int {
     })
 }
 
-/// An option's value.
+/// Reads the value of an option.
 ///
 /// # Safety
-/// `len` is null or can be read and written; `value` is null or has `*len` bytes that can be written.
+/// `len` is null or can be read and written. `value` is null or has `*len` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_getsockopt(
     fd: c_int,
@@ -207,7 +208,7 @@ pub unsafe extern "C" fn tou_getsockopt(
         if len.is_null() {
             return Err(Errno(libc::EFAULT));
         }
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let room = unsafe { len.read_unaligned() };
         if room > i32::MAX as socklen_t {
             return Err(Errno(libc::EINVAL));
@@ -217,7 +218,7 @@ pub unsafe extern "C" fn tou_getsockopt(
         }
         let bytes = option::get(&socket, level, name)?.bytes();
         let written = bytes.len().min(room as usize);
-        // SAFETY: no more than there is room for, as the caller vouches.
+        // SAFETY: `written` is at most the room that the caller guarantees.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), written);
             len.write_unaligned(written as socklen_t);
@@ -229,7 +230,7 @@ pub unsafe extern "C" fn tou_getsockopt(
 /// Sets an option.
 ///
 /// # Safety
-/// `value` is null or has `len` bytes.
+/// `value` is null or has `len` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_setsockopt(
     fd: c_int,
@@ -243,16 +244,16 @@ pub unsafe extern "C" fn tou_setsockopt(
         if len > i32::MAX as socklen_t {
             return Err(Errno(libc::EINVAL));
         }
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let value = unsafe { bytes(value, len as usize) }?;
         option::set(&socket, level, name, value).map(|()| 0)
     })
 }
 
-/// This end.
+/// Writes the local address.
 ///
 /// # Safety
-/// `len` is null or can be read and written; `address` is null or has `*len` bytes.
+/// `len` is null or can be read and written. `address` is null or has `*len` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_getsockname(
     fd: c_int,
@@ -261,15 +262,15 @@ pub unsafe extern "C" fn tou_getsockname(
 ) -> c_int {
     guard(|| {
         let local = table::get(fd)?.local();
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         unsafe { RawAddress::new(local).write(address, len) }.map(|()| 0)
     })
 }
 
-/// The other end.
+/// Writes the peer's address.
 ///
 /// # Safety
-/// As of [`tou_getsockname`].
+/// As for [`tou_getsockname`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_getpeername(
     fd: c_int,
@@ -278,12 +279,12 @@ pub unsafe extern "C" fn tou_getpeername(
 ) -> c_int {
     guard(|| {
         let peer = table::get(fd)?.peer()?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         unsafe { RawAddress::new(peer).write(address, len) }.map(|()| 0)
     })
 }
 
-/// Brings every descriptor in step with its socket.
+/// Updates the readiness of all descriptors.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_run() -> c_int {
     guard(|| {
@@ -292,10 +293,10 @@ pub extern "C" fn tou_run() -> c_int {
     })
 }
 
-/// STUN messages that come to the socket's port go to `callback`, or nowhere if it is null.
+/// Sets the callback for STUN messages that arrive at the socket's port. Null removes it.
 ///
 /// # Safety
-/// `callback` can be called, from another thread and with `context`, until it is taken away.
+/// Until its removal, `callback` can be called from another thread with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_set_stun_callback(
     fd: c_int,
@@ -308,7 +309,7 @@ pub unsafe extern "C" fn tou_set_stun_callback(
 /// Sends a STUN message from the socket's port.
 ///
 /// # Safety
-/// `message` is null or has `len` bytes; `address` is null or has `address_len` bytes.
+/// `message` is null or has `len` readable bytes, and `address` is null or has `address_len`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tou_send_stun(
     fd: c_int,
@@ -319,7 +320,7 @@ pub unsafe extern "C" fn tou_send_stun(
 ) -> ssize_t {
     guard(|| {
         let socket = table::get(fd)?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: this function requires valid pointers of its caller.
         let (message, peer) = unsafe {
             (bytes(message, len)?, address::read(socket.family(), address, address_len)?)
         };
@@ -328,8 +329,8 @@ pub unsafe extern "C" fn tou_send_stun(
     })
 }
 
-/// Closes every socket, and waits at most so long until what was written has arrived; below 0: as
-/// long as it takes. 0, or -1 and ETIMEDOUT.
+/// Closes all sockets and waits until written data is delivered, for at most `timeout_ms`; a negative
+/// value means no limit. Returns 0, or -1 with ETIMEDOUT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tou_cleanup(timeout_ms: c_int) -> c_int {
     guard(|| {

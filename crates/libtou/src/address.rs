@@ -1,4 +1,4 @@
-//! `struct sockaddr`, in and out.
+//! Conversion from and to `struct sockaddr`.
 
 use crate::errno::{Errno, Result};
 use libc::{c_int, sa_family_t, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage, socklen_t};
@@ -6,7 +6,7 @@ use std::mem::{size_of, zeroed};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::ptr;
 
-/// The length of a `sockaddr_in6` without its scope, which Linux takes as well (RFC 2133).
+/// The length of a `sockaddr_in6` without its scope id, which Linux also accepts (RFC 2133).
 const SIN6_LEN_MIN: usize = 24;
 
 /// AF_INET or AF_INET6.
@@ -32,7 +32,7 @@ impl Family {
         }
     }
 
-    /// Any port at any address.
+    /// The unspecified address with port 0.
     pub(crate) fn unspecified(self) -> SocketAddr {
         match self {
             Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -47,8 +47,8 @@ impl Family {
         }
     }
 
-    /// An address as a socket of this family tells it: IPv4's mapped in an IPv6 socket.
-    pub(crate) fn written(self, address: SocketAddr) -> SocketAddr {
+    /// An address in the form of this family: an IPv6 socket uses mapped addresses for IPv4.
+    pub(crate) fn mapped(self, address: SocketAddr) -> SocketAddr {
         match (self, address.ip()) {
             (Family::V6, IpAddr::V4(ip)) => (ip.to_ipv6_mapped(), address.port()).into(),
             _ => address,
@@ -56,10 +56,13 @@ impl Family {
     }
 }
 
-/// Reads an address that C passed, with the errors of Linux in Linux's order.
+/// Reads an address from C.
+///
+/// # Errors
+/// Those of Linux, checked in the same order: EINVAL, EFAULT, EAFNOSUPPORT.
 ///
 /// # Safety
-/// `address` is null or has `len` bytes that can be read.
+/// `address` is null or has `len` readable bytes.
 pub(crate) unsafe fn read(
     family: Family,
     address: *const sockaddr,
@@ -75,8 +78,8 @@ pub(crate) unsafe fn read(
     if len < family.len_min() {
         return Err(Errno(libc::EINVAL));
     }
-    // SAFETY: all zeros are a sockaddr_storage, and the caller vouches for `len` bytes, no more than
-    // there are in one.
+    // SAFETY: zeros are a valid sockaddr_storage. The caller guarantees `len` bytes, and `len` is not
+    // larger than the storage.
     let storage = unsafe {
         let mut storage: sockaddr_storage = zeroed();
         ptr::copy_nonoverlapping(address.cast::<u8>(), (&raw mut storage).cast::<u8>(), len);
@@ -107,7 +110,7 @@ fn from_storage(family: Family, storage: &sockaddr_storage) -> SocketAddr {
     }
 }
 
-/// An address as C takes it.
+/// An address as `struct sockaddr`.
 pub(crate) struct RawAddress {
     storage: sockaddr_storage,
     len: usize,
@@ -115,13 +118,13 @@ pub(crate) struct RawAddress {
 
 impl RawAddress {
     pub(crate) fn new(address: SocketAddr) -> RawAddress {
-        // SAFETY: all zeros are a sockaddr_storage.
+        // SAFETY: zeros are a valid sockaddr_storage.
         let mut storage: sockaddr_storage = unsafe { zeroed() };
-        let place: *mut sockaddr_storage = &raw mut storage;
+        let raw_storage: *mut sockaddr_storage = &raw mut storage;
         let len = match address {
             SocketAddr::V4(v4) => {
                 // SAFETY: a sockaddr_storage is as large and as aligned as any address.
-                let raw = unsafe { &mut *place.cast::<sockaddr_in>() };
+                let raw = unsafe { &mut *raw_storage.cast::<sockaddr_in>() };
                 raw.sin_family = libc::AF_INET as sa_family_t;
                 raw.sin_port = v4.port().to_be();
                 raw.sin_addr.s_addr = u32::from(*v4.ip()).to_be();
@@ -129,7 +132,7 @@ impl RawAddress {
             }
             SocketAddr::V6(v6) => {
                 // SAFETY: as above.
-                let raw = unsafe { &mut *place.cast::<sockaddr_in6>() };
+                let raw = unsafe { &mut *raw_storage.cast::<sockaddr_in6>() };
                 raw.sin6_family = libc::AF_INET6 as sa_family_t;
                 raw.sin6_port = v6.port().to_be();
                 raw.sin6_addr.s6_addr = v6.ip().octets();
@@ -148,16 +151,18 @@ impl RawAddress {
         self.len as socklen_t
     }
 
-    /// Writes what fits, and the whole length.
+    /// Writes as much of the address as fits, and its full length.
+    ///
+    /// # Errors
+    /// EFAULT for a null pointer, EINVAL for a negative length.
     ///
     /// # Safety
-    /// `len` is null or can be read and written; `address` is null or has `*len` bytes that can be
-    /// written.
+    /// `len` is null or can be read and written. `address` is null or has `*len` writable bytes.
     pub(crate) unsafe fn write(&self, address: *mut sockaddr, len: *mut socklen_t) -> Result<()> {
         if len.is_null() {
             return Err(Errno(libc::EFAULT));
         }
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that `len` is readable; it is not null.
         let room = unsafe { len.read_unaligned() };
         if room > i32::MAX as socklen_t {
             return Err(Errno(libc::EINVAL));
@@ -166,7 +171,7 @@ impl RawAddress {
         if written > 0 && address.is_null() {
             return Err(Errno(libc::EFAULT));
         }
-        // SAFETY: no more than there is room for, and no more than a sockaddr_storage has.
+        // SAFETY: `written` is at most the room in `address` and the size of a sockaddr_storage.
         unsafe {
             ptr::copy_nonoverlapping(self.as_ptr().cast::<u8>(), address.cast::<u8>(), written);
             len.write_unaligned(self.len());

@@ -1,7 +1,7 @@
 use libc::c_int;
 use std::io::{self, ErrorKind};
 
-/// An errno, never 0.
+/// An errno value, never 0.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Errno(pub(crate) c_int);
 
@@ -19,7 +19,7 @@ impl From<rustix::io::Errno> for Errno {
     }
 }
 
-/// Errors of the connection have no number of the system's.
+/// The errno of an error that does not come from a system call.
 fn of_kind(kind: ErrorKind) -> c_int {
     match kind {
         ErrorKind::AddrInUse => libc::EADDRINUSE,

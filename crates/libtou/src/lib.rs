@@ -3,19 +3,19 @@
 //!
 //! | module | its job |
 //! |---|---|
-//! | `abi` | the functions that C sees: pointers in, errno out, no panic beyond |
-//! | `address`, `option` | what C passes as `struct sockaddr` and as options |
-//! | `table` | descriptor to socket |
-//! | `socket` | what a socket of TCP would do, over [`windlass_tou`] |
-//! | `gate` | keeps the descriptor as readable and writable as its socket |
-//! | `stun` | the callback for STUN, and its end |
+//! | `abi` | the functions of tou.h: converts pointers, sets errno, catches panics |
+//! | `address`, `option` | converts `struct sockaddr` and socket options |
+//! | `table` | maps descriptors to sockets |
+//! | `socket`, `transfer` | behaves like a TCP socket, over [`windlass_tou`] |
+//! | `descriptor` | makes the descriptor readable and writable when its socket is |
+//! | `stun` | the callback for STUN messages |
 
-#![allow(unsafe_code, reason = "C passes pointers; every block says why they are sound")]
+#![allow(unsafe_code, reason = "C passes pointers; every block states why they are valid")]
 
 pub mod abi;
 mod address;
+mod descriptor;
 mod errno;
-mod gate;
 mod lock;
 mod option;
 mod settings;

@@ -1,6 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Nothing is left half done where a panic could come, so a poisoned lock is as good as another.
+/// Locks a mutex and ignores poisoning: the guarded data is consistent wherever a panic can occur.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! tou_setsockopt and tou_getsockopt: the system's own options, by their own numbers, and ToU's.
+//! Options of tou_setsockopt and tou_getsockopt: those of the system, with its numbers, and ToU's own.
 
 use crate::errno::{Errno, Result};
 use crate::socket::{Phase, Socket};
@@ -6,29 +6,27 @@ use libc::{IPPROTO_TCP, SOL_SOCKET, c_int, linger, timeval};
 use std::mem::size_of;
 use std::sync::Arc;
 use std::time::Duration;
-use windlass_tcp::State;
-use windlass_tcp::config::EcnEcho;
-use windlass_tou::Info;
+use windlass_tou::{EcnEcho, Info, State};
 
 /// The level of ToU's own options.
 pub const SOL_TOU: c_int = 0x746f;
-/// `struct tou_info`.
+/// State and counters as `struct tou_info`.
 pub const TOU_INFO: c_int = 1;
-/// Offer ECN, and take the offer of others.
+/// Offer ECN, and accept the offers of peers.
 pub const TOU_ECN: c_int = 2;
-/// 0: echo marks until CWR; 1: once for each.
+/// 0: echo CE until CWR; 1: echo each CE mark once.
 pub const TOU_ECN_ECHO: c_int = 3;
-/// O_NONBLOCK of the descriptor.
+/// Whether the descriptor has O_NONBLOCK.
 pub const TOU_NONBLOCK: c_int = 4;
 
-/// Bytes of a controller's name, as TCP_CA_NAME_MAX.
+/// Size of a controller's name in bytes (Linux's TCP_CA_NAME_MAX).
 const NAME_MAX: usize = 16;
-/// Bytes of a buffer.
+/// The smallest buffer size in bytes.
 const BUFFER_MIN: u64 = 4096;
-/// What Linux takes for TCP_MAXSEG.
+/// Valid values of TCP_MAXSEG, as in Linux.
 const MSS: std::ops::RangeInclusive<c_int> = 88..=32767;
 
-/// An option's value as C sees it.
+/// The value of an option in C.
 pub(crate) enum Value {
     Int(c_int),
     Time(timeval),
@@ -55,7 +53,7 @@ impl Value {
     }
 }
 
-/// `struct tou_info`: numbers of 64 bits, so that there is no padding, and more can follow.
+/// `struct tou_info`. All fields have 64 bits, so there is no padding and fields can be added.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 #[expect(missing_docs, reason = "tou.h has them")]
@@ -147,7 +145,7 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The numbers of Linux's tcp_states.h, which <netinet/tcp.h> has too.
+/// The numbers of `<netinet/tcp.h>` (Linux's tcp_states.h).
 fn state_number(state: State) -> u64 {
     match state {
         State::Established => 1,
@@ -164,7 +162,7 @@ fn state_number(state: State) -> u64 {
     }
 }
 
-/// The value of an option. SO_ERROR is taken by it.
+/// Reads an option. Reading SO_ERROR clears the error.
 pub(crate) fn get(socket: &Arc<Socket>, level: c_int, name: c_int) -> Result<Value> {
     match level {
         SOL_SOCKET => get_of_socket(socket, name),
@@ -183,7 +181,7 @@ fn get_of_socket(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
         libc::SO_ACCEPTCONN => matches!(socket.phase(), Phase::Listening(_)).into(),
         libc::SO_SNDBUF => int(settings.options.send_buffer),
         libc::SO_RCVBUF => int(settings.options.receive_buffer),
-        libc::SO_KEEPALIVE => settings.keeps_alive.into(),
+        libc::SO_KEEPALIVE => settings.keep_alive_enabled.into(),
         libc::SO_RCVTIMEO => return Ok(Value::Time(time(settings.receive_timeout))),
         libc::SO_SNDTIMEO => return Ok(Value::Time(time(settings.send_timeout))),
         libc::SO_LINGER => {
@@ -224,7 +222,7 @@ fn get_of_tou(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
         }
         TOU_ECN => settings.options.ecn.into(),
         TOU_ECN_ECHO => (settings.options.ecn_echo == EcnEcho::OncePerCe).into(),
-        TOU_NONBLOCK => socket.gate().is_nonblocking().into(),
+        TOU_NONBLOCK => socket.descriptor().is_nonblocking().into(),
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }))
 }
@@ -261,22 +259,22 @@ fn set_of_socket(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> 
             let linger = (on != 0).then_some(Duration::from_secs(seconds.max(0) as u64));
             socket.change_settings(|settings| settings.linger = linger);
         }
-        // A port is free as soon as its last connection is; there is nothing to override.
+        // A port is free when its last connection has ended, so there is nothing to override.
         libc::SO_REUSEADDR => _ = read_int(bytes)?,
         libc::SO_SNDBUF => {
             let size = read_size(bytes)?;
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.send_buffer = size);
         }
         libc::SO_RCVBUF => {
             let size = read_size(bytes)?;
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.receive_buffer = size);
         }
         libc::SO_KEEPALIVE => {
             let on = read_int(bytes)? != 0;
-            before_it_begins(socket)?;
-            socket.change_settings(|settings| settings.keeps_alive = on);
+            require_idle(socket)?;
+            socket.change_settings(|settings| settings.keep_alive_enabled = on);
         }
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }
@@ -289,7 +287,7 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             let nodelay = read_int(bytes)? != 0;
             socket.change_settings(|settings| settings.options.nodelay = nodelay);
             if let Phase::Connected(stream, _) | Phase::Connecting(stream) = socket.phase() {
-                // One that is over has nothing to delay.
+                // Fails only if the connection has ended.
                 let _ = stream.set_nodelay(nodelay);
             }
         }
@@ -300,7 +298,7 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             }
             let name = std::str::from_utf8(name).map_err(|_| Errno(libc::ENOENT))?;
             let congestion = windlass_tou::congestion(name)?;
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.congestion = congestion);
         }
         libc::TCP_MAXSEG => {
@@ -308,7 +306,7 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             if !MSS.contains(&mss) {
                 return Err(Errno(libc::EINVAL));
             }
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.mss = mss as u16);
         }
         libc::TCP_KEEPIDLE | libc::TCP_KEEPINTVL | libc::TCP_KEEPCNT => {
@@ -319,13 +317,13 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The bounds are Linux's (MAX_TCP_KEEPIDLE and its like).
+/// Sets a keep-alive option within the bounds of Linux (such as MAX_TCP_KEEPIDLE).
 fn set_keep_alive(socket: &Arc<Socket>, name: c_int, value: c_int) -> Result<()> {
     let max = if name == libc::TCP_KEEPCNT { 127 } else { 32767 };
     if !(1..=max).contains(&value) {
         return Err(Errno(libc::EINVAL));
     }
-    before_it_begins(socket)?;
+    require_idle(socket)?;
     socket.change_settings(|settings| {
         *match name {
             libc::TCP_KEEPIDLE => &mut settings.idle_s,
@@ -340,7 +338,7 @@ fn set_of_tou(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
     match name {
         TOU_ECN => {
             let ecn = read_int(bytes)? != 0;
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.ecn = ecn);
         }
         TOU_ECN_ECHO => {
@@ -349,20 +347,20 @@ fn set_of_tou(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
                 1 => EcnEcho::OncePerCe,
                 _ => return Err(Errno(libc::EINVAL)),
             };
-            before_it_begins(socket)?;
+            require_idle(socket)?;
             socket.change_settings(|settings| settings.options.ecn_echo = echo);
         }
         TOU_NONBLOCK => {
             let on = read_int(bytes)? != 0;
-            socket.gate().set_nonblocking(on)?;
+            socket.descriptor().set_nonblocking(on)?;
         }
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }
     Ok(())
 }
 
-/// Some options are fixed when a connection, or a listener's connections, begin.
-fn before_it_begins(socket: &Socket) -> Result<()> {
+/// Fails unless the socket is idle: some options are fixed when it connects or listens.
+fn require_idle(socket: &Socket) -> Result<()> {
     match socket.phase() {
         Phase::Idle => Ok(()),
         Phase::Closed => Err(Errno(libc::EBADF)),
@@ -393,7 +391,7 @@ fn time(timeout: Option<Duration>) -> timeval {
     timeval { tv_sec: timeout.as_secs() as _, tv_usec: timeout.subsec_micros().into() }
 }
 
-/// As much of it as C's int holds.
+/// Converts to C's int, with saturation.
 fn int(value: u64) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MAX)
 }

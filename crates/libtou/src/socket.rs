@@ -1,8 +1,8 @@
 //! A socket, from tou_socket to tou_close.
 
 use crate::address::Family;
+use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
-use crate::gate::Gate;
 use crate::lock::lock;
 use crate::settings::Settings;
 use crate::stun::{Callback, Stun};
@@ -14,41 +14,41 @@ use std::task::{Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use windlass_tou::{Ready, TouListener, TouSocket, TouStream};
 
-/// What a descriptor stands for.
+/// The socket behind a descriptor.
 ///
-/// Locks are taken in this order: `setup`, `gate`, then `inner`, under which nothing else is called.
-/// A waker never waits for a lock but `inner`: it may run in a thread that holds any other.
+/// Locks are taken in the order `setup`, `descriptor`, `inner`. Code that holds `inner` calls nothing
+/// else. A waker may run in a thread that holds any other lock, so it waits only for `inner`.
 pub(crate) struct Socket {
     family: Family,
     inner: Mutex<Inner>,
-    gate: Mutex<Gate>,
-    /// The gate is to be brought in step.
+    descriptor: Mutex<Descriptor>,
+    /// The descriptor's readiness must be updated.
     stale: AtomicBool,
-    /// One thread at a time binds, listens, connects.
+    /// The lock lets one thread at a time bind, listen or connect.
     setup: Mutex<()>,
     stun: Arc<Stun>,
-    /// Counts what happened; threads that block wait for the next.
-    turn: Mutex<u64>,
-    turned: Condvar,
+    /// Number of changes so far. A blocked thread waits for the next one.
+    changes: Mutex<u64>,
+    changed: Condvar,
 }
 
 struct Inner {
     phase: Phase,
     port: Option<TouSocket>,
-    /// The program has chosen the port, so it stays when a connection fails.
+    /// The program has bound the port, so it stays when a connection fails.
     bound: bool,
     settings: Settings,
-    /// Waits to be told (SO_ERROR).
+    /// The pending error (SO_ERROR).
     error: Option<Errno>,
 }
 
-/// Where a socket stands.
+/// The state of a socket.
 #[derive(Clone)]
 pub(crate) enum Phase {
     Idle,
     Listening(Arc<TouListener>),
     Connecting(TouStream),
-    /// Whether tou_connect has returned 0.
+    /// The flag says whether tou_connect has returned 0.
     Connected(TouStream, bool),
     Closed,
 }
@@ -56,21 +56,21 @@ pub(crate) enum Phase {
 impl Wake for Socket {
     fn wake(self: Arc<Self>) {
         self.stale.store(true, Ordering::SeqCst);
-        self.bring_in_step();
-        self.turn();
+        self.sync_if_stale();
+        self.notify_waiters();
     }
 }
 
-/// Making one, and the end of it.
+/// Construction and close.
 impl Socket {
     pub(crate) fn new(family: Family, nonblocking: bool) -> Result<Arc<Socket>> {
-        let gate = Gate::new(nonblocking)?;
-        Ok(Socket::with(family, gate, Phase::Idle, Settings::default()))
+        let descriptor = Descriptor::new(nonblocking)?;
+        Ok(Socket::with(family, descriptor, Phase::Idle, Settings::default()))
     }
 
     pub(crate) fn with(
         family: Family,
-        gate: Gate,
+        descriptor: Descriptor,
         phase: Phase,
         settings: Settings,
     ) -> Arc<Socket> {
@@ -78,24 +78,25 @@ impl Socket {
         Arc::new(Socket {
             family,
             inner: Mutex::new(inner),
-            gate: Mutex::new(gate),
+            descriptor: Mutex::new(descriptor),
             stale: AtomicBool::new(false),
             setup: Mutex::new(()),
             stun: Arc::default(),
-            turn: Mutex::new(0),
-            turned: Condvar::new(),
+            changes: Mutex::new(0),
+            changed: Condvar::new(),
         })
     }
 
-    /// The socket is no more, for threads that wait as well. What was written still goes out.
+    /// Closes the socket and ends the waits of other threads. Written data is still delivered. Waits
+    /// for SO_LINGER if `lingers`.
     pub(crate) fn close(&self, lingers: bool) {
         let mut inner = lock(&self.inner);
         let phase = std::mem::replace(&mut inner.phase, Phase::Closed);
         let port = inner.port.take();
         let linger = inner.settings.linger.filter(|_| lingers);
         drop(inner);
-        self.turn();
-        lock(&self.gate).close();
+        self.notify_waiters();
+        lock(&self.descriptor).close();
         self.stun.set(-1, None, std::ptr::null_mut());
         if let (Phase::Connected(stream, _) | Phase::Connecting(stream), Some(linger)) =
             (&phase, linger)
@@ -103,45 +104,48 @@ impl Socket {
             if linger.is_zero() {
                 stream.abort();
             } else {
-                // Nobody is left to be told how it ends.
+                // tou_close does not report the outcome.
                 let _ = stream.finish(Some(linger));
             }
         }
         drop((phase, port));
     }
 
-    /// The program has closed the descriptor by itself.
-    pub(crate) fn disown(&self) {
-        lock(&self.gate).disown();
+    /// Gives up the descriptor, which the program has closed by close(2).
+    pub(crate) fn forget(&self) {
+        lock(&self.descriptor).forget();
     }
 
-    pub(crate) fn number(&self) -> c_int {
-        lock(&self.gate).number()
+    pub(crate) fn fd(&self) -> c_int {
+        lock(&self.descriptor).fd()
     }
 }
 
-/// Keeping the descriptor and those who wait in step.
+/// Updates of the descriptor, and waiting.
 impl Socket {
-    /// To be called after whatever may have changed what can be done without waiting.
+    /// Updates the descriptor. Call this after every operation that may change the readiness.
     pub(crate) fn sync(self: &Arc<Self>) {
-        let mut gate = lock(&self.gate);
-        self.update(&mut gate);
-        drop(gate);
-        self.bring_in_step();
+        let mut descriptor = lock(&self.descriptor);
+        self.update(&mut descriptor);
+        drop(descriptor);
+        self.sync_if_stale();
     }
 
-    /// Whoever holds the gate looks again when he has let it go, so that nobody needs to wait for it.
-    fn bring_in_step(self: &Arc<Self>) {
+    /// Updates the descriptor unless another thread is doing so. That thread checks `stale` again
+    /// after releasing the lock, so no thread has to wait for it.
+    fn sync_if_stale(self: &Arc<Self>) {
         while self.stale.load(Ordering::SeqCst) {
-            match self.gate.try_lock() {
-                Ok(mut gate) => self.update(&mut gate),
-                Err(TryLockError::Poisoned(gate)) => self.update(&mut gate.into_inner()),
+            match self.descriptor.try_lock() {
+                Ok(mut descriptor) => self.update(&mut descriptor),
+                Err(TryLockError::Poisoned(descriptor)) => {
+                    self.update(&mut descriptor.into_inner())
+                }
                 Err(TryLockError::WouldBlock) => return,
             }
         }
     }
 
-    fn update(self: &Arc<Self>, gate: &mut Gate) {
+    fn update(self: &Arc<Self>, descriptor: &mut Descriptor) {
         let waker = self.waker();
         loop {
             self.stale.store(false, Ordering::SeqCst);
@@ -149,11 +153,11 @@ impl Socket {
             if let Phase::Connecting(stream) = &phase
                 && let Poll::Ready(result) = stream.poll_connected(&waker)
             {
-                self.leave_connecting(stream, result.map_err(Errno::from));
+                self.finish_connecting(stream, result.map_err(Errno::from));
                 continue;
             }
             let Some(ready) = self.ready(&phase, &waker) else { return };
-            gate.set(ready);
+            descriptor.update(ready);
             if !self.stale.load(Ordering::SeqCst) {
                 return;
             }
@@ -175,7 +179,7 @@ impl Socket {
         })
     }
 
-    fn leave_connecting(&self, stream: &TouStream, result: Result<()>) {
+    fn finish_connecting(&self, stream: &TouStream, result: Result<()>) {
         let mut inner = lock(&self.inner);
         if !matches!(inner.phase, Phase::Connecting(_)) {
             return;
@@ -198,13 +202,13 @@ impl Socket {
         Waker::from(Arc::clone(self))
     }
 
-    fn turn(&self) {
-        *lock(&self.turn) += 1;
-        self.turned.notify_all();
+    fn notify_waiters(&self) {
+        *lock(&self.changes) += 1;
+        self.changed.notify_all();
     }
 
-    /// Repeats `attempt` until it is ready: at once only, if the descriptor or the caller wants that;
-    /// `None` when it may not wait, or not any more.
+    /// Repeats `attempt` until it is ready. Returns `None` after the timeout, or at once if the
+    /// descriptor is nonblocking or the caller may not wait.
     pub(crate) fn block_on<T>(
         self: &Arc<Self>,
         may_wait: bool,
@@ -215,28 +219,30 @@ impl Socket {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut waits = None;
         loop {
-            let seen = *lock(&self.turn);
+            let seen = *lock(&self.changes);
             if let Poll::Ready(value) = attempt(&waker) {
                 return Some(value);
             }
             let waits =
-                *waits.get_or_insert_with(|| may_wait && !lock(&self.gate).is_nonblocking());
+                *waits.get_or_insert_with(|| may_wait && !lock(&self.descriptor).is_nonblocking());
             if !waits || !self.wait(seen, deadline) {
                 return None;
             }
         }
     }
 
-    /// Waits until something has happened since `seen`; false at the deadline.
+    /// Waits until the number of changes differs from `seen`. False at the deadline.
     fn wait(&self, seen: u64, deadline: Option<Instant>) -> bool {
-        let mut turn = lock(&self.turn);
-        while *turn == seen {
+        let mut changes = lock(&self.changes);
+        while *changes == seen {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            turn = match left {
-                None => self.turned.wait(turn).unwrap_or_else(std::sync::PoisonError::into_inner),
+            changes = match left {
+                None => {
+                    self.changed.wait(changes).unwrap_or_else(std::sync::PoisonError::into_inner)
+                }
                 Some(Duration::ZERO) => return false,
                 Some(left) => {
-                    let waited = self.turned.wait_timeout(turn, left);
+                    let waited = self.changed.wait_timeout(changes, left);
                     waited.unwrap_or_else(std::sync::PoisonError::into_inner).0
                 }
             };
@@ -245,7 +251,7 @@ impl Socket {
     }
 }
 
-/// What it knows.
+/// State, settings and addresses.
 impl Socket {
     pub(crate) fn phase(&self) -> Phase {
         lock(&self.inner).phase.clone()
@@ -259,7 +265,7 @@ impl Socket {
         lock(&self.inner).settings.clone()
     }
 
-    /// For receiving and for sending.
+    /// The timeouts for receiving and for sending.
     pub(crate) fn timeouts(&self) -> (Option<Duration>, Option<Duration>) {
         let inner = lock(&self.inner);
         (inner.settings.receive_timeout, inner.settings.send_timeout)
@@ -269,11 +275,11 @@ impl Socket {
         change(&mut lock(&self.inner).settings);
     }
 
-    pub(crate) fn gate(&self) -> MutexGuard<'_, Gate> {
-        lock(&self.gate)
+    pub(crate) fn descriptor(&self) -> MutexGuard<'_, Descriptor> {
+        lock(&self.descriptor)
     }
 
-    /// The error that waits to be told (SO_ERROR), once.
+    /// Takes the pending error (SO_ERROR).
     pub(crate) fn take_error(self: &Arc<Self>) -> Option<Errno> {
         self.sync();
         let kept = lock(&self.inner).error.take();
@@ -284,17 +290,17 @@ impl Socket {
         let error = kept.or_else(of_connection);
         if error.is_some() {
             self.sync();
-            self.gate().told();
+            self.descriptor().clear_error();
         }
         error
     }
 
-    /// Keeps an error to be told by the next call.
-    pub(crate) fn keep_error(&self, error: Errno) {
+    /// Stores an error, which the next call returns.
+    pub(crate) fn set_pending_error(&self, error: Errno) {
         lock(&self.inner).error = Some(error);
     }
 
-    pub(crate) fn take_kept_error(&self) -> Option<Errno> {
+    pub(crate) fn take_pending_error(&self) -> Option<Errno> {
         lock(&self.inner).error.take()
     }
 
@@ -312,22 +318,22 @@ impl Socket {
         let local = local.unwrap_or_else(|| self.family.unspecified());
         let chosen = peer
             .filter(|_| local.ip().is_unspecified())
-            .and_then(|peer| route(self.family.unspecified().ip(), self.family.written(peer)).ok());
-        self.family.written(SocketAddr::new(chosen.unwrap_or(local.ip()), local.port()))
+            .and_then(|peer| route(self.family.unspecified().ip(), self.family.mapped(peer)).ok());
+        self.family.mapped(SocketAddr::new(chosen.unwrap_or(local.ip()), local.port()))
     }
 
     pub(crate) fn peer(&self) -> Result<SocketAddr> {
         let not_connected = Errno(libc::ENOTCONN);
         let Phase::Connected(stream, _) = self.phase() else { return Err(not_connected) };
         let state = stream.info().map_err(|_| not_connected)?.state;
-        if state == windlass_tcp::State::Closed {
+        if state == windlass_tou::State::Closed {
             return Err(not_connected);
         }
-        Ok(self.family.written(stream.peer_addr()?))
+        Ok(self.family.mapped(stream.peer_addr()?))
     }
 }
 
-/// Opening.
+/// Bind, listen, connect and shutdown.
 impl Socket {
     pub(crate) fn bind(&self, address: SocketAddr) -> Result<()> {
         let _setup = lock(&self.setup);
@@ -338,12 +344,12 @@ impl Socket {
     }
 
     fn take_port(&self, address: SocketAddr, bound: bool) -> Result<()> {
-        let options = self.settings().in_force();
+        let options = self.settings().options_in_force();
         let port = match bound {
             true => TouSocket::bind_with(address, &options)?,
             false => TouSocket::for_client(address.ip(), &options)?,
         };
-        port.on_stun(self.stun.sink());
+        port.on_stun(self.stun.handler());
         let mut inner = lock(&self.inner);
         if matches!(inner.phase, Phase::Closed) {
             drop(inner);
@@ -353,9 +359,9 @@ impl Socket {
         Ok(())
     }
 
-    /// The port, taken anywhere if there is none; with the settings of now.
+    /// The port with the present settings. Binds one to any address if there is none.
     fn port(&self, bound: bool) -> Result<TouSocket> {
-        let options = self.settings().in_force();
+        let options = self.settings().options_in_force();
         if lock(&self.inner).port.is_none() {
             self.take_port(self.family.unspecified(), bound)?;
         }
@@ -373,18 +379,18 @@ impl Socket {
             Phase::Closed => return Err(Errno(libc::EBADF)),
             _ => return Err(Errno(libc::EINVAL)),
         }
-        // Linux takes it for unsigned, and bounds it (net.core.somaxconn).
+        // Linux treats the value as unsigned and limits it (net.core.somaxconn).
         let backlog = (backlog as u32).min(4096) as usize;
         self.change_settings(|settings| settings.options.backlog = backlog);
         let listener = self.port(true)?.listen()?;
-        self.enter(Phase::Listening(Arc::new(listener)))?;
+        self.set_phase(Phase::Listening(Arc::new(listener)))?;
         drop(setup);
         self.sync();
         Ok(())
     }
 
-    /// Enters another phase, unless the socket was closed meanwhile.
-    fn enter(&self, phase: Phase) -> Result<()> {
+    /// Changes the phase. Fails if the socket was closed meanwhile.
+    fn set_phase(&self, phase: Phase) -> Result<()> {
         let mut inner = lock(&self.inner);
         if matches!(inner.phase, Phase::Closed) {
             drop(inner);
@@ -403,10 +409,12 @@ impl Socket {
             Phase::Idle => false,
             Phase::Connecting(_) => true,
             Phase::Connected(_, true) | Phase::Listening(_) => return Err(Errno(libc::EISCONN)),
-            Phase::Connected(stream, false) => return self.enter(Phase::Connected(stream, true)),
+            Phase::Connected(stream, false) => {
+                return self.set_phase(Phase::Connected(stream, true));
+            }
             Phase::Closed => return Err(Errno(libc::EBADF)),
         };
-        if let Some(error) = self.take_kept_error() {
+        if let Some(error) = self.take_pending_error() {
             return Err(error);
         }
         if !begun_before {
@@ -422,20 +430,20 @@ impl Socket {
 
     fn begin(&self, peer: SocketAddr) -> Result<()> {
         let own = lock(&self.inner).port.as_ref().map(TouSocket::local_addr);
-        // Says at once what TCP says at once: there is no way there.
+        // Fails at once if there is no route, like TCP.
         route(own.unwrap_or(self.family.unspecified()).ip(), peer)?;
         let stream = self.port(false)?.begin(peer)?;
-        self.enter(Phase::Connecting(stream))
+        self.set_phase(Phase::Connecting(stream))
     }
 
     fn poll_connected(self: &Arc<Self>) -> Poll<Result<()>> {
         self.sync();
         Poll::Ready(match self.phase() {
             Phase::Connecting(_) => return Poll::Pending,
-            Phase::Connected(stream, _) => self.enter(Phase::Connected(stream, true)),
+            Phase::Connected(stream, _) => self.set_phase(Phase::Connected(stream, true)),
             Phase::Closed => Err(Errno(libc::EBADF)),
             _ => {
-                let error = self.take_kept_error().unwrap_or(Errno(libc::ECONNABORTED));
+                let error = self.take_pending_error().unwrap_or(Errno(libc::ECONNABORTED));
                 self.sync();
                 Err(error)
             }
@@ -446,13 +454,13 @@ impl Socket {
         match self.phase() {
             Phase::Connected(stream, _) => stream.shutdown(how)?,
             Phase::Listening(_) if how == Shutdown::Write => {}
-            // It listens no more, and who waits in tou_accept is told.
-            Phase::Listening(_) => self.enter(Phase::Idle)?,
+            // Ends listening, and wakes threads in tou_accept.
+            Phase::Listening(_) => self.set_phase(Phase::Idle)?,
             Phase::Closed => return Err(Errno(libc::EBADF)),
             Phase::Idle | Phase::Connecting(_) => return Err(Errno(libc::ENOTCONN)),
         }
         self.sync();
-        self.turn();
+        self.notify_waiters();
         Ok(())
     }
 }
@@ -474,7 +482,7 @@ impl Socket {
         Ok(self.stun_port()?.send_stun(peer, message)?)
     }
 
-    /// A port of its own; an accepted connection has its listener's.
+    /// The socket's own port. An accepted connection has none: it shares the listener's port.
     fn stun_port(&self) -> Result<TouSocket> {
         let _setup = lock(&self.setup);
         let accepted = lock(&self.inner).port.is_none();
@@ -485,14 +493,14 @@ impl Socket {
     }
 }
 
-/// The address from which the system sends to `peer`.
+/// The local address from which the system would send to `peer`. Fails if there is no route.
 fn route(from: IpAddr, peer: SocketAddr) -> Result<IpAddr> {
     let probe = UdpSocket::bind((from, 0))?;
     probe.connect(peer)?;
     Ok(probe.local_addr()?.ip())
 }
 
-/// What TCP makes of addresses that are no host's.
+/// Maps the unspecified address to loopback, and rejects addresses of no host, like TCP.
 fn reachable(peer: SocketAddr) -> Result<SocketAddr> {
     let mut peer = peer;
     match peer.ip() {
@@ -502,6 +510,6 @@ fn reachable(peer: SocketAddr) -> Result<SocketAddr> {
         ip if ip.is_multicast() => return Err(Errno(libc::ENETUNREACH)),
         _ => {}
     }
-    // No datagram goes there, and nobody listens.
+    // Port 0 cannot listen.
     if peer.port() == 0 { Err(Errno(libc::ECONNREFUSED)) } else { Ok(peer) }
 }

@@ -1,4 +1,4 @@
-//! The callback for STUN messages. Once it was taken away it does not run any more.
+//! The callback for STUN messages. After its removal has returned, it does not run any more.
 
 use crate::address::RawAddress;
 use crate::lock::lock;
@@ -17,55 +17,55 @@ pub type Callback = unsafe extern "C" fn(
 );
 
 #[derive(Copy, Clone, Debug)]
-struct Listener {
+struct Registration {
     fd: c_int,
     callback: Callback,
     context: *mut c_void,
 }
 
-// SAFETY: tou.h says that the callback runs in another thread; the context is its own matter.
-unsafe impl Send for Listener {}
+// SAFETY: tou.h documents that the callback runs in another thread, with this context.
+unsafe impl Send for Registration {}
 
-/// Not the standard library's, which exit(3) has torn down when it closes sockets.
+/// The calling thread. std's own value is not available when exit(3) closes sockets.
 fn this_thread() -> libc::pthread_t {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no preconditions.
     unsafe { libc::pthread_self() }
 }
 
-/// Whom a port's STUN messages go to.
+/// The callback of one port, if any, and the thread that runs it.
 #[derive(Debug, Default)]
 pub(crate) struct Stun {
-    listener: Mutex<Option<Listener>>,
+    registration: Mutex<Option<Registration>>,
     /// Held while the callback runs.
     running: Mutex<()>,
     runs_in: Mutex<Option<libc::pthread_t>>,
 }
 
 impl Stun {
-    /// Another callback, or none. The one before is not running any more when this returns, unless it
-    /// is the caller.
+    /// Sets or removes the callback. When this returns, the previous callback is not running, unless
+    /// it is the caller.
     pub(crate) fn set(&self, fd: c_int, callback: Option<Callback>, context: *mut c_void) {
-        let listener = callback.map(|callback| Listener { fd, callback, context });
-        *lock(&self.listener) = listener;
+        let registration = callback.map(|callback| Registration { fd, callback, context });
+        *lock(&self.registration) = registration;
         if *lock(&self.runs_in) != Some(this_thread()) {
             drop(lock(&self.running));
         }
     }
 
-    /// What the port calls.
-    pub(crate) fn sink(self: &Arc<Self>) -> impl FnMut(SocketAddr, &[u8]) + Send + 'static {
+    /// The function that the port calls for each message.
+    pub(crate) fn handler(self: &Arc<Self>) -> impl FnMut(SocketAddr, &[u8]) + Send + 'static {
         let stun = Arc::clone(self);
-        move |from, message| stun.tell(from, message)
+        move |from, message| stun.deliver(from, message)
     }
 
-    fn tell(&self, from: SocketAddr, message: &[u8]) {
+    fn deliver(&self, from: SocketAddr, message: &[u8]) {
         let _running = lock(&self.running);
-        let listener = *lock(&self.listener);
-        let Some(Listener { fd, callback, context }) = listener else { return };
+        let registration = *lock(&self.registration);
+        let Some(Registration { fd, callback, context }) = registration else { return };
         let from = RawAddress::new(from);
         *lock(&self.runs_in) = Some(this_thread());
-        // SAFETY: tou_set_stun_callback's caller vouches for the function and its context, until
-        // the function was taken away, which waits for `running`.
+        // SAFETY: the caller of tou_set_stun_callback guarantees that the function and its context
+        // are valid until the callback is removed, and removal waits for `running`.
         unsafe {
             callback(
                 fd,

@@ -1,4 +1,4 @@
-//! Descriptor to socket. The only global state: tou_cleanup, or closing all of them, empties it.
+//! Maps descriptors to sockets. This is the library's only global state.
 
 use crate::errno::{Errno, Result};
 use crate::socket::Socket;
@@ -11,13 +11,13 @@ use std::sync::{Arc, Once, PoisonError, RwLock};
 use std::time::Duration;
 
 static SOCKETS: RwLock<BTreeMap<c_int, Arc<Socket>>> = RwLock::new(BTreeMap::new());
-/// The process that has them; 0 before the first.
+/// The id of the process that owns the sockets; 0 before the first socket.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-/// How long exit(3) waits for what was written and has not arrived.
+/// How long exit(3) waits for the delivery of written data.
 const AT_EXIT: Duration = Duration::from_secs(5);
 
-/// False in the child of a process that had sockets: the driver's thread is not there, and locks may
-/// be held by threads that are not there.
+/// False in a child process made by fork(2). The child has no I/O thread, and threads that do not
+/// exist in it may hold locks.
 fn is_owner() -> bool {
     let owner = OWNER.load(Ordering::Relaxed);
     owner == 0 || owner == process::id()
@@ -32,31 +32,31 @@ pub(crate) fn get(fd: c_int) -> Result<Arc<Socket>> {
     found.ok_or_else(|| nothing_at(fd))
 }
 
-/// As the system tells it.
+/// The errno for a descriptor without a socket: EBADF if it is closed, else ENOTSOCK.
 fn nothing_at(fd: c_int) -> Errno {
-    // SAFETY: it reads a flag of the process's table.
+    // SAFETY: F_GETFD only reads a flag.
     let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
     Errno(if is_open { libc::ENOTSOCK } else { libc::EBADF })
 }
 
-/// Enters a socket; returns its descriptor.
+/// Adds a socket and returns its descriptor.
 pub(crate) fn insert(socket: Arc<Socket>) -> Result<c_int> {
     if !is_owner() {
         return Err(Errno(libc::EOPNOTSUPP));
     }
     OWNER.store(process::id(), Ordering::Relaxed);
     deliver_at_exit();
-    let fd = socket.number();
+    let fd = socket.fd();
     let former = SOCKETS.write().unwrap_or_else(PoisonError::into_inner).insert(fd, socket);
     if let Some(former) = former {
-        // Closed by close(2), otherwise the number would not be free.
-        former.disown();
+        // The program has closed it by close(2), otherwise the number would not be free.
+        former.forget();
         former.close(false);
     }
     Ok(fd)
 }
 
-/// Takes a socket out.
+/// Removes a socket.
 pub(crate) fn remove(fd: c_int) -> Result<Arc<Socket>> {
     if !is_owner() {
         return Err(Errno(libc::EBADF));
@@ -72,7 +72,7 @@ pub(crate) fn all() -> Vec<Arc<Socket>> {
     SOCKETS.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
 }
 
-/// Closes every socket and waits for what was written. True if all has arrived.
+/// Closes all sockets and waits for the delivery of written data. True if all was acknowledged.
 pub(crate) fn cleanup(timeout: Duration) -> bool {
     if !is_owner() {
         return true;
@@ -84,15 +84,15 @@ pub(crate) fn cleanup(timeout: Duration) -> bool {
     windlass_tou::drain(timeout)
 }
 
-/// A program that closes and returns has its data delivered, as with TCP, where the kernel does it.
+/// Delivers pending data at exit(3). For TCP the kernel does this.
 fn deliver_at_exit() {
     extern "C" fn deliver() {
         let _ = catch_unwind(|| cleanup(AT_EXIT));
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the function stays, since the library is never unloaded (build.rs). Without room
-        // for it there is no delivery at exit.
+        // SAFETY: the library is never unloaded (build.rs), so the function stays valid. If
+        // registration fails, there is no delivery at exit.
         unsafe { libc::atexit(deliver) };
     });
 }

@@ -1,7 +1,7 @@
 //! Accepting, sending and receiving.
 
+use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
-use crate::gate::Gate;
 use crate::socket::{Phase, Socket};
 use libc::c_int;
 use std::net::SocketAddr;
@@ -13,13 +13,13 @@ const SEND_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 const RECEIVE_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 
 impl Socket {
-    /// The next connection, as a socket of its own.
+    /// Accepts the next connection as a new socket.
     pub(crate) fn accept(self: &Arc<Self>) -> Result<(Arc<Socket>, SocketAddr)> {
         if !matches!(self.phase(), Phase::Listening(_)) {
             return Err(Errno(libc::EINVAL));
         }
-        // Before a connection is taken that could not be given on.
-        let gate = Gate::new(false)?;
+        // Made first: without a descriptor, no connection may be taken from the queue.
+        let descriptor = Descriptor::new(false)?;
         let settings = self.settings();
         let accepted = self.block_on(true, settings.receive_timeout, |waker| match self.phase() {
             Phase::Listening(listener) => listener.poll_accept(waker).map(Ok),
@@ -28,15 +28,15 @@ impl Socket {
         });
         self.sync();
         let (stream, peer) = accepted.unwrap_or(Err(Errno(libc::EAGAIN)))?;
-        // It may have been set since the listener began.
+        // TCP_NODELAY may have changed after the listener began.
         let _ = stream.set_nodelay(settings.options.nodelay);
         let phase = Phase::Connected(stream, true);
-        let socket = Socket::with(self.family(), gate, phase, settings);
+        let socket = Socket::with(self.family(), descriptor, phase, settings);
         socket.sync();
-        Ok((socket, self.family().written(peer)))
+        Ok((socket, self.family().mapped(peer)))
     }
 
-    /// Blocking, it takes all; otherwise what there is room for.
+    /// Sends all bytes on a blocking socket, otherwise as many as there is room for.
     pub(crate) fn send(self: &Arc<Self>, bytes: &[u8], flags: c_int) -> Result<usize> {
         if flags & !SEND_FLAGS != 0 {
             return Err(Errno(libc::EOPNOTSUPP));
@@ -49,12 +49,12 @@ impl Socket {
         match result.unwrap_or(Err(Errno(libc::EAGAIN))) {
             Err(error) if sent > 0 => {
                 if error != Errno(libc::EAGAIN) && error != Errno(libc::EPIPE) {
-                    self.keep_error(error);
+                    self.set_pending_error(error);
                 }
                 self.sync();
                 Ok(sent)
             }
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.report_error(error)),
             Ok(()) => {
                 self.sync();
                 Ok(sent)
@@ -91,12 +91,12 @@ impl Socket {
         match result.unwrap_or(Err(Errno(libc::EAGAIN))) {
             Err(error) if taken > 0 => {
                 if error != Errno(libc::EAGAIN) {
-                    self.keep_error(error);
+                    self.set_pending_error(error);
                 }
                 self.sync();
                 Ok(taken)
             }
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.report_error(error)),
             Ok(()) => {
                 self.sync();
                 Ok(taken)
@@ -104,9 +104,10 @@ impl Socket {
         }
     }
 
-    /// The connection; `None` while it is being made; an error that waits to be told, or that one.
+    /// The connection; `None` while it is being opened. Fails with the pending error if there is one,
+    /// or with `not_connected`.
     fn stream(&self, not_connected: c_int) -> Option<Result<TouStream>> {
-        if let Some(error) = self.take_kept_error() {
+        if let Some(error) = self.take_pending_error() {
             return Some(Err(error));
         }
         match self.phase() {
@@ -117,17 +118,17 @@ impl Socket {
         }
     }
 
-    /// An error that is being told.
-    fn failed(self: &Arc<Self>, error: Errno) -> Errno {
+    /// Updates the descriptor for an error that a call is about to return.
+    fn report_error(self: &Arc<Self>, error: Errno) -> Errno {
         self.sync();
         if error != Errno(libc::EAGAIN) {
-            self.gate().told();
+            self.descriptor().clear_error();
         }
         error
     }
 }
 
-/// Ready when `wanted` bytes were taken, or the stream has ended.
+/// Ready when at least `wanted` bytes were read or the stream has ended.
 fn poll_receive(
     stream: TouStream,
     waker: &Waker,

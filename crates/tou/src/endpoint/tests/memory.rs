@@ -90,3 +90,19 @@ fn who_writes_waits_where_others_have_the_memory() {
     }
     assert!(arrived[0] == data && arrived[1] == data, "{written} bytes");
 }
+
+#[test]
+fn a_connection_that_is_removed_with_data_gives_its_memory_back() {
+    let mut network = network();
+    network.host(1).listen(config(), 1).expect("free");
+    let client = network.connect(2, 1);
+    network.run(Span::from_millis(100));
+    network.passes = Box::new(|_| false);
+    let stream = network.host(2).stream_mut(client).expect("there");
+    stream.write(&pattern(100_000)).expect("open");
+    network.run(Span::from_millis(1));
+    assert!(network.host(2).memory() > 100_000);
+    network.release(2, client);
+    network.host(2).forget_released();
+    assert_eq!(network.host(2).memory(), 0);
+}
