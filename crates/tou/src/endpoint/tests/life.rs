@@ -6,7 +6,7 @@ use crate::endpoint::{ConnectError, Limits};
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
-use windlass_tcp::{Config, Error, Event, State};
+use windlass_tcp::{Config, Error, Event, Flags, State};
 
 fn listening() -> Network {
     let mut network = Network::new(3);
@@ -126,6 +126,25 @@ fn a_release_with_unread_data_resets_the_connection() {
     network.host(1).stream_mut(client).expect("there").write(b"hello").expect("half open");
     network.run(Span::from_millis(50));
     assert_eq!(network.host(1).error(client), Some(Error::Reset));
+}
+
+/// A FIN before the reset would look like an orderly end to the peer.
+#[test]
+fn a_release_with_unread_data_sends_no_fin() {
+    let mut network = listening();
+    let [client, server] = network.pair();
+    network.host(1).stream_mut(client).expect("there").write(b"hello").expect("open");
+    network.run(Span::from_millis(50));
+    let fins = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&fins);
+    network.passes = Box::new(move |packet| {
+        seen.set(seen.get() + u32::from(packet.segment().flags.contains(Flags::FIN)));
+        true
+    });
+    network.release(2, server);
+    network.run(Span::from_millis(50));
+    assert_eq!(network.host(1).error(client), Some(Error::Reset));
+    assert_eq!(fins.get(), 0);
 }
 
 #[test]
