@@ -77,7 +77,7 @@ fn the_same_syn_again_passes_without_ecn_and_the_destination_is_reported() {
     assert_eq!(out.forward, [first]);
     assert_eq!(edit.events, Events::FALLBACK | Events::DESTINATION_FAILED);
     assert_eq!(watch.pass(&first, Side::Host).0, Edit::default(), "reported once");
-    // The far host had seen the first one: nobody else would echo its CE.
+    // The far host received the first SYN: only the proxy can echo its CE.
     watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
     assert_eq!(watch.flow.phase(), Phase::Proxied);
 }

@@ -1,5 +1,7 @@
-//! Situations that RFC 3168, RFC 9768 and the study of virtual losses know, packet by packet.
+//! Situations from RFC 3168, RFC 9768 and measurements of virtual losses, packet by packet.
 
+#[path = "scene/episodes.rs"]
+mod episodes;
 #[path = "scene/served.rs"]
 mod served;
 #[path = "scene/signals.rs"]
@@ -10,6 +12,8 @@ mod small_windows;
 mod syn;
 #[path = "fuzz_bodies/watch.rs"]
 mod watch;
+#[path = "scene/windows.rs"]
+mod windows;
 
 use served::{MSS, Scene};
 use syn::{FAR_ISN, all_options};
@@ -34,7 +38,7 @@ fn ce_is_hidden_and_echoed_until_cwr() {
     assert!(!scene.data(2).1.forward[0].flags.contains(Flags::ECE));
 }
 
-/// A host with ECN would acknowledge them at once; this one sees neither, but PSH.
+/// An ECN host acknowledges them immediately; the served host sees PSH instead.
 #[test]
 fn data_with_ce_or_cwr_ask_for_an_ack_at_once() {
     let mut scene = Scene::default();
@@ -100,7 +104,7 @@ fn a_retransmission_that_the_far_host_has_not_all_of_passes_not_ect() {
     assert_eq!(scene.watch.flow.answer(), Answer::Retransmitted);
 }
 
-/// "DSACK not stripped: every reduction undone."
+/// A DSACK of the retransmission would make the sender undo the reduction (RFC 3708).
 #[test]
 fn a_dsack_releases_the_virtual_loss_and_is_taken_away() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -115,7 +119,7 @@ fn a_dsack_releases_the_virtual_loss_and_is_taken_away() {
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(5), &[real][..]));
 }
 
-/// "No TSecr floor: most reductions undone."
+/// An older TSecr would make the sender undo the reduction (RFC 3522).
 #[test]
 fn after_the_release_no_older_time_is_echoed() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -132,7 +136,7 @@ fn after_the_release_no_older_time_is_echoed() {
     assert_eq!(scene.watch.pass(&old, Side::Far).0, Edit::default());
 }
 
-/// "Release at the first ACK after the retransmission: undone."
+/// The sender would consider the retransmission unnecessary and undo the reduction.
 #[test]
 fn an_ack_within_the_flight_of_the_virtual_loss_does_not_release_it() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -145,7 +149,7 @@ fn an_ack_within_the_flight_of_the_virtual_loss_does_not_release_it() {
     );
 }
 
-/// "The paper's: three rewritten ACKs, then the real one": without SACK blocks RACK sees nothing.
+/// Sprenger 2016 rewrites three ACKs; RACK detects no loss without SACK blocks.
 #[test]
 fn a_virtual_loss_lasts_until_the_sender_answers_however_many_acks_there_are() {
     let mut scene = Scene::default();
@@ -158,7 +162,7 @@ fn a_virtual_loss_lasts_until_the_sender_answers_however_many_acks_there_are() {
     }
 }
 
-/// Rule M, 4b: nothing else is in flight, so a dropped retransmission would cost a timeout.
+/// With nothing else in flight no later ACK would confirm the retransmission, and a timeout follows.
 #[test]
 fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -175,17 +179,17 @@ fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
 }
 
-/// It would take the room of new data in a full link, and a full queue would drop it.
+/// Forwarding it would waste capacity, and a full queue would drop it.
 #[test]
 fn in_a_small_flight_every_retransmission_of_what_arrived_is_answered_by_the_proxy() {
     let mut scene = Scene::after_a_small_virtual_loss();
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
-    // Nor does what the far host sent before that look older than the retransmission.
+    // An ACK that the far host sent earlier must not echo an older time either.
     let old = Packet { tsecr: scene.now - 5, ..scene.ack_packet(3, Flags::empty()) };
     assert_eq!(scene.watch.pass(&old, Side::Far).1.forward[0].tsecr, scene.now);
 }
 
-/// One segment less than the sender believes would leave the link of so small a flight empty at times.
+/// An absorbed retransmission would leave the link idle in so small a flight.
 #[test]
 fn flights_of_up_to_seven_segments_are_small() {
     for (flight, answered) in [(6, true), (7, true), (8, false), (20, false)] {
@@ -199,7 +203,7 @@ fn flights_of_up_to_seven_segments_are_small() {
     }
 }
 
-/// Segments are counted by what is usual lately: some large ones before do not make many small ones few.
+/// The flight is counted in segments of average size, so earlier large ones do not matter.
 #[test]
 fn a_flight_of_many_small_segments_is_large() {
     const SMALL: u32 = 400;
@@ -231,8 +235,8 @@ fn a_flight_of_many_small_segments_is_large() {
     }
 }
 
-/// An answer sooner than those to what was sent before may look like a loss of all that to RACK. The
-/// far host's ACK of all of it is the answer.
+/// An early answer may make RACK declare earlier data lost. The far host's ACK of everything sent
+/// before the retransmission is the answer instead.
 #[test]
 fn in_a_large_flight_the_ack_of_what_was_sent_before_answers_the_retransmission() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -252,7 +256,7 @@ fn in_a_large_flight_the_ack_of_what_was_sent_before_answers_the_retransmission(
     assert_eq!((out.forward[0].ack, out.forward[0].tsecr), (Scene::at(8), retransmission_time));
 }
 
-/// RACK would take the retransmission for lost: something sent later has arrived.
+/// Data sent later has arrived, so RACK would declare the retransmission lost.
 #[test]
 fn behind_a_gap_a_block_of_what_was_sent_later_answers_the_retransmission() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -268,7 +272,7 @@ fn behind_a_gap_a_block_of_what_was_sent_later_answers_the_retransmission() {
     }
 }
 
-/// Nothing of what was sent later may come: the sender asks again.
+/// No later data may arrive: the sender retransmits once more.
 #[test]
 fn in_a_large_flight_the_second_retransmission_is_answered_by_the_proxy() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -287,8 +291,7 @@ fn without_sack_the_second_retransmission_is_answered_though_more_is_in_flight()
     assert_eq!(scene.data(0).1.back.expect("a reply").ack, Scene::at(2));
 }
 
-/// The next mark comes with the first ACK that goes beyond the last recovery. What is below belongs
-/// to that, and the sender would not reduce for it again.
+/// The sender does not reduce again for data below the end of the last recovery.
 #[test]
 fn with_sack_a_virtual_loss_opens_where_the_last_recovery_ended() {
     let mut scene = Scene::after_a_small_virtual_loss();
@@ -300,8 +303,8 @@ fn with_sack_a_virtual_loss_opens_where_the_last_recovery_ended() {
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(5), &[block][..]));
 }
 
-/// A delayed ACK of the last segment before the retransmission and the first after it echoes the time of
-/// the former. With the number at which the recovery ends that would undo the reduction (RFC 3522 section 3.2).
+/// A delayed ACK echoes the time of the last segment before the retransmission. At the number where
+/// the recovery ends that would undo the reduction (RFC 3522 section 3.2).
 #[test]
 fn a_virtual_loss_where_the_last_recovery_ended_echoes_no_time_before_the_retransmission() {
     let mut scene = Scene::after_a_small_virtual_loss();
@@ -325,23 +328,23 @@ fn gap(scene: &Scene, ack: u32, start: u32, end: u32) -> Packet {
     packet
 }
 
-/// What lies below, the sender may know to have arrived, or have taken for lost once already.
+/// The sender may know that data below has arrived, or may have declared it lost already.
 #[test]
-fn a_virtual_loss_opens_behind_what_blocks_have_told_of() {
+fn a_virtual_loss_opens_above_real_blocks() {
     let mut scene = Scene::default();
     scene.all(0..8);
     scene.ack(1);
     scene.watch.pass(&gap(&scene, 1, 3, 4), Side::Far);
     let (edit, out) = scene.echo(4);
     assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::VIRTUAL_LOSS));
-    assert_eq!(out.forward[0].ack, Scene::at(4), "all that was told of has arrived");
+    assert_eq!(out.forward[0].ack, Scene::at(4), "everything in the block has arrived");
     let (edit, out) = scene.echo(5);
     assert!(edit.events.contains(Events::VIRTUAL_LOSS));
     assert_eq!(out.forward[0].ack, Scene::at(4));
 }
 
 #[test]
-fn a_virtual_loss_opens_behind_what_was_just_sent_again() {
+fn a_virtual_loss_opens_above_retransmitted_data() {
     let mut scene = Scene::default();
     scene.all(0..8);
     scene.ack(1);
@@ -354,7 +357,7 @@ fn a_virtual_loss_opens_behind_what_was_just_sent_again() {
 }
 
 #[test]
-fn a_virtual_loss_opens_behind_the_last_recovery_and_what_blocks_have_told_of() {
+fn a_virtual_loss_opens_above_the_last_recovery_and_real_blocks() {
     let mut scene = Scene::after_a_small_virtual_loss();
     scene.all(5..13);
     scene.watch.pass(&gap(&scene, 4, 5, 6), Side::Far);
@@ -363,7 +366,7 @@ fn a_virtual_loss_opens_behind_the_last_recovery_and_what_blocks_have_told_of() 
     assert_eq!(out.forward[0].ack, Scene::at(6));
 }
 
-/// Rule M, 2b: RFC 3168 would leave a window of two segments where it is.
+/// RFC 5681 section 3.1 never reduces below two segments.
 #[test]
 fn a_flight_of_two_is_answered_by_cwr_alone() {
     let mut scene = Scene::default();
@@ -388,7 +391,7 @@ fn a_real_loss_answers_the_mark() {
     assert_eq!((out.forward[0].ack, out.forward[0].blocks()), (Scene::at(1), packet.blocks()));
 }
 
-/// "Without SACK a virtual loss opened at A == R of the previous: RTO."
+/// A loss at `recover` itself belongs to the last recovery, and the sender would need a timeout.
 #[test]
 fn the_next_virtual_loss_opens_above_the_end_of_the_last_recovery() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -415,7 +418,7 @@ fn a_sender_without_sack_gets_no_ect() {
     assert_eq!((out.forward[0].ack, out.forward[0].flags), (Scene::at(2), Flags::ACK));
 }
 
-/// "No clones behind sparse ACKs, without SACK: RTOs", "window updates turned into duplicates".
+/// Delayed ACKs alone are too few duplicates, and a window update would count as one.
 #[test]
 fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
     let policy = Policy { without_sack: true, ..Policy::default() };
@@ -429,8 +432,8 @@ fn without_sack_three_duplicates_are_made_and_window_updates_dropped() {
     assert!(scene.watch.pass(&update, Side::Far).1.forward.is_empty());
 }
 
-/// The far host held back the ACK of the last new data until the retransmission came, whose time
-/// is not in it (RFC 7323 section 4.3); it will send no other.
+/// The ACK of the last new data may answer the retransmission with an earlier time (RFC 7323
+/// section 4.3). The far host will send no other.
 #[test]
 fn without_sack_the_ack_of_all_that_was_sent_releases_the_virtual_loss() {
     let policy = Policy { without_sack: true, ..Policy::default() };
@@ -446,7 +449,7 @@ fn without_sack_the_ack_of_all_that_was_sent_releases_the_virtual_loss() {
     assert!(out.forward[0].tsecr > before.tsecr, "the reduction would be undone");
 }
 
-/// A full segment has no room for blocks, and data are never a duplicate ACK.
+/// A full segment has no room for blocks, and a segment with data is no duplicate ACK.
 #[test]
 fn a_packet_with_data_keeps_them_and_a_clone_says_the_blocks() {
     let mut scene = Scene::with_a_virtual_loss();
@@ -525,7 +528,7 @@ fn the_kill_switch_shows_the_truth_at_the_next_ack() {
     assert_eq!(scene.data(12).1.forward[0].codepoint, 2);
 }
 
-/// Found by chaos: with the highest ACK number the window of an older ACK went beyond what was promised.
+/// Found by chaos: the window of a reordered ACK moved the right edge beyond the advertised one.
 #[test]
 fn an_ack_that_was_overtaken_does_not_move_the_right_edge_of_an_answer() {
     let mut scene = Scene::default();
@@ -537,7 +540,7 @@ fn an_ack_that_was_overtaken_does_not_move_the_right_edge_of_an_answer() {
     assert_eq!((reply.ack, reply.window), (Scene::at(3), 1_000));
 }
 
-/// Found by chaos: duplicates have the window of the ACK before, which is the one that goes furthest.
+/// Found by chaos: duplicate ACKs repeat the window of the highest ACK, not of the latest one.
 #[test]
 fn without_sack_an_ack_that_was_overtaken_does_not_move_the_right_edge_either() {
     let policy = Policy { without_sack: true, ..Policy::default() };
