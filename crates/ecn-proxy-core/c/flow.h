@@ -117,7 +117,7 @@ enum ecn_reason {
 	ECN_REASON_POLICY = 12,
 	/* A FIN or RST arrived before the answer. */
 	ECN_REASON_CLOSING = 13,
-	/* The switch is off. */
+	/* The proxy is switched off. */
 	ECN_REASON_OFF = 14,
 	/* An ECE has been pending for too long. */
 	ECN_REASON_WAITS = 15,

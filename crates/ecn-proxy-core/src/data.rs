@@ -1,6 +1,6 @@
-//! The C structs, field for field; `c/packet.h` and `c/flow.h` say what each means.
+//! The C structs of `c/packet.h` and `c/flow.h`, field for field.
 
-/// The most SACK blocks of a packet.
+/// The largest number of SACK blocks in a packet.
 pub const BLOCKS_MAX: usize = 4;
 
 bitflags::bitflags! {
@@ -8,25 +8,25 @@ bitflags::bitflags! {
     #[repr(transparent)]
     #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
     pub struct Flags: u8 {
-        /// No more data.
+        /// The sender has no more data.
         const FIN = 0x01;
-        /// Synchronise sequence numbers.
+        /// Sequence numbers are being synchronised.
         const SYN = 0x02;
-        /// Reset.
+        /// The connection is reset.
         const RST = 0x04;
-        /// Push.
+        /// The receiver should deliver the data now.
         const PSH = 0x08;
-        /// The ACK number counts.
+        /// The ACK number is valid.
         const ACK = 0x10;
-        /// Urgent.
+        /// The urgent pointer is valid.
         const URG = 0x20;
-        /// ECN echo.
+        /// ECN echo: the receiver has seen CE (RFC 3168).
         const ECE = 0x40;
-        /// Congestion window reduced.
+        /// Congestion window reduced (RFC 3168).
         const CWR = 0x80;
     }
 
-    /// Which options a segment carries.
+    /// TCP options of a segment.
     #[repr(transparent)]
     #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
     pub struct Options: u16 {
@@ -38,109 +38,109 @@ bitflags::bitflags! {
         const SACK_PERMITTED = 0x004;
         /// SACK blocks.
         const SACK = 0x008;
-        /// Timestamps.
+        /// Timestamps (RFC 7323).
         const TIMESTAMPS = 0x010;
         /// TCP-MD5 (RFC 2385).
         const MD5 = 0x020;
         /// TCP-AO (RFC 5925).
         const AO = 0x040;
-        /// Multipath TCP.
+        /// Multipath TCP (RFC 8684).
         const MPTCP = 0x080;
         /// AccECN (RFC 9768).
         const ACCECN = 0x100;
-        /// A kind that is not above.
+        /// Any other kind.
         const OTHER = 0x200;
         /// Options that do not parse.
         const BROKEN = 0x400;
     }
 
-    /// What is to be done with a packet.
+    /// Changes to make to a packet; the fields of [`Edit`] hold the values.
     #[repr(transparent)]
     #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
     pub struct Actions: u16 {
-        /// It goes no further.
+        /// The packet is dropped.
         const DROP = 0x001;
-        /// Its codepoint changes.
+        /// Set the ECN codepoint.
         const CODEPOINT = 0x002;
-        /// Its flags change.
+        /// Clear and set TCP flags.
         const FLAGS = 0x004;
-        /// Its ACK number changes.
+        /// Set the ACK number.
         const ACK = 0x008;
-        /// Its window changes.
+        /// Set the window.
         const WINDOW = 0x010;
-        /// Its TSecr changes.
+        /// Set TSecr.
         const TSECR = 0x020;
-        /// Its SACK blocks change.
+        /// Replace the SACK blocks.
         const BLOCKS = 0x040;
-        /// Pure ACKs follow it.
+        /// Send pure ACKs beside the packet.
         const CLONES = 0x080;
-        /// An ACK goes back.
+        /// Send [`Edit::reply`] back to the sender of the packet.
         const REPLY = 0x100;
     }
 
-    /// What is to be counted: `enum ecn_event` of `c/flow.h`.
+    /// Events to count: `enum ecn_event` of `c/flow.h`.
     #[repr(transparent)]
     #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
     pub struct Events: u32 {
-        /// The served host's SYN asks for ECN now.
+        /// The proxy made the served host's SYN request ECN.
         const UPGRADED = 0x000001;
-        /// Handshake: both hosts have ECN.
+        /// Handshake: both hosts use ECN.
         const BOTH = 0x000002;
-        /// Handshake: the client alone.
+        /// Handshake: only the client uses ECN.
         const CLIENT_ONLY = 0x000004;
-        /// Handshake: the server alone.
+        /// Handshake: only the server uses ECN.
         const SERVER_ONLY = 0x000008;
-        /// Handshake: neither.
+        /// Handshake: neither host uses ECN.
         const NEITHER = 0x000010;
-        /// The connection is served from here on.
+        /// The proxy serves the connection from now on.
         const PROXIED = 0x000020;
-        /// It is not, or no more.
+        /// The proxy does not serve the connection, or stops.
         const BYPASS = 0x000040;
-        /// A SYN passes without ECN because the first was not answered.
+        /// A SYN passes without ECN because the first one was not answered.
         const FALLBACK = 0x000080;
-        /// The destination is to be remembered as one that fails.
+        /// The caller should remember that ECN SYNs to the destination fail.
         const DESTINATION_FAILED = 0x000100;
-        /// A packet for the served host came with CE.
+        /// A packet for the served host arrived with CE.
         const CE = 0x000200;
-        /// A packet of the served host got ECE.
+        /// The proxy set ECE on a packet of the served host.
         const ECHO = 0x000400;
-        /// A packet of the served host got ECT(0).
+        /// The proxy set ECT(0) on a packet of the served host.
         const ECT = 0x000800;
-        /// The same, while an ECE waits for its answer.
+        /// The same, while an ECE is pending.
         const ECT_WAITING = 0x001000;
-        /// A packet of the served host got CWR.
+        /// The proxy set CWR on a packet of the served host.
         const CWR = 0x002000;
-        /// The far host told of a mark: an episode begins.
+        /// The far host echoed a mark: an episode begins.
         const EPISODE = 0x004000;
-        /// Answered: the sender's window is as small as a reduction would make it.
+        /// Answered by CWR alone: the sender's window is at its minimum of two segments.
         const ANSWERED_FLOOR = 0x008000;
-        /// Answered: the sender has repaired a virtual loss.
+        /// Answered: the sender has retransmitted a virtual loss.
         const ANSWERED_VIRTUAL_LOSS = 0x010000;
-        /// Answered: the sender repairs a real loss.
+        /// Answered: the sender is repairing a real loss.
         const ANSWERED_LOSS = 0x020000;
-        /// Answered: the sender has repaired a dropped packet.
+        /// Answered: the sender has retransmitted a packet that the proxy dropped.
         const ANSWERED_DROP = 0x040000;
-        /// Nobody answers the episode.
+        /// The episode ends without an answer.
         const PASSED_OVER = 0x080000;
         /// A virtual loss opens.
         const VIRTUAL_LOSS = 0x100000;
-        /// The proxy answers a virtual loss's retransmission itself.
+        /// The proxy acknowledges the retransmission of a virtual loss itself.
         const SELF_ANSWER = 0x200000;
-        /// A virtual loss is over.
+        /// A virtual loss ends.
         const RELEASED = 0x400000;
-        /// New data goes without ECT from here on.
+        /// New data goes out without ECT from now on.
         const ECT_WITHDRAWN = 0x800000;
-        /// The connection is over.
+        /// The connection was reset, or closed in both directions.
         const CLOSED = 0x1000000;
-        /// A destination that was to fail refuses a SYN without ECN too.
+        /// A destination remembered as failing resets a SYN without ECN too.
         const PLAIN_REFUSED = 0x2000000;
-        /// A virtual loss's retransmission goes no further: an ACK of the far host's own will answer it.
+        /// The proxy absorbed the retransmission of a virtual loss; a later ACK of the far host answers it.
         const KEPT_BACK = 0x4000000;
     }
 }
 
 impl Events {
-    /// Those that end an episode.
+    /// The events that end an episode.
     pub const ENDS: Events = Events::ANSWERED_FLOOR
         .union(Events::ANSWERED_VIRTUAL_LOSS)
         .union(Events::ANSWERED_LOSS)
@@ -148,13 +148,13 @@ impl Events {
         .union(Events::PASSED_OVER);
 }
 
-/// A SACK block: its first number, and the first one after it.
+/// A SACK block.
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Block {
-    /// Its first number.
+    /// First sequence number of the block.
     pub start: u32,
-    /// The first number after it.
+    /// First sequence number after the block.
     pub end: u32,
 }
 
@@ -162,44 +162,44 @@ pub struct Block {
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Packet {
-    /// A monotonic clock, in nanoseconds.
+    /// Time of a monotonic clock, in nanoseconds.
     pub now_ns: u64,
-    /// Sequence number.
+    /// TCP sequence number.
     pub seq: u32,
-    /// ACK number.
+    /// TCP acknowledgment number.
     pub ack: u32,
-    /// Payload in bytes, of all segments together.
+    /// Payload of all segments of a super-packet together, in bytes.
     pub payload_bytes: u32,
-    /// Payload of one segment in bytes.
+    /// Payload of one segment, in bytes.
     pub segment_bytes: u32,
-    /// With [`Options::TIMESTAMPS`].
+    /// TSval, valid with [`Options::TIMESTAMPS`].
     pub tsval: u32,
-    /// With [`Options::TIMESTAMPS`].
+    /// TSecr, valid with [`Options::TIMESTAMPS`].
     pub tsecr: u32,
     /// As on the wire, before scaling.
     pub window: u16,
-    /// Which options it carries.
+    /// The options present.
     pub options: Options,
-    /// With [`Options::MSS`], in bytes.
+    /// Maximum segment size in bytes, valid with [`Options::MSS`].
     pub mss: u16,
-    /// Control bits.
+    /// The control bits.
     pub flags: Flags,
     /// 1 if AE is set (RFC 9768).
     pub ae: u8,
     /// The two ECN bits of the IP header.
     pub codepoint: u8,
-    /// With [`Options::WINDOW_SCALE`]: the shift.
+    /// Window scale shift, valid with [`Options::WINDOW_SCALE`].
     pub window_scale: u8,
-    /// How many of `blocks` count.
+    /// Number of valid entries in `blocks`.
     pub block_count: u8,
-    /// Zero.
+    /// Padding; zero.
     pub reserved: u8,
-    /// SACK blocks, in the option's order.
+    /// SACK blocks in the order of the option.
     pub blocks: [Block; BLOCKS_MAX],
 }
 
 impl Packet {
-    /// The first number after what the packet occupies in sequence space.
+    /// The sequence number after the packet, with SYN and FIN counted.
     pub fn end(&self) -> u32 {
         let flag = |flag| u32::from(self.flags.contains(flag));
         self.seq
@@ -208,37 +208,37 @@ impl Packet {
             .wrapping_add(flag(Flags::FIN))
     }
 
-    /// The blocks that count.
+    /// The valid SACK blocks.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..usize::from(self.block_count).min(BLOCKS_MAX)]
     }
 }
 
-/// A pure ACK of the proxy's own, in the far host's name.
+/// A pure ACK that the proxy sends in the name of the far host.
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Reply {
-    /// Sequence number.
+    /// TCP sequence number.
     pub seq: u32,
-    /// ACK number.
+    /// TCP acknowledgment number.
     pub ack: u32,
-    /// With `timestamps`.
+    /// TSval, valid if `timestamps` is 1.
     pub tsval: u32,
-    /// With `timestamps`.
+    /// TSecr, valid if `timestamps` is 1.
     pub tsecr: u32,
     /// As on the wire, before scaling.
     pub window: u16,
-    /// 1: with timestamps.
+    /// 1: the ACK has timestamps.
     pub timestamps: u8,
-    /// Zero.
+    /// Padding; zero.
     pub reserved: u8,
 }
 
-/// What becomes of a packet; by default it passes untouched.
+/// The changes to a packet. The default leaves it untouched.
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Edit {
-    /// Which of the fields count.
+    /// The changes to make.
     pub actions: Actions,
     /// The new window.
     pub window: u16,
@@ -248,143 +248,143 @@ pub struct Edit {
     pub tsecr: u32,
     /// The new codepoint.
     pub codepoint: u8,
-    /// Flags that go, first.
+    /// Flags to clear, before `flags_set` applies.
     pub flags_clear: Flags,
-    /// Flags that come, then.
+    /// Flags to set.
     pub flags_set: Flags,
-    /// 1: AE goes.
+    /// 1: clear AE.
     pub clear_ae: u8,
-    /// How many pure ACKs follow.
+    /// Number of pure ACKs to send beside the packet.
     pub clones: u8,
-    /// How many of `blocks` count.
+    /// Number of valid entries in `blocks`.
     pub block_count: u8,
     /// `enum ecn_reason`; see [`Edit::reason`].
     pub reason: u8,
-    /// Zero.
+    /// Padding; zero.
     pub reserved: u8,
-    /// What to count.
+    /// The events to count.
     pub events: Events,
     /// The new SACK blocks.
     pub blocks: [Block; BLOCKS_MAX],
-    /// The ACK that goes back.
+    /// The ACK to send back, with [`Actions::REPLY`].
     pub reply: Reply,
 }
 
 impl Edit {
-    /// Why a connection is bypassed, an episode passed over or ECT withdrawn.
+    /// Why the proxy bypasses the connection, passes over the episode or withdraws ECT.
     pub fn reason(&self) -> Reason {
         Reason::from_number(self.reason)
     }
 
-    /// The new blocks that count.
+    /// The valid new SACK blocks.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..usize::from(self.block_count).min(BLOCKS_MAX)]
     }
 }
 
-/// What the proxy is told to do.
+/// The settings of the proxy.
 #[repr(C)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// How a served sender is told of marks.
+    /// How the proxy signals a mark to a served sender.
     pub sender: SenderPolicy,
-    /// Nothing is edited, but connections are followed.
+    /// The kill switch: the proxy edits nothing but still tracks connections.
     pub off: bool,
-    /// No new connection is taken on.
+    /// The proxy takes on no new connection.
     pub draining: bool,
-    /// Virtual loss for senders without SACK as well.
+    /// Senders without SACK get ECT and virtual losses too.
     pub without_sack: bool,
-    /// A SYN that is sent again asks for ECN again, instead of going without (RFC 3168 section
+    /// A retransmitted SYN requests ECN again. Otherwise it goes out without ECN (RFC 3168 section
     /// 6.1.1.1).
     pub keeps_asking: bool,
 }
 
-/// What becomes of an ECE that is meant for the served sender.
+/// What the proxy does with an ECE that is meant for the served sender.
 #[repr(u8)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum SenderPolicy {
-    /// The sender is shown a virtual loss that is not there.
+    /// Simulate the loss of one segment in rewritten ACKs.
     #[default]
     VirtualLoss = 0,
-    /// One packet of the sender is dropped.
+    /// Drop one packet of the sender.
     Drop = 1,
-    /// What the sender sends stays Not-ECT.
+    /// Leave the data of the sender Not-ECT.
     NoEct = 2,
 }
 
-/// How far a connection has come.
+/// The phase of a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Unknown.
+    /// No packet has been seen.
     None,
-    /// The served host's SYN has passed.
+    /// The served host has sent a SYN.
     HostOpens,
-    /// The far host's SYN has passed.
+    /// The far host has sent a SYN.
     FarOpens,
-    /// Served.
+    /// The proxy serves the connection.
     Proxied,
-    /// Left alone.
+    /// The proxy does not edit the connection, or no longer.
     Bypass,
-    /// Over.
+    /// Reset, or closed in both directions.
     Closed,
 }
 
-/// How far the answer to an ECE has come.
+/// The state of the answer to an ECE.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// No ECE waits.
+    /// No ECE is pending.
     Idle,
-    /// An ECE waits.
+    /// An ECE is pending.
     Armed,
-    /// A virtual loss is open.
+    /// A virtual loss is open and not yet retransmitted.
     VirtualLoss,
-    /// The virtual loss was sent again.
+    /// The served host has retransmitted the virtual loss; the far host has not confirmed it.
     Retransmitted,
-    /// A segment was dropped and not sent again yet.
+    /// The proxy dropped a segment that is not yet retransmitted.
     Dropped,
 }
 
-/// Why a connection is bypassed, an episode passed over, or ECT withheld.
+/// Why the proxy bypasses a connection, passes over an episode or withholds ECT.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// None given.
+    /// There is no reason to report.
     None,
-    /// The served host has ECN itself.
+    /// The served host uses ECN itself.
     HostHasEcn,
-    /// The far host wants none.
+    /// The far host does not use ECN.
     FarWithoutEcn,
-    /// Flags without a meaning in the handshake.
+    /// ECN flags in the handshake that no RFC defines.
     StrangeHandshake,
-    /// AE or AccECN's option where RFC 3168 was negotiated.
+    /// AE or an AccECN option on a connection that negotiated RFC 3168.
     AccEcn,
-    /// TCP-MD5.
+    /// TCP-MD5 signs the header (RFC 2385).
     Md5,
-    /// TCP-AO.
+    /// TCP-AO signs the header (RFC 5925).
     Ao,
-    /// Multipath TCP.
+    /// Multipath TCP (RFC 8684).
     Mptcp,
     /// Options that do not parse.
     BrokenOptions,
-    /// The destination is known to fail, or did not answer.
+    /// ECN SYNs to the destination get lost, or this one was not answered.
     Fallback,
-    /// Options in ACKs that a virtual loss might contradict.
+    /// The far host's ACKs carry options that a virtual loss might contradict.
     UnknownOption,
-    /// A sender without SACK.
+    /// The sender does not use SACK.
     NoSack,
-    /// The policy is no-ect.
+    /// The policy is `no-ect`.
     Policy,
-    /// FIN or RST came before the answer.
+    /// A FIN or RST arrived before the answer.
     Closing,
-    /// The switch is off.
+    /// The proxy is switched off.
     Off,
-    /// An ECE waits too long.
+    /// An ECE has been pending for too long.
     Waits,
-    /// A new connection under the same addresses.
+    /// The hosts opened a new connection under the same addresses.
     Reopened,
 }
 
 impl Reason {
-    /// Every reason, by its number.
+    /// Every reason, in the order of its number.
     pub const ALL: [Reason; 17] = [
         Reason::None,
         Reason::HostHasEcn,

@@ -1,18 +1,18 @@
-//! An edit, carried out.
+//! Applies an edit to a packet.
 
 use crate::data::{Actions, BLOCKS_MAX, Block, Edit, Flags, Options, Packet};
 
-/// What comes out of the proxy for a packet.
+/// The packets that leave the proxy in place of one.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The packet, and the pure ACKs that follow it.
+    /// The edited packet, unless it was dropped, and the pure ACKs beside it.
     pub forward: Vec<Packet>,
-    /// What goes back to where the packet came from.
+    /// The ACK that goes back to the sender of the packet.
     pub back: Option<Packet>,
 }
 
 impl Outcome {
-    /// Does to `packet` what `edit` says.
+    /// Applies `edit` to `packet`.
     pub fn new(packet: &Packet, edit: &Edit) -> Outcome {
         let does = |action| edit.actions.contains(action);
         let back = does(Actions::REPLY).then(|| reply(packet, edit));
@@ -48,7 +48,7 @@ fn edited(packet: &Packet, edit: &Edit) -> Packet {
         edited.tsecr = edit.tsecr;
     }
     if does(Actions::BLOCKS) {
-        // A packet with data has no room for more.
+        // A full segment has no room for blocks.
         let blocks = if packet.payload_bytes == 0 { edit.blocks() } else { &[] };
         set_blocks(&mut edited, blocks);
     }
@@ -62,10 +62,10 @@ fn set_blocks(packet: &mut Packet, blocks: &[Block]) {
     packet.options.set(Options::SACK, !blocks.is_empty());
 }
 
-/// What the edited packet says, without its data.
+/// The edited packet as a pure ACK.
 fn pure_ack(packet: &Packet, edit: &Edit) -> Packet {
     let mut ack = edited(packet, edit);
-    // They go behind the packet.
+    // The ACKs go behind the packet.
     ack.seq = packet.end();
     ack.payload_bytes = 0;
     ack.segment_bytes = 0;

@@ -1,4 +1,4 @@
-//! The C functions. All `unsafe` of the crate is here.
+//! Calls of the C functions, the only `unsafe` code of the crate.
 #![expect(unsafe_code, reason = "the machine is C")]
 
 use crate::data::{Edit, Packet, Policy};

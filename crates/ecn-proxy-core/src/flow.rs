@@ -1,14 +1,14 @@
-//! A connection.
+//! The state of a connection.
 
 use crate::data::{Answer, Edit, Packet, Phase, Policy, Reason};
 use crate::ffi;
 
-/// Which of the two hosts a packet comes from.
+/// The host that sent a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The served host, which never asks for ECN.
+    /// The served host, which does not request ECN.
     Host,
-    /// The far host.
+    /// The host beyond the proxy, with or without ECN.
     Far,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct RawFlow {
     reserved: [u8; 3],
 }
 
-/// What the proxy remembers of a connection; by default nothing.
+/// The state that the proxy keeps for a connection. The default stands for an unknown one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Flow(RawFlow);
 
 impl Flow {
-    /// A SYN without ACK. `destination_fails`: SYNs that ask for ECN are known to get lost on
-    /// the way to the far host. Returns whether there is something to remember.
+    /// Handles a SYN without ACK. `destination_fails` says that SYNs requesting ECN are known to get
+    /// lost on the way to the far host. Returns whether the caller must keep the flow, and the edit.
     pub fn handle_syn(
         &mut self,
         policy: &Policy,
@@ -73,7 +73,7 @@ impl Flow {
         ffi::opens(&mut self.0, policy, packet, from == Side::Host, destination_fails)
     }
 
-    /// Any other packet.
+    /// Handles any other packet and returns the edit for it.
     pub fn handle_packet(&mut self, policy: &Policy, packet: &Packet, from: Side) -> Edit {
         match from {
             Side::Host => ffi::from_host(&mut self.0, policy, packet),
@@ -81,7 +81,7 @@ impl Flow {
         }
     }
 
-    /// How far the connection has come.
+    /// The phase of the connection.
     pub fn phase(&self) -> Phase {
         match self.0.phase {
             1 => Phase::HostOpens,
@@ -93,7 +93,7 @@ impl Flow {
         }
     }
 
-    /// How far the answer to an ECE has come.
+    /// The state of the answer to an ECE.
     pub fn answer(&self) -> Answer {
         match self.0.answer {
             1 => Answer::Armed,
@@ -104,17 +104,17 @@ impl Flow {
         }
     }
 
-    /// Why the connection is bypassed, or its sender cannot be told.
+    /// Why the proxy bypasses the connection, or cannot signal its sender.
     pub fn reason(&self) -> Reason {
         Reason::from_number(self.0.reason)
     }
 
-    /// The highest ACK number that the served host was shown.
+    /// The highest ACK number that the proxy has shown to the served host.
     pub fn shown_ack(&self) -> u32 {
         self.0.shown_una
     }
 
-    /// The highest ACK number that the far host sent.
+    /// The highest ACK number of the far host.
     pub fn far_ack(&self) -> u32 {
         self.0.far_una
     }
