@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from windlass_lab import __version__
 from windlass_lab.core import listing, output, text
@@ -38,6 +39,7 @@ examples:
   windlass-lab testbed check
 """
 INTERRUPTED = 130
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_command(commands, name: str, help_: str, examples: str) -> argparse.ArgumentParser:
+def _add_command(
+    commands: Commands, name: str, help_: str, examples: str
+) -> argparse.ArgumentParser:
     return commands.add_parser(
         name,
         help=help_,
@@ -89,7 +93,7 @@ def _add_command(commands, name: str, help_: str, examples: str) -> argparse.Arg
     )
 
 
-def _add_list(commands) -> None:
+def _add_list(commands: Commands) -> None:
     command = _add_command(
         commands,
         "list",
@@ -100,7 +104,7 @@ def _add_list(commands) -> None:
     command.set_defaults(run=_list)
 
 
-def _add_reproduce(commands) -> None:
+def _add_reproduce(commands: Commands) -> None:
     command = _add_command(
         commands,
         "reproduce",
@@ -120,14 +124,24 @@ def _add_reproduce(commands) -> None:
     add("--runs", type=_positive, metavar="N", help="on the kernel, or of a test (5; tou: 11)")
     add("--resume", action="store_true", help="leave out the runs on the kernel that DIR has whole")
     add("--replicates", type=_positive, metavar="N", help="runs a case (20; ecn-proxy: 10)")
-    jobs = {"type": _positive, "default": _cores(), "metavar": "N"}
-    add("--jobs", "--parallel", **jobs, help="runs, or testbeds, at a time (the cores)")
+    add(
+        *("--jobs", "--parallel"),
+        type=_positive,
+        default=_cores(),
+        metavar="N",
+        help="runs, or testbeds, at the same time (default: the number of cores)",
+    )
     add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
     add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
     add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
     add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy, tou: of the sizes (1)")
-    these = {"action": "append", "default": [], "metavar": "GLOB"}
-    add("--tests", **these, help="of ecn-proxy, tou only these, by names as in runs.jsonl")
+    add(
+        "--tests",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="ecn-proxy, tou: run only the tests with such names (as in runs.jsonl)",
+    )
     where = command.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="in the simulator alone")
     where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
@@ -135,7 +149,7 @@ def _add_reproduce(commands) -> None:
     command.set_defaults(run=_reproduce)
 
 
-def _add_report(commands) -> None:
+def _add_report(commands: Commands) -> None:
     command = _add_command(
         commands,
         "report",

@@ -22,6 +22,7 @@ def start(module: str, order: Mapping) -> subprocess.Popen:
         # Ctrl-C is for this process, which ends the others.
         start_new_session=True,
     )
+    assert process.stdin
     with process.stdin as stream:
         stream.write(json.dumps(order))
     return process
@@ -29,6 +30,7 @@ def start(module: str, order: Mapping) -> subprocess.Popen:
 
 def result(name: str, process: subprocess.Popen) -> dict:
     """What a process that has ended wrote. Raises `RunError`, with its last complaint."""
+    assert process.stdout and process.stderr
     with process.stdout as out, process.stderr as complaints:
         text, told = out.read(), complaints.read().strip()
     if process.returncode != 0:

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from windlass_lab.core.errors import RunError
 
@@ -77,7 +78,7 @@ def _figures(node: Mapping, replicates: int, prefix: str = "") -> Iterator[tuple
             yield from _figures(value, replicates, f"{name}.")
 
 
-def _middle(value: Mapping) -> object:
+def _middle(value: Mapping) -> Any:
     return value.get("mean", value.get("median"))
 
 
@@ -123,7 +124,7 @@ def pool(summaries: Sequence[Mapping], median: bool = False) -> dict:
     return pooled | {"replicates": len(summaries)}
 
 
-def _pool(values: Sequence, spread: Callable[[Sequence], dict]) -> object:
+def _pool(values: Sequence, spread: Callable[[Sequence], dict]) -> Any:
     first = values[0]
     if isinstance(first, Mapping):
         common = [key for key in first if all(key in value for value in values)]

@@ -332,8 +332,13 @@ class Experiment:
     @property
     def named(self) -> Mapping[str, Case | SimpleModel | KernelCase | ServerCase]:
         """All that is run for it, by name."""
-        all_ = (*self.cases, *self.models, *self.kernels, *self.servers)
-        return {case.name: case for case in all_}
+        kinds: tuple[Sequence[Case | SimpleModel | KernelCase | ServerCase], ...] = (
+            self.cases,
+            self.models,
+            self.kernels,
+            self.servers,
+        )
+        return {case.name: case for kind in kinds for case in kind}
 
     @property
     def columns(self) -> tuple[str, str]:

@@ -64,7 +64,8 @@ def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
 
 def _bars(plot: BarPlot, cases: Cases, groups: Sequence[tuple]) -> Drawn:
     of_servers = any(isinstance(cases[name], ServerCase) for name in plot.cases)
-    stacks = [cases[name].stack for name in plot.cases if isinstance(cases[name], KernelCase)]
+    chosen = (cases[name] for name in plot.cases)
+    stacks = [case.stack for case in chosen if isinstance(case, KernelCase)]
     names_of = columns(stacks[0] if stacks else "")
     panels, rows = [], []
     highest = 0.0

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from windlass_lab.core.derive import pair_names, ratio
+from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.judge import Evidence
 from windlass_lab.core.model import PowerTable
 
@@ -21,5 +22,5 @@ def power_table(table: PowerTable, evidence: Evidence) -> Mapping:
     return {"caption": table.caption, "headings": headings, "rows": rows, "open": False}
 
 
-def _mean(estimate) -> float:
+def _mean(estimate: Estimate | None) -> float:
     return estimate.mean if estimate else float("nan")

@@ -72,6 +72,9 @@ def _package_json(name: str) -> dict:
     return json.loads(text)
 
 
+_FAIRNESS: Mapping[object, str] = {True: "fair", False: "not fair"}
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """The `[published]` table of a scenario: figures under the summary's key names."""
@@ -88,7 +91,7 @@ class Published:
         table = self.table if flow is None else self._flow_table(flow)
         value = _lookup(table, key)
         if value is None and key.startswith("fairness_index."):
-            value = {True: "fair", False: "not fair"}.get(table.get("fair"))
+            value = _FAIRNESS.get(table.get("fair"))
         if value is None and key.startswith("new_ecn_share."):
             value = table.get("new_ecn_share")
         if value is None and key.startswith("total_packets_per_s."):

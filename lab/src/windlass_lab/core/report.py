@@ -1,6 +1,7 @@
 """The report: one HTML page that needs nothing else, made from a result."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from windlass_lab.core import output, server_tables, text
 from windlass_lab.core.judge import evidence_in
@@ -101,5 +102,5 @@ def conditions(summaries: Mapping[str, Mapping]) -> dict | None:
     }
 
 
-def _number(value: object) -> float:
+def _number(value: Any) -> float:
     return float(value["median"] if isinstance(value, Mapping) else value or 0.0)

@@ -142,7 +142,7 @@ def _steps(
         gathered.curves[model.name] = _model_curves(summary.pop("series"), summary["flows"])
         gathered.summaries[model.name] = summary
 
-    steps = []
+    steps: list[tuple[str, Callable[[], None]]] = []
     for name, case in {case.name: case for e in experiments for case in e.cases}.items():
         count = min(case.most_replicates or sampling.replicates, sampling.replicates)
         drawn = replace(sampling, replicates=count)

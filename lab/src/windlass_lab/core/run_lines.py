@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 from windlass_lab.core.errors import LabError
 
-R = TypeVar("R")
+R = TypeVar("R", bound="DataclassInstance")
 Key = tuple[str, int]
 
 

@@ -23,7 +23,9 @@ def published_beside_measured(table: ServersTable, cases: Mapping, evidence: Evi
     for name in table.cases:
         measured = evidence.measured.get(name)
         published = evidence.published.get(name, Published({}))
-        for test in table.tests if measured else ():
+        if not measured:
+            continue
+        for test in table.tests:
             keys = [f"{test.lower()}.{key}" for key in _FIGURES]
             theirs = [text.published(published.figure(key)) for key in keys]
             ours = [text.estimate(measured.values.get(key)) for key in keys]

@@ -173,7 +173,7 @@ def survives(
     """Answers in words whether a figure held: near its `original`, and above every rival."""
     if subject.measured is None or original is None or None in rivals:
         return informative(subject, "not all of it was run")
-    mean, best = subject.measured.mean, max(rival.mean for rival in rivals)
+    mean, best = subject.measured.mean, max(rival.mean for rival in rivals if rival)
     lost = original.mean - mean
     held = "survives" if lost <= within else "survives in part"
     how = held if mean > best else "is lost"

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.testbed import names, remove
@@ -78,7 +79,15 @@ class Testbed:
         return names.namespace(self.run, node)
 
     def start(
-        self, name: str, node: str, command: Sequence[str], **streams: object
+        self,
+        name: str,
+        node: str,
+        command: Sequence[str],
+        *,
+        stdin: int | IO | None = subprocess.DEVNULL,
+        stdout: int | IO | None = None,
+        stderr: int | IO | None = None,
+        text: bool | None = None,
     ) -> subprocess.Popen:
         """Starts a program in a node (outside of all where `node` is empty)."""
         # A group of its own: Ctrl-C reaches it by way of `close`. What enters a namespace does not
@@ -88,10 +97,12 @@ class Testbed:
         try:
             process = subprocess.Popen(
                 [*enter, "setpriv", "--pdeathsig", "KILL", *command],
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                text=text,
                 env=environment,
                 start_new_session=True,
-                **streams,
             )
         except OSError as error:
             raise RunError(f"{name}: cannot start {command[0]}: {error.strerror}") from error
@@ -201,7 +212,7 @@ class Testbed:
                 process.wait()
 
 
-def wait_until(done, complaint: str, seconds: float = _READY_S) -> None:
+def wait_until(done: Callable[[], object], complaint: str, seconds: float = _READY_S) -> None:
     """Waits for a condition. Raises `RunError` where it does not come about."""
     until = time.monotonic() + seconds
     while not done():

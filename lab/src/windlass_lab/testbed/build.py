@@ -7,7 +7,7 @@ import ctypes
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -121,7 +121,7 @@ def _tun(ip: IPRoute, tun: Tun) -> None:
     _addresses(ip, index, tun.addresses)
 
 
-def _addresses(ip: IPRoute, index: int, addresses: list[str]) -> None:
+def _addresses(ip: IPRoute, index: int, addresses: Sequence[str]) -> None:
     for address in addresses:
         host, _, length = address.partition("/")
         if not length:
@@ -163,7 +163,7 @@ def _routes(order: Order) -> None:
 
 
 def _route(ip: IPRoute, route: Route) -> dict:
-    found = {"dst": route.to}
+    found: dict[str, object] = {"dst": route.to}
     if ":" in route.via or ":" in route.to:
         found["family"] = 10
     if route.via:

@@ -35,7 +35,7 @@ def missing() -> Iterator[tuple[bool, str]]:
             yield False, f"{program}: its flows cannot run (apt-get install {package})"
     if why := _no_samples():
         yield True, f"INET_DIAG: {why}"
-    if why := is_root() and _no_trace():
+    if is_root() and (why := _no_trace()):
         yield False, f"tcp_probe: {why}; the other series are written"
 
 

@@ -10,6 +10,7 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.testbed import check
@@ -55,7 +56,7 @@ def _load(windlass: Path, progress: Progress) -> bool:
     return False
 
 
-def _unload(windlass: Path, lock, progress: Progress) -> None:
+def _unload(windlass: Path, lock: IO[str], progress: Progress) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -52,10 +52,11 @@ class Plan:
     @property
     def ended_by_s(self) -> float:
         """When a client that still runs is stopped, in seconds since the experiment began."""
+        stop_s = _stop_s(self.flow)
         if self.flow.app == "iperf3" and not _lasts_s(self.flow).is_integer():
-            return self.flow.stop_s
+            return stop_s
         closing_s = _CLOSING_S if self.is_kernels else _TOU_CLOSING_S
-        return self.flow.stop_s + closing_s
+        return stop_s + closing_s
 
 
 def plan(flow: Flow, number: int, run: str, topology: Topology, folder: Path) -> Plan:
@@ -88,7 +89,12 @@ def needed(flows: Sequence[Flow]) -> dict[str, str]:
 
 
 def _lasts_s(flow: Flow) -> float:
-    return flow.stop_s - flow.start_s
+    return _stop_s(flow) - flow.start_s
+
+
+def _stop_s(flow: Flow) -> float:
+    assert flow.stop_s is not None, "a flow without a size has a time to stop"
+    return flow.stop_s
 
 
 def _target(flow: Flow, topology: Topology) -> str:

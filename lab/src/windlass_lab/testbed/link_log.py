@@ -44,11 +44,14 @@ def read(path: Path, port: str, direction: str, ended_s: float) -> list[State]:
 def _state(line: Mapping[str, str]) -> State:
     average = line["average_queue"]
     return State(
-        float(line["time_s"]),
-        int(line["queue_packets"]),
-        float(average) if average else None,
-        *(int(line[key]) for key in ("arrived", "marked", "dropped", "delivered")),
-        int(line["delivered_bytes"]),
+        time_s=float(line["time_s"]),
+        queue_packets=int(line["queue_packets"]),
+        average_queue=float(average) if average else None,
+        arrived=int(line["arrived"]),
+        marks=int(line["marked"]),
+        drops=int(line["dropped"]),
+        sent=int(line["delivered"]),
+        sent_bytes=int(line["delivered_bytes"]),
     )
 
 

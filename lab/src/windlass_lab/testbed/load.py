@@ -61,8 +61,8 @@ def parse(text: str) -> Experiment:
     topology = {key: keys.pop(key) for key in tuple(_TOPOLOGY) if key in keys}
     found = _read(keys, _EXPERIMENT, "", needed=("name", "flows"))
     made = {_FIELDS.get(key, key): value for key, value in found.items()}
-    topology = Topology(**_read(topology, _TOPOLOGY, "", needed=("nodes",)))
-    experiment = Experiment(topology=topology, **made)
+    built = Topology(**_read(topology, _TOPOLOGY, "", needed=("nodes",)))
+    experiment = Experiment(topology=built, **made)
     validate(experiment)
     return experiment
 
@@ -81,7 +81,7 @@ def _read(
     return {key: readers[key](value, f"{dot}{key}") for key, value in table.items()}
 
 
-def _of(kind: type, what: str) -> Reader:
+def _of(kind: type | tuple[type, ...], what: str) -> Reader:
     def read(value: object, place: str) -> object:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise FaultError(f"{place}: expected {what}, found {value!r}")
@@ -118,7 +118,9 @@ def _map(item: Reader) -> Reader:
     return read
 
 
-def _table(kind: type, readers: Mapping[str, Reader], *needed: str, **names: str) -> Reader:
+def _table(
+    kind: Callable[..., object], readers: Mapping[str, Reader], *needed: str, **names: str
+) -> Reader:
     """A reader of a dataclass; `names` are fields whose name differs from the key."""
 
     def read(value: object, place: str) -> object:

@@ -36,7 +36,8 @@ def run_all(jobs: Sequence[Job], at_once: int, done: Callable[[Job], None]) -> N
     """Runs them all, `at_once` at a time; `done` is told of each. When one fails, or this process
     is interrupted, the others are ended, and nothing of them stays. Raises `RunError`.
     """
-    waiting, running = list(jobs), {}
+    waiting = list(jobs)
+    running: dict[Job, subprocess.Popen] = {}
     try:
         while waiting or running:
             while waiting and len(running) < at_once:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError, RunError
@@ -104,9 +105,7 @@ def _start_servers(bed: Testbed, plans: Sequence[Plan]) -> None:
             )
         protocol = "tcp" if plan.is_kernels else "udp"
         wait_until(
-            lambda process=process, name=name, port=plan.server_port, protocol=protocol: listens(
-                bed, process, name, port, protocol
-            ),
+            partial(listens, bed, process, name, plan.server_port, protocol),
             f"{name}: does not listen",
         )
 
@@ -156,7 +155,7 @@ def _start_samplers(
             started.append(bed.start(name, node, command, stdout=out, stderr=log))
     # It writes nothing before there is a connection; that it has entered is what can be seen.
     for process in started:
-        wait_until(lambda process=process: _in_namespace(process), "a sampler did not start")
+        wait_until(partial(_in_namespace, process), "a sampler did not start")
     return started
 
 

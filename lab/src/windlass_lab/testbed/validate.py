@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from windlass_lab.testbed.topology import End, Experiment, Topology
+from windlass_lab.testbed.topology import End, Experiment, Flow, Topology
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _DEVICE_CHARACTERS_MAX = 15
@@ -104,7 +104,7 @@ def _tuns(topology: Topology) -> Iterator[str]:
             yield f"routes[{number}]: initial_window: expected 1 or more"
 
 
-def _flow(flow, duration_s: float) -> Iterator[str]:
+def _flow(flow: Flow, duration_s: float) -> Iterator[str]:
     stop_s = duration_s if flow.stop_s is None else flow.stop_s
     if not 0 <= flow.start_s < stop_s:
         yield f"flow {flow.name}: start: expected before its stop"

@@ -16,7 +16,7 @@ _TRAFFIC = {True: "With cross traffic", False: "Without cross traffic"}
 
 def rows(direction: str, load: str, runs: Runs, scale: float) -> list[Row]:
     """Test, published and measured seconds; the published ones of a whole test, times `scale`."""
-    found = []
+    found: list[Row] = []
     for cross in (True, False):
         for name in configurations(load, cross):
             test = Test(direction, load, cross, name)
@@ -29,7 +29,7 @@ def rows(direction: str, load: str, runs: Runs, scale: float) -> list[Row]:
 
 def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
     """A panel with and one without cross traffic; two boxes a configuration."""
-    panels = []
+    panels: list[Panel] = []
     for cross, label in _TRAFFIC.items():
         chosen = [row for row in found if row[0].cross == cross]
         if chosen:
@@ -51,8 +51,10 @@ def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
 
 
 def _spec(chosen: Sequence[Row]) -> dict:
-    roles = (("published", 1), ("measured", 2))
-    data = [_box(role, [(row[0], row[place]) for row in chosen]) for role, place in roles]
+    data = [
+        _box("published", [(test, theirs) for test, theirs, _ in chosen]),
+        _box("measured", [(test, ours) for test, _, ours in chosen]),
+    ]
     layout = {
         "boxmode": "group",
         "xaxis": {"type": "category"},

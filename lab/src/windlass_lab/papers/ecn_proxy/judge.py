@@ -62,6 +62,10 @@ def _without(direction: str, load: str, runs: Runs) -> Iterator[Comparison | Non
         yield _ratio(tests, runs, _AS_WITHOUT)
 
 
+def _ratio_of_medians(above: Sequence[float] | None, below: Sequence[float] | None) -> float | None:
+    return round(median(above) / median(below), 3) if above and below else None
+
+
 def _ratio(
     tests: Sequence[Test], runs: Runs, bounds: Bounds | None, headline: bool = False
 ) -> Comparison | None:
@@ -77,7 +81,7 @@ def _ratio(
         above,
         Estimate(found.value, found.sd, found.count),
         bounds,
-        published=round(median(theirs[0]) / median(theirs[1]), 3) if all(theirs) else None,
+        published=_ratio_of_medians(*theirs),
         why=f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else "",
         headline=headline,
     )

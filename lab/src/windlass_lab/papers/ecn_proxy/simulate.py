@@ -42,6 +42,7 @@ def simulate(
     try:
         _feed(process, [request(scenarios, test, seed, scale) for test, seed in wanted])
         meter = _Meter(len(wanted), progress)
+        assert process.stdout
         for (test, seed), line in zip(wanted, process.stdout, strict=False):
             run = result(test, scale, _summary(test, line))
             store.add(test, seed, run)
@@ -60,6 +61,7 @@ def _feed(process: subprocess.Popen, requests: Sequence[Mapping]) -> None:
     # It reads no more than it works on: what waits must not keep its results from being read.
     def write() -> None:
         try:
+            assert process.stdin
             with process.stdin as stream:
                 stream.writelines(json.dumps(each) + "\n" for each in requests)
         except (BrokenPipeError, ValueError):

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from windlass_lab.core import child
@@ -40,7 +41,7 @@ def measure(test: Test, scale: float, windlass: Path) -> Run:
     ):
         proxies = [Proxy(windlass, topology.socket(out, node)) for node in topology.proxies(test)]
         for proxy in proxies:
-            wait_until(lambda p=proxy: _serves(bed, p), f"{test.name}: no ECN proxy", _LOADED_S)
+            wait_until(partial(_serves, bed, proxy), f"{test.name}: no ECN proxy", _LOADED_S)
         if test.cross:
             _cross_traffic(bed)
         time.sleep(_SETTLE_S)

@@ -39,7 +39,7 @@ _IMPROVES = ("improves", None, 0.95)
 _NO_OP = ("no-op", 0.95, 1.05)
 _DEGRADES = ("mostly degrades", 1.0, None)
 _OK = ("OK", 0.95, 1.05)
-_TABLE = {
+_TABLE: dict[str, dict[str, tuple[str, float | None, float | None]]] = {
     "15 kB": {"SS": _IMPROVES, "CA": _NO_OP, "SS + CA": _IMPROVES},
     "150 kB": {"SS": _IMPROVES, "CA": _NO_OP, "SS + CA": _IMPROVES},
     "1.5 MB": {"SS": _DEGRADES, "CA": _OK, "SS + CA": _DEGRADES},

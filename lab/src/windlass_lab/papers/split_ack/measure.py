@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
@@ -71,7 +72,7 @@ def gather(servers: Servers, cases: Sequence[ServerCase], progress: Progress) ->
     found = _probe_all(servers, single, progress) if single else {}
     for case in cases:
         if isinstance(case.server, Population):
-            found[case.name] = _survey(servers, case, progress)
+            found[case.name] = _survey(servers, case, case.server, progress)
     return found
 
 
@@ -94,7 +95,7 @@ def _standing(net: Network, windlass: Path) -> Testbed:
 def _wait_for_all(bed: Testbed, net: Network) -> None:
     for place in net.places:
         name = place.case.name
-        wait_until(lambda place=place: _serves(bed, place), f"{name}: does not serve")
+        wait_until(partial(_serves, bed, place), f"{name}: does not serve")
 
 
 def _serves(bed: Testbed, place: Place) -> bool:
@@ -137,13 +138,13 @@ def _told(bed: Testbed, name: str, process: subprocess.Popen) -> dict:
         raise RunError(f"{name}: its output is not JSON: {error}") from error
 
 
-def _survey(servers: Servers, case: ServerCase, progress: Progress) -> dict:
+def _survey(servers: Servers, case: ServerCase, population: Population, progress: Progress) -> dict:
     """One testbed with all servers of a population behind one device."""
     with tempfile.TemporaryDirectory(prefix="windlass-lab-") as scratch:
         folder = Path(scratch)
         file, hosts, out = (folder / name for name in ("servers.csv", "hosts.txt", "survey"))
-        file.write_text(_population(servers, case.server), encoding="utf-8")
-        hosts.write_text(_population(servers, case.server, "--hosts"), encoding="utf-8")
+        file.write_text(_population(servers, population), encoding="utf-8")
+        hosts.write_text(_population(servers, population, "--hosts"), encoding="utf-8")
         serve = ["{windlass}", "probe", "serve", "--tun", _POPULATION_DEVICE]
         net = Network(
             Topology([Node(CLIENT)], tuns=[Tun(CLIENT, _POPULATION_DEVICE, _POPULATION_ADDRESSES)]),
@@ -153,12 +154,18 @@ def _survey(servers: Servers, case: ServerCase, progress: Progress) -> dict:
         with _standing(net, servers.windlass) as bed:
             _wait_for_all(bed, net)
             begin = time.monotonic()
-            words = ["survey", str(hosts), "--out", str(out), "--rate", str(case.server.rate)]
+            words = ["survey", str(hosts), "--out", str(out), "--rate", str(population.rate)]
             command = servers.probe(case, *words)
             name = f"survey-{case.name}"
             with _output(bed, name).open("w") as stdout, bed.log(name).open("w") as log:
                 process = bed.start(name, CLIENT, command, stdout=stdout, stderr=log)
-            memory_mib = _watch(bed, process, out / "hosts.csv", case, progress)
+            memory_mib = _watch(
+                bed,
+                process,
+                out / "hosts.csv",
+                f"{population.count} servers of {case.name}",
+                progress,
+            )
             if process.returncode != 0:
                 raise RunError(f"{name} ended with {process.returncode}: {bed.complaint(name)}")
             elapsed_s = round(time.monotonic() - begin, 1)
@@ -182,7 +189,7 @@ def _population(servers: Servers, population: Population, *words: str) -> str:
 
 
 def _watch(
-    bed: Testbed, process: subprocess.Popen, hosts: Path, case: ServerCase, progress: Progress
+    bed: Testbed, process: subprocess.Popen, hosts: Path, of: str, progress: Progress
 ) -> float:
     """Waits for a survey's end; the most memory that it had, in MiB."""
     most_kib, told = 0, time.monotonic()
@@ -192,7 +199,7 @@ def _watch(
         if time.monotonic() - told > _TELL_S:
             told = time.monotonic()
             done = max(0, hosts.read_bytes().count(b"\n") - 1) if hosts.exists() else 0
-            progress(f"servers: {case.name}: {done} of {case.server.count} are done")
+            progress(f"servers: {done} of {of} are done")
         time.sleep(_TICK_S)
     return round(most_kib / 1024, 1)
 

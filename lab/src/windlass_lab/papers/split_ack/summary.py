@@ -4,6 +4,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from windlass_lab.core.servers import SPLITS
 
@@ -28,7 +29,7 @@ def of_server(outcome: Mapping) -> dict:
     """
     runs = [_run(number, run) for number, run in enumerate(outcome["runs"], start=1)]
     measured = [run for run in runs if run["ending"] == _MEASURED]
-    tests = {run["test"]: [] for run in measured}
+    tests: dict[str, list[dict]] = {run["test"]: [] for run in measured}
     for run in measured:
         tests[run["test"]].append(run)
     found: dict = {test.lower(): _of_test(of) for test, of in tests.items()}
@@ -83,7 +84,7 @@ def _spread(values: Sequence[float]) -> object:
     return {"median": statistics.median(values), "sd": statistics.stdev(values)}
 
 
-def _middle(value: object) -> float:
+def _middle(value: Any) -> float:
     return value["median"] if isinstance(value, Mapping) else value
 
 

@@ -12,6 +12,7 @@ from windlass_lab.core.servers import (
     EngineServer,
     KernelServer,
     LwipServer,
+    Population,
     ServerCase,
     SmoltcpServer,
 )
@@ -75,6 +76,7 @@ def build(cases: Sequence[ServerCase], folder: Path) -> Network:
         device, address = f"stack{number}", f"10.98.{number}.2"
         mode = "tap" if isinstance(case.server, LwipServer) else "tun"
         tuns.append(Tun(CLIENT, device, [f"10.98.{number}.1/24"], mode=mode))
+        assert not isinstance(case.server, Population), "a population has a device of its own"
         command, told = _own_stack(case.server, device, address, folder)
         commands.append(Program(case.name, command, CLIENT))
         places.append(Place(case, f"http://{address}/", told=told))

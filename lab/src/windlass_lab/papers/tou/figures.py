@@ -1,7 +1,7 @@
 """The paper's Figures 16 to 19 and its lost Table 2, from the runs."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -124,7 +124,13 @@ def _megabits(run: Run) -> float:
     return run.megabits_per_s
 
 
-def _table(caption: str, cells: Sequence[Cell], runs: Runs, value, opened: bool = False) -> dict:
+def _table(
+    caption: str,
+    cells: Sequence[Cell],
+    runs: Runs,
+    value: Callable[[Run], float],
+    opened: bool = False,
+) -> dict:
     rows = []
     for cell in cells:
         found = [list(runs.get(Test(cell, each).name, {}).values()) for each in CONTENDERS]

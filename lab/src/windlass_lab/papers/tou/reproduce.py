@@ -117,7 +117,7 @@ def _possible(
     chosen: Sequence[plan.Test], windlass: Windlass, progress: Progress
 ) -> list[plan.Test]:
     """Without those for which the binary is too old, in a line that says so."""
-    command = [windlass.path, "tou", "perf", "client", "--help"]
+    command = [str(windlass.path), "tou", "perf", "client", "--help"]
     told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     if "none" in told or all(test.contender != plan.TOU_NONE for test in chosen):
         return list(chosen)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from windlass_lab.core.run_lines import RunLines
 
@@ -43,7 +44,7 @@ class Run:
         return self.megabytes * 8 / self.seconds
 
 
-def read_run(curve: Mapping | None = None, **fields: object) -> Run:
+def read_run(curve: Mapping | None = None, **fields: Any) -> Run:
     """A run from the fields of its line. Raises `TypeError` where some are missing."""
     return Run(**fields, curve=Curve(**curve) if curve else None)
 
