@@ -31,10 +31,10 @@ lint: setup ## Check format, lints, docs, dependencies and licences
 bench: build ## Measure the simulator against ns-2, ToU against other transports, the programs in the kernel
 	@scripts/setup-bench
 	@benches/run.py
-	@benches/tou.py
-	@benches/tou.py --connections
-	@benches/ecn_proxy.py
-	@benches/split_ack.py
+	@.venv/bin/python benches/tou.py
+	@.venv/bin/python benches/tou.py --connections
+	@.venv/bin/python benches/ecn_proxy.py
+	@.venv/bin/python benches/split_ack.py
 
 chaos: build ## Run random connections over random paths; SEEDS=0..100000, CHAOS=--modern, --ecn-proxy
 	target/release/windlass sim chaos --seeds $(SEEDS) $(CHAOS)
@@ -46,7 +46,7 @@ sanitize: setup ## Run ToU's tests under AddressSanitizer and ThreadSanitizer
 	@scripts/sanitize
 
 soak: build ## Let ToU live on bad paths, with kills and blackouts, as root; SOAK_SECONDS=1800
-	@benches/tou_soak.py --seconds $(SOAK_SECONDS)
+	@.venv/bin/python benches/tou_soak.py --seconds $(SOAK_SECONDS)
 
 ifdef PREFIX
 install: build install-tou ## Install the windlass binary where cargo puts binaries; PREFIX=/usr/local: there, and libtou with it

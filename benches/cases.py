@@ -120,6 +120,7 @@ def ns2_run(
         headers = ["all-headers"] * all_headers
         duration = [] if seconds is None else [str(seconds)]
         options = [*headers, *duration, *([str(folder)] * traces)]
+        assert programs.ns, "a case of ns-2 runs only where there is one"
         return [programs.ns, str(NS2 / f"{script}.tcl"), *options]
 
     return Contender(PEER_BY_DEFAULT if all_headers else PEER, command, read_run, needs_ns2=True)

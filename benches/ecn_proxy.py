@@ -2,7 +2,7 @@
 """What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
 
 Needs root, iproute2, iperf3, nftables (which marks packets), clang and bpftool (for a program that
-does nothing); makes three network namespaces of its own.
+does nothing); builds three hosts with the lab's testbed, hence `.venv/bin/python`.
 """
 
 import argparse
@@ -15,22 +15,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+
+from hosts import End, Link, Route, Testbed, Topology, host
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "target/release/examples"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
-NAMES = {part: f"wbench{os.getpid()}{part}" for part in ("host", "router", "far")}
+# The namespaces of the hosts, while they stand.
+NAMES: dict[str, str] = {}
 TOOLS = ("ip", "iperf3", "nft", "clang", "bpftool")
 FAR = "10.9.2.2"
 # Bits a second, bits a second of CPU time, ACKs a packet.
 Transfer = tuple[float, float, float]
 
 
-def run(command: str, **options) -> str:
+def run(command: str, cwd: Path | None = None, given: str | None = None) -> str:
     """Runs a command and returns what it prints."""
-    done = subprocess.run(command.split(), check=True, text=True, stdout=subprocess.PIPE, **options)
+    done = subprocess.run(
+        command.split(), check=True, text=True, stdout=subprocess.PIPE, cwd=cwd, input=given
+    )
     return done.stdout
 
 
@@ -40,28 +46,26 @@ def inside(part: str, command: str) -> str:
 
 
 @contextmanager
-def namespaces():
+def namespaces() -> Iterator[None]:
     """The served host, the router and the far host, offloads on; the far host has ECN."""
-    try:
-        for name in NAMES.values():
-            run(f"ip netns add {name}")
-        for subnet, part, own in ((1, "host", "near"), (2, "far", "far")):
-            router, host = NAMES["router"], NAMES[part]
-            run(f"ip -n {router} link add {own} type veth peer router netns {host}")
-            for name, device, last in ((router, own, 1), (host, "router", 2)):
-                run(f"ip -n {name} address add 10.9.{subnet}.{last}/24 dev {device}")
-                run(f"ip -n {name} link set {device} up")
-            run(f"ip -n {host} route add default via 10.9.{subnet}.1")
-        inside("router", "sysctl -qw net.ipv4.ip_forward=1")
-        inside("far", "sysctl -qw net.ipv4.tcp_ecn=1")
+    topology = Topology(
+        [host("host"), host("router", ip_forward=1), host("far", tcp_ecn=1)],
+        [
+            Link(
+                End("router", [f"10.9.{subnet}.1/24"], device=own),
+                End(part, [f"10.9.{subnet}.2/24"], device="router"),
+            )
+            for subnet, part, own in ((1, "host", "near"), (2, "far", "far"))
+        ],
+        routes=[Route("host", via="10.9.1.1"), Route("far", via="10.9.2.1")],
+    )
+    with Testbed(topology) as bed:
+        NAMES.update({part: bed.namespace(part) for part in ("host", "router", "far")})
         yield
-    finally:
-        for name in NAMES.values():
-            subprocess.run(["ip", "netns", "delete", name], check=False)
 
 
 @contextmanager
-def server():
+def server() -> Iterator[None]:
     """iperf3 on the far host."""
     command = ["ip", "netns", "exec", NAMES["far"], "taskset", "-c", "0", "iperf3", "-s"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -73,11 +77,13 @@ def server():
 
 
 @contextmanager
-def proxy():
+def proxy() -> Iterator[int]:
     """The programs at the router's interface; yields the process that has them."""
-    command = ["ip", "netns", "exec", NAMES["router"], EXAMPLES / "attach", "near"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
+    command = ["ip", "netns", "exec", NAMES["router"], str(EXAMPLES / "attach"), "near"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
         process.stdout.readline()
         try:
             yield process.pid
@@ -86,7 +92,7 @@ def proxy():
 
 
 @contextmanager
-def marks(per_second: int):
+def marks(per_second: int) -> Iterator[None]:
     """So many packets a second from the served host get CE on their way from the router."""
     rule = f"ip ecn ect0 limit rate {per_second}/second burst 1 packets ip ecn set ce"
     hook = "{ type filter hook forward priority 0 ; }"
@@ -134,7 +140,7 @@ def taken(pid: int) -> tuple[int, int]:
     return sums["run_time_ns"], sums["run_cnt"]
 
 
-def ns_per_packet(pid: int, traffic) -> float:
+def ns_per_packet(pid: int, traffic: Callable[[], object]) -> float:
     """What one packet took during some traffic."""
     before = taken(pid)
     traffic()
@@ -143,13 +149,13 @@ def ns_per_packet(pid: int, traffic) -> float:
 
 
 @contextmanager
-def nothing():
+def nothing() -> Iterator[None]:
     """A program that does nothing, at the router's interface."""
     with tempfile.TemporaryDirectory() as folder:
         built = f"{folder}/nothing.o"
         text = 'int nothing(void *skb) __attribute__((section("tc")));\n'
         text += "int nothing(void *skb) { return -1; }\n"
-        run(f"clang -target bpf -O2 -xc -c -o {built} -", input=text)
+        run(f"clang -target bpf -O2 -xc -c -o {built} -", given=text)
         inside("router", "tc qdisc add dev near clsact")
         program = f"bpf direct-action object-file {built} section tc"
         inside("router", f"tc filter add dev near ingress {program}")
@@ -192,8 +198,11 @@ def measure_paths(seconds: float) -> dict[str, float]:
 
 def measure_throughput(rounds: int, seconds: float) -> dict[str, list[Transfer]]:
     """Transfers with the proxy and without, in turns; who begins changes from round to round."""
-    runs = {"with": [], "without": []}
-    hooks = {"with": proxy, "without": nullcontext}
+    runs: dict[str, list[Transfer]] = {"with": [], "without": []}
+    hooks: dict[str, Callable[[], AbstractContextManager]] = {
+        "with": proxy,
+        "without": nullcontext,
+    }
     with server():
         for at in range(rounds):
             for name in sorted(runs, reverse=at % 2 == 0):

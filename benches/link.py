@@ -57,7 +57,7 @@ def send(packets_per_s: float, packet_bytes: int, seconds: float) -> None:
 
 def receive(sock: socket.socket, sender: subprocess.Popen) -> list[Packet]:
     """What arrives until the sender has ended and nothing has come for a while."""
-    packets = []
+    packets: list[Packet] = []
     while True:
         try:
             data, ancillary, _, _ = sock.recvmsg(65_536, 256)
@@ -66,10 +66,13 @@ def receive(sock: socket.socket, sender: subprocess.Popen) -> list[Packet]:
                 return packets
             continue
         seconds, nanoseconds = TIMESPEC.unpack(ancillary[0][2])
-        packets.append(Packet(*STAMP.unpack_from(data), seconds * 1_000_000_000 + nanoseconds))
+        ordinal, sent_ns = STAMP.unpack_from(data)
+        packets.append(Packet(ordinal, sent_ns, seconds * 1_000_000_000 + nanoseconds))
 
 
-def run(windlass: str, rate_mbit: float, load: float, packet_bytes: int, seconds: float, spin: str):
+def run(
+    windlass: str, rate_mbit: float, load: float, packet_bytes: int, seconds: float, spin: str
+) -> tuple[list[Packet], dict]:
     """Packets at `load` times the rate, through the link."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     # As root it may be larger than net.core.rmem_max: what is lost here is not the link's fault.

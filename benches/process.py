@@ -25,6 +25,7 @@ def run(command: list[str]) -> tuple[Cost, bytes]:
     """The cost of `command` and its standard output."""
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as child:
+        assert child.stdout
         output = child.stdout.read()
         # Only wait4 tells the use of this one child.
         _, status, usage = os.wait4(child.pid, 0)

@@ -2,13 +2,14 @@
 programs in them."""
 
 import json
-import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hosts import Testbed, Topology, host
 from process import BenchError
 from soak_plan import ENDS, Blackout
 from soak_plan import Path as LinkPath
@@ -22,9 +23,9 @@ DAMAGES = ("lost", "dropped", "duplicated", "corrupted", "delivered")
 class Bed:
     """A lane's two hosts and the link between them."""
 
-    def __init__(self, windlass: Path, name: str, folder: Path) -> None:
+    def __init__(self, windlass: Path, hosts: dict[str, str], folder: Path) -> None:
         self.windlass = windlass
-        self.hosts = {end: f"{name}{end[0]}" for end in ENDS}
+        self.hosts = hosts
         self.folder = folder
         self.damage = dict.fromkeys(DAMAGES, 0)
         self._link: subprocess.Popen | None = None
@@ -72,17 +73,19 @@ class Bed:
 
     def black_out(self, blackout: Blackout, seed: int) -> None:
         """Does it, and comes back when the link works again."""
-        if blackout.how == "change":
-            return self.plug(blackout.path, seed)
+        assert self._path and self._link, "a blackout is of a link"
+        if blackout.path:
+            self.plug(blackout.path, seed)
+            return
         if blackout.how == "unplug":
             self.unplug()
             time.sleep(blackout.seconds)
-            return self.plug(self._path, seed)
-        # What comes meanwhile waits in the devices, and then comes at once.
+            self.plug(self._path, seed)
+            return
+        # Packets that arrive meanwhile wait in the devices, and then arrive at once.
         self._link.send_signal(signal.SIGSTOP)
         time.sleep(blackout.seconds)
         self._link.send_signal(signal.SIGCONT)
-        return None
 
     def start(self, end: str, arguments: list[str], name: str) -> subprocess.Popen:
         """`windlass tou` on that host, with NAME.in as input; it writes NAME.out and NAME.err."""
@@ -106,15 +109,9 @@ def _counter(host: str, protocol: str, name: str) -> int:
 
 
 @contextmanager
-def bed(windlass: Path, lane: int, folder: Path):
-    """A lane's hosts, which go with it."""
-    made = Bed(windlass, f"wsoak{os.getpid()}{chr(ord('a') + lane)}", folder)
-    try:
-        for host in made.hosts.values():
-            subprocess.run(["ip", "netns", "add", host], check=True)
-            subprocess.run(["ip", "-n", host, "link", "set", "lo", "up"], check=True)
-        yield made
-    finally:
-        made.unplug()
-        for host in made.hosts.values():
-            subprocess.run(["ip", "netns", "delete", host], check=False, stderr=subprocess.DEVNULL)
+def hosts(lanes: int) -> Iterator[list[dict[str, str]]]:
+    """The namespaces of each lane's two hosts, by end. The main thread must enter this context."""
+    nodes = [{end: f"{end}{lane}" for end in ENDS} for lane in range(lanes)]
+    topology = Topology([host(name) for lane in nodes for name in lane.values()])
+    with Testbed(topology) as testbed:
+        yield [{end: testbed.namespace(name) for end, name in lane.items()} for lane in nodes]

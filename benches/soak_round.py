@@ -6,11 +6,12 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from soak_bed import ADDRESSES, Bed
-from soak_plan import ENDS, Plan
+from soak_plan import ENDS, Death, Plan
 
 # A lane waits so long for a round in peace, and then leaves it to go on beside the next.
 PATIENCE_S = 60.0
@@ -125,7 +126,7 @@ class Round:
                     return told
         return None
 
-    def _wait_for(self, condition, what: str) -> None:
+    def _wait_for(self, condition: Callable[[], object], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > deadline or self.over():
@@ -146,13 +147,13 @@ class Round:
             if self._events and progress >= self._events[0].at:
                 self._bed.black_out(self._events.pop(0), self._rng.getrandbits(32))
                 deadline = time.monotonic() + PATIENCE_S
-            if self._death and progress >= self._death.at and self._die():
+            if self._death and progress >= self._death.at and self._die(self._death):
                 return
             time.sleep(TURN_S)
 
-    def _die(self) -> bool:
+    def _die(self, death: Death) -> bool:
         """Ends the victim, once there is a connection."""
-        death, connected = self._death, self._told("listen", "tou.connected")
+        connected = self._told("listen", "tou.connected")
         victim = self._ends[death.victim]
         if not connected or victim.poll() is not None:
             return False

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the programs of `windlass split-ack` cost: ns a packet, by whose packet it is.
 
-Needs root, iproute2 and iperf3; makes two network namespaces of its own.
+Needs root, iproute2 and iperf3; builds two hosts with the lab's testbed, hence `.venv/bin/python`.
 """
 
 import argparse
@@ -11,45 +11,39 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from hosts import End, Link, Testbed, Topology, host
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target/release/windlass"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
-NAMES = {part: f"wsplit{os.getpid()}{part}" for part in ("client", "server")}
+# The namespaces of the hosts, while they stand.
+NAMES: dict[str, str] = {}
 SERVER = "10.9.0.2"
 
 
-def run(command: str, **options) -> str:
-    """Runs a command and returns what it prints."""
-    done = subprocess.run(command.split(), check=True, text=True, stdout=subprocess.PIPE, **options)
-    return done.stdout
-
-
 @contextmanager
-def namespaces():
+def namespaces() -> Iterator[None]:
     """A client and a server, offloads on."""
-    try:
-        for name in NAMES.values():
-            run(f"ip netns add {name}")
-        client, server = NAMES["client"], NAMES["server"]
-        run(f"ip -n {client} link add veth0 type veth peer veth0 netns {server}")
-        for last, name in enumerate(NAMES.values(), 1):
-            run(f"ip -n {name} address add 10.9.0.{last}/24 dev veth0")
-            run(f"ip -n {name} link set veth0 up")
+    client = End("client", ["10.9.0.1/24"], device="veth0")
+    served = End("server", [f"{SERVER}/24"], device="veth0")
+    topology = Topology([host("client"), host("server")], [Link(client, served)])
+    with Testbed(topology) as bed:
+        NAMES.update({part: bed.namespace(part) for part in ("client", "server")})
         yield
-    finally:
-        for name in NAMES.values():
-            subprocess.run(["ip", "netns", "delete", name], check=False)
 
 
 @contextmanager
-def server():
+def server() -> Iterator[None]:
     """iperf3 on two ports: one for the command, one for somebody else."""
     enter = ["ip", "netns", "exec", NAMES["server"], "taskset", "-c", "0", "iperf3", "-s", "-p"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    both = [subprocess.Popen([*enter, port], **quiet) for port in ("1", "2")]
+    both = [
+        subprocess.Popen([*enter, port], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for port in ("1", "2")
+    ]
     time.sleep(1)
     try:
         yield
@@ -66,7 +60,7 @@ def iperf(port: int, seconds: float) -> list[str]:
 
 def taken(pid: int) -> dict[str, tuple[int, int]]:
     """Nanoseconds and packets of each program that a process holds, by its type: tc or cgroup."""
-    found = {}
+    found: dict[str, tuple[int, int]] = {}
     for path in Path(f"/proc/{pid}/fdinfo").iterdir():
         fields = dict(re.findall(r"^(\w+):\s+(\d+)$", path.read_text(), re.M))
         if "run_time_ns" in fields:
@@ -79,10 +73,11 @@ def taken(pid: int) -> dict[str, tuple[int, int]]:
 def measure(name: str, options: list[str], seconds: float, foreign: bool) -> None:
     """Prints what a packet took: of the command's transfer, or of one by somebody else."""
     inside = ["nsenter", f"--net=/run/netns/{NAMES['client']}"]
-    windlass = [*inside, BINARY, "split-ack", "--json", *options, "--"]
+    windlass = [*inside, str(BINARY), "split-ack", "--json", *options, "--"]
     own = ["sleep", str(seconds + 1)] if foreign else iperf(1, seconds)
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*windlass, *own], **pipes) as process:
+    with subprocess.Popen(
+        [*windlass, *own], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
         time.sleep(0.5)
         if foreign:
             subprocess.run([*inside, *iperf(2, seconds - 1)], check=True, stdout=subprocess.DEVNULL)
@@ -104,7 +99,7 @@ def main() -> None:
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("split_ack.py: needs root")
-    run("cargo build -q --release -p windlass", cwd=ROOT)
+    subprocess.run(["cargo", "build", "-q", "--release", "-p", "windlass"], check=True, cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces(), server():
         try:

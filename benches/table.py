@@ -1,5 +1,7 @@
 """The rows of the bench as text."""
 
+from collections.abc import Sequence
+
 FIGURES = (
     "case", "contender", "CPU s median [min..max]", "per CPU s", "ns each", "fairness", "peak MiB",
     "written MiB", "ratio", "all headers",
@@ -14,7 +16,7 @@ NAMES = {
 }
 
 
-def aligned(head: tuple[str, ...], lines: list[tuple[str, ...]], words: int) -> str:
+def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], words: int) -> str:
     """A table whose first columns, `words` of them, hold words; the others are right-aligned."""
     columns = list(zip(head, *lines, strict=True))
     widths = [max(map(len, column)) for column in columns]

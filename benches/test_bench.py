@@ -19,7 +19,7 @@ def runs(*cpu_s: float, amount: int = 1000, rss_kib: int = 4096) -> list[summary
 
 def case(*targets: Target) -> Case:
     names = ("windlass", "ns-2", "ns-2, all headers")
-    contenders = tuple(Contender(name, list, read_run) for name in names)
+    contenders = tuple(Contender(name, lambda *_: [], read_run) for name in names)
     return Case("small", "segments", contenders, targets, pending=16)
 
 
@@ -36,19 +36,19 @@ def rows(*targets: Target) -> list[dict]:
 
 
 class Summary(unittest.TestCase):
-    def test_the_median_counts_not_the_mean(self):
+    def test_the_median_counts_not_the_mean(self) -> None:
         windlass, *_ = rows()
         self.assertEqual(windlass["cpu_s"], {"median": 0.2, "min": 0.1, "max": 0.9})
         self.assertAlmostEqual(windlass["per_s"], 5000)
         self.assertAlmostEqual(windlass["per_wall_s"], 2500)
         self.assertAlmostEqual(windlass["cpu_per_unit_ns"], 200_000)
 
-    def test_the_ratio_is_that_of_rates(self):
+    def test_the_ratio_is_that_of_rates(self) -> None:
         self.assertEqual([round(row["ratio"], 6) for row in rows()], [5, 1, 0.5])
         ratios = [round(row["ratio_all_headers"], 6) for row in rows()]
         self.assertEqual(ratios, [10, 2, 1])
 
-    def test_a_target_is_met_at_its_bound_and_not_beyond(self):
+    def test_a_target_is_met_at_its_bound_and_not_beyond(self) -> None:
         for bound, met in ((4.9, True), (5.1, False)):
             target = Target("windlass", "per_s", at_least=bound, over="ns-2")
             (check,) = rows(target)[0]["targets"]
@@ -58,25 +58,25 @@ class Summary(unittest.TestCase):
             (check,) = rows(Target("windlass", "peak_rss_mib", at_most=bound))[0]["targets"]
             self.assertEqual(check["met"], met)
 
-    def test_a_target_against_what_was_not_measured_says_nothing(self):
+    def test_a_target_against_what_was_not_measured_says_nothing(self) -> None:
         self.assertEqual(rows(Target("windlass", "per_s", 5, over="ns-3"))[0]["targets"], [])
         other_case = Target("windlass", "cpu_per_unit_ns", at_most=3, over_case="tiny")
         self.assertEqual(rows(other_case)[0]["targets"], [])
 
-    def test_runs_that_differ_are_refused(self):
+    def test_runs_that_differ_are_refused(self) -> None:
         different = runs(0.1) + runs(0.1, amount=999)
         with self.assertRaisesRegex(BenchError, r"not deterministic, it did \[999, 1000\]"):
             summary.row(case(), "windlass", different, 0)
 
-    def test_a_run_that_did_nothing_is_refused(self):
+    def test_a_run_that_did_nothing_is_refused(self) -> None:
         with self.assertRaisesRegex(BenchError, "nothing done"):
             summary.row(case(), "windlass", runs(0.1, amount=0), 0)
 
-    def test_a_peak_below_the_own_one_is_only_a_bound(self):
+    def test_a_peak_below_the_own_one_is_only_a_bound(self) -> None:
         self.assertTrue(summary.row(case(), "x", runs(1), 5000)["peak_rss_is_upper_bound"])
         self.assertFalse(summary.row(case(), "x", runs(1), 4000)["peak_rss_is_upper_bound"])
 
-    def test_the_floor_of_a_segment_is_its_events_in_an_empty_loop(self):
+    def test_the_floor_of_a_segment_is_its_events_in_an_empty_loop(self) -> None:
         floor = Case("floor", "events", ())
         empty = [summary.Run(Cost(1.0, 1.0, 0), Work(10_000))]
         all_rows = [*rows(), summary.row(floor, "16 pending", empty, 0)]
@@ -86,7 +86,7 @@ class Summary(unittest.TestCase):
 
 
 class Text(unittest.TestCase):
-    def test_tables_tell_ratio_target_and_verdict(self):
+    def test_tables_tell_ratio_target_and_verdict(self) -> None:
         measured = rows(Target("windlass", "per_s", at_least=6, over="ns-2"))
         head, windlass, ns2, _ = table.figures(measured).splitlines()
         self.assertIn("ratio", head)
@@ -97,17 +97,17 @@ class Text(unittest.TestCase):
 
 
 class Cases(unittest.TestCase):
-    def test_both_simulators_figures_are_read(self):
+    def test_both_simulators_figures_are_read(self) -> None:
         windlass = {"delivered_segments": 7, "events": 28, "fairness_index": {"whole_run": 0.5}}
         self.assertEqual(read_run(json.dumps(windlass).encode()), Work(7, 0.5, 28))
         ns2 = {"delivered_segments": 7, "fairness_index": 0.5}
         self.assertEqual(read_run(json.dumps(ns2).encode()), Work(7, 0.5, None))
 
-    def test_each_request_of_the_batch_has_a_seed_of_its_own(self):
+    def test_each_request_of_the_batch_has_a_seed_of_its_own(self) -> None:
         requests = [json.loads(line) for line in batch_requests(20).splitlines()]
         self.assertEqual(len({request["seed"] for request in requests}), 20)
 
-    def test_targets_name_contenders_and_cases_that_there_are(self):
+    def test_targets_name_contenders_and_cases_that_there_are(self) -> None:
         cases = all_cases()
         for one in cases.values():
             names = {contender.name for contender in one.contenders}
@@ -118,7 +118,7 @@ class Cases(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    def test_what_is_inlined_from_a_library_counts_where_it_went(self):
+    def test_what_is_inlined_from_a_library_counts_where_it_went(self) -> None:
         listing = """
 4,000 (40.0%)  crates/sim/src/event.rs:windlass_sim::event::EventQueue::pop [windlass]
 1,000 (10.0%)  /rustc/1/library/core/src/cmp.rs:windlass_sim::event::EventQueue::pop
@@ -137,7 +137,7 @@ class Parts(unittest.TestCase):
             },
         )
 
-    def test_starting_is_no_part_of_a_segment(self):
+    def test_starting_is_no_part_of_a_segment(self) -> None:
         short = parts.Profile(parts.Counter({"event queue": 10_000, parts.REST: 900}), 10, 40)
         long = parts.Profile(parts.Counter({"event queue": 30_000, parts.REST: 900}), 30, 120)
         listing = parts.table_of(short, long)
@@ -147,14 +147,14 @@ class Parts(unittest.TestCase):
 
 
 class Process(unittest.TestCase):
-    def test_cost_and_output_of_a_program_and_its_failure(self):
+    def test_cost_and_output_of_a_program_and_its_failure(self) -> None:
         cost, output = process.run(["sh", "-c", "echo done"])
         self.assertEqual(output, b"done\n")
         self.assertGreater(cost.peak_rss_kib, 0)
         with self.assertRaisesRegex(BenchError, "ended with status 3"):
             process.run(["sh", "-c", "exit 3"])
 
-    def test_what_a_run_wrote_is_counted_in_subfolders_too(self):
+    def test_what_a_run_wrote_is_counted_in_subfolders_too(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             (Path(name) / "out").mkdir()
             (Path(name) / "out/series.csv").write_text("12345")

@@ -32,20 +32,20 @@ def rows() -> list[dict]:
 
 
 class Rows(unittest.TestCase):
-    def test_the_median_counts_and_losses_add_up(self):
+    def test_the_median_counts_and_losses_add_up(self) -> None:
         row = tou.row("on", "tou", [*transfers(9, 1), *transfers(2, again=4)])
         self.assertEqual(row["gbit_per_s"], {"median": 2, "min": 1, "max": 9})
         self.assertEqual(row["sent_again"], 4)
         self.assertIsNone(tou.row("on", "udp", transfers(1, again=None))["sent_again"])
 
-    def test_ratios_are_over_the_same_setting(self):
+    def test_ratios_are_over_the_same_setting(self) -> None:
         ratios = {(row["offloads"], row["program"]): row for row in rows()}
         self.assertEqual(ratios["on", "quinn"]["goodput_ratio"], 2.5)
         self.assertEqual(ratios["off", "quinn"]["goodput_ratio"], 1.5)
         self.assertAlmostEqual(ratios["off", "quinn"]["cpu_ratio"], 0.5)
         self.assertNotIn("goodput_ratio", ratios["on", "tou"])
 
-    def test_a_target_may_be_over_a_peer_in_the_other_setting(self):
+    def test_a_target_may_be_over_a_peer_in_the_other_setting(self) -> None:
         found = {(one["offloads"], one["peer"]): one for one in tou.checks(rows())}
         over_tcp = found["on", "tcp-reno"]
         self.assertEqual((over_tcp["value"], over_tcp["met"]), (2, True))
@@ -54,29 +54,29 @@ class Rows(unittest.TestCase):
         )
         self.assertNotIn(("on", "udp"), found)
 
-    def test_losses_of_tou_are_told_and_those_of_others_are_not(self):
+    def test_losses_of_tou_are_told_and_those_of_others_are_not(self) -> None:
         self.assertEqual(tou.losses(rows()), [])
         (line,) = tou.losses([tou.row("on", "tou", transfers(20, again=7))])
         self.assertIn("7 sent again", line)
 
-    def test_a_busy_machine_is_told_of(self):
+    def test_a_busy_machine_is_told_of(self) -> None:
         self.assertIn("busy", tou.told_of({"start": 0.6, "end": 3}))
         self.assertNotIn("busy", tou.told_of({"start": 0.4, "end": 3}))
 
-    def test_the_table_says_all_of_it(self):
+    def test_the_table_says_all_of_it(self) -> None:
         text = tou.report(rows(), tou.checks(rows()))
         self.assertIn("20.00 [1.00..30.00]", text)
         self.assertIn("at least 1.2 times tcp-reno with them off", text)
 
 
 class Counters(unittest.TestCase):
-    def test_a_counter_of_the_kernel_is_found_by_its_name(self):
+    def test_a_counter_of_the_kernel_is_found_by_its_name(self) -> None:
         self.assertEqual(snmp(SNMP, "Udp", "RcvbufErrors"), 5)
         self.assertEqual(snmp(SNMP, "Tcp", "RetransSegs"), 17)
 
 
 class Many(unittest.TestCase):
-    def test_what_falls_short_is_told(self):
+    def test_what_falls_short_is_told(self) -> None:
         one = {
             "idle_bytes": 5000,
             "used_bytes": 9100,

@@ -94,7 +94,7 @@ def run_all(names: list[str], rounds: int, seconds: float) -> dict[tuple[str, st
     """All transfers, by setting and program."""
     runs: dict[tuple[str, str], list[Transfer]] = {}
     with ExitStack() as stack:
-        pairs = {key: stack.enter_context(hosts(on, key)) for key, on in SETTINGS.items()}
+        pairs = {key: stack.enter_context(hosts(on)) for key, on in SETTINGS.items()}
         for number in range(1, rounds + 1):
             for setting, pair in pairs.items():
                 for name in names:

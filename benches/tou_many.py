@@ -20,7 +20,7 @@ def measure_opening(transport: str) -> dict:
     """Connections opened and closed, in namespaces that have seen none."""
     words = [f"{RECEIVER}:{UDP_PORT}", transport, str(OPENED)]
     accept, begin = ([MANY, role, *words] for role in ("accept", "open"))
-    with hosts(True, "o") as pair:
+    with hosts(True) as pair:
         sent, received = run_pair(pair, accept, begin, 60)
     return {
         "per_s": sent.told["connections"] / sent.told["seconds"],
@@ -33,7 +33,7 @@ def measure_holding(seconds: float) -> dict:
     """Many connections on one socket, some of them active."""
     words = [f"{RECEIVER}:{UDP_PORT}", str(CONNECTIONS), str(ACTIVE), str(seconds)]
     hold, fill = ([MANY, role, *words] for role in ("hold", "fill"))
-    with hosts(True, "h") as pair:
+    with hosts(True) as pair:
         sent, received = run_pair(pair, hold, fill, 60 + seconds)
         errors = pair.counter(pair.receiver, "Udp", "RcvbufErrors")
     told = received.told

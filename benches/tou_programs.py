@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hosts import End, Link, Testbed, Topology, host
 from process import BenchError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,34 +111,22 @@ def snmp(text: str, protocol: str, name: str) -> int:
     return int(dict(zip(names.split(), numbers.split(), strict=True))[name])
 
 
-def _run(command: str) -> None:
-    subprocess.run(command.split(), check=True, stdout=subprocess.DEVNULL)
-
-
 @contextmanager
-def hosts(offloads: bool, tag: str):
-    """The two hosts, MTU 1500; `tag` tells them from others of this process."""
-    pair = Hosts(*(f"wtou{os.getpid()}{tag}{end}" for end in "sr"))
-    ends = ((pair.sender, SENDER), (pair.receiver, RECEIVER))
-    try:
-        for name, _ in ends:
-            _run(f"ip netns add {name}")
-        veth = f"ip -n {pair.sender} link add veth0 mtu 1500 type veth"
-        _run(f"{veth} peer veth0 mtu 1500 netns {pair.receiver}")
-        for name, address in ends:
-            _run(f"ip -n {name} address add {address}/24 dev veth0")
-            _run(f"ip -n {name} link set lo up")
-            _run(f"ip -n {name} link set veth0 up")
-            for way in ("tcp_rmem", "tcp_wmem"):
-                sizes = ["sysctl", "-qw", f"net.ipv4.{way}=4096 131072 {TCP_BUFFER}"]
-                subprocess.run(["ip", "netns", "exec", name, *sizes], check=True)
-            if not offloads:
-                off = " ".join(f"{offload} off" for offload in OFFLOADS)
-                _run(f"ip netns exec {name} ethtool -K veth0 {off}")
-        yield pair
-    finally:
-        for name, _ in ends:
-            subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+def hosts(offloads: bool) -> Iterator[Hosts]:
+    """The two hosts, MTU 1500."""
+    switched = {} if offloads else dict.fromkeys(OFFLOADS, False)
+    sizes = f"4096 131072 {TCP_BUFFER}"
+    topology = Topology(
+        [host(name, tcp_rmem=sizes, tcp_wmem=sizes) for name in ("sender", "receiver")],
+        [
+            Link(
+                End("sender", [f"{SENDER}/24"], "veth0", offloads=switched),
+                End("receiver", [f"{RECEIVER}/24"], "veth0", offloads=switched),
+            )
+        ],
+    )
+    with Testbed(topology) as bed:
+        yield Hosts(bed.namespace("sender"), bed.namespace("receiver"))
 
 
 @dataclass(frozen=True)
@@ -159,6 +149,7 @@ class Running:
 
     def line(self) -> str:
         """The next line that it prints."""
+        assert self.child.stdout
         return self.child.stdout.readline()
 
     def wait_ready(self) -> None:
@@ -169,6 +160,7 @@ class Running:
 
     def end(self) -> Ended:
         """Waits for its end."""
+        assert self.child.stdout
         lines = self.child.stdout.read().splitlines()
         # Only wait4 tells the use of this one child.
         _, status, usage = os.wait4(self.child.pid, 0)
@@ -210,5 +202,5 @@ def require_machine() -> str | None:
         return "needs root, for network namespaces"
     if len(os.sched_getaffinity(0) & {0, 1}) < 2:
         return "needs the cores 0 and 1"
-    missing = [tool for tool in ("ip", "ethtool", "taskset", "sysctl") if not shutil.which(tool)]
+    missing = [tool for tool in ("ip", "taskset") if not shutil.which(tool)]
     return f"needs {', '.join(missing)}" if missing else None

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from process import BenchError
-from soak_bed import DAMAGES, Bed, bed
+from soak_bed import DAMAGES, Bed, hosts
 from soak_plan import draw
 from soak_round import Round
 from table import aligned
@@ -38,10 +38,13 @@ HEAD = ("disturbance", "rounds", *OUTCOMES, "MB", "longest s", "survivor s")
 class Lane(threading.Thread):
     """Rounds one after the other on hosts of its own, and those that outlast their turn."""
 
-    def __init__(self, arguments: argparse.Namespace, number: int, until: float) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, number: int, hosts: dict[str, str], until: float
+    ) -> None:
         super().__init__(name=f"lane {number}")
         self.arguments = arguments
         self.number = number
+        self.hosts = hosts
         self.until = until
         self.folder = arguments.folder / f"lane{number}"
         self.results: list[dict] = []
@@ -56,15 +59,15 @@ class Lane(threading.Thread):
     def run(self) -> None:
         self.folder.mkdir()
         try:
-            with bed(self.arguments.windlass, self.number, self.folder) as own:
-                try:
-                    self._play(own)
-                    self._wait()
-                finally:
-                    for one in self.waiting:
-                        one.kill()
-                    own.unplug()
-                    self.damage = {**own.damage, "checksum_errors": own.checksum_errors()}
+            own = Bed(self.arguments.windlass, self.hosts, self.folder)
+            try:
+                self._play(own)
+                self._wait()
+            finally:
+                for one in self.waiting:
+                    one.kill()
+                own.unplug()
+                self.damage = {**own.damage, "checksum_errors": own.checksum_errors()}
         except (BenchError, OSError, TimeoutError, ValueError) as error:
             self.failure = f"{self.name}: {error}"
         finally:
@@ -146,14 +149,20 @@ def report(summary: dict) -> str:
 
 def play(arguments: argparse.Namespace) -> tuple[list[Lane], int]:
     """The lanes, ended, and the exit status if that was before their time; else 0."""
-    until = time.monotonic() + arguments.seconds
-    lanes = [Lane(arguments, number, until) for number in range(arguments.lanes)]
-    for lane in lanes:
-        lane.start()
+    with hosts(arguments.lanes) as namespaces:
+        until = time.monotonic() + arguments.seconds
+        lanes = [Lane(arguments, number, of, until) for number, of in enumerate(namespaces)]
+        for lane in lanes:
+            lane.start()
+        return lanes, _ended(lanes)
+
+
+def _ended(lanes: list[Lane]) -> int:
+    """Waits for the lanes. The exit status, if a signal ended them before their time; else 0."""
     try:
         for lane in lanes:
-            # Not for ever: another thread may get the signal, and then the main one, which is to
-            # handle it, hears of it when it runs again.
+            # Not for ever: the kernel may deliver a signal to another thread. Python handles it in
+            # the main thread, when that runs again.
             while not lane.ended.wait(TICK_S):
                 pass
     except (KeyboardInterrupt, SystemExit) as end:
@@ -162,8 +171,9 @@ def play(arguments: argparse.Namespace) -> tuple[list[Lane], int]:
             signal.signal(number, signal.SIG_IGN)
         for lane in lanes:
             lane.stop()
-        return lanes, end.code if isinstance(end, SystemExit) else INTERRUPTED
-    return lanes, 0
+        code = end.code if isinstance(end, SystemExit) else None
+        return code if isinstance(code, int) else INTERRUPTED
+    return 0
 
 
 def summed(arguments: argparse.Namespace, lanes: list[Lane], is_whole: bool) -> dict:
