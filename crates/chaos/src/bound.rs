@@ -13,7 +13,7 @@ pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
     let (from, to) = (&configs[sender], &configs[1 - sender]);
     let mss = u64::from(from.mss.min(to.mss)).saturating_sub(12).max(LEAST_MSS);
     // The receiver opens its window by half its buffer at least (RFC 9293 §3.8.6.2.2).
-    mss.min(from.send_buffer).min((to.receive_buffer / 2).max(1))
+    mss.min(from.buffers.send).min((to.buffers.receive / 2).max(1))
 }
 
 /// From calm on: a few of the longest timeouts for what got lost before, then round trips.
@@ -27,7 +27,8 @@ pub(crate) fn deadline(setup: &Setup) -> Time {
             + round_trip(setup) * steps(setup, sender)
             + reading(from, &setup.ends[1 - sender]);
         let config = &setup.ends[sender].config;
-        bound += config.time_wait + config.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
+        bound += config.timers.time_wait
+            + config.timers.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
     }
     bound
 }
@@ -48,15 +49,15 @@ fn round_trip(setup: &Setup) -> Span {
 }
 
 pub(crate) fn ack_delay(config: &Config) -> Span {
-    match config.ack_policy {
+    match config.acks.policy {
         AckPolicy::Delayed { max } | AckPolicy::Linux { max } => max,
-        AckPolicy::Immediate | AckPolicy::Split { .. } => Span::ZERO,
+        _ => Span::ZERO,
     }
 }
 
 /// The engine's bounds: the maximum, but never below two ticks; 3 s after a lost SYN.
 pub(crate) fn longest_rto(config: &Config) -> Span {
-    config.rto.max.max(config.clock.tick * 2)
+    config.timers.rto.max.max(config.timers.clock.tick * 2)
 }
 
 /// The path loses and delays nothing that a retransmission timer could mistake for a loss.
@@ -64,7 +65,7 @@ pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
     let slowest = round_trip(setup) + Span::from_millis(1);
     setup.paths().all(PathSetup::is_clean)
         && setup.ends.iter().all(|end| {
-            let rto = &end.config.rto;
+            let rto = &end.config.timers.rto;
             slowest < rto.min && slowest < rto.initial && slowest < rto.max
         })
 }
@@ -77,12 +78,12 @@ fn pauses(end: &EndSetup) -> Span {
         Close::After(span) => span,
     };
     // A write takes no more than the buffer holds.
-    let writes = app.total / app.write.0.min(end.config.send_buffer.max(1)) + 1;
+    let writes = app.total / app.write.0.min(end.config.buffers.send.max(1)) + 1;
     app.read_stall + close + app.write_gap * writes
 }
 
 fn reading(from: &AppSetup, to: &EndSetup) -> Span {
     // A read takes no more than the buffer holds.
-    let least = to.app.read.0.min(to.config.receive_buffer.max(1));
+    let least = to.app.read.0.min(to.config.buffers.receive.max(1));
     to.app.read_gap.map_or(Span::ZERO, |gap| gap * (from.total / least + 2))
 }

@@ -151,9 +151,14 @@ impl End {
     /// long as keep-alive asks. Probes of a window may be answered without end.
     pub(crate) fn may_time_out(&self, now: Time) -> bool {
         let config = self.connection().config();
-        let retries = if self.app.connected { config.max_retries } else { config.max_syn_retries };
+        let retries = if self.app.connected {
+            config.timers.max_retries
+        } else {
+            config.timers.max_syn_retries
+        };
         let silence = now.saturating_since(self.last_arrival);
         let dead = config
+            .timers
             .keep_alive
             .is_some_and(|probing| silence >= probing.interval * u64::from(probing.probes));
         let answered = self.answered.min(self.before_progress.max(self.forgiven));
@@ -163,13 +168,15 @@ impl End {
     /// It went on asking long after it should have given up.
     pub(crate) fn asks_too_long(&self) -> bool {
         let config = self.connection().config();
-        let retries = u64::from(config.max_retries);
+        let retries = u64::from(config.timers.max_retries);
         // The first transmission, a fast retransmit and its repetition, and a rescue beside. A
         // SYN-ACK goes out once more for each SYN as well. RACK may send again for each ACK, while
         // those of the originals are on their way.
         let unanswered = self.asks - self.answered.max(self.forgiven);
         let timeouts = self.connection().stats().timeouts - self.timeouts_then;
-        self.app.connected && unanswered > retries + 4 && (!config.rack || timeouts > retries)
+        self.app.connected
+            && unanswered > retries + 4
+            && (!config.recovery.rack || timeouts > retries)
     }
 
     /// Its end is an error.
@@ -196,7 +203,7 @@ fn connection(setup: &Setup, index: usize) -> Connection {
                 local_isn: own.isn,
                 remote_isn: peer.isn,
                 peer_mss: peer.config.mss,
-                peer_window: peer.config.receive_buffer,
+                peer_window: peer.config.buffers.receive,
             };
             Connection::established(config, setup.start, agreed)
         }

@@ -35,7 +35,7 @@ macro_rules! ensure {
 
 impl Proxy {
     pub(crate) fn new(setup: &Setup, own: &ProxySetup) -> Proxy {
-        let asks = setup.ends[own.served].config.ecn;
+        let asks = setup.ends[own.served].config.ecn.enabled;
         let older = setup.opening == Opening::Established;
         Proxy {
             middlebox: EcnProxy::new(own.policy, &[own.served]),

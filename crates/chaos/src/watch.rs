@@ -72,8 +72,9 @@ macro_rules! ensure {
 
 impl Watch {
     pub(crate) fn new(setup: &EndSetup, peer: &EndSetup, established: bool) -> Watch {
-        let buffer = setup.config.receive_buffer;
-        let scaling = setup.config.window_scaling && peer.config.window_scaling;
+        let buffer = setup.config.buffers.receive;
+        let scaling =
+            setup.config.extensions.window_scaling && peer.config.extensions.window_scaling;
         let shift = (0..MAX_SHIFT).find(|shift| buffer >> shift <= 0xffff).unwrap_or(MAX_SHIFT);
         Watch {
             isn: setup.isn,
@@ -87,7 +88,7 @@ impl Watch {
             sacked: RangeSet::new(),
             arrived: RangeSet::new(),
             arrived_more: false,
-            echo: Echo::new(setup.config.ecn_echo),
+            echo: Echo::new(setup.config.ecn.echo),
             probe_allowed: false,
             probes: 0,
         }
@@ -271,7 +272,7 @@ impl Watch {
         // RFC 7323 §2.4: the edge may fall back by less than the granularity of the window.
         let unit = 1u64 << self.shift;
         ensure!(edge + unit > self.edge, "window edge {edge} after {}", self.edge);
-        let room = now.bytes_read() + 1 + now.config().receive_buffer;
+        let room = now.bytes_read() + 1 + now.config().buffers.receive;
         ensure!(edge <= room, "window edge {edge}, the buffer ends at {room}");
         self.edge = self.edge.max(edge);
         self.promised = self.promised.max(edge);
@@ -326,9 +327,9 @@ impl Watch {
 /// which is 64 times the minimum at least, or to its maximum.
 fn check_backoff(before: Span, connection: &Connection) -> Result<(), String> {
     let (config, rto) = (connection.config(), connection.rto());
-    let most = longest_rto(config).min(config.rto.min * 64);
+    let most = longest_rto(config).min(config.timers.rto.min * 64);
     // Two ticks of a coarse clock hide the first doublings.
-    let hidden = before == config.clock.tick * 2;
+    let hidden = before == config.timers.clock.tick * 2;
     ensure!(hidden || rto >= before * 2 || rto >= most, "RTO {rto} after {before} and a timeout");
     Ok(())
 }
@@ -356,7 +357,7 @@ fn check_ecn(run: &Run, now: &Connection) -> Result<(), String> {
     ensure!(ecn == Ecn::Ect0, "{ecn:?} sent");
     ensure!(now.ecn_negotiated(), "ECT without ECN");
     ensure!(first.payload_len > 0, "ECT on a segment without data: {:?}", first.flags);
-    let resend = run.retransmission && !now.config().ecn_on_retransmit;
+    let resend = run.retransmission && !now.config().ecn.on_retransmit;
     ensure!(!resend, "ECT on a retransmission");
     Ok(())
 }
@@ -386,9 +387,9 @@ pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
     let slope = connection.slope().unwrap_or(0.0);
     ensure!(slope.is_finite() && slope >= 0.0, "the slope is {slope}");
     let (config, rto) = (connection.config(), connection.rto());
-    let ticks = config.clock.tick * 2;
-    let least = config.rto.min.min(config.rto.max).max(ticks);
-    let most = config.rto.max.max(ticks);
+    let ticks = config.timers.clock.tick * 2;
+    let least = config.timers.rto.min.min(config.timers.rto.max).max(ticks);
+    let most = config.timers.rto.max.max(ticks);
     ensure!(least <= rto && rto <= most, "RTO is {rto}, not within {least} and {most}");
     let unread = connection.bytes_received() - connection.bytes_read();
     ensure!(unread == connection.readable(), "{unread} unread bytes, {}", connection.readable());
@@ -409,7 +410,7 @@ pub(crate) fn check_awake(connection: &Connection, sleep: Option<Span>) -> Resul
         return Ok(());
     }
     let config = connection.config();
-    let most = config.rto.max.max(config.clock.tick * 2);
+    let most = config.timers.rto.max.max(config.timers.clock.tick * 2);
     match sleep {
         Some(sleep) => ensure!(sleep <= most, "sleeps for {sleep}, RTO is {most} at most"),
         None => return Err("has something to send or unacknowledged, and no timer".into()),

@@ -1,6 +1,6 @@
 //! More bytes than there are sequence numbers, through losses.
 
-use windlass_tcp::{Config, Connection, Ecn, Profile, SeqNumber, Span, Time, cc};
+use windlass_tcp::{Config, Connection, Ecn, Profile, SeqNumber, Span, Time};
 
 const TOTAL: u64 = (1 << 32) + (1 << 30);
 const CHUNK: u64 = 4 << 20;
@@ -8,13 +8,12 @@ const CHUNK: u64 = 4 << 20;
 const LOSS: u64 = 997;
 
 fn config() -> Config {
-    let factory = cc::by_name("cubic").expect("a controller of the crate");
-    Config {
-        send_buffer: CHUNK,
-        receive_buffer: CHUNK,
-        window_limit: Some(CHUNK),
-        ..Profile::Linux.config(9000, factory)
-    }
+    let factory = Profile::Linux.controller("cubic").expect("a controller of the crate");
+    Profile::Linux.config(9000, factory).with(|c| {
+        c.buffers.send = CHUNK;
+        c.buffers.receive = CHUNK;
+        c.window.limit = Some(CHUNK);
+    })
 }
 
 /// Hands over what `from` wants to send.

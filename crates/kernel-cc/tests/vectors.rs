@@ -73,19 +73,13 @@ struct Simulated {
 impl Simulated {
     fn start(row: &Row<'_>) -> Simulated {
         let mss = u64::from(MSS);
-        let controller = NewEcn::default().build(&Params {
-            mss: MSS,
-            initial_window: row.segments * mss,
-            initial_ssthresh: row.after.ssthresh.map_or(u64::MAX, |segments| segments as u64 * mss),
-            // As the kernel, which counts windows in segments.
-            whole_segment_cuts: true,
-            whole_segment_growth: false,
-            least_window: mss,
-            hystart: false,
-            hystart_trains: false,
-            cubic_as_linux: false,
-            paced_from: None,
-        });
+        let mut params = Params::new(MSS);
+        params.initial_window = row.segments * mss;
+        params.initial_ssthresh =
+            row.after.ssthresh.map_or(u64::MAX, |segments| segments as u64 * mss);
+        // As the kernel, which counts windows in segments.
+        params.whole_segment_cuts = true;
+        let controller = NewEcn::default().build(&params);
         Simulated { controller, now: Time::ZERO }
     }
 

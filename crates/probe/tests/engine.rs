@@ -72,7 +72,10 @@ fn byte_counters_gain_nothing_and_the_stretch_ack_tells_their_limit() {
         (Profile::Linux, 10, Limit::None, 16),
         (Profile::Linux, 16, Limit::None, 22),
     ] {
-        let config = Config { sack: false, timestamps: false, ..config(profile, initial_window) };
+        let config = config(profile, initial_window).with(|c| {
+            c.extensions.sack = false;
+            c.extensions.timestamps = false;
+        });
         let outcome = engine(config, 200_000, PATH, &A_TO_E_AND_S, 3);
         let full = u64::from(initial_window) + 6;
         let expected = [full, full, full, full, full, stretch].map(|n| (n, n, n));
@@ -160,7 +163,7 @@ fn a_split_in_1024_is_as_many_acks() {
 
 #[test]
 fn a_server_without_window_scaling_gets_smaller_segments_so_that_the_growth_fits() {
-    let config = Config { window_scaling: false, ..config(Profile::Rfc2581, 10) };
+    let config = config(Profile::Rfc2581, 10).with(|c| c.extensions.window_scaling = false);
     let outcome = engine(config, 200_000, PATH, &A_TO_E_AND_S, 1);
     assert_eq!(outcome.tests[4].data_packets.median, 10 + 3 + 36);
     assert_eq!(reaction(&outcome), Reaction::CountsAcks);
@@ -203,14 +206,14 @@ fn an_answer_that_fits_into_the_first_flight_is_too_short_and_bounds_the_initial
 
 #[test]
 fn without_a_congestion_window_the_flight_follows_the_receive_window() {
-    let config = Config { send_buffer: 4 << 20, ..config(Profile::Rfc2581, 5000) };
+    let config = config(Profile::Rfc2581, 5000).with(|c| c.buffers.send = 4 << 20);
     let outcome = engine(config, 3_000_000, PATH, &[Test::Split(1), Test::Split(4)], 3);
     assert_eq!(reaction(&outcome), Reaction::NoCongestionWindow);
 }
 
 #[test]
 fn congestion_avoidance_is_no_slow_start() {
-    let config = Config { initial_ssthresh: Some(2 * 1460), ..config(Profile::Rfc2581, 10) };
+    let config = config(Profile::Rfc2581, 10).with(|c| c.window.initial_ssthresh = Some(2 * 1460));
     let outcome = engine(config, 200_000, PATH, &[Test::Split(1), Test::Split(2)], 3);
     assert!(
         matches!(reaction(&outcome), Reaction::NoGrowth | Reaction::Undecided { .. }),

@@ -11,7 +11,7 @@ use windlass_base::{Span, Time};
 use windlass_probe::classify::{Limit, Reaction, Verdict};
 use windlass_probe::wire::{self, Kind, Meta};
 use windlass_probe::{Session, Target};
-use windlass_tcp::cc::{ControllerFactory, Cubic, Reno};
+use windlass_tcp::cc::{ControllerFactory, Reno};
 use windlass_tcp::config::Growth;
 use windlass_tcp::{Config, Flags, Profile, Segment};
 
@@ -25,13 +25,12 @@ fn verdict(server: impl Server, rtt_ms: u64) -> Verdict {
 }
 
 fn config(growth: Growth, initial_window: u32, mss: u16) -> Config {
-    Config {
-        initial_window,
-        growth,
-        send_buffer: 1 << 20,
-        receive_buffer: 64 << 10,
-        ..Profile::Linux.config(mss, Arc::new(Reno))
-    }
+    Profile::Linux.config(mss, Arc::new(Reno)).with(|c| {
+        c.window.initial = initial_window;
+        c.growth.credit = growth;
+        c.buffers.send = 1 << 20;
+        c.buffers.receive = 64 << 10;
+    })
 }
 
 fn by_bytes(limit: u32) -> Growth {
@@ -58,7 +57,10 @@ fn growth_and_initial_window_are_told_whatever_the_mss_pacing_and_nagle() {
         for initial_window in [1, 2, 3, 4, 10, 32] {
             for mss in [536, 1337, 1460] {
                 for (pacing, nagle, rtt_ms) in [(false, true, 20), (true, false, 100)] {
-                    let tcp = Config { pacing, nagle, ..config(growth, initial_window, mss) };
+                    let tcp = config(growth, initial_window, mss).with(|c| {
+                        c.sending.pacing = pacing;
+                        c.sending.nagle = nagle;
+                    });
                     let case = format!("{growth:?} {initial_window} {mss} {pacing}");
                     let verdict = verdict(EngineServer::new(tcp, says(page(200_000))), rtt_ms);
                     let expected = match growth {
@@ -79,15 +81,13 @@ fn growth_and_initial_window_are_told_whatever_the_mss_pacing_and_nagle() {
 /// HyStart ends the slow start by the spacing of ACKs or by delay: neither has shown before the test is over.
 #[test]
 fn cubic_with_hystart_is_in_slow_start_still() {
-    let cubic: Arc<dyn ControllerFactory> = Arc::new(Cubic::default());
+    let cubic: Arc<dyn ControllerFactory> = Arc::new(Profile::Linux.cubic());
     for initial_window in [10, 16, 40] {
-        let tcp = Config {
-            initial_window,
-            hystart: true,
-            pacing: true,
-            send_buffer: 1 << 20,
-            ..Profile::Linux.config(1460, Arc::clone(&cubic))
-        };
+        let tcp = Profile::Linux.config(1460, Arc::clone(&cubic)).with(|c| {
+            c.window.initial = initial_window;
+            c.sending.pacing = true;
+            c.buffers.send = 1 << 20;
+        });
         let verdict = verdict(EngineServer::new(tcp, says(page(300_000))), 50);
         let unlimited = Reaction::CountsBytes { limit: Some(Limit::None) };
         assert_eq!(verdict.reaction, unlimited, "{initial_window}");

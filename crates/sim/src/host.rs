@@ -477,7 +477,7 @@ fn open(now: Time, flow: &Flow, rng: &mut Rng) -> [Connection; 2] {
         local_isn: isn[local],
         remote_isn: isn[1 - local],
         peer_mss: peer.mss,
-        peer_window: peer.receive_buffer,
+        peer_window: peer.buffers.receive,
     };
     let to_sender = agreed(SENDER, &receiver);
     let to_receiver = agreed(RECEIVER, &sender);
@@ -490,8 +490,9 @@ fn open(now: Time, flow: &Flow, rng: &mut Rng) -> [Connection; 2] {
 /// The clocks of hosts tick independently of each other: a coarse one gets a phase of its own.
 fn with_phase(config: &Config, rng: &mut Rng) -> Config {
     let mut config = config.clone();
-    if config.clock.tick > Span::from_nanos(1) {
-        config.clock.phase = Span::from_nanos(rng.below(config.clock.tick.as_nanos()));
+    if config.timers.clock.tick > Span::from_nanos(1) {
+        config.timers.clock.phase =
+            Span::from_nanos(rng.below(config.timers.clock.tick.as_nanos()));
     }
     config
 }

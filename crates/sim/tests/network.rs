@@ -272,7 +272,7 @@ fn packets_taken_ahead_do_what_events_would_make_them_do() {
         scenario.flows = [2, 4, 6, 8].map(|from| ns2_flow(from, 1, "reno", true)).into();
         let simple = scenario.clone();
         let mut various = scenario.clone();
-        various.flows[1].receiver.ack_policy = AckPolicy::Delayed { max: ms(100.0) };
+        various.flows[1].receiver.acks.policy = AckPolicy::Delayed { max: ms(100.0) };
         various.flows[2].stop = Some(Span::from_secs(10));
         various.flows[3].handshake = true;
         let pauses =

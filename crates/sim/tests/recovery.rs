@@ -7,7 +7,7 @@ use windlass_base::Span;
 use windlass_sim::scenario::model::{Loss, Reorder, TcpApp};
 use windlass_sim::summary::FlowSummary;
 use windlass_sim::{Scenario, Summary, run};
-use windlass_tcp::{Config, Profile, cc};
+use windlass_tcp::{Config, Profile};
 
 fn result(scenario: &Scenario) -> Summary {
     run(scenario, 1, &mut ()).expect("a sound scenario")
@@ -18,7 +18,7 @@ fn linux_flow(app: TcpApp, rate_mbit: f64, change: impl Fn(&mut Config)) -> Scen
     let wire = || channel(mbit(rate_mbit), ms(20.0), drop_tail(5_000));
     let mut scenario = pair(wire(), wire(), Span::from_secs(20));
     let mut flow = modern_flow(0, 1, app);
-    let cubic = cc::by_name("cubic").expect("a known controller");
+    let cubic = Profile::Linux.controller("cubic").expect("a known controller");
     flow.receiver = Profile::Linux.config(1460, cubic);
     flow.sender = flow.receiver.clone();
     change(&mut flow.sender);
@@ -35,7 +35,7 @@ fn paced_slow_start_needs_a_small_part_of_the_queue_and_no_longer() {
     // 500 kB at 200 Mbit/s: the window stays below what the path holds.
     let transfer = |pacing| {
         let app = TcpApp::Transfer { bytes: 500_000 };
-        let summary = result(&linux_flow(app, 200.0, |config| config.pacing = pacing));
+        let summary = result(&linux_flow(app, 200.0, |config| config.sending.pacing = pacing));
         (summary.queues[0].max_packets, completion_s(&summary))
     };
     let (unpaced, paced) = (transfer(false), transfer(true));
@@ -47,7 +47,7 @@ fn paced_slow_start_needs_a_small_part_of_the_queue_and_no_longer() {
 #[test]
 fn a_paced_bulk_flow_fills_the_link_as_well() {
     let rate = |pacing| {
-        let mut scenario = linux_flow(TcpApp::Bulk, 20.0, |config| config.pacing = pacing);
+        let mut scenario = linux_flow(TcpApp::Bulk, 20.0, |config| config.sending.pacing = pacing);
         scenario.links[0].forward.queue = drop_tail(60);
         scenario.steady_from = Span::from_secs(5);
         result(&scenario).total_packets_per_s.steady
@@ -67,7 +67,7 @@ fn reordered(change: impl Fn(&mut Config)) -> Summary {
 #[test]
 fn reordering_does_not_cost_the_window_where_cuts_are_taken_back() {
     let cut = reordered(|_| {});
-    let undone = reordered(|config| config.undo = true);
+    let undone = reordered(|config| config.recovery.undo = true);
     let (cut, undone) = (cut.total_packets_per_s.whole_run, undone.total_packets_per_s.whole_run);
     assert!(undone > 1.5 * cut, "{undone} packets/s, {cut} without");
 }
@@ -75,7 +75,7 @@ fn reordering_does_not_cost_the_window_where_cuts_are_taken_back() {
 #[test]
 fn losses_are_cut_for_as_before() {
     let lossy = |undo| {
-        let mut scenario = linux_flow(TcpApp::Bulk, 50.0, |config| config.undo = undo);
+        let mut scenario = linux_flow(TcpApp::Bulk, 50.0, |config| config.recovery.undo = undo);
         scenario.links[0].forward.loss = Loss::Random { probability: 0.002 };
         result(&scenario).flows[0].packets_per_s.whole_run
     };
@@ -87,8 +87,8 @@ fn losses_are_cut_for_as_before() {
 /// tail loss probe would be one more segment sent again.
 fn delay_spike(change: impl Fn(&mut Config)) -> FlowSummary {
     let mut scenario = linux_flow(TcpApp::Bulk, 5.0, |config| {
-        config.window_limit = Some(60_000);
-        (config.timestamps, config.tail_loss_probe) = (false, false);
+        config.window.limit = Some(60_000);
+        (config.extensions.timestamps, config.recovery.tail_loss_probe) = (false, false);
         change(config);
     });
     let mut burst = udp(0, 1, 1000, mbit(10_000.0));
@@ -101,8 +101,9 @@ fn delay_spike(change: impl Fn(&mut Config)) -> FlowSummary {
 #[test]
 fn a_delay_spike_is_not_taken_for_the_loss_of_a_window() {
     let believed = delay_spike(|_| {});
-    let asked = delay_spike(|config| config.frto = true);
-    let timed = delay_spike(|config| (config.undo, config.timestamps) = (true, true));
+    let asked = delay_spike(|config| config.recovery.frto = true);
+    let timed =
+        delay_spike(|config| (config.recovery.undo, config.extensions.timestamps) = (true, true));
     for flow in [&believed, &asked, &timed] {
         assert!(flow.timeouts > 0 && flow.lost == 0 && flow.drops == 0, "{flow:?}");
     }

@@ -143,7 +143,7 @@ fn the_initial_window_is_a_whole_number_of_segments_after_the_handshake_too() {
     let wire = || channel(mbit(10.0), ms(10.0), drop_tail(100));
     let mut scenario = pair(wire(), wire(), Span::from_secs(1));
     let mut flow = modern_flow(0, 1, TcpApp::Bulk);
-    flow.sender.initial_window = 10;
+    flow.sender.window.initial = 10;
     scenario.flows.push(flow);
     let lines = &series(&scenario)["flow-0-1"];
     assert_eq!((lines[1][1].as_str(), lines[2][1].as_str()), ("10", "10"));

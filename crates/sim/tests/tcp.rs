@@ -196,8 +196,8 @@ fn with_ecn_at_one_end_alone_nothing_is_marked() {
     let marks = |sender, receiver| {
         let mut scenario = two_hosts(TcpApp::Transfer { bytes: 2_000_000 });
         scenario.links[0].forward.queue = red();
-        scenario.flows[0].sender.ecn = sender;
-        scenario.flows[0].receiver.ecn = receiver;
+        scenario.flows[0].sender.ecn.enabled = sender;
+        scenario.flows[0].receiver.ecn.enabled = receiver;
         result(&scenario).marks
     };
     assert!(marks(true, true) > 0);

@@ -8,7 +8,7 @@ use windlass_base::Span;
 use windlass_sim::scenario::model::{Loss, TcpApp};
 use windlass_sim::summary::FlowSummary;
 use windlass_sim::{Scenario, Summary, run};
-use windlass_tcp::{Profile, cc};
+use windlass_tcp::Profile;
 
 const MSS: u16 = 1460;
 
@@ -21,9 +21,9 @@ fn linux(controller: &str, ecn: bool, there: (f64, f64, Queue), seconds: u64) ->
     let mut scenario = pair(forth, back, Span::from_secs(seconds));
     scenario.steady_from = Span::from_secs(seconds / 4);
     let mut flow = modern_flow(0, 1, TcpApp::Bulk);
-    let congestion = cc::by_name(controller).expect("a known controller");
+    let congestion = Profile::Linux.controller(controller).expect("a known controller");
     flow.sender = Profile::Linux.config(MSS, congestion);
-    flow.sender.ecn = ecn;
+    flow.sender.ecn.enabled = ecn;
     flow.receiver = flow.sender.clone();
     scenario.flows.push(flow);
     scenario
@@ -51,7 +51,7 @@ fn an_echo_left_over_from_before_a_timeout_does_not_hold_the_window_down() {
     for (controller, rack) in cases.into_iter().flatten() {
         let path = (10.0, 100.0, Queue::Pie(PieConfig::default()));
         let mut scenario = linux(controller, true, path, 40);
-        scenario.flows[0].sender.rack = rack;
+        scenario.flows[0].sender.recovery.rack = rack;
         let summary = result(&scenario);
         assert!(rack || flow(&summary).timeouts > 0, "{controller}: the case is another one");
         let share = utilisation(&summary, 10.0);
@@ -174,7 +174,7 @@ fn fq_codel_isolates_a_flow_from_unresponsive_traffic_and_from_other_controllers
     let mut scenario =
         linux("newreno", false, (10.0, 20.0, Queue::FqCoDel(FqCoDelConfig::default())), 30);
     let mut cubic = scenario.flows[0].clone();
-    cubic.sender.congestion = cc::by_name("cubic").expect("a known controller");
+    cubic.sender.congestion = Profile::Linux.controller("cubic").expect("a known controller");
     scenario.flows.push(cubic);
     scenario.udp.push(udp(0, 1, 1500, mbit(20.0)));
     let summary = result(&scenario);

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 use windlass_tcp::conn::Established;
-use windlass_tcp::{Config, Connection, Ecn, Profile, SeqNumber, Span, Time, cc};
+use windlass_tcp::{Config, Connection, Ecn, Profile, SeqNumber, Span, Time};
 
 const MSS: u16 = 1456;
 const SEGMENTS: u64 = 20_000_000;
@@ -15,16 +15,18 @@ fn connection(config: Config, local: u32, remote: u32) -> Connection {
         local_isn: SeqNumber(local),
         remote_isn: SeqNumber(remote),
         peer_mss: MSS,
-        peer_window: config.receive_buffer,
+        peer_window: config.buffers.receive,
     };
     Connection::established(config, Time::ZERO, agreed)
 }
 
 /// Nanoseconds of wall time a segment, both ends together.
 fn measure(profile: Profile, run_segments: u32) -> f64 {
-    let factory = cc::by_name("cubic").expect("known");
-    let config =
-        Config { send_buffer: u64::MAX, receive_buffer: 4 << 20, ..profile.config(MSS, factory) };
+    let factory = profile.controller("cubic").expect("known");
+    let config = profile.config(MSS, factory).with(|c| {
+        c.buffers.send = u64::MAX;
+        c.buffers.receive = 4 << 20;
+    });
     let (mut a, mut b) = (connection(config.clone(), 1, 2), connection(config, 2, 1));
     a.write(u64::MAX >> 2).expect("open");
     let mut now = Time::ZERO;

@@ -2,7 +2,7 @@
 
 use crate::conn::{Accepted, Error, Run};
 use crate::observer::Observer;
-use crate::{Config, Connection, Ecn, Segment, Time};
+use crate::{Connection, Ecn, Segment, Time};
 use alloc::boxed::Box;
 use core::ops::Range;
 
@@ -19,8 +19,9 @@ pub struct Stream {
 impl Stream {
     /// Buffers for `connection`, of the sizes in its config.
     pub fn new(connection: Connection) -> Stream {
-        let Config { send_buffer, receive_buffer, .. } = *connection.config();
-        Stream { connection, outgoing: Ring::new(send_buffer), incoming: Ring::new(receive_buffer) }
+        let buffers = connection.config().buffers;
+        let (outgoing, incoming) = (Ring::new(buffers.send), Ring::new(buffers.receive));
+        Stream { connection, outgoing, incoming }
     }
 
     /// The connection, for everything that carries no payload.
@@ -219,12 +220,11 @@ mod tests {
 
     #[test]
     fn bytes_arrive_as_they_were_written_through_rings_that_wrap() {
-        let factory = crate::cc::by_name("cubic").expect("known");
-        let config = Config {
-            send_buffer: 3000,
-            receive_buffer: 2500,
-            ..Profile::Linux.config(700, factory)
-        };
+        let factory = Profile::Linux.controller("cubic").expect("known");
+        let config = Profile::Linux.config(700, factory).with(|c| {
+            c.buffers.send = 3000;
+            c.buffers.receive = 2500;
+        });
         let mut now = Time::ZERO;
         let mut a = Stream::new(Connection::connect(config.clone(), now, SeqNumber(5)));
         let mut b = Stream::new(Connection::listen(config, SeqNumber(9)));

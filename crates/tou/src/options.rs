@@ -55,7 +55,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            congestion: Arc::new(cc::Cubic::default()),
+            congestion: Arc::new(cubic()),
             profile: Profile::Linux,
             mss: MSS,
             send_buffer: 4 << 20,
@@ -77,39 +77,50 @@ impl Options {
         let modern = self.profile == Profile::Linux;
         let mss = if ipv6 { self.mss.saturating_sub(IPV6_EXTRA) } else { self.mss };
         let base = self.profile.config(mss, Arc::clone(&self.congestion));
-        let ack_policy = match base.ack_policy {
+        let ack_policy = match base.acks.policy {
             AckPolicy::Delayed { max } if modern => AckPolicy::Linux { max },
             other => other,
         };
-        Config {
-            send_buffer: self.send_buffer,
-            receive_buffer: self.receive_buffer,
-            nagle: !self.nodelay,
-            ecn: self.ecn,
+        base.with(|c| {
+            c.buffers.send = self.send_buffer;
+            c.buffers.receive = self.receive_buffer;
+            c.sending.nagle = !self.nodelay;
+            c.ecn.enabled = self.ecn;
             // Middleboxes that drop ECN-setup SYNs of TCP do not read ToU's flags.
-            ecn_fallback: false,
-            ecn_echo: self.ecn_echo,
-            keep_alive: self.keep_alive,
-            pacing: self.pacing,
-            undo: modern,
-            frto: modern,
-            hystart_trains: modern,
-            cubic_as_linux: modern,
-            whole_segment_growth: modern,
-            push_when_held_back: modern,
-            ack_policy,
-            ..base
-        }
+            c.ecn.fallback = false;
+            c.ecn.echo = self.ecn_echo;
+            c.timers.keep_alive = self.keep_alive;
+            c.sending.pacing = self.pacing;
+            c.recovery.undo = modern;
+            c.recovery.frto = modern;
+            c.growth.whole_segments = modern;
+            c.sending.push_when_held_back = modern;
+            c.acks.policy = ack_policy;
+        })
     }
+}
+
+/// CUBIC as Linux has it.
+fn cubic() -> cc::Cubic {
+    let mut cubic = cc::Cubic::default();
+    cubic.hystart = cc::HyStart::AckTrains;
+    cubic.as_linux = true;
+    cubic
 }
 
 /// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `tahoe`
 /// or `none`. The last one means [no congestion control](cc::NoControl): use it only on your own
 /// links.
 ///
+/// CUBIC leaves slow start and grows as Linux's does. For CUBIC by RFC 9438, with a profile other than
+/// [`Profile::Linux`], take [`Profile::controller`].
+///
 /// # Errors
 /// [`ErrorKind::NotFound`] for any other name. The message lists the valid names.
 pub fn congestion(name: &str) -> io::Result<Arc<dyn ControllerFactory>> {
+    if name == "cubic" {
+        return Ok(Arc::new(cubic()));
+    }
     cc::by_name(name).ok_or_else(|| {
         let known = cc::NAMES.join(", ");
         io::Error::new(

@@ -170,7 +170,7 @@ impl TouStream {
     /// # Errors
     /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn nodelay(&self) -> io::Result<bool> {
-        self.0.handle.inspect(|stream| !stream.connection().config().nagle)
+        self.0.handle.inspect(|stream| !stream.connection().config().sending.nagle)
     }
 
     /// Replaces the congestion controller. The new one starts as on a new connection. Use this

@@ -23,7 +23,10 @@ impl End {
     fn new(open: fn(Config) -> Connection, began: Span) -> End {
         let newreno = cc::by_name("newreno").expect("a controller");
         let base = Profile::Rfc5681.config(1456, newreno);
-        let config = Config { ecn: true, receive_buffer: 1 << 20, ..base };
+        let config = base.with(|c| {
+            c.ecn.enabled = true;
+            c.buffers.receive = 1 << 20;
+        });
         End { stream: Stream::new(open(config)), began }
     }
 

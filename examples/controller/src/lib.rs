@@ -139,18 +139,10 @@ mod tests {
 
     /// In congestion avoidance at `segments` of 1000 bytes.
     fn steady(segments: u64) -> Params {
-        Params {
-            mss: 1000,
-            initial_window: segments * 1000,
-            initial_ssthresh: segments * 1000,
-            whole_segment_cuts: false,
-            whole_segment_growth: false,
-            least_window: 1000,
-            hystart: false,
-            hystart_trains: false,
-            cubic_as_linux: false,
-            paced_from: None,
-        }
+        let mut params = Params::new(1000);
+        params.initial_window = segments * 1000;
+        params.initial_ssthresh = segments * 1000;
+        params
     }
 
     fn ack() -> Ack {
@@ -186,7 +178,8 @@ mod tests {
 
     #[test]
     fn with_the_exponents_of_aimd_it_is_reno() {
-        let params = Params { initial_window: 2000, initial_ssthresh: 16_000, ..steady(16) };
+        let mut params = steady(16);
+        params.initial_window = 2000;
         let (mut aimd, mut reno) = (Binomial::AIMD.build(&params), Reno.build(&params));
         for step in 0..200 {
             for controller in [&mut aimd, &mut reno] {

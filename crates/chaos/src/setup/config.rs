@@ -1,24 +1,25 @@
 use super::{Opening, pick, spread};
 use std::sync::Arc;
 use windlass_base::{Rng, Span};
-use windlass_tcp::cc;
+use windlass_tcp::cc::{self, Cubic, HyStart};
 use windlass_tcp::config::{
     AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig,
 };
 use windlass_tcp::{Config, Profile};
 
-/// Options for both ends; without a handshake they offer the same.
-pub(super) fn draw_pair(rng: &mut Rng, opening: Opening) -> [Config; 2] {
-    let a = draw(rng);
-    let mut b = draw(rng);
+/// Options for both ends, and whether their CUBIC has HyStart. Without a handshake both ends offer
+/// the same TCP options.
+pub(super) fn draw_pair(rng: &mut Rng, opening: Opening) -> ([Config; 2], [bool; 2]) {
+    let (a, hystart_a) = draw(rng);
+    let (mut b, hystart_b) = draw(rng);
     if opening == Opening::Established {
-        (b.ecn, b.sack) = (a.ecn, a.sack);
-        (b.timestamps, b.window_scaling) = (a.timestamps, a.window_scaling);
+        b.ecn.enabled = a.ecn.enabled;
+        b.extensions = a.extensions;
     }
-    [a, b]
+    ([a, b], [hystart_a, hystart_b])
 }
 
-fn draw(rng: &mut Rng) -> Config {
+fn draw(rng: &mut Rng) -> (Config, bool) {
     let mss = match rng.below(4) {
         0 => pick(rng, &[48, 88, 536, 1000, 8960, 9000]),
         1 => spread(rng, 48, 9000) as u16,
@@ -26,81 +27,98 @@ fn draw(rng: &mut Rng) -> Config {
     };
     let name = pick(rng, &cc::NAMES);
     let controller = cc::by_name(name).unwrap_or_else(|| unreachable!("NAMES are known"));
-    let mut config = pick(rng, &Profile::ALL).config(mss, controller);
-    draw_features(rng, &mut config);
+    let profile = pick(rng, &Profile::ALL);
+    let mut config = profile.config(mss, controller);
+    let mut hystart = profile == Profile::Linux;
+    draw_features(rng, &mut config, &mut hystart);
     draw_buffers(rng, &mut config);
     draw_windows(rng, &mut config);
     draw_timers(rng, &mut config);
-    config
+    (config, hystart)
 }
 
 /// Options that no profile has on, each on by a coin of its own. Their stream is their own too: what a
 /// seed draws beside them does not change with them.
 pub(super) fn draw_options(rng: &mut Rng, config: &mut Config) {
-    for option in [&mut config.pacing, &mut config.undo, &mut config.frto] {
+    for option in [&mut config.sending.pacing, &mut config.recovery.undo, &mut config.recovery.frto]
+    {
         *option = rng.chance(0.4);
     }
     if rng.chance(0.1) {
         let limit = pick(rng, &[1, 2, u32::MAX]);
-        config.avoidance_growth = Some(pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]));
+        config.growth.avoidance_credit =
+            Some(pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]));
     }
 }
 
 /// The same, of a stream that came later.
 pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
-    for option in [&mut config.whole_segment_growth, &mut config.push_when_held_back] {
+    for option in [&mut config.growth.whole_segments, &mut config.sending.push_when_held_back] {
         *option = rng.chance(0.4);
     }
     if rng.chance(0.3) {
-        config.ack_policy = AckPolicy::Linux { max: Span::from_micros(spread(rng, 100, 500_000)) };
+        config.acks.policy = AckPolicy::Linux { max: Span::from_micros(spread(rng, 100, 500_000)) };
     }
 }
 
-/// CUBIC's, of a stream that came later still.
-pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config) {
-    for option in [&mut config.hystart_trains, &mut config.cubic_as_linux] {
-        *option = rng.chance(0.4);
+/// CUBIC's options, from a stream of their own. Other controllers ignore the draw.
+pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config, hystart: bool) {
+    let trains = rng.chance(0.4);
+    let as_linux = rng.chance(0.4);
+    let hystart = match (hystart, trains) {
+        (false, _) => HyStart::Off,
+        (true, false) => HyStart::Rfc9406,
+        (true, true) => HyStart::AckTrains,
+    };
+    set_cubic(config, hystart, as_linux);
+}
+
+/// If the controller is CUBIC: with these options.
+fn set_cubic(config: &mut Config, hystart: HyStart, as_linux: bool) {
+    if config.congestion.name() == "cubic" {
+        let mut cubic = Cubic::default();
+        cubic.hystart = hystart;
+        cubic.as_linux = as_linux;
+        config.congestion = Arc::new(cubic);
     }
 }
 
 /// What ToU turns on, beside what both ends have to agree on for it.
 pub(super) fn modernise(config: &mut Config) {
     let linux = Profile::Linux.config(config.mss, Arc::clone(&config.congestion));
-    *config = Config {
-        initial_window: config.initial_window,
-        initial_ssthresh: config.initial_ssthresh,
-        window_limit: config.window_limit,
-        ecn: config.ecn,
-        ecn_echo: config.ecn_echo,
-        clock: config.clock,
-        rto: RtoConfig { min_of: linux.rto.min_of, ..config.rto },
-        max_retries: config.max_retries,
-        max_syn_retries: config.max_syn_retries,
-        send_buffer: config.send_buffer,
-        receive_buffer: config.receive_buffer,
-        nagle: config.nagle,
-        keep_alive: config.keep_alive,
-        time_wait: config.time_wait,
-        pacing: true,
-        undo: true,
-        frto: true,
-        hystart_trains: true,
-        cubic_as_linux: true,
-        whole_segment_growth: true,
-        push_when_held_back: true,
-        ack_policy: AckPolicy::Linux { max: Span::from_millis(40) },
-        ..linux
-    };
+    *config = linux.with(|c| {
+        c.window.initial = config.window.initial;
+        c.window.initial_ssthresh = config.window.initial_ssthresh;
+        c.window.limit = config.window.limit;
+        c.ecn.enabled = config.ecn.enabled;
+        c.ecn.echo = config.ecn.echo;
+        c.timers.clock = config.timers.clock;
+        c.timers.rto = RtoConfig { min_of: c.timers.rto.min_of, ..config.timers.rto };
+        c.timers.max_retries = config.timers.max_retries;
+        c.timers.max_syn_retries = config.timers.max_syn_retries;
+        c.buffers.send = config.buffers.send;
+        c.buffers.receive = config.buffers.receive;
+        c.sending.nagle = config.sending.nagle;
+        c.timers.keep_alive = config.timers.keep_alive;
+        c.timers.time_wait = config.timers.time_wait;
+        c.sending.pacing = true;
+        c.recovery.undo = true;
+        c.recovery.frto = true;
+        c.growth.whole_segments = true;
+        c.sending.push_when_held_back = true;
+        c.acks.policy = AckPolicy::Linux { max: Span::from_millis(40) };
+    });
+    set_cubic(config, HyStart::AckTrains, true);
 }
 
 /// More in flight than an unscaled window announces, from the first round trip on.
 pub(super) fn fatten(rng: &mut Rng, config: &mut Config) {
     config.mss = rng.between(1000, 9000) as u16;
-    config.window_scaling = true;
-    config.window_limit = None;
-    config.initial_window = rng.between(20, 64) as u32;
-    config.send_buffer = rng.between(100_000, 300_000);
-    config.receive_buffer = rng.between(100_000, 1 << 20);
+    config.extensions.window_scaling = true;
+    config.window.limit = None;
+    config.window.initial = rng.between(20, 64) as u32;
+    config.buffers.send = rng.between(100_000, 300_000);
+    config.buffers.receive = rng.between(100_000, 1 << 20);
 }
 
 /// One override in three.
@@ -110,28 +128,28 @@ fn vary(rng: &mut Rng, option: &mut bool) {
     }
 }
 
-fn draw_features(rng: &mut Rng, config: &mut Config) {
-    config.ecn = rng.chance(0.6);
+fn draw_features(rng: &mut Rng, config: &mut Config, hystart: &mut bool) {
+    config.ecn.enabled = rng.chance(0.6);
     for option in [
-        &mut config.sack,
-        &mut config.timestamps,
-        &mut config.window_scaling,
-        &mut config.ecn_on_retransmit,
-        &mut config.ecn_after_timeout,
-        &mut config.nagle,
-        &mut config.limited_transmit,
-        &mut config.rack,
-        &mut config.tail_loss_probe,
-        &mut config.prr,
-        &mut config.hystart,
-        &mut config.repeated_fast_retransmit,
-        &mut config.hold_ssthresh_on_repeated_timeout,
+        &mut config.extensions.sack,
+        &mut config.extensions.timestamps,
+        &mut config.extensions.window_scaling,
+        &mut config.ecn.on_retransmit,
+        &mut config.ecn.cut_after_timeout,
+        &mut config.sending.nagle,
+        &mut config.recovery.limited_transmit,
+        &mut config.recovery.rack,
+        &mut config.recovery.tail_loss_probe,
+        &mut config.recovery.prr,
+        hystart,
+        &mut config.recovery.repeated_fast_retransmit,
+        &mut config.recovery.hold_ssthresh_on_repeated_timeout,
     ] {
         vary(rng, option);
     }
-    config.ecn_echo = pick(rng, &[EcnEcho::UntilCwr, EcnEcho::OncePerCe]);
+    config.ecn.echo = pick(rng, &[EcnEcho::UntilCwr, EcnEcho::OncePerCe]);
     if rng.chance(0.5) {
-        config.ack_policy = match rng.below(4) {
+        config.acks.policy = match rng.below(4) {
             0 => AckPolicy::Immediate,
             1 => AckPolicy::Split { parts: spread(rng, 1, 64) as u32 },
             _ => AckPolicy::Delayed { max: Span::from_micros(spread(rng, 100, 500_000)) },
@@ -140,8 +158,8 @@ fn draw_features(rng: &mut Rng, config: &mut Config) {
 }
 
 fn draw_buffers(rng: &mut Rng, config: &mut Config) {
-    config.send_buffer = draw_buffer(rng);
-    config.receive_buffer = draw_buffer(rng);
+    config.buffers.send = draw_buffer(rng);
+    config.buffers.receive = draw_buffer(rng);
 }
 
 fn draw_buffer(rng: &mut Rng) -> u64 {
@@ -155,26 +173,29 @@ fn draw_buffer(rng: &mut Rng) -> u64 {
 }
 
 fn draw_windows(rng: &mut Rng, config: &mut Config) {
-    for option in
-        [&mut config.whole_segment_cuts, &mut config.cwnd_validation, &mut config.idle_restart]
-    {
+    for option in [
+        &mut config.window.whole_segment_cuts,
+        &mut config.growth.cwnd_validation,
+        &mut config.window.idle_restart,
+    ] {
         vary(rng, option);
     }
     if rng.chance(0.3) {
-        config.initial_window = spread(rng, 1, 64) as u32;
+        config.window.initial = spread(rng, 1, 64) as u32;
     }
     if rng.chance(0.2) {
-        config.initial_ssthresh = Some(spread(rng, 1, 100_000));
+        config.window.initial_ssthresh = Some(spread(rng, 1, 100_000));
     }
     if rng.chance(0.15) {
-        config.window_limit = Some(u64::from(config.mss) * spread(rng, 1, 40));
+        config.window.limit = Some(u64::from(config.mss) * spread(rng, 1, 40));
     }
     if rng.chance(0.3) {
         let limit = pick(rng, &[1, 2, 8, u32::MAX]);
-        config.growth = pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]);
+        config.growth.credit = pick(rng, &[Growth::PerAck, Growth::PerByte { limit }]);
     }
     if rng.chance(0.3) {
-        config.reduction_base = pick(rng, &[ReductionBase::Window, ReductionBase::FlightSize]);
+        config.window.reduction_base =
+            pick(rng, &[ReductionBase::Window, ReductionBase::FlightSize]);
     }
 }
 
@@ -182,28 +203,28 @@ fn draw_timers(rng: &mut Rng, config: &mut Config) {
     if rng.chance(0.3) {
         let tick = Span::from_micros(pick(rng, &[1, 1000, 10_000, 100_000, 500_000]));
         let phase = Span::from_nanos(rng.below(tick.as_nanos()));
-        config.clock = Clock { tick, phase };
+        config.timers.clock = Clock { tick, phase };
     }
     if rng.chance(0.3) {
         let initial = Span::from_millis(spread(rng, 200, 6000));
         let min = Span::from_millis(spread(rng, 10, 1000));
-        config.rto = RtoConfig {
+        config.timers.rto = RtoConfig {
             initial,
             min,
             max: Span::from_millis(spread(rng, 6000, 60_000)),
-            ..config.rto
+            ..config.timers.rto
         };
     }
     if rng.chance(0.3) {
-        config.max_retries = rng.between(3, 15) as u32;
-        config.max_syn_retries = rng.between(2, 8) as u32;
+        config.timers.max_retries = rng.between(3, 15) as u32;
+        config.timers.max_syn_retries = rng.between(2, 8) as u32;
     }
     if rng.chance(0.15) {
-        config.keep_alive = Some(KeepAlive {
+        config.timers.keep_alive = Some(KeepAlive {
             idle: Span::from_millis(spread(rng, 100, 60_000)),
             interval: Span::from_millis(spread(rng, 100, 20_000)),
             probes: rng.between(1, 9) as u32,
         });
     }
-    config.time_wait = Span::from_millis(spread(rng, 5000, 60_000));
+    config.timers.time_wait = Span::from_millis(spread(rng, 5000, 60_000));
 }

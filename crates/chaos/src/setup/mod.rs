@@ -80,13 +80,15 @@ impl Setup {
             true => opening,
             false => proxy::draw_opening(&mut proxy_rng, opening),
         };
-        let mut configs = config::draw_pair(&mut rng, opening);
+        let (mut configs, hystart) = config::draw_pair(&mut rng, opening);
         let mut options = Rng::fork(seed, 2);
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let mut options = Rng::fork(seed, 3);
         configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
         let mut options = Rng::fork(seed, 5);
-        configs.iter_mut().for_each(|config| config::draw_cubic_options(&mut options, config));
+        for (config, hystart) in configs.iter_mut().zip(hystart) {
+            config::draw_cubic_options(&mut options, config, hystart);
+        }
         if features.modern {
             configs.iter_mut().for_each(config::modernise);
         }

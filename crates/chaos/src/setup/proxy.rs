@@ -45,10 +45,10 @@ pub(super) fn suit(
     }
     for (index, config) in configs.iter_mut().enumerate() {
         let served = proxies.iter().any(|proxy| proxy.served == index);
-        config.ecn = rng.chance(0.85) != served;
+        config.ecn.enabled = rng.chance(0.85) != served;
     }
     if rng.chance(0.5) {
-        configs.iter_mut().for_each(|config| config.sack = true);
+        configs.iter_mut().for_each(|config| config.extensions.sack = true);
     }
 }
 

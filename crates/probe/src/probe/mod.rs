@@ -491,14 +491,13 @@ impl Probe {
 /// No SACK, so that there is no tail loss probe; no timestamps, so that servers that remember peers
 /// remember less.
 fn config(order: &Order) -> Config {
-    Config {
-        sack: false,
-        timestamps: false,
-        window_scaling: true,
-        nagle: false,
-        ack_policy: AckPolicy::Immediate,
-        send_buffer: 64 * 1024,
-        receive_buffer: u64::from(order.window),
-        ..Profile::Rfc5681.config(order.mss, Arc::new(Reno))
-    }
+    Profile::Rfc5681.config(order.mss, Arc::new(Reno)).with(|c| {
+        c.extensions.sack = false;
+        c.extensions.timestamps = false;
+        c.extensions.window_scaling = true;
+        c.sending.nagle = false;
+        c.acks.policy = AckPolicy::Immediate;
+        c.buffers.send = 64 * 1024;
+        c.buffers.receive = u64::from(order.window);
+    })
 }

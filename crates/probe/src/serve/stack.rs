@@ -126,19 +126,18 @@ impl Stack {
         };
         let config = profile.config(mss, Arc::new(Reno));
         let segments = |count: u64| count * u64::from(mss);
-        Config {
-            initial_window,
-            nagle: false,
-            growth: match self {
+        config.with(|c| {
+            c.window.initial = initial_window;
+            c.sending.nagle = false;
+            c.growth.credit = match self {
                 Stack::Rfc3465L1 => Growth::PerByte { limit: 1 },
                 Stack::Rfc3465L2 => Growth::PerByte { limit: 2 },
-                _ => config.growth,
-            },
-            window_limit: (self == Stack::Windows2003).then(|| segments(WINDOWS_2003_FLIGHT)),
-            send_buffer: SEND_BUFFER,
-            receive_buffer: RECEIVE_BUFFER,
-            ..config
-        }
+                _ => c.growth.credit,
+            };
+            c.window.limit = (self == Stack::Windows2003).then(|| segments(WINDOWS_2003_FLIGHT));
+            c.buffers.send = SEND_BUFFER;
+            c.buffers.receive = RECEIVE_BUFFER;
+        })
     }
 }
 

@@ -13,11 +13,10 @@ pub(crate) fn redirect(to: &str) -> Vec<u8> {
 
 /// Configs of servers: a profile, with an initial window of so many segments.
 pub(crate) fn config(profile: Profile, initial_window: u32) -> Config {
-    Config {
-        initial_window,
-        nagle: false,
-        send_buffer: 1 << 20,
-        receive_buffer: 64 << 10,
-        ..profile.config(1460, Arc::new(Reno))
-    }
+    profile.config(1460, Arc::new(Reno)).with(|c| {
+        c.window.initial = initial_window;
+        c.sending.nagle = false;
+        c.buffers.send = 1 << 20;
+        c.buffers.receive = 64 << 10;
+    })
 }

@@ -105,10 +105,10 @@ fn setup_1_of_the_new_ecn_paper() {
     assert_eq!(starts, [1.5, 1.0, 0.5, 0.0]);
     for flow in &scenario.flows {
         assert_eq!(flow.sender.congestion.name(), "new-ecn");
-        assert_eq!(flow.sender.window_limit, Some(128 * 472));
-        assert_eq!(flow.sender.initial_ssthresh, Some(128 * 472));
-        assert_eq!(flow.receiver.ecn_echo, windlass_tcp::config::EcnEcho::OncePerCe);
-        assert!(flow.sender.ecn && flow.receiver.ecn && !flow.handshake);
+        assert_eq!(flow.sender.window.limit, Some(128 * 472));
+        assert_eq!(flow.sender.window.initial_ssthresh, Some(128 * 472));
+        assert_eq!(flow.receiver.ecn.echo, windlass_tcp::config::EcnEcho::OncePerCe);
+        assert!(flow.sender.ecn.enabled && flow.receiver.ecn.enabled && !flow.handshake);
     }
     let bottleneck = &scenario.links[scenario.bottleneck.link];
     let windlass_aqm::Config::Red(red) = bottleneck.forward.queue else { panic!("not RED") };
@@ -127,7 +127,7 @@ fn mixed_flows_keep_their_own_options() {
     let kinds: Vec<_> = scenario
         .flows
         .iter()
-        .map(|flow| (flow.sender.congestion.name(), flow.sender.ecn))
+        .map(|flow| (flow.sender.congestion.name(), flow.sender.ecn.enabled))
         .collect();
     assert_eq!(kinds[..3], [("new-ecn", true); 3]);
     assert_eq!(kinds[3..], [("reno", false); 3]);
@@ -155,7 +155,7 @@ bottleneck = { rate = "10Mbit/s", delay = "1ms", queue = { kind = "tc-red", limi
     );
     assert_eq!((red.avpkt_bytes, red.ecn), (1_000, true));
     assert!(scenario.until_done);
-    assert!(scenario.flows[0].sender.ecn && !scenario.flows[0].receiver.ecn);
+    assert!(scenario.flows[0].sender.ecn.enabled && !scenario.flows[0].receiver.ecn.enabled);
     let wrong = text.replace("burst = 4", "burst = 1").replace("2kB", "4kB");
     let error = from_toml("tc.toml", &wrong, &[]).expect_err("a burst too small");
     assert!(error.to_string().contains("burst must be at least"), "{error}");
@@ -167,9 +167,9 @@ fn a_flows_receiver_inherits_key_by_key() {
         .replace("start = \"1s\"", "receiver = { echo = \"once-per-ce\" }")
         .replace("profile = \"rfc5681\"", "receiver = { ack = \"immediate\", buffer = \"1MiB\" }");
     let flow = &scenario(&text, &[]).flows[0];
-    assert_eq!(flow.receiver.ecn_echo, windlass_tcp::config::EcnEcho::OncePerCe);
-    assert_eq!(flow.receiver.ack_policy, windlass_tcp::config::AckPolicy::Immediate);
-    assert_eq!(flow.receiver.receive_buffer, 1 << 20);
+    assert_eq!(flow.receiver.ecn.echo, windlass_tcp::config::EcnEcho::OncePerCe);
+    assert_eq!(flow.receiver.acks.policy, windlass_tcp::config::AckPolicy::Immediate);
+    assert_eq!(flow.receiver.buffers.receive, 1 << 20);
 }
 
 #[test]

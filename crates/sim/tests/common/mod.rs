@@ -89,10 +89,10 @@ pub fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> 
 pub fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
     let congestion = cc::by_name(controller).expect("a known controller");
     let mut config = Profile::Ns2Reno.config(472, congestion);
-    config.window_limit = Some(128 * 472);
-    config.initial_ssthresh = Some(128 * 472);
-    config.ecn = ecn;
-    config.ecn_echo = EcnEcho::OncePerCe;
+    config.window.limit = Some(128 * 472);
+    config.window.initial_ssthresh = Some(128 * 472);
+    config.ecn.enabled = ecn;
+    config.ecn.echo = EcnEcho::OncePerCe;
     Flow {
         name: format!("{from}-{to}"),
         from,

@@ -7,6 +7,7 @@ use windlass_base::{Span, Time};
 /// CUBIC (RFC 9438): after a cut the window follows a cubic function of time, flat where it was
 /// cut last, and never slower than Reno's.
 #[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Cubic {
     /// How steep the cubic is, in segments per cube second (§5). 0.4.
     pub c: f64,
@@ -15,11 +16,37 @@ pub struct Cubic {
     /// Give up some of the window for newer flows when it is cut below where it was cut before
     /// (§4.7). True.
     pub fast_convergence: bool,
+    /// How slow start ends before packets are lost. Off.
+    pub hystart: HyStart,
+    /// Grow as Linux does where that differs from RFC 9438. False.
+    ///
+    /// - cwnd grows by whole segments.
+    /// - Until the first loss it grows by at least a twentieth per round trip.
+    /// - Where Reno's window would be larger, cwnd grows by at most 0.53 segments per round trip,
+    ///   also above the window of the last cut. §4.3 allows one segment there.
+    /// - The target is the cubic's value after the minimum RTT, not after the smoothed RTT.
+    /// - The growth step is computed once in 4 ms, and at most once in 32 ms while cwnd stays the
+    ///   same.
+    pub as_linux: bool,
+}
+
+/// How CUBIC leaves slow start before packets are lost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum HyStart {
+    /// Only losses and ECN echoes end slow start.
+    #[default]
+    Off,
+    /// The first slow start slows down, then ends, when the RTT grows (HyStart++, RFC 9406).
+    Rfc9406,
+    /// Every slow start ends at once when the ACKs of a round trip arrive in a train as long as the
+    /// path, or when their minimum RTT exceeds the path's (HyStart before RFC 9406; Linux).
+    AckTrains,
 }
 
 impl Default for Cubic {
     fn default() -> Cubic {
-        Cubic { c: 0.4, beta: 0.7, fast_convergence: true }
+        Cubic { c: 0.4, beta: 0.7, fast_convergence: true, hystart: HyStart::Off, as_linux: false }
     }
 }
 
@@ -36,7 +63,7 @@ impl ControllerFactory for Cubic {
             cwnd_prior: None,
             epoch: None,
             last_ack: Time::ZERO,
-            exit: Exit::of(params),
+            exit: Exit::of(self.hystart, params.paced_from),
             acked: 0.0,
             step: None,
         })
@@ -141,7 +168,7 @@ impl CubicController {
         epoch.w_est += self.alpha(&epoch) * self.window.mss() * acked_share;
 
         let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
-        if self.window.params().cubic_as_linux {
+        if self.constants.as_linux {
             self.grow_as_linux(ack, &epoch, t_s, credit);
         } else if epoch.w_cubic(t_s) < epoch.w_est {
             self.window.grow_to(epoch.w_est);
@@ -217,7 +244,7 @@ impl CubicController {
         let slow = 3.0 * (1.0 - beta) / (1.0 + beta);
         match self.cwnd_prior {
             Some(prior) if epoch.w_est < prior => slow,
-            _ if self.window.params().cubic_as_linux => slow,
+            _ if self.constants.as_linux => slow,
             _ => 1.0,
         }
     }
@@ -231,7 +258,7 @@ impl CubicController {
             false => cwnd,
         };
         let whole = || libm::floor(plateau / self.window.mss()) * self.window.mss();
-        self.w_max = Some(if self.window.params().cubic_as_linux { whole() } else { plateau });
+        self.w_max = Some(if self.constants.as_linux { whole() } else { plateau });
         self.cwnd_prior = Some(cwnd);
     }
 }
@@ -259,7 +286,8 @@ impl Controller for CubicController {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        self.exit = Exit::after(congestion.cause, self.window.params());
+        self.exit =
+            Exit::after(congestion.cause, self.constants.hystart, self.window.params().paced_from);
         self.acked = 0.0;
         self.step = None;
         if !congestion.hold_ssthresh {
@@ -295,19 +323,23 @@ mod tests {
 
     const RTT_MS: u64 = 100;
 
-    fn as_linux() -> Params {
-        Params { cubic_as_linux: true, ..params() }
+    fn as_linux() -> Cubic {
+        Cubic { as_linux: true, ..Cubic::default() }
+    }
+
+    fn with_hystart(hystart: HyStart) -> Cubic {
+        Cubic { hystart, ..Cubic::default() }
     }
 
     /// In congestion avoidance at `segments`, cut by a fast retransmit at the origin of time.
     fn cut_at(segments: u64) -> Box<dyn Controller> {
-        cut_with(segments, params())
+        cut_with(segments, Cubic::default())
     }
 
-    fn cut_with(segments: u64, params: Params) -> Box<dyn Controller> {
+    fn cut_with(segments: u64, cubic: Cubic) -> Box<dyn Controller> {
         let window = segments * u64::from(MSS);
-        let at = Params { initial_window: window, initial_ssthresh: window, ..params };
-        let mut cubic = Cubic::default().build(&at);
+        let at = Params { initial_window: window, initial_ssthresh: window, ..params() };
+        let mut cubic = cubic.build(&at);
         cubic.on_congestion(&congestion(CongestionCause::FastRetransmit, window as f64));
         cubic
     }
@@ -344,8 +376,8 @@ mod tests {
 
     #[test]
     fn the_window_follows_w_cubic_through_the_plateau() {
-        for params in [params(), as_linux()] {
-            let mut cubic = cut_with(1000, params);
+        for controller in [Cubic::default(), as_linux()] {
+            let mut cubic = cut_with(1000, controller);
             // K is 9.1 s: concave, the plateau, and convex.
             for second in 1..=14 {
                 run(&mut *cubic, (second - 1) * 1000, 10);
@@ -445,7 +477,7 @@ mod tests {
 
     #[test]
     fn with_hystart_a_growing_rtt_ends_the_first_slow_start() {
-        let mut cubic = Cubic::default().build(&Params { hystart: true, ..params() });
+        let mut cubic = with_hystart(HyStart::Rfc9406).build(&params());
         let mut acked = 0;
         for round in 0..12 {
             let rtt = Span::from_millis(if round < 4 { 100 } else { 140 });
@@ -464,8 +496,8 @@ mod tests {
 
     #[test]
     fn as_linux_it_grows_by_a_twentieth_in_a_round_trip_until_it_knows_of_a_loss() {
-        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..as_linux() };
-        let mut cubic = Cubic::default().build(&at);
+        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..params() };
+        let mut cubic = as_linux().build(&at);
         run(&mut *cubic, 0, 10);
         let expected = 200.0 * libm::pow(1.05, 10.0);
         assert!((segments(&*cubic) / expected - 1.0).abs() < 0.02, "{}", segments(&*cubic));
@@ -480,8 +512,8 @@ mod tests {
 
     #[test]
     fn as_linux_a_timeout_makes_it_forget_what_it_knew() {
-        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..as_linux() };
-        let mut cubic = Cubic::default().build(&at);
+        let at = Params { initial_window: 200_000, initial_ssthresh: 200_000, ..params() };
+        let mut cubic = as_linux().build(&at);
         cubic.on_congestion(&congestion(CongestionCause::Timeout, 200_000.0));
         run(&mut *cubic, 0, 8);
         let before = segments(&*cubic);
@@ -524,8 +556,7 @@ mod tests {
 
     #[test]
     fn with_trains_the_rules_of_slow_start_hold_anew_after_a_timeout() {
-        let params = Params { hystart: true, hystart_trains: true, ..params() };
-        let mut cubic = Cubic::default().build(&params);
+        let mut cubic = with_hystart(HyStart::AckTrains).build(&params());
         let mut acked = 0;
         let mut until_left = |cubic: &mut dyn Controller, from_ms: u64| {
             let before = cubic.ssthresh();
@@ -547,9 +578,8 @@ mod tests {
     #[test]
     fn a_paced_slow_start_leaves_half_of_its_window_and_goes_on_from_there() {
         let from = Some(Span::from_millis(2));
-        let trains = Params { hystart: true, hystart_trains: true, paced_from: from, ..params() };
-        let start = Params { initial_window: 150_000, ..trains };
-        let mut cubic = Cubic::default().build(&start);
+        let start = Params { initial_window: 150_000, paced_from: from, ..params() };
+        let mut cubic = with_hystart(HyStart::AckTrains).build(&start);
         // An ACK each millisecond: after 102 of them the train is longer than 100 ms and a burst.
         for n in 0..=102 {
             let now = ack(n, u64::from(MSS));

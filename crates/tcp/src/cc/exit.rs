@@ -1,31 +1,36 @@
 use super::ack_trains::AckTrains;
-use super::hystart::{HyStart, Pace};
-use super::{Ack, CongestionCause, Params, Window};
+use super::hystart::{HyStartPlusPlus, Pace};
+use super::{Ack, CongestionCause, HyStart, Window};
+use windlass_base::Span;
 
 /// What ends slow start before packets are lost.
 #[derive(Clone, Debug)]
 pub(super) enum Exit {
     /// RFC 9406.
-    HyStart(HyStart),
+    HyStart(HyStartPlusPlus),
     /// As Linux.
     AckTrains(AckTrains),
 }
 
 impl Exit {
     /// What a connection begins with, if anything.
-    pub(super) fn of(params: &Params) -> Option<Exit> {
-        match (params.hystart, params.hystart_trains) {
-            (false, _) => None,
-            (true, false) => Some(Exit::HyStart(HyStart::default())),
-            (true, true) => Some(Exit::AckTrains(AckTrains::new(params.paced_from))),
+    pub(super) fn of(hystart: HyStart, paced_from: Option<Span>) -> Option<Exit> {
+        match hystart {
+            HyStart::Off => None,
+            HyStart::Rfc9406 => Some(Exit::HyStart(HyStartPlusPlus::default())),
+            HyStart::AckTrains => Some(Exit::AckTrains(AckTrains::new(paced_from))),
         }
     }
 
     /// What holds after a cut. RFC 9406 is for the first slow start alone (§4.3); Linux begins anew
     /// after a timeout.
-    pub(super) fn after(cause: CongestionCause, params: &Params) -> Option<Exit> {
-        let anew = params.hystart_trains && cause == CongestionCause::Timeout;
-        if anew { Exit::of(params) } else { None }
+    pub(super) fn after(
+        cause: CongestionCause,
+        hystart: HyStart,
+        paced_from: Option<Span>,
+    ) -> Option<Exit> {
+        let anew = hystart == HyStart::AckTrains && cause == CongestionCause::Timeout;
+        if anew { Exit::of(hystart, paced_from) } else { None }
     }
 
     /// How slow start goes on with an ACK, if it does still.

@@ -3,7 +3,7 @@ use windlass_base::Span;
 
 /// HyStart++ (RFC 9406 §4): the first slow start ends when the RTT grows, before packets are lost.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HyStart {
+pub(super) struct HyStartPlusPlus {
     /// lastRoundMinRTT and currentRoundMinRTT.
     last_round: Option<Span>,
     this_round: Option<Span>,
@@ -40,7 +40,7 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_ROUNDS: u32 = 5;
 
-impl HyStart {
+impl HyStartPlusPlus {
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Pace {
         if ack.acked_total >= self.round_end {
             self.begin_round(ack.sent_total);
@@ -88,7 +88,7 @@ mod tests {
     use crate::cc::tests::ack;
 
     /// A round of ten ACKs with an RTT of `rtt_ms`; how slow start goes on after it.
-    fn round(hystart: &mut HyStart, number: u64, rtt_ms: u64) -> Pace {
+    fn round(hystart: &mut HyStartPlusPlus, number: u64, rtt_ms: u64) -> Pace {
         let mut pace = Pace::Full;
         for segment in 1..=10 {
             pace = hystart.on_ack(&Ack {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_rtt_that_stays_lets_slow_start_go_on() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStartPlusPlus::default();
         for number in 0..20 {
             assert_eq!(round(&mut hystart, number, 100 + number % 2 * 3), Pace::Full);
         }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_eighth_more_in_a_round_slows_it_and_five_rounds_later_it_is_over() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStartPlusPlus::default();
         assert_eq!(round(&mut hystart, 0, 100), Pace::Full);
         let paces: [Pace; 6] = core::array::from_fn(|n| round(&mut hystart, n as u64 + 1, 113));
         assert_eq!(paces[..5], [Pace::Quarter; 5]);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_few_late_packets_do_not_end_it() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStartPlusPlus::default();
         round(&mut hystart, 0, 100);
         assert_eq!(round(&mut hystart, 1, 120), Pace::Quarter);
         assert_eq!(round(&mut hystart, 2, 100), Pace::Full);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn on_short_paths_four_milliseconds_are_the_least_that_counts() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStartPlusPlus::default();
         round(&mut hystart, 0, 4);
         assert_eq!(round(&mut hystart, 1, 7), Pace::Full);
         assert_eq!(round(&mut hystart, 2, 12), Pace::Quarter);

@@ -22,7 +22,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use cubic::Cubic;
+pub use cubic::{Cubic, HyStart};
 pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
@@ -81,7 +81,7 @@ pub trait Controller: fmt::Debug + Send {
     }
 
     /// A copy to go back to, should the cut that comes next turn out to have been needless
-    /// ([`Config::undo`](crate::Config::undo)). `None`: this controller's cuts are final.
+    /// ([`RecoveryConfig::undo`](crate::config::RecoveryConfig::undo)). `None`: this controller's cuts are final.
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
         None
     }
@@ -127,8 +127,9 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     fn build(&self, params: &Params) -> Box<dyn Controller>;
 }
 
-/// What a controller is given at birth.
+/// The options of a connection that its controller needs.
 #[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
     /// Sender maximum segment size: payload bytes of a full segment.
     pub mss: u32,
@@ -139,23 +140,29 @@ pub struct Params {
     /// Cut to whole segments, before and after the multiplication, as ns-2 does.
     pub whole_segment_cuts: bool,
     /// Congestion avoidance adds whole segments
-    /// ([`Config::whole_segment_growth`](crate::Config::whole_segment_growth)).
+    /// ([`GrowthConfig::whole_segments`](crate::config::GrowthConfig::whole_segments)).
     pub whole_segment_growth: bool,
     /// What fast retransmits and ECN echoes leave at least, in bytes.
     pub least_window: u64,
-    /// The first slow start ends when the RTT grows (HyStart++, RFC 9406), where the controller can do
-    /// that: CUBIC can.
-    pub hystart: bool,
-    /// With `hystart`: by trains of ACKs and by the path's RTT
-    /// ([`Config::hystart_trains`](crate::Config::hystart_trains)).
-    pub hystart_trains: bool,
-    /// CUBIC grows as Linux's ([`Config::cubic_as_linux`](crate::Config::cubic_as_linux)).
-    pub cubic_as_linux: bool,
-    /// The least RTT of a path over which what the window allows goes out paced; `None`: over none.
+    /// The connection paces its data on paths with at least this RTT; `None`: it never paces.
     pub paced_from: Option<Span>,
 }
 
 impl Params {
+    /// Parameters for segments of `mss` payload bytes: an initial window of three segments, no
+    /// initial threshold, a window of at least one segment, no pacing.
+    pub fn new(mss: u32) -> Params {
+        Params {
+            mss,
+            initial_window: 3 * u64::from(mss),
+            initial_ssthresh: u64::MAX,
+            whole_segment_cuts: false,
+            whole_segment_growth: false,
+            least_window: u64::from(mss),
+            paced_from: None,
+        }
+    }
+
     /// `window` bytes multiplied by `factor`, in whole segments if so configured.
     pub fn cut(&self, window: f64, factor: f64) -> f64 {
         if !self.whole_segment_cuts {

@@ -16,9 +16,6 @@ pub(super) fn params() -> Params {
         whole_segment_cuts: false,
         whole_segment_growth: false,
         least_window: 1000,
-        hystart: false,
-        hystart_trains: false,
-        cubic_as_linux: false,
         paced_from: None,
     }
 }
@@ -108,19 +105,44 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..400)
 }
 
-fn starts() -> impl Strategy<Value = Params> {
+/// What a connection begins with; `cubic` holds for that controller alone.
+#[derive(Clone, Debug)]
+struct Start {
+    params: Params,
+    cubic: Cubic,
+}
+
+impl Start {
+    fn factory(&self, name: &str) -> Arc<dyn ControllerFactory> {
+        match name {
+            "cubic" => Arc::new(self.cubic),
+            _ => by_name(name).expect("a name of the list is known"),
+        }
+    }
+}
+
+fn cubics([hystart, trains, as_linux]: [bool; 3]) -> Cubic {
+    let hystart = match (hystart, trains) {
+        (false, _) => HyStart::Off,
+        (true, false) => HyStart::Rfc9406,
+        (true, true) => HyStart::AckTrains,
+    };
+    Cubic { hystart, as_linux, ..Cubic::default() }
+}
+
+fn starts() -> impl Strategy<Value = Start> {
     let ssthresh = prop_oneof![Just(u64::MAX), (2u64..200).prop_map(|n| n * u64::from(MSS))];
     let paced_from = proptest::option::of((0u64..5).prop_map(Span::from_millis));
     (1u64..20, ssthresh, any::<bool>(), any::<[bool; 3]>(), paced_from).prop_map(
-        |(window, initial_ssthresh, whole_segment_cuts, options, paced_from)| Params {
-            initial_window: window * u64::from(MSS),
-            initial_ssthresh,
-            whole_segment_cuts,
-            hystart: options[0],
-            hystart_trains: options[1],
-            cubic_as_linux: options[2],
-            paced_from,
-            ..params()
+        |(window, initial_ssthresh, whole_segment_cuts, options, paced_from)| Start {
+            params: Params {
+                initial_window: window * u64::from(MSS),
+                initial_ssthresh,
+                whole_segment_cuts,
+                paced_from,
+                ..params()
+            },
+            cubic: cubics(options),
         },
     )
 }
@@ -137,11 +159,10 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(name: &str, params: &Params) -> Driver {
-        let factory = by_name(name).expect("a name of the list is known");
+    fn new(name: &str, start: &Start) -> Driver {
         Driver {
-            controller: factory.build(params),
-            params: *params,
+            controller: start.factory(name).build(&start.params),
+            params: start.params,
             now: Time::ZERO,
             acked_total: 0,
             min_rtt: Span::MAX,
@@ -266,7 +287,8 @@ proptest! {
         acks_a_segment in 1u64..4,
     ) {
         for name in window_keepers() {
-            let mut driver = Driver::new(name, &Params { initial_ssthresh: u64::MAX, ..start });
+            let params = Params { initial_ssthresh: u64::MAX, ..start.params };
+            let mut driver = Driver::new(name, &Start { params, cubic: start.cubic });
             for _ in 0..rounds {
                 let before = driver.controller.cwnd();
                 let credit = u64::from(MSS) / acks_a_segment;
@@ -275,7 +297,7 @@ proptest! {
                 }
                 prop_assert!(driver.controller.cwnd() <= 2.0 * before);
             }
-            prop_assert!(driver.controller.cwnd() > start.initial_window as f64);
+            prop_assert!(driver.controller.cwnd() > start.params.initial_window as f64);
         }
     }
 

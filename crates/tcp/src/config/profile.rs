@@ -1,24 +1,76 @@
 use super::{
-    AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig, RtoFloor, RttSampling,
+    AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig, Growth,
+    GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RttSampling, SendConfig,
+    TimerConfig, WindowConfig,
 };
-use crate::cc::ControllerFactory;
+use crate::cc::{self, ControllerFactory, Cubic, HyStart};
 use alloc::sync::Arc;
 use windlass_base::Span;
 
 /// A named set of options: the TCP of a time and place.
+///
+/// Segments of 1460 bytes; with smaller or larger ones `window.initial` of `rfc5681` is 4 or 2.
+///
+/// | option | ns2-reno | rfc2581 | rfc3465 | rfc5681 | linux |
+/// |---|---|---|---|---|---|
+/// | `window.initial` | 1 | 2 | 2 | 3 | 10 |
+/// | `window.initial_ssthresh` | None | None | None | None | None |
+/// | `window.limit` | None | None | None | None | None |
+/// | `window.least` | 1 | 1 | 1 | 1 | 2 |
+/// | `window.reduction_base` | Window | FlightSize | FlightSize | FlightSize | Window |
+/// | `window.whole_segment_cuts` | true | false | false | false | true |
+/// | `window.idle_restart` | false | true | true | true | true |
+/// | `growth.credit` | PerAck | PerAck | PerByte (limit 2) | PerByte (limit 1) | PerByte (no limit) |
+/// | `growth.avoidance_credit` | None | None | None | None | None |
+/// | `growth.whole_segments` | false | false | false | false | false |
+/// | `growth.cwnd_validation` | false | false | false | true | true |
+/// | `recovery.limited_transmit` | false | false | true | true | true |
+/// | `recovery.rack` | false | false | false | false | true |
+/// | `recovery.tail_loss_probe` | false | false | false | false | true |
+/// | `recovery.prr` | false | false | false | false | true |
+/// | `recovery.undo` | false | false | false | false | false |
+/// | `recovery.frto` | false | false | false | false | false |
+/// | `recovery.repeated_fast_retransmit` | true | false | false | false | false |
+/// | `recovery.hold_ssthresh_on_repeated_timeout` | false | false | false | true | true |
+/// | `timers.clock` | tick 10ms | tick 1ns | tick 1ns | tick 1ns | tick 1ns |
+/// | `timers.rtt_sampling` | OncePerRoundTrip | OncePerRoundTrip | OncePerRoundTrip | OncePerRoundTrip | EverySegment |
+/// | `timers.rto` | initial 6s, min 0s, max 64s, of Rto | initial 3s, min 1s, max 64s, of Rto | initial 3s, min 1s, max 64s, of Rto | initial 1s, min 1s, max 60s, of Rto | initial 1s, min 200ms, max 120s, of Variance |
+/// | `timers.max_retries` | 15 | 15 | 15 | 15 | 15 |
+/// | `timers.max_syn_retries` | 6 | 6 | 6 | 6 | 6 |
+/// | `timers.keep_alive` | None | None | None | None | None |
+/// | `timers.time_wait` | 60s | 60s | 60s | 60s | 60s |
+/// | `ecn.enabled` | false | false | false | false | false |
+/// | `ecn.fallback` | true | true | true | true | true |
+/// | `ecn.echo` | UntilCwr | UntilCwr | UntilCwr | UntilCwr | UntilCwr |
+/// | `ecn.on_retransmit` | true | false | false | false | false |
+/// | `ecn.cut_after_timeout` | true | false | false | false | false |
+/// | `ecn.hold_after_cut` | false | false | false | false | true |
+/// | `acks.policy` | Immediate | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 40ms) |
+/// | `acks.marks_at_once` | false | false | false | false | true |
+/// | `sending.nagle` | false | true | true | true | true |
+/// | `sending.pacing` | false | false | false | false | false |
+/// | `sending.push_when_held_back` | false | false | false | false | false |
+/// | `extensions.window_scaling` | true | true | true | true | true |
+/// | `extensions.timestamps` | false | false | false | true | true |
+/// | `extensions.sack` | false | false | true | true | true |
+/// | `buffers.send` | 4194304 | 4194304 | 4194304 | 4194304 | 4194304 |
+/// | `buffers.receive` | 4194304 | 4194304 | 4194304 | 4194304 | 4194304 |
+/// | `Cubic::hystart` | Off | Off | Off | Off | Rfc9406 |
+///
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Profile {
     /// The Reno of ns-2.1b5, which Hamann 1999 used: 10 ms clock, no minimum RTO, windows in whole
-    /// packets, one ACK a packet, initial window 1.
+    /// packets, one ACK per packet, initial window 1.
     Ns2Reno,
-    /// RFC 2581 and RFC 2988 (1999): initial window 2, delayed ACK, growth per ACK.
+    /// RFC 2581 and RFC 2988 (1999): initial window 2, delayed ACKs, growth per ACK.
     Rfc2581,
     /// RFC 2581 with appropriate byte counting, L = 2 (RFC 3465), and SACK.
     Rfc3465,
     /// RFC 5681, 6298, 6582, 6675, 7323: the standards of today.
     Rfc5681,
-    /// What a current Linux kernel does: initial window 10, minimum RTO 200 ms, byte counting without
-    /// a limit, RACK-TLP (RFC 8985), PRR (RFC 9937); HyStart++ (RFC 9406) in the place of its HyStart.
+    /// A current Linux kernel: initial window 10, minimum RTO 200 ms, byte counting without a limit,
+    /// RACK-TLP (RFC 8985), PRR (RFC 9937). HyStart++ (RFC 9406) replaces Linux's HyStart.
     Linux,
 }
 
@@ -38,7 +90,7 @@ impl Profile {
         }
     }
 
-    /// The profile of that name.
+    /// The profile with that name.
     pub fn by_name(name: &str) -> Option<Profile> {
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
     }
@@ -47,16 +99,35 @@ impl Profile {
     pub fn config(self, mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         let rfc5681 = rfc5681(mss, congestion);
         match self {
-            Profile::Ns2Reno => ns2_reno(rfc5681),
-            Profile::Rfc2581 => rfc2581(rfc5681),
-            Profile::Rfc3465 => Config {
-                growth: Growth::PerByte { limit: 2 },
-                sack: true,
-                limited_transmit: true,
-                ..rfc2581(rfc5681)
-            },
+            Profile::Ns2Reno => rfc5681.with(ns2_reno),
+            Profile::Rfc2581 => rfc5681.with(rfc2581),
+            Profile::Rfc3465 => rfc5681.with(rfc2581).with(rfc3465),
             Profile::Rfc5681 => rfc5681,
-            Profile::Linux => linux(rfc5681),
+            Profile::Linux => rfc5681.with(linux),
+        }
+    }
+
+    /// The controller with that name and this profile's parameters; `None` for a name that is not
+    /// in [`cc::NAMES`]. Only CUBIC's parameters depend on the profile ([`Profile::cubic`]).
+    pub fn controller(self, name: &str) -> Option<Arc<dyn ControllerFactory>> {
+        match name {
+            "cubic" => Some(Arc::new(self.cubic())),
+            _ => cc::by_name(name),
+        }
+    }
+
+    /// CUBIC with this profile's parameters: HyStart++ for `Linux`, the defaults for the others.
+    pub fn cubic(self) -> Cubic {
+        let hystart = if self == Profile::Linux { HyStart::Rfc9406 } else { HyStart::Off };
+        Cubic { hystart, ..Cubic::default() }
+    }
+
+    /// The name of the controller that this profile's systems use unless configured otherwise.
+    pub fn default_controller(self) -> &'static str {
+        match self {
+            Profile::Ns2Reno | Profile::Rfc2581 | Profile::Rfc3465 => "reno",
+            Profile::Rfc5681 => "newreno",
+            Profile::Linux => "cubic",
         }
     }
 }
@@ -65,60 +136,19 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
     Config {
         congestion,
         mss,
-        initial_window: initial_window_rfc5681(mss),
-        initial_ssthresh: None,
-        window_limit: None,
-        growth: Growth::PerByte { limit: 1 },
-        avoidance_growth: None,
-        reduction_base: ReductionBase::FlightSize,
-        whole_segment_cuts: false,
-        whole_segment_growth: false,
-        least_window: 1,
-        hold_after_ecn_cut: false,
-        cwnd_validation: true,
-        idle_restart: true,
-        limited_transmit: true,
-        rack: false,
-        tail_loss_probe: false,
-        prr: false,
-        hystart: false,
-        hystart_trains: false,
-        cubic_as_linux: false,
-        undo: false,
-        frto: false,
-        pacing: false,
-        repeated_fast_retransmit: false,
-        hold_ssthresh_on_repeated_timeout: true,
-        clock: Clock { tick: Span::from_nanos(1), phase: Span::ZERO },
-        rtt_sampling: RttSampling::OncePerRoundTrip,
-        rto: RtoConfig {
-            initial: Span::from_secs(1),
-            min: Span::from_secs(1),
-            max: Span::from_secs(60),
-            min_of: RtoFloor::Rto,
-        },
-        max_retries: 15,
-        max_syn_retries: 6,
-        ecn: false,
-        ecn_fallback: true,
-        ecn_echo: EcnEcho::UntilCwr,
-        ecn_on_retransmit: false,
-        ack_marks_at_once: false,
-        ecn_after_timeout: false,
-        push_when_held_back: false,
-        window_scaling: true,
-        timestamps: true,
-        sack: true,
-        ack_policy: AckPolicy::Delayed { max: Span::from_millis(200) },
-        send_buffer: 4 << 20,
-        receive_buffer: 4 << 20,
-        nagle: true,
-        keep_alive: None,
-        time_wait: Span::from_secs(60),
+        window: WindowConfig { initial: initial_window_rfc5681(mss), ..WindowConfig::default() },
+        growth: GrowthConfig::default(),
+        recovery: RecoveryConfig::default(),
+        timers: TimerConfig::default(),
+        ecn: EcnConfig::default(),
+        acks: AckConfig::default(),
+        sending: SendConfig::default(),
+        extensions: ExtensionConfig::default(),
+        buffers: BufferConfig::default(),
     }
 }
 
-/// RFC 5681 §3.1: two to four segments, by the size of a segment.
+/// RFC 5681 §3.1: two to four segments, depending on the segment size.
 fn initial_window_rfc5681(mss: u16) -> u32 {
     match mss {
         0..=1095 => 4,
@@ -127,76 +157,65 @@ fn initial_window_rfc5681(mss: u16) -> u32 {
     }
 }
 
-fn ns2_reno(base: Config) -> Config {
-    Config {
-        initial_window: 1,
-        growth: Growth::PerAck,
-        reduction_base: ReductionBase::Window,
-        whole_segment_cuts: true,
-        cwnd_validation: false,
-        idle_restart: false,
-        limited_transmit: false,
-        repeated_fast_retransmit: true,
-        hold_ssthresh_on_repeated_timeout: false,
-        clock: Clock { tick: Span::from_millis(10), phase: Span::ZERO },
-        rto: RtoConfig {
-            initial: Span::from_secs(6),
-            min: Span::ZERO,
-            max: Span::from_secs(64),
-            ..base.rto
-        },
-        ecn_on_retransmit: true,
-        ecn_after_timeout: true,
-        window_scaling: true,
-        timestamps: false,
-        sack: false,
-        ack_policy: AckPolicy::Immediate,
-        nagle: false,
-        ..base
-    }
+fn ns2_reno(c: &mut Config) {
+    c.window.initial = 1;
+    c.window.reduction_base = ReductionBase::Window;
+    c.window.whole_segment_cuts = true;
+    c.window.idle_restart = false;
+    c.growth.credit = Growth::PerAck;
+    c.growth.cwnd_validation = false;
+    c.recovery.limited_transmit = false;
+    c.recovery.repeated_fast_retransmit = true;
+    c.recovery.hold_ssthresh_on_repeated_timeout = false;
+    c.timers.clock = Clock { tick: Span::from_millis(10), phase: Span::ZERO };
+    c.timers.rto.initial = Span::from_secs(6);
+    c.timers.rto.min = Span::ZERO;
+    c.timers.rto.max = Span::from_secs(64);
+    c.ecn.on_retransmit = true;
+    c.ecn.cut_after_timeout = true;
+    c.extensions.timestamps = false;
+    c.extensions.sack = false;
+    c.acks.policy = AckPolicy::Immediate;
+    c.sending.nagle = false;
 }
 
-fn rfc2581(base: Config) -> Config {
-    Config {
-        initial_window: 2,
-        growth: Growth::PerAck,
-        limited_transmit: false,
-        cwnd_validation: false,
-        hold_ssthresh_on_repeated_timeout: false,
-        rto: RtoConfig {
-            initial: Span::from_secs(3),
-            min: Span::from_secs(1),
-            max: Span::from_secs(64),
-            ..base.rto
-        },
-        timestamps: false,
-        sack: false,
-        ..base
-    }
+fn rfc2581(c: &mut Config) {
+    c.window.initial = 2;
+    c.growth.credit = Growth::PerAck;
+    c.growth.cwnd_validation = false;
+    c.recovery.limited_transmit = false;
+    c.recovery.hold_ssthresh_on_repeated_timeout = false;
+    c.timers.rto.initial = Span::from_secs(3);
+    c.timers.rto.max = Span::from_secs(64);
+    c.extensions.timestamps = false;
+    c.extensions.sack = false;
 }
 
-fn linux(base: Config) -> Config {
-    Config {
-        initial_window: 10,
-        least_window: 2,
-        hold_after_ecn_cut: true,
-        rack: true,
-        tail_loss_probe: true,
-        prr: true,
-        hystart: true,
-        growth: Growth::PerByte { limit: u32::MAX },
-        reduction_base: ReductionBase::Window,
-        // Its cwnd and ssthresh are whole numbers of segments.
-        whole_segment_cuts: true,
-        rtt_sampling: RttSampling::EverySegment,
-        rto: RtoConfig {
-            initial: Span::from_secs(1),
-            min: Span::from_millis(200),
-            max: Span::from_secs(120),
-            min_of: RtoFloor::Variance,
-        },
-        ack_marks_at_once: true,
-        ack_policy: AckPolicy::Delayed { max: Span::from_millis(40) },
-        ..base
-    }
+/// On top of [`rfc2581`].
+fn rfc3465(c: &mut Config) {
+    c.growth.credit = Growth::PerByte { limit: 2 };
+    c.extensions.sack = true;
+    c.recovery.limited_transmit = true;
+}
+
+fn linux(c: &mut Config) {
+    c.window.initial = 10;
+    c.window.least = 2;
+    c.window.reduction_base = ReductionBase::Window;
+    // Linux counts cwnd and ssthresh in whole segments.
+    c.window.whole_segment_cuts = true;
+    c.growth.credit = Growth::PerByte { limit: u32::MAX };
+    c.recovery.rack = true;
+    c.recovery.tail_loss_probe = true;
+    c.recovery.prr = true;
+    c.timers.rtt_sampling = RttSampling::EverySegment;
+    c.timers.rto = RtoConfig {
+        initial: Span::from_secs(1),
+        min: Span::from_millis(200),
+        max: Span::from_secs(120),
+        min_of: RtoFloor::Variance,
+    };
+    c.ecn.hold_after_cut = true;
+    c.acks.policy = AckPolicy::Delayed { max: Span::from_millis(40) };
+    c.acks.marks_at_once = true;
 }

@@ -83,7 +83,7 @@ impl Connection {
         let tx = &self.tx;
         let Some(ack) = segment.ack.unwrap_near(tx.isn, tx.una) else { return false };
         let news = ack > tx.una || (ack == tx.una && tx.is_idle());
-        let again = segment.sequence_len() > 0 && behind <= self.config.receive_buffer;
+        let again = segment.sequence_len() > 0 && behind <= self.config.buffers.receive;
         news && ack <= tx.max && (again || behind == 1)
     }
 

@@ -173,13 +173,13 @@ impl Connection {
     /// The buffers are no larger than this from now on, nor than the config has them: for a carrier
     /// that is short of memory. What they hold, or the peer was allowed to send, stays.
     pub fn limit_buffers(&mut self, send: u64, receive: u64) {
-        self.rules.send_buffer = self.config.send_buffer.min(send);
-        self.rx.window.set_buffer(self.config.receive_buffer.min(receive));
+        self.rules.send_buffer = self.config.buffers.send.min(send);
+        self.rx.window.set_buffer(self.config.buffers.receive.min(receive));
     }
 
     /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).
     pub fn set_nagle(&mut self, nagle: bool) {
-        self.config.nagle = nagle;
+        self.config.sending.nagle = nagle;
     }
 
     /// Another controller from now on, which begins as on a new connection: for an end that learns

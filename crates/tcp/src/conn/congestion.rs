@@ -52,7 +52,7 @@ impl Connection {
 
     /// Cuts the window and remembers for which flight.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
-        let window = match self.config.reduction_base {
+        let window = match self.config.window.reduction_base {
             // Not what limited transmit sent beyond cwnd (RFC 5681 §3.2 step 2).
             ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
                 self.congestion.cwnd().min(self.in_flight() as f64)
@@ -80,7 +80,7 @@ impl Connection {
 
     fn window_before_cut(&self) -> f64 {
         let window = self.congestion.cwnd() + self.recovery.inflation as f64;
-        self.config.window_limit.map_or(window, |limit| window.min(limit as f64))
+        self.config.window.limit.map_or(window, |limit| window.min(limit as f64))
     }
 
     /// At most one reaction for a window of data (RFC 3168 §6.1.2).
@@ -89,7 +89,7 @@ impl Connection {
         self.signals |= Signals::ECE;
         // Losses or not, there is congestion (RFC 4015 §3.2 step 6).
         self.forget_undo();
-        let after_timeout = self.config.ecn_after_timeout
+        let after_timeout = self.config.ecn.cut_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
         if ack > self.recovery.recover || after_timeout {
             self.stats.ecn_cuts += 1;
@@ -105,7 +105,7 @@ impl Connection {
     pub(super) fn is_stale_echo(&self, ack: u64) -> bool {
         self.recovery.phase == Phase::Loss
             && ack <= self.recovery.recovery_point
-            && !self.config.ecn_on_retransmit
+            && !self.config.ecn.on_retransmit
     }
 
     /// The window was cut by an echo, and what was in flight then is not acknowledged yet.
@@ -185,7 +185,9 @@ impl Connection {
             _ if covers_more => Repair::Cut,
             None => Repair::Cut,
             Some(CongestionCause::Ecn) => Repair::KeepWindow,
-            Some(CongestionCause::FastRetransmit) if self.config.repeated_fast_retransmit => {
+            Some(CongestionCause::FastRetransmit)
+                if self.config.recovery.repeated_fast_retransmit =>
+            {
                 Repair::Cut
             }
             // RACK knows one copy from another.

@@ -47,7 +47,7 @@ impl Connection {
         }
         let cwr = segment.flags.contains(Flags::CWR);
         self.rx.echo.data(ce, cwr);
-        if (ce || cwr) && self.config.ack_marks_at_once {
+        if (ce || cwr) && self.config.acks.marks_at_once {
             self.rx.acks.at_once();
         }
     }

@@ -45,13 +45,14 @@ impl Connection {
     /// A SYN offers, a SYN-ACK answers what was offered.
     fn syn_options(&self, now: Time, with_ack: bool) -> Options {
         let (config, agreed) = (&self.config, &self.agreed);
-        let scaling = if with_ack { agreed.scaling.is_some() } else { config.window_scaling };
-        let timestamps = if with_ack { agreed.timestamps } else { config.timestamps };
+        let scaling =
+            if with_ack { agreed.scaling.is_some() } else { config.extensions.window_scaling };
+        let timestamps = if with_ack { agreed.timestamps } else { config.extensions.timestamps };
         Options {
             // An answer is no longer than the question: nobody multiplies what a forged SYN sends.
             mss: (!with_ack || agreed.mss_told).then_some(config.mss),
-            window_scale: scaling.then(|| crate::receiver::shift_for(config.receive_buffer)),
-            sack_permitted: if with_ack { agreed.sack } else { config.sack },
+            window_scale: scaling.then(|| crate::receiver::shift_for(config.buffers.receive)),
+            sack_permitted: if with_ack { agreed.sack } else { config.extensions.sack },
             timestamps: timestamps.then(|| self.timestamps(now)),
             sack: SackBlocks::default(),
         }
@@ -141,7 +142,7 @@ impl Connection {
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
         let capable = self.agreed.ecn && !self.pending.ect_unconfirmed;
         // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
-        if capable && (!retransmission || self.config.ecn_on_retransmit) {
+        if capable && (!retransmission || self.config.ecn.on_retransmit) {
             return self.congestion.ecn_codepoint();
         }
         Ecn::NotEct
@@ -149,7 +150,7 @@ impl Connection {
 
     fn congestion_flags(&mut self, retransmission: bool) -> Flags {
         let mut flags = Flags::empty();
-        if self.pending.cwr && (!retransmission || self.config.ecn_on_retransmit) {
+        if self.pending.cwr && (!retransmission || self.config.ecn.on_retransmit) {
             self.pending.cwr = false;
             flags |= Flags::CWR;
         }

@@ -74,24 +74,24 @@ impl Connection {
         let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
         // Whichever of the SYNs is answered.
         let offered = self.offers_ecn();
-        let scaling = options.window_scale.filter(|_| config.window_scaling);
+        let scaling = options.window_scale.filter(|_| config.extensions.window_scaling);
         self.agreed = Agreed {
             mss: 0,
             scaling: scaling.map(|shift| shift.min(MAX_WINDOW_SHIFT)),
-            timestamps: config.timestamps && options.timestamps.is_some(),
-            sack: config.sack && options.sack_permitted,
+            timestamps: config.extensions.timestamps && options.timestamps.is_some(),
+            sack: config.extensions.sack && options.sack_permitted,
             ecn: offered && segment.flags & setup == wanted,
             mss_told: options.mss.is_some(),
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
         if self.agreed.scaling.is_some() {
-            self.rx.window.set_shift(shift_for(self.config.receive_buffer));
+            self.rx.window.set_shift(shift_for(self.config.buffers.receive));
         }
     }
 
     /// A SYN that got lost may have been dropped for its ECN flags (RFC 3168 §6.1.1.1).
     pub(super) fn offers_ecn(&self) -> bool {
-        self.config.ecn && (self.timers.retries == 0 || !self.config.ecn_fallback)
+        self.config.ecn.enabled && (self.timers.retries == 0 || !self.config.ecn.fallback)
     }
 
     fn agree_on_mss(&mut self, peer_mss: u16) {
@@ -126,19 +126,19 @@ impl Connection {
 
     pub(super) fn establish_without_handshake(&mut self, now: Time, agreed: &Established) {
         let config = &self.config;
-        let shift = shift_for(config.receive_buffer);
+        let shift = shift_for(config.buffers.receive);
         self.agreed = Agreed {
             mss: 0,
-            scaling: config.window_scaling.then_some(shift_for(agreed.peer_window)),
-            timestamps: config.timestamps,
-            sack: config.sack,
-            ecn: config.ecn,
+            scaling: config.extensions.window_scaling.then_some(shift_for(agreed.peer_window)),
+            timestamps: config.extensions.timestamps,
+            sack: config.extensions.sack,
+            ecn: config.ecn.enabled,
             mss_told: true,
         };
         self.agree_on_mss(agreed.peer_mss);
         self.rx.isn = agreed.remote_isn;
         self.rx.last_ack_sent = 1;
-        self.rx.window = ReceiveWindow::new(self.config.receive_buffer);
+        self.rx.window = ReceiveWindow::new(self.config.buffers.receive);
         if self.agreed.scaling.is_some() {
             self.rx.window.set_shift(shift);
         }

@@ -233,14 +233,14 @@ impl Connection {
                 discards: false,
                 isn: SeqNumber(0),
                 reassembly: Reassembly::new(),
-                window: ReceiveWindow::new(config.receive_buffer),
-                acks: AckSchedule::new(config.ack_policy),
-                echo: EcnEchoState::new(config.ecn_echo),
+                window: ReceiveWindow::new(config.buffers.receive),
+                acks: AckSchedule::new(config.acks.policy),
+                echo: EcnEchoState::new(config.ecn.echo),
                 ts_recent: None,
                 last_ack_sent: 0,
             },
             congestion: Governor::new(config.congestion.build(&params)),
-            rtt: RttEstimator::new(config.clock, config.rto),
+            rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },
             timers: Timers::default(),
@@ -293,21 +293,18 @@ impl Connection {
 
 /// RACK goes by the time of every segment.
 fn sampling(config: &Config) -> RttSampling {
-    if config.rack { RttSampling::EverySegment } else { config.rtt_sampling }
+    if config.recovery.rack { RttSampling::EverySegment } else { config.timers.rtt_sampling }
 }
 
 fn controller_params(config: &Config, mss: u32) -> Params {
     Params {
         mss,
-        initial_window: u64::from(mss) * u64::from(config.initial_window),
-        initial_ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
-        whole_segment_cuts: config.whole_segment_cuts,
-        whole_segment_growth: config.whole_segment_growth,
-        least_window: u64::from(mss) * u64::from(config.least_window),
-        hystart: config.hystart,
-        hystart_trains: config.hystart_trains,
-        cubic_as_linux: config.cubic_as_linux,
-        paced_from: config.pacing.then_some(pacing::LEAST_RTT),
+        initial_window: u64::from(mss) * u64::from(config.window.initial),
+        initial_ssthresh: config.window.initial_ssthresh.unwrap_or(u64::MAX),
+        whole_segment_cuts: config.window.whole_segment_cuts,
+        whole_segment_growth: config.growth.whole_segments,
+        least_window: u64::from(mss) * u64::from(config.window.least),
+        paced_from: config.sending.pacing.then_some(pacing::LEAST_RTT),
     }
 }
 

@@ -95,7 +95,7 @@ impl Connection {
     /// window is hardly more than a burst: a thousand connections there would send by twos.
     fn pace_of_window(&self) -> Option<Pace> {
         let srtt = self.rtt_to_pace_by();
-        let initial = self.stats.data_segments_sent < u64::from(self.config.initial_window);
+        let initial = self.stats.data_segments_sent < u64::from(self.config.window.initial);
         let near = self.rtt.min_rtt().is_none_or(|rtt| rtt < LEAST_RTT);
         if initial || near || srtt.is_zero() {
             return None;
@@ -113,7 +113,7 @@ impl Connection {
     /// SRTT; but an outage that it remembers and the last sample does not is over, and no burst is to
     /// wait for longer than the retransmission timer may run.
     fn rtt_to_pace_by(&self) -> Span {
-        let longest = self.config.rto.max / 4;
+        let longest = self.config.timers.rto.max / 4;
         self.rtt.smoothed().min(self.rtt.last_sample() * 2).min(longest)
     }
 

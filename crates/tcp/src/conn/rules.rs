@@ -27,22 +27,22 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(config: &Config) -> Rules {
         Rules {
-            window_limit: config.window_limit.unwrap_or(u64::MAX),
-            send_buffer: config.send_buffer,
-            growth: config.growth,
-            avoidance_growth: config.avoidance_growth.unwrap_or(config.growth),
-            keep_alive: config.keep_alive.is_some(),
-            cwnd_validation: config.cwnd_validation,
-            idle_restart: config.idle_restart,
-            hold_after_ecn_cut: config.hold_after_ecn_cut,
-            limited_transmit: config.limited_transmit,
-            rack: config.rack,
-            prr: config.prr,
-            pacing: config.pacing,
-            undo: config.undo,
-            frto: config.frto,
-            push_when_held_back: config.push_when_held_back,
-            tail_loss_probe: config.rack && config.tail_loss_probe,
+            window_limit: config.window.limit.unwrap_or(u64::MAX),
+            send_buffer: config.buffers.send,
+            growth: config.growth.credit,
+            avoidance_growth: config.growth.avoidance_credit.unwrap_or(config.growth.credit),
+            keep_alive: config.timers.keep_alive.is_some(),
+            cwnd_validation: config.growth.cwnd_validation,
+            idle_restart: config.window.idle_restart,
+            hold_after_ecn_cut: config.ecn.hold_after_cut,
+            limited_transmit: config.recovery.limited_transmit,
+            rack: config.recovery.rack,
+            prr: config.recovery.prr,
+            pacing: config.sending.pacing,
+            undo: config.recovery.undo,
+            frto: config.recovery.frto,
+            push_when_held_back: config.sending.push_when_held_back,
+            tail_loss_probe: config.recovery.rack && config.recovery.tail_loss_probe,
         }
     }
 }

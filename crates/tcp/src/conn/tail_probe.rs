@@ -40,7 +40,7 @@ impl Connection {
             return self.rtt.rto();
         }
         let single = self.tx.nxt - self.tx.una <= u64::from(self.agreed.mss);
-        srtt * 2 + if single { self.config.rto.min } else { Span::ZERO }
+        srtt * 2 + if single { self.config.timers.rto.min } else { Span::ZERO }
     }
 
     /// New data if there is any and the peer takes it, whatever cwnd; the last segment else (RFC 8985

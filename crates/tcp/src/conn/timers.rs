@@ -82,7 +82,7 @@ impl Connection {
             self.go_back_to_una();
             return;
         }
-        if !self.count_retry(self.config.max_retries) {
+        if !self.count_retry(self.config.timers.max_retries) {
             return;
         }
         self.stats.timeouts += 1;
@@ -93,7 +93,7 @@ impl Connection {
     }
 
     fn syn_timeout(&mut self) {
-        if self.count_retry(self.config.max_syn_retries) {
+        if self.count_retry(self.config.timers.max_syn_retries) {
             self.stats.timeouts += 1;
             self.signals |= Signals::TIMEOUT;
             self.rtt.back_off();
@@ -114,9 +114,10 @@ impl Connection {
 
     /// RFC 5681 §3.1 and RFC 6675 §5.1: one segment, then slow start over what is missing.
     fn enter_loss(&mut self, now: Time) {
-        let repeated = self.timers.retries > 1 && self.config.hold_ssthresh_on_repeated_timeout;
+        let repeated =
+            self.timers.retries > 1 && self.config.recovery.hold_ssthresh_on_repeated_timeout;
         let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
-            && (self.config.ecn_after_timeout || self.tx.una < self.recovery.recover);
+            && (self.config.ecn.cut_after_timeout || self.tx.una < self.recovery.recover);
         let phase = self.recovery.phase;
         let frto = self.recovery.frto;
         self.recovery.leave();
@@ -172,7 +173,7 @@ impl Connection {
 
     /// RFC 9293 §3.8.6.1: probes go on as long as the peer answers them.
     fn persist_timeout(&mut self, _now: Time) {
-        if self.count_retry(self.config.max_retries) {
+        if self.count_retry(self.config.timers.max_retries) {
             self.rtt.back_off();
             self.pending.window_probe = true;
         }
@@ -182,14 +183,14 @@ impl Connection {
     pub(super) fn heard(&mut self, now: Time) {
         self.timers.keep_alive_probes = 0;
         if self.rules.keep_alive
-            && let Some(keep_alive) = self.config.keep_alive
+            && let Some(keep_alive) = self.config.timers.keep_alive
         {
             self.timers.keep_alive = Deadline::at(now + keep_alive.idle);
         }
     }
 
     fn keep_alive_timeout(&mut self, now: Time) {
-        let Some(keep_alive) = self.config.keep_alive else { return };
+        let Some(keep_alive) = self.config.timers.keep_alive else { return };
         // Before the handshake is complete its own retransmissions ask (RFC 9293 §3.8.4).
         let asks = self.state.is_synchronized()
             && !matches!(self.state, State::SynReceived | State::TimeWait);
@@ -217,6 +218,6 @@ impl Connection {
         self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
-        self.timers.wait = Deadline::at(now + self.config.time_wait);
+        self.timers.wait = Deadline::at(now + self.config.timers.time_wait);
     }
 }

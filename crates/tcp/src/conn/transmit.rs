@@ -259,8 +259,11 @@ impl Connection {
         }
         if small == left {
             let last = tx.nxt + small == tx.written;
-            let held_back =
-                self.config.nagle && last && !tx.closed && !tx.is_idle() && tx.nxt >= tx.max;
+            let held_back = self.config.sending.nagle
+                && last
+                && !tx.closed
+                && !tx.is_idle()
+                && tx.nxt >= tx.max;
             return !held_back;
         }
         let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
@@ -287,7 +290,7 @@ impl Connection {
             && now.saturating_since(tx.last_sent) > self.rtt.rto()
         {
             let mss = u64::from(self.agreed.mss);
-            self.congestion.on_idle_restart(mss * u64::from(self.config.initial_window));
+            self.congestion.on_idle_restart(mss * u64::from(self.config.window.initial));
             self.forget_undo();
             self.tx.last_sent = now;
             self.pending.idle_restart = true;

@@ -141,7 +141,7 @@ impl Bench {
         let accepted = self.connection.handle_segment(self.now, segment, ecn, observer);
         let end = u64::from(accepted.skip) + u64::from(accepted.len);
         assert!(end <= u64::from(segment.payload_len), "{accepted:?} of {segment:?}");
-        let limit = self.taken + self.connection.config().receive_buffer;
+        let limit = self.taken + self.connection.config().buffers.receive;
         assert!(accepted.len == 0 || accepted.stream_offset + u64::from(accepted.len) <= limit);
     }
 
@@ -244,7 +244,7 @@ impl Bench {
         let payload_len = run.first.payload_len;
         assert!((1..=max).contains(&run.count) && payload_len <= self.connection.mss(), "{run:?}");
         assert!(run.count == 1 || payload_len > 0, "{run:?}");
-        assert!(self.connection.config().ecn || run.ecn == Ecn::NotEct, "{run:?}");
+        assert!(self.connection.config().ecn.enabled || run.ecn == Ecn::NotEct, "{run:?}");
         let end = run.stream_offset + u64::from(payload_len) * u64::from(run.count);
         assert!(payload_len == 0 || end <= self.connection.bytes_written(), "{run:?}");
 
@@ -275,9 +275,9 @@ impl Bench {
         let cwnd = connection.cwnd();
         assert!(cwnd.is_finite() && cwnd >= f64::from(connection.mss()), "{connection:?}");
         let unacknowledged = connection.bytes_written().checked_sub(connection.bytes_acked());
-        assert!(unacknowledged.is_some_and(|bytes| bytes <= config.send_buffer), "{connection:?}");
+        assert!(unacknowledged.is_some_and(|bytes| bytes <= config.buffers.send), "{connection:?}");
         assert_eq!(connection.bytes_received(), self.taken + connection.readable());
-        assert!(connection.readable() <= config.receive_buffer, "{connection:?}");
+        assert!(connection.readable() <= config.buffers.receive, "{connection:?}");
         if connection.state() == State::Closed {
             assert_eq!(connection.poll_timeout(), None, "a timer outlives {connection:?}");
         }
@@ -313,32 +313,31 @@ impl Observer for Watch {
 
 fn config(input: &mut Input) -> Config {
     let profile = input.pick(&Profile::ALL);
-    let controller = cc::by_name(input.pick(&cc::NAMES)).expect("a name that the list has");
+    let controller = profile.controller(input.pick(&cc::NAMES)).expect("a name that the list has");
     let sizes = input.byte();
     let mss = [88, 536, 1460, 8960][usize::from(sizes % 4)];
     let bits = input.byte();
     let bit = |number: u8| bits & 1 << number != 0;
-    Config {
-        pacing: sizes & 0x04 != 0,
-        undo: sizes & 0x08 != 0,
-        frto: sizes & 0x20 != 0,
-        ecn: bit(0),
-        sack: bit(1),
-        timestamps: bit(2),
-        window_scaling: bit(3),
-        nagle: bit(4),
-        idle_restart: bit(5),
-        keep_alive: bit(6).then(|| KeepAlive {
+    profile.config(mss, controller).with(|c| {
+        c.sending.pacing = sizes & 0x04 != 0;
+        c.recovery.undo = sizes & 0x08 != 0;
+        c.recovery.frto = sizes & 0x20 != 0;
+        c.ecn.enabled = bit(0);
+        c.extensions.sack = bit(1);
+        c.extensions.timestamps = bit(2);
+        c.extensions.window_scaling = bit(3);
+        c.sending.nagle = bit(4);
+        c.window.idle_restart = bit(5);
+        c.timers.keep_alive = bit(6).then(|| KeepAlive {
             idle: Span::from_secs(60),
             interval: Span::from_secs(5),
             probes: 3,
-        }),
-        ecn_echo: if bit(7) { EcnEcho::OncePerCe } else { EcnEcho::UntilCwr },
-        ack_policy: ack_policy(input.byte()),
-        send_buffer: 1 << (8 + input.byte() % 9),
-        receive_buffer: 1 << (8 + input.byte() % 13),
-        ..profile.config(mss, controller)
-    }
+        });
+        c.ecn.echo = if bit(7) { EcnEcho::OncePerCe } else { EcnEcho::UntilCwr };
+        c.acks.policy = ack_policy(input.byte());
+        c.buffers.send = 1 << (8 + input.byte() % 9);
+        c.buffers.receive = 1 << (8 + input.byte() % 13);
+    })
 }
 
 fn ack_policy(byte: u8) -> AckPolicy {

@@ -102,13 +102,12 @@ pub(super) fn redeem(
 /// `config` without the options that a cookie cannot carry: without timestamps it has no room for
 /// window scaling, SACK and ECN.
 fn with_stored_options(config: &Config, timestamps: bool) -> Config {
-    let keeps = timestamps && config.timestamps;
-    Config {
-        window_scaling: keeps && config.window_scaling,
-        sack: keeps && config.sack,
-        ecn: keeps && config.ecn,
-        ..config.clone()
-    }
+    let keeps = timestamps && config.extensions.timestamps;
+    config.clone().with(|c| {
+        c.extensions.window_scaling = keeps && config.extensions.window_scaling;
+        c.extensions.sack = keeps && config.extensions.sack;
+        c.ecn.enabled = keeps && config.ecn.enabled;
+    })
 }
 
 /// A listening connection after its SYN, and its SYN-ACK.

@@ -39,7 +39,7 @@ impl Listening {
     /// Subtracts the longer header of IPv6 from the MSS. A peer with a mapped address uses IPv4.
     fn config_for(&self, peer: SocketAddr) -> Config {
         let extra = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
-        Config { mss: self.config.mss.saturating_sub(extra), ..self.config.clone() }
+        self.config.clone().with(|c| c.mss = self.config.mss.saturating_sub(extra))
     }
 
     fn accept_queue_has_room(&self) -> bool {

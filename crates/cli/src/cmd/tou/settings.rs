@@ -2,12 +2,25 @@
 
 use super::args::{PathOptions, Transport};
 use crate::failure::Failure;
+use std::io;
+use std::sync::Arc;
+use windlass_tcp::Profile;
+use windlass_tcp::cc::ControllerFactory;
 use windlass_tou::{Options, congestion};
 
 /// The options of a connection.
 pub(super) fn options(how: &Transport) -> Result<Options, Failure> {
-    let congestion = congestion(&how.cc).map_err(|error| Failure::Input(error.to_string()))?;
+    let congestion =
+        controller(how.path.profile, &how.cc).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(Options { congestion, ecn: how.ecn, ..path_options(&how.path) })
+}
+
+/// The controller with that name: ToU's own with the profile `linux`, otherwise the profile's.
+pub(super) fn controller(profile: Profile, name: &str) -> io::Result<Arc<dyn ControllerFactory>> {
+    match profile.controller(name) {
+        Some(controller) if profile != Profile::Linux => Ok(controller),
+        _ => congestion(name),
+    }
 }
 
 /// The same where the peer says the rest.

@@ -20,7 +20,7 @@ pub(super) struct Options {
 pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> {
     let profile = keys.profile.unwrap_or(Profile::Rfc5681);
     let mss = keys.mss.map_or(1460, |mss| mss.0);
-    let controller = controller(keys.controller.as_ref(), profile, context)?;
+    let controller = controller(keys, profile, context)?;
     let mut config = profile.config(mss, controller);
     windows(&mut config, keys, context);
     congestion(&mut config, keys);
@@ -39,11 +39,12 @@ fn set<T>(option: &mut T, key: Option<T>) {
 }
 
 fn controller(
-    keys: Option<&At<ControllerKeys>>,
+    keys: &TcpKeys,
     profile: Profile,
     context: &mut Context,
 ) -> Option<Arc<dyn ControllerFactory>> {
-    let name = match keys.map(|keys| &keys.value) {
+    let chosen = keys.controller.as_ref();
+    let name = match chosen.map(|chosen| &chosen.value) {
         Some(ControllerKeys::NewEcn(new_ecn)) => {
             let mut factory = cc::NewEcn::default();
             set(&mut factory.alpha_wnd, new_ecn.alpha_wnd);
@@ -57,25 +58,33 @@ fn controller(
         Some(ControllerKeys::Vegas(_)) => "vegas",
         Some(ControllerKeys::Cubic(_)) => "cubic",
         Some(ControllerKeys::None(_)) => "none",
-        None => default_controller(profile),
+        None => profile.default_controller(),
     };
+    if name == "cubic" {
+        return Some(Arc::new(cubic(keys, profile)));
+    }
     let factory = cc::by_name(name);
-    if let (None, Some(keys)) = (&factory, keys) {
-        context.wrong_at(&keys.spot, format!("this build has no controller {name:?}"));
+    if let (None, Some(chosen)) = (&factory, chosen) {
+        context.wrong_at(&chosen.spot, format!("this build has no controller {name:?}"));
     }
     factory
 }
 
-fn default_controller(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Ns2Reno | Profile::Rfc2581 | Profile::Rfc3465 => "reno",
-        Profile::Rfc5681 => "newreno",
-        Profile::Linux => "cubic",
-    }
+/// CUBIC with the options that the file gives beside the controller.
+fn cubic(keys: &TcpKeys, profile: Profile) -> cc::Cubic {
+    let mut cubic = profile.cubic();
+    let on = keys.hystart.unwrap_or(cubic.hystart != cc::HyStart::Off);
+    cubic.hystart = match (on, keys.hystart_trains.unwrap_or(false)) {
+        (false, _) => cc::HyStart::Off,
+        (true, false) => cc::HyStart::Rfc9406,
+        (true, true) => cc::HyStart::AckTrains,
+    };
+    set(&mut cubic.as_linux, keys.cubic_as_linux);
+    cubic
 }
 
 fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
-    segments(&mut config.initial_window, keys.initial_window.as_ref(), context);
+    segments(&mut config.window.initial, keys.initial_window.as_ref(), context);
     let mss = u64::from(config.mss);
     let mut window = |key: &Option<At<Window>>| {
         let At { value, spot } = key.as_ref()?;
@@ -88,8 +97,9 @@ fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
         }
         Some(bytes)
     };
-    config.window_limit = window(&keys.window_limit).or(config.window_limit);
-    config.initial_ssthresh = window(&keys.initial_ssthresh).or(config.initial_ssthresh);
+    config.window.limit = window(&keys.window_limit).or(config.window.limit);
+    config.window.initial_ssthresh =
+        window(&keys.initial_ssthresh).or(config.window.initial_ssthresh);
 }
 
 fn segments(option: &mut u32, key: Option<&At<Segments>>, context: &mut Context) {
@@ -110,38 +120,38 @@ fn growth(keys: &GrowthKeys) -> Growth {
 }
 
 fn congestion(config: &mut Config, keys: &TcpKeys) {
-    set(&mut config.growth, keys.growth.as_ref().map(growth));
-    config.avoidance_growth = keys.avoidance_growth.as_ref().map(growth);
+    set(&mut config.growth.credit, keys.growth.as_ref().map(growth));
+    config.growth.avoidance_credit = keys.avoidance_growth.as_ref().map(growth);
     let base = keys.reduction_base.map(|base| match base {
         ReductionKeys::Window => ReductionBase::Window,
         ReductionKeys::FlightSize => ReductionBase::FlightSize,
     });
-    set(&mut config.reduction_base, base);
-    set(&mut config.whole_segment_cuts, keys.whole_segment_cuts);
-    set(&mut config.whole_segment_growth, keys.whole_segment_growth);
-    set(&mut config.cwnd_validation, keys.cwnd_validation);
-    set(&mut config.idle_restart, keys.idle_restart);
-    set(&mut config.limited_transmit, keys.limited_transmit);
-    set(&mut config.rack, keys.rack);
-    set(&mut config.tail_loss_probe, keys.tail_loss_probe);
-    set(&mut config.prr, keys.prr);
-    set(&mut config.hystart, keys.hystart);
-    set(&mut config.hystart_trains, keys.hystart_trains);
-    set(&mut config.cubic_as_linux, keys.cubic_as_linux);
-    set(&mut config.undo, keys.undo);
-    set(&mut config.frto, keys.frto);
-    set(&mut config.pacing, keys.pacing);
-    set(&mut config.repeated_fast_retransmit, keys.repeated_fast_retransmit);
-    set(&mut config.hold_ssthresh_on_repeated_timeout, keys.hold_ssthresh_on_repeated_timeout);
-    set(&mut config.ecn, keys.ecn);
-    set(&mut config.ecn_fallback, keys.ecn_fallback);
-    set(&mut config.ecn_on_retransmit, keys.ecn_on_retransmit);
-    set(&mut config.ack_marks_at_once, keys.ack_marks_at_once);
-    set(&mut config.ecn_after_timeout, keys.ecn_after_timeout);
+    set(&mut config.window.reduction_base, base);
+    set(&mut config.window.whole_segment_cuts, keys.whole_segment_cuts);
+    set(&mut config.growth.whole_segments, keys.whole_segment_growth);
+    set(&mut config.growth.cwnd_validation, keys.cwnd_validation);
+    set(&mut config.window.idle_restart, keys.idle_restart);
+    set(&mut config.recovery.limited_transmit, keys.limited_transmit);
+    set(&mut config.recovery.rack, keys.rack);
+    set(&mut config.recovery.tail_loss_probe, keys.tail_loss_probe);
+    set(&mut config.recovery.prr, keys.prr);
+    set(&mut config.recovery.undo, keys.undo);
+    set(&mut config.recovery.frto, keys.frto);
+    set(&mut config.sending.pacing, keys.pacing);
+    set(&mut config.recovery.repeated_fast_retransmit, keys.repeated_fast_retransmit);
+    set(
+        &mut config.recovery.hold_ssthresh_on_repeated_timeout,
+        keys.hold_ssthresh_on_repeated_timeout,
+    );
+    set(&mut config.ecn.enabled, keys.ecn);
+    set(&mut config.ecn.fallback, keys.ecn_fallback);
+    set(&mut config.ecn.on_retransmit, keys.ecn_on_retransmit);
+    set(&mut config.acks.marks_at_once, keys.ack_marks_at_once);
+    set(&mut config.ecn.cut_after_timeout, keys.ecn_after_timeout);
 }
 
 fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
-    let clock = &mut config.clock;
+    let clock = &mut config.timers.clock;
     clock_key(&mut clock.tick, keys.clock_tick.as_ref(), context, |tick| {
         tick.is_zero().then(|| "expected a time above zero".into())
     });
@@ -149,7 +159,7 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     clock_key(&mut clock.phase, keys.clock_phase.as_ref(), context, |phase| {
         (phase >= tick).then(|| format!("expected less than a tick ({tick}), found {phase}"))
     });
-    let rto = &mut config.rto;
+    let rto = &mut config.timers.rto;
     set(&mut rto.initial, keys.initial_rto);
     set(&mut rto.min, keys.min_rto.as_ref().map(|min| min.value));
     set(&mut rto.max, keys.max_rto.as_ref().map(|max| max.value));
@@ -162,8 +172,8 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
         context.wrong_at(spot, message);
     }
     rto.initial = initial.min(max).max(min);
-    set(&mut config.max_retries, keys.max_retries);
-    set(&mut config.max_syn_retries, keys.max_syn_retries);
+    set(&mut config.timers.max_retries, keys.max_retries);
+    set(&mut config.timers.max_syn_retries, keys.max_syn_retries);
 }
 
 fn clock_key(
@@ -180,27 +190,27 @@ fn clock_key(
 }
 
 fn extensions(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
-    set(&mut config.window_scaling, keys.window_scaling);
-    set(&mut config.timestamps, keys.timestamps);
-    set(&mut config.sack, keys.sack);
-    set(&mut config.nagle, keys.nagle);
-    set(&mut config.push_when_held_back, keys.push_when_held_back);
-    set(&mut config.send_buffer, buffer(keys.send_buffer.as_ref(), config.mss, context));
+    set(&mut config.extensions.window_scaling, keys.window_scaling);
+    set(&mut config.extensions.timestamps, keys.timestamps);
+    set(&mut config.extensions.sack, keys.sack);
+    set(&mut config.sending.nagle, keys.nagle);
+    set(&mut config.sending.push_when_held_back, keys.push_when_held_back);
+    set(&mut config.buffers.send, buffer(keys.send_buffer.as_ref(), config.mss, context));
 }
 
 /// The receiver has the sender's options, but for what is its own.
 fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Context) -> Config {
     let Some(keys) = keys else { return config };
     if let Some(ack) = &keys.ack {
-        config.ack_policy = ack_policy(ack, config.ack_policy);
+        config.acks.policy = ack_policy(ack, config.acks.policy);
     }
     let echo = keys.echo.map(|echo| match echo {
         EchoKeys::UntilCwr => EcnEcho::UntilCwr,
         EchoKeys::OncePerCe => EcnEcho::OncePerCe,
     });
-    set(&mut config.ecn, keys.ecn);
-    set(&mut config.ecn_echo, echo);
-    set(&mut config.receive_buffer, buffer(keys.buffer.as_ref(), config.mss, context));
+    set(&mut config.ecn.enabled, keys.ecn);
+    set(&mut config.ecn.echo, echo);
+    set(&mut config.buffers.receive, buffer(keys.buffer.as_ref(), config.mss, context));
     config
 }
 

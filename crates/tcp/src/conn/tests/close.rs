@@ -1,7 +1,6 @@
 //! RFC 9293 §3.6, §3.10.4, §3.10.5: every way in which a connection ends.
 
 use super::script::{Script, plain};
-use crate::Config;
 use crate::conn::{Error, Event, State};
 
 fn connected() -> Script {
@@ -113,7 +112,7 @@ fn a_fin_out_of_order_brings_a_duplicate_ack() {
 
 #[test]
 fn a_fin_whose_data_was_cut_at_the_window_is_not_taken() {
-    let mut s = Script::established(Config { receive_buffer: 1000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 1000));
     s.recv("FP. 1:1501 ack 1");
     s.expect(&[". 1 ack 1001 win 0"]);
     s.expect_state(State::Established);
@@ -127,7 +126,7 @@ fn a_fin_whose_data_was_cut_at_the_window_is_not_taken() {
 
 #[test]
 fn a_fin_after_data_that_fills_the_window_is_taken() {
-    let mut s = Script::established(Config { receive_buffer: 1000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 1000));
     s.recv("FP. 1:1001 ack 1");
     s.expect(&[". 1 ack 1002 win 0"]);
     s.expect_state(State::CloseWait);
@@ -342,7 +341,7 @@ fn what_arrives_after_the_end_is_reset() {
 #[test]
 fn an_end_with_an_ack_still_owed_leaves_no_timer() {
     let delayed = crate::config::AckPolicy::Delayed { max: crate::Span::from_millis(200) };
-    let mut s = Script::established(Config { ack_policy: delayed, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.acks.policy = delayed));
     s.recv("P. 1:101 ack 1");
     s.abort();
     assert_eq!(s.connection.poll_timeout(), None);

@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 
 fn delayed_ack() -> Script {
     let ack_policy = AckPolicy::Delayed { max: Span::from_millis(200) };
-    Script::established(Config { ack_policy, ..plain() })
+    Script::established(plain().with(|c| c.acks.policy = ack_policy))
 }
 
 fn with_initial_window(segments: u32) -> Config {
-    Config { initial_window: segments, ..plain() }
+    plain().with(|c| c.window.initial = segments)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn rfc9293_a_single_segment_is_acknowledged_after_the_delay() {
 /// Past the segments at the beginning that Linux acknowledges each at once; all is read.
 fn linux_ack() -> Script {
     let ack_policy = AckPolicy::Linux { max: Span::from_millis(40) };
-    let mut s = Script::established(Config { ack_policy, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.acks.policy = ack_policy));
     for first in (0..16).map(|index| 1 + index * 1000) {
         s.recv(&format!(". {first}:{} ack 1", first + 1000));
         s.expect(&[&format!(". 1 ack {}", first + 1000)]);
@@ -97,7 +97,8 @@ fn linux_acknowledges_each_segment_at_once_after_a_duplicate() {
 
 #[test]
 fn the_last_segment_that_cwnd_has_room_for_asks_for_its_ack() {
-    let mut s = Script::established(Config { push_when_held_back: true, ..with_initial_window(2) });
+    let mut s =
+        Script::established(with_initial_window(2).with(|c| c.sending.push_when_held_back = true));
     s.write(6000);
     s.expect(&[". 1:1001 ack 1", "P. 1001:2001 ack 1"]);
     s.recv(". 1 ack 2001");
@@ -170,7 +171,7 @@ fn nagle_lets_the_last_segment_before_a_fin_go() {
 
 #[test]
 fn without_nagle_small_segments_go_at_once() {
-    let mut s = Script::established(Config { nagle: false, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.sending.nagle = false));
     s.write(100);
     s.write(200);
     s.expect(&["P. 1:101 ack 1", "P. 101:301 ack 1"]);
@@ -185,7 +186,7 @@ fn push_is_set_where_the_written_data_ends() {
 
 #[test]
 fn the_send_buffer_limits_what_may_be_written() {
-    let mut s = Script::established(Config { send_buffer: 2500, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.send = 2500));
     s.expect_events(&[Event::Connected]);
     assert_eq!(s.connection.writable(), 2500);
     assert_eq!(s.connection.write(10_000), Ok(2500));
@@ -201,7 +202,7 @@ fn the_send_buffer_limits_what_may_be_written() {
 
 #[test]
 fn the_window_closes_as_the_receive_buffer_fills_and_opens_as_it_is_read() {
-    let mut s = Script::established(Config { receive_buffer: 4000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 4000));
     s.recv_all(&[". 1:1001 ack 1", ". 1001:2001 ack 1", ". 2001:3001 ack 1", ". 3001:4001 ack 1"]);
     s.expect(&[
         ". 1 ack 1001 win 3000",
@@ -220,7 +221,7 @@ fn the_window_closes_as_the_receive_buffer_fills_and_opens_as_it_is_read() {
 
 #[test]
 fn reading_half_of_a_large_buffer_is_worth_a_window_update() {
-    let mut s = Script::established(Config { receive_buffer: 10_000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 10_000));
     s.recv(". 1:6001 ack 1");
     s.expect(&[". 1 ack 6001 win 4000"]);
     s.read(4999);
@@ -231,7 +232,7 @@ fn reading_half_of_a_large_buffer_is_worth_a_window_update() {
 
 #[test]
 fn an_ack_for_other_reasons_tells_of_room_of_a_segment() {
-    let mut s = Script::established(Config { receive_buffer: 10_000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 10_000));
     s.recv(". 1:2001 ack 1");
     s.read(2000);
     s.recv(". 2001:2101 ack 1");
@@ -240,7 +241,10 @@ fn an_ack_for_other_reasons_tells_of_room_of_a_segment() {
 
 #[test]
 fn rfc7323_both_windows_are_scaled() {
-    let config = Config { window_scaling: true, receive_buffer: 1 << 20, ..plain() };
+    let config = plain().with(|c| {
+        c.extensions.window_scaling = true;
+        c.buffers.receive = 1 << 20;
+    });
     let mut s = Script::connect(config);
     s.expect(&["S 0 win 65535 mss 1000 wscale 5"]);
     s.recv("S. 0 ack 1 win 1000 mss 1000 wscale 3");
@@ -256,7 +260,10 @@ fn rfc7323_both_windows_are_scaled() {
 
 #[test]
 fn a_scaled_window_never_takes_more_than_the_buffer() {
-    let config = Config { window_scaling: true, receive_buffer: 300_000, ..plain() };
+    let config = plain().with(|c| {
+        c.extensions.window_scaling = true;
+        c.buffers.receive = 300_000;
+    });
     let mut s = Script::established(config);
     let mut next = 1;
     for _ in 0..400 {
@@ -393,7 +400,7 @@ fn rfc7661_a_window_that_is_not_used_does_not_grow() {
 
 #[test]
 fn a_source_without_end_fills_what_room_there_is_and_hears_nothing_of_it() {
-    let mut s = Script::established(Config { send_buffer: 3000, ..with_initial_window(10) });
+    let mut s = Script::established(with_initial_window(10).with(|c| c.buffers.send = 3000));
     s.expect_events(&[Event::Connected]);
     s.connection.write_endlessly().expect("open");
     s.drain();
@@ -410,7 +417,7 @@ fn a_source_without_end_fills_what_room_there_is_and_hears_nothing_of_it() {
 
 #[test]
 fn a_sink_keeps_its_window_open_and_hears_of_the_end_alone() {
-    let mut s = Script::established(Config { receive_buffer: 4000, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.buffers.receive = 4000));
     s.expect_events(&[Event::Connected]);
     s.connection.discard_incoming();
     for n in 0..10 {

@@ -6,12 +6,19 @@ use crate::{Config, Profile};
 use alloc::vec::Vec;
 
 fn ecn() -> Config {
-    Config { ecn: true, initial_window: 8, ..plain() }
+    plain().with(|c| {
+        c.ecn.enabled = true;
+        c.window.initial = 8;
+    })
 }
 
 /// Eight segments in flight of 30,000 bytes written.
 fn flight(config: Config) -> Script {
-    let config = Config { initial_window: 8, ecn: true, limited_transmit: false, ..config };
+    let config = config.with(|c| {
+        c.window.initial = 8;
+        c.ecn.enabled = true;
+        c.recovery.limited_transmit = false;
+    });
     let mut s = Script::established(config);
     s.write(30_000);
     assert_eq!(s.skip().len(), 8);
@@ -20,7 +27,10 @@ fn flight(config: Config) -> Script {
 
 fn ns2(controller: &str) -> Config {
     let controller = crate::cc::by_name(controller).expect("a controller of the crate");
-    Config { window_scaling: false, ecn: true, ..Profile::Ns2Reno.config(1000, controller) }
+    Profile::Ns2Reno.config(1000, controller).with(|c| {
+        c.extensions.window_scaling = false;
+        c.ecn.enabled = true;
+    })
 }
 
 #[test]
@@ -75,7 +85,7 @@ fn the_echo_rides_on_data_too() {
 
 #[test]
 fn papers_002_one_echo_for_each_ce() {
-    let mut s = Script::established(Config { ecn_echo: EcnEcho::OncePerCe, ..ecn() });
+    let mut s = Script::established(ecn().with(|c| c.ecn.echo = EcnEcho::OncePerCe));
     s.recv(". 1:1001 ack 1 ce");
     s.recv(". 1001:2001 ack 1 ect0");
     s.recv(". 2001:3001 ack 1 ce");
@@ -176,7 +186,7 @@ fn cwr_is_on_the_first_segment_of_a_run_alone() {
 
 #[test]
 fn ns2_without_a_handshake_ect_begins_with_the_first_ack() {
-    let mut s = Script::without_handshake(Config { initial_window: 2, ..ns2("reno") });
+    let mut s = Script::without_handshake(ns2("reno").with(|c| c.window.initial = 2));
     s.write(10_000);
     s.expect(&[". 1:1001 ack 1", ". 1001:2001 ack 1"]);
     s.recv(". 1 ack 1001");
@@ -253,7 +263,10 @@ fn an_echo_after_a_timeout_of_the_same_window_cuts_again_only_under_ns2() {
 /// and sent one segment a timeout.
 #[test]
 fn duplicates_after_a_timeout_and_a_cut_begin_no_fast_recovery() {
-    let mut s = flight(Config { sack: true, ecn_after_timeout: true, ..plain() });
+    let mut s = flight(plain().with(|c| {
+        c.extensions.sack = true;
+        c.ecn.cut_after_timeout = true;
+    }));
     s.advance_ms(1000);
     s.expect(&[". 1:1001 ack 1"]);
     s.recv("E. 1 ack 1001");
@@ -280,7 +293,7 @@ fn an_echo_in_fast_recovery_does_not_cut_again() {
 
 #[test]
 fn after_an_ecn_cut_the_window_is_held_until_what_was_in_flight_is_acknowledged() {
-    let mut s = flight(Config { hold_after_ecn_cut: true, ..ecn() });
+    let mut s = flight(ecn().with(|c| c.ecn.hold_after_cut = true));
     s.recv("E. 1 ack 1001");
     s.expect_windows(4000, 4000);
     for ack in [2001, 3001, 4001, 5001, 6001, 7001, 8001] {

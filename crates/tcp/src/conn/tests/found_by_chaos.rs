@@ -22,12 +22,11 @@ fn established(config: Config, window: u64) -> (Compared, Time) {
 
 /// Neither timestamps, SACK nor scaling; six segments at once.
 fn plain() -> Config {
-    Config {
-        window_scaling: false,
-        initial_window: 6,
-        nagle: false,
-        ..config(Profile::Rfc2581, "reno")
-    }
+    config(Profile::Rfc2581, "reno").with(|c| {
+        c.extensions.window_scaling = false;
+        c.window.initial = 6;
+        c.sending.nagle = false;
+    })
 }
 
 /// The peer acknowledges `acked` bytes and takes `window` more, from position `at` of its stream.
@@ -62,7 +61,7 @@ fn the_first_timestamp_is_not_old_whatever_the_clock_says() {
     let late = Time::ZERO + Span::from_millis((1 << 31) + 5);
     let agreed =
         Established { local_isn: OWN, remote_isn: PEER, peer_mss: 1000, peer_window: 5000 };
-    let config = Config { timestamps: true, ..plain() };
+    let config = plain().with(|c| c.extensions.timestamps = true);
     let mut connection = Compared::new(|| Connection::established(config.clone(), late, agreed));
     let timestamps = Some(Timestamps { value: (1 << 31) + 4, echo_reply: 0 });
     let options = Options { timestamps, ..Options::default() };
@@ -75,7 +74,7 @@ fn keep_alive_does_not_end_a_handshake() {
     let keep_alive =
         KeepAlive { idle: Span::from_millis(10), interval: Span::from_millis(10), probes: 2 };
     let now = Time::ZERO + Span::from_secs(1);
-    let config = Config { keep_alive: Some(keep_alive), ..plain() };
+    let config = plain().with(|c| c.timers.keep_alive = Some(keep_alive));
     let mut server = Compared::new(|| Connection::listen(config.clone(), OWN));
     let syn = Segment { seq: PEER, flags: Flags::SYN, window: 5000, ..Segment::default() };
     arrive(&mut server, now, syn);
@@ -92,7 +91,7 @@ fn keep_alive_leaves_data_in_flight_to_the_retransmission_timer() {
     let keep_alive =
         KeepAlive { idle: Span::from_millis(10), interval: Span::from_millis(10), probes: 2 };
     let (mut connection, now) =
-        established(Config { keep_alive: Some(keep_alive), ..plain() }, 5000);
+        established(plain().with(|c| c.timers.keep_alive = Some(keep_alive)), 5000);
     connection.write(10).expect("room");
     drain(&mut connection, now);
     for _ in 0..20 {
@@ -209,12 +208,11 @@ fn what_waits_for_a_larger_window_goes_out_in_the_end() {
 #[test]
 fn a_scaled_window_does_not_run_away_from_its_buffer() {
     let buffer = 100_000;
-    let scaled = Config {
-        receive_buffer: buffer,
-        window_scaling: true,
-        ack_policy: AckPolicy::Immediate,
-        ..plain()
-    };
+    let scaled = plain().with(|c| {
+        c.buffers.receive = buffer;
+        c.extensions.window_scaling = true;
+        c.acks.policy = AckPolicy::Immediate;
+    });
     let mut pair = Pair::new(scaled.clone(), scaled);
     for _ in 0..3000 {
         pair.a.connection.write(1).expect("open");
@@ -229,7 +227,10 @@ fn a_scaled_window_does_not_run_away_from_its_buffer() {
 /// zero-window or keep-alive probe by none.
 #[test]
 fn one_mark_has_one_echo_also_on_a_run_of_segments() {
-    let config = Config { ecn: true, ecn_echo: EcnEcho::OncePerCe, ..plain() };
+    let config = plain().with(|c| {
+        c.ecn.enabled = true;
+        c.ecn.echo = EcnEcho::OncePerCe;
+    });
     let (mut connection, now) = established(config, 9 * MSS);
     let marked = Segment { payload_len: 100, ..ack(1, 0, 9000) };
     connection.handle_segment(now, &marked, Ecn::Ce, &mut ());
@@ -244,7 +245,7 @@ fn one_mark_has_one_echo_also_on_a_run_of_segments() {
 
 #[test]
 fn a_probe_carries_the_echo() {
-    let (mut connection, now) = established(Config { ecn: true, ..plain() }, MSS);
+    let (mut connection, now) = established(plain().with(|c| c.ecn.enabled = true), MSS);
     connection.write(2 * MSS).expect("room");
     drain(&mut connection, now);
     arrive(&mut connection, now, ack(1, MSS, 0));

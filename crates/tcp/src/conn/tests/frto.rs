@@ -6,16 +6,16 @@ use crate::Config;
 use alloc::format;
 
 fn frto() -> Config {
-    Config { frto: true, ..plain() }
+    plain().with(|c| c.recovery.frto = true)
 }
 
 fn with_sack() -> Config {
-    Config { sack: true, ..frto() }
+    frto().with(|c| c.extensions.sack = true)
 }
 
 /// Eight segments in flight of `written` bytes when the timer expires.
 fn timeout(config: Config, written: u64) -> Script {
-    let mut s = Script::established(Config { initial_window: 8, ..config });
+    let mut s = Script::established(config.with(|c| c.window.initial = 8));
     s.write(written);
     assert_eq!(s.skip().len(), 8);
     s.advance_ms(1000);
@@ -118,7 +118,7 @@ fn rfc5682_step_2b_nor_without_a_window_for_it() {
 
 #[test]
 fn rfc5682_step_1_not_while_an_earlier_loss_is_repaired() {
-    let mut s = Script::established(Config { initial_window: 8, ..frto() });
+    let mut s = Script::established(frto().with(|c| c.window.initial = 8));
     s.write(40_000);
     s.recv_times(3, ". 1 ack 1");
     s.advance_ms(1000);
@@ -153,7 +153,7 @@ fn a_timeout_that_meets_no_second_ack_is_followed_by_one_that_is_believed() {
 
 #[test]
 fn an_ecn_echo_before_the_second_ack_ends_the_question() {
-    let mut s = timeout(Config { ecn: true, ..frto() }, 40_000);
+    let mut s = timeout(frto().with(|c| c.ecn.enabled = true), 40_000);
     s.recv(". 1 ack 1001");
     assert_eq!(s.skip().len(), 2);
     s.recv("E. 1 ack 2001");
@@ -166,7 +166,10 @@ fn an_ecn_echo_before_the_second_ack_ends_the_question() {
 #[test]
 fn what_is_late_is_not_lost_to_rack_either() {
     for timeouts in 1..=2 {
-        let mut s = Script::established(Config { initial_window: 8, rack: true, ..with_sack() });
+        let mut s = Script::established(with_sack().with(|c| {
+            c.window.initial = 8;
+            c.recovery.rack = true;
+        }));
         s.write(40_000);
         s.advance_ms([1000, 3000][timeouts - 1]);
         assert_eq!(s.connection.stats().timeouts, timeouts as u64);

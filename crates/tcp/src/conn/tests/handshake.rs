@@ -9,7 +9,7 @@ fn everything_offered() -> Config {
 }
 
 fn ecn() -> Config {
-    Config { ecn: true, ..plain() }
+    plain().with(|c| c.ecn.enabled = true)
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn simultaneous_open() {
 
 #[test]
 fn a_lost_syn_is_sent_again_with_back_off_until_the_retry_limit() {
-    let mut s = Script::connect(Config { max_syn_retries: 3, ..plain() });
+    let mut s = Script::connect(plain().with(|c| c.timers.max_syn_retries = 3));
     s.expect(&["S 0 mss 1000"]);
     for wait in [1000, 2000, 4000] {
         s.advance_ms(wait - 1);
@@ -129,7 +129,7 @@ fn rfc5681_after_a_lost_syn_the_initial_window_is_one_segment() {
 #[test]
 fn another_controller_before_data_flows_begins_where_the_first_one_would_have() {
     let vegas = super::config(Profile::Rfc5681, "vegas").congestion;
-    let mut s = Script::connect(Config { initial_window: 4, ..plain() });
+    let mut s = Script::connect(plain().with(|c| c.window.initial = 4));
     s.skip();
     s.connection.set_congestion(alloc::sync::Arc::clone(&vegas));
     s.recv("S. 0 ack 1 mss 900");
@@ -138,7 +138,7 @@ fn another_controller_before_data_flows_begins_where_the_first_one_would_have() 
     assert_eq!(s.connection.cwnd(), 3600.0);
     assert!(s.connection.slope().is_some(), "New-ECN has one, and no other");
 
-    let mut s = Script::connect(Config { initial_window: 4, ..plain() });
+    let mut s = Script::connect(plain().with(|c| c.window.initial = 4));
     s.advance_ms(1000);
     s.recv("S. 0 ack 1 mss 1000");
     s.connection.set_congestion(vegas);
@@ -209,7 +209,7 @@ fn rfc7323_the_window_of_a_syn_is_not_scaled() {
 
 #[test]
 fn rfc7323_a_shift_above_14_means_14() {
-    let mut s = Script::connect(Config { window_scaling: true, ..plain() });
+    let mut s = Script::connect(plain().with(|c| c.extensions.window_scaling = true));
     s.recv("S. 0 ack 1 mss 1000 wscale 200");
     s.recv(". 1 ack 1 win 1");
     assert_eq!(s.connection.peer_window_edge(), 1 << 14);
@@ -272,7 +272,7 @@ fn rfc3168_a_lost_syn_falls_back_to_no_ecn() {
 
 #[test]
 fn without_fallback_a_lost_syn_asks_for_ecn_again() {
-    let mut s = Script::connect(Config { ecn_fallback: false, ..ecn() });
+    let mut s = Script::connect(ecn().with(|c| c.ecn.fallback = false));
     s.expect(&["SEW 0 mss 1000"]);
     s.advance_ms(1000);
     s.expect(&["SEW 0 mss 1000"]);

@@ -1,14 +1,14 @@
 //! RFC 9293 §3.8.4: probes on an idle connection.
 
 use super::script::{Script, plain};
+use crate::Span;
 use crate::config::KeepAlive;
 use crate::conn::{Error, Event, State};
-use crate::{Config, Span};
 
 fn keep_alive() -> Script {
     let keep_alive =
         KeepAlive { idle: Span::from_secs(60), interval: Span::from_secs(10), probes: 3 };
-    let mut s = Script::established(Config { keep_alive: Some(keep_alive), ..plain() });
+    let mut s = Script::established(plain().with(|c| c.timers.keep_alive = Some(keep_alive)));
     s.expect_events(&[Event::Connected]);
     s
 }

@@ -7,7 +7,10 @@ use crate::{Config, Profile};
 
 /// Eight segments in flight of 20,000 bytes written.
 fn flight(config: Config) -> Script {
-    let config = Config { initial_window: 8, limited_transmit: false, ..config };
+    let config = config.with(|c| {
+        c.window.initial = 8;
+        c.recovery.limited_transmit = false;
+    });
     let mut s = Script::established(config);
     s.write(20_000);
     assert_eq!(s.skip().len(), 8);
@@ -45,7 +48,7 @@ fn rfc5681_what_is_no_duplicate_ack() {
 
 #[test]
 fn rfc3042_limited_transmit_sends_new_data_on_the_first_two_duplicates() {
-    let config = Config { initial_window: 8, ..plain() };
+    let config = plain().with(|c| c.window.initial = 8);
     let mut s = Script::established(config);
     s.write(20_000);
     s.skip();
@@ -108,7 +111,8 @@ fn reno_leaves_a_second_loss_of_the_window_to_the_timer() {
 #[test]
 fn ns2_reno_retransmits_fast_twice_in_one_window() {
     let reno = crate::cc::by_name("reno").expect("a controller of the crate");
-    let mut s = flight(Config { window_scaling: false, ..Profile::Ns2Reno.config(1000, reno) });
+    let mut s =
+        flight(Profile::Ns2Reno.config(1000, reno).with(|c| c.extensions.window_scaling = false));
     s.recv_times(3, ". 1 ack 1");
     s.expect(&[". 1:1001 ack 1"]);
     s.expect_windows(4000, 4000);
@@ -189,7 +193,10 @@ fn a_cut_starts_from_the_window_or_from_the_flight() {
     for (reduction_base, ssthresh) in
         [(ReductionBase::FlightSize, 2500), (ReductionBase::Window, 10_000)]
     {
-        let config = Config { initial_window: 20, reduction_base, ..with_controller("reno") };
+        let config = with_controller("reno").with(|c| {
+            c.window.initial = 20;
+            c.window.reduction_base = reduction_base;
+        });
         let mut s = Script::established(config);
         s.write(5000);
         s.recv_times(3, ". 1 ack 1");

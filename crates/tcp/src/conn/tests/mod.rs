@@ -28,7 +28,6 @@ mod validate;
 mod window;
 
 use super::{Connection, Run};
-use crate::cc;
 use crate::{Config, Ecn, Profile, Segment, SeqNumber, Span, Time};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -59,7 +58,7 @@ pub(super) struct Pair {
 }
 
 pub(super) fn config(profile: Profile, controller: &str) -> Config {
-    profile.config(1000, cc::by_name(controller).expect("a controller of the crate"))
+    profile.config(1000, profile.controller(controller).expect("a controller of the crate"))
 }
 
 impl End {

@@ -6,7 +6,7 @@ use alloc::format;
 
 /// A window of 60 segments in flight, of 90,000 bytes written.
 fn flight(config: Config) -> Script {
-    let mut s = Script::established(Config { initial_window: 2, ..config });
+    let mut s = Script::established(config.with(|c| c.window.initial = 2));
     s.recv(". 1 ack 1 win 60000");
     s.window = 60_000;
     s.write(90_000);
@@ -18,19 +18,17 @@ fn flight(config: Config) -> Script {
 fn modern() -> Config {
     let none = crate::cc::by_name("none").expect("a controller of the crate");
     let base = with_controller("none");
-    let Config { window_scaling, timestamps, .. } = base;
-    Config {
-        window_scaling,
-        timestamps,
-        ack_policy: base.ack_policy,
-        ..Profile::Linux.config(1000, none)
-    }
+    Profile::Linux.config(1000, none).with(|c| {
+        c.extensions.window_scaling = base.extensions.window_scaling;
+        c.extensions.timestamps = base.extensions.timestamps;
+        c.acks.policy = base.acks.policy;
+    })
 }
 
 #[test]
 fn losses_found_by_duplicates_are_repaired_at_the_full_window() {
     for config in [with_controller("none"), modern()] {
-        let sack = config.sack;
+        let sack = config.extensions.sack;
         let mut s = flight(config);
         // The first and the eleventh of sixty are lost.
         for end in [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15] {
@@ -61,7 +59,7 @@ fn a_timeout_sends_the_flight_again_at_once() {
 
 #[test]
 fn nothing_is_ect_where_ecn_was_agreed_on_and_an_echo_changes_nothing() {
-    let mut s = flight(Config { ecn: true, ..with_controller("none") });
+    let mut s = flight(with_controller("none").with(|c| c.ecn.enabled = true));
     s.recv("E. 1 ack 1001");
     s.expect(&["W. 60001:61001 ack 1"]);
 }

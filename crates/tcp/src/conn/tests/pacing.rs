@@ -1,7 +1,7 @@
 //! Pacing, as Linux has it. The round trip of the handshake took 100 ms.
 
+use super::Pair;
 use super::script::{Script, plain};
-use super::{Pair, config};
 use crate::config::Growth;
 use crate::{Config, Profile, Span};
 use alloc::format;
@@ -9,7 +9,12 @@ use alloc::vec::Vec;
 
 fn paced() -> Config {
     let growth = Growth::PerByte { limit: u32::MAX };
-    Config { pacing: true, initial_window: 10, growth, cwnd_validation: false, ..plain() }
+    plain().with(|c| {
+        c.sending.pacing = true;
+        c.window.initial = 10;
+        c.growth.credit = growth;
+        c.growth.cwnd_validation = false;
+    })
 }
 
 /// The initial window is acknowledged at once: twenty segments may be in flight.
@@ -44,7 +49,7 @@ fn slow_start_sends_two_windows_in_a_round_trip_two_segments_at_a_time() {
 
 #[test]
 fn congestion_avoidance_sends_a_fifth_more_than_its_window() {
-    let mut s = second_flight(Config { initial_ssthresh: Some(10_000), ..paced() });
+    let mut s = second_flight(paced().with(|c| c.window.initial_ssthresh = Some(10_000)));
     let times = times_ms(&mut s, 100);
     // Two of 13.2 in 100 ms take 15.2 ms.
     assert_eq!(times, [0, 0, 8, 8, 23, 23, 38, 38, 54, 54, 69], "a window of eleven");
@@ -120,7 +125,7 @@ fn the_last_data_and_the_fin_get_out() {
 /// Found by chaos: the peer was silent for five minutes, and SRTT remembers it for long.
 #[test]
 fn what_follows_an_outage_is_not_paced_by_it() {
-    let mut s = Script::established(Config { timestamps: true, ..paced() });
+    let mut s = Script::established(paced().with(|c| c.extensions.timestamps = true));
     s.write(9880);
     s.skip();
     s.advance_ms(300_000);
@@ -140,7 +145,8 @@ fn what_follows_an_outage_is_not_paced_by_it() {
 #[test]
 fn a_window_grows_as_it_does_without() {
     let grown = |pacing| {
-        let linux = Config { pacing, hystart: false, ..config(Profile::Linux, "cubic") };
+        let cubic = alloc::sync::Arc::new(crate::cc::Cubic::default());
+        let linux = Profile::Linux.config(1000, cubic).with(|c| c.sending.pacing = pacing);
         let mut pair = Pair::new(linux.clone(), linux);
         pair.run_for(Span::from_millis(150));
         pair.a.connection.write(4_000_000).expect("open");

@@ -39,18 +39,19 @@ fn any_config() -> impl Strategy<Value = Config> {
         1u64..100_000,
     )
         .prop_map(
-            |(profile, controller, [sack, timestamps, scaling, ecn, nagle], sends, takes)| Config {
-                sack,
-                timestamps,
-                window_scaling: scaling,
-                ecn,
-                nagle,
-                // Losses in a row are the path's business, not the retry limit's.
-                max_syn_retries: 1000,
-                max_retries: 1000,
-                send_buffer: sends,
-                receive_buffer: takes,
-                ..config(profile, controller)
+            |(profile, controller, [sack, timestamps, scaling, ecn, nagle], sends, takes)| {
+                config(profile, controller).with(|c| {
+                    c.extensions.sack = sack;
+                    c.extensions.timestamps = timestamps;
+                    c.extensions.window_scaling = scaling;
+                    c.ecn.enabled = ecn;
+                    c.sending.nagle = nagle;
+                    // Losses in a row are the path's business, not the retry limit's.
+                    c.timers.max_syn_retries = 1000;
+                    c.timers.max_retries = 1000;
+                    c.buffers.send = sends;
+                    c.buffers.receive = takes;
+                })
             },
         )
 }

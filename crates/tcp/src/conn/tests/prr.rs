@@ -1,12 +1,17 @@
 //! RFC 9937: the window comes down within a round trip. The round trip of the handshake took 100 ms.
 
 use super::script::{Script, plain};
-use crate::Config;
 use alloc::format;
 
 /// Twenty segments in flight of 90,000 bytes, for 100 ms.
 fn flight(ecn: bool) -> Script {
-    let config = Config { sack: true, rack: true, prr: true, ecn, initial_window: 20, ..plain() };
+    let config = plain().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+        c.recovery.prr = true;
+        c.ecn.enabled = ecn;
+        c.window.initial = 20;
+    });
     let mut s = Script::established(config);
     s.write(90_000);
     assert_eq!(s.skip().len(), 20);

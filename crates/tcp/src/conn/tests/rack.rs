@@ -4,16 +4,19 @@ use super::script::{Script, plain};
 use crate::Config;
 
 fn rack() -> Config {
-    Config { sack: true, rack: true, ..plain() }
+    plain().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    })
 }
 
 /// `segments` in flight, of `written` bytes, for 100 ms.
 fn flight(segments: u32, written: u64) -> Script {
-    flight_of(Config { initial_window: segments, ..rack() }, written)
+    flight_of(rack().with(|c| c.window.initial = segments), written)
 }
 
 fn flight_of(config: Config, written: u64) -> Script {
-    let segments = config.initial_window;
+    let segments = config.window.initial;
     let mut s = Script::established(config);
     s.write(written);
     assert_eq!(s.skip().len(), segments as usize);
@@ -132,7 +135,13 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
 
 #[test]
 fn an_ack_of_the_original_tells_nothing_of_the_copy() {
-    let mut s = flight_of(Config { timestamps: true, initial_window: 5, ..rack() }, 20_000);
+    let mut s = flight_of(
+        rack().with(|c| {
+            c.extensions.timestamps = true;
+            c.window.initial = 5;
+        }),
+        20_000,
+    );
     s.recv(". 1 ack 1 sack 1001:4001 TS 110:10100");
     assert!(s.skip().first().is_some_and(|run| run.retransmission));
     s.advance_ms(10);
@@ -144,7 +153,7 @@ fn an_ack_of_the_original_tells_nothing_of_the_copy() {
 
 #[test]
 fn before_the_first_sample_no_ack_is_taken_for_one_of_a_copy() {
-    let mut s = Script::without_handshake(Config { initial_window: 4, ..rack() });
+    let mut s = Script::without_handshake(rack().with(|c| c.window.initial = 4));
     s.write(4000);
     s.skip();
     s.advance_ms(1000);
@@ -160,7 +169,13 @@ fn before_the_first_sample_no_ack_is_taken_for_one_of_a_copy() {
 
 #[test]
 fn an_ack_of_the_copy_tells_of_what_was_sent_before_it() {
-    let mut s = flight_of(Config { timestamps: true, initial_window: 5, ..rack() }, 4940);
+    let mut s = flight_of(
+        rack().with(|c| {
+            c.extensions.timestamps = true;
+            c.window.initial = 5;
+        }),
+        4940,
+    );
     s.recv(". 1 ack 1 sack 989:3953 TS 110:10100");
     s.skip();
     s.advance_ms(100);

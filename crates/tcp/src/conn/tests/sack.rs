@@ -5,12 +5,12 @@ use crate::Config;
 use alloc::format;
 
 fn sack() -> Config {
-    Config { sack: true, ..plain() }
+    plain().with(|c| c.extensions.sack = true)
 }
 
 /// `segments` in flight, of `written` bytes.
 fn flight(segments: u32, written: u64) -> Script {
-    let mut s = Script::established(Config { initial_window: segments, ..sack() });
+    let mut s = Script::established(sack().with(|c| c.window.initial = segments));
     s.write(written);
     assert_eq!(s.skip().len(), segments as usize);
     s
@@ -43,7 +43,7 @@ fn the_ack_of_a_gap_filled_in_part_does_not_ride_on_data_which_has_no_room_for_b
 #[test]
 fn timestamps_leave_room_for_three_blocks() {
     for (timestamps, blocks) in [(false, 4), (true, 3)] {
-        let mut s = Script::established(Config { timestamps, ..sack() });
+        let mut s = Script::established(sack().with(|c| c.extensions.timestamps = timestamps));
         let ts = if timestamps { " TS 2:10000" } else { "" };
         for start in [1001, 3001, 5001, 7001, 9001] {
             s.recv(&format!(". {start}:{} ack 1{ts}", start + 1000));
@@ -205,7 +205,7 @@ fn a_fin_that_was_lost_alone_is_sent_alone() {
 
 #[test]
 fn without_the_option_agreed_blocks_say_nothing() {
-    let mut s = Script::established(Config { initial_window: 10, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.window.initial = 10));
     s.write(10_000);
     s.skip();
     s.recv(". 1 ack 1 sack 1001:9001");

@@ -37,18 +37,17 @@ const FLAGS: [(char, Flags); 8] = [
 
 /// RFC 5681 without options and delayed ACKs, 1000-byte segments: what each script varies.
 pub(super) fn plain() -> Config {
-    Config {
-        timestamps: false,
-        window_scaling: false,
-        sack: false,
-        ack_policy: crate::config::AckPolicy::Immediate,
-        ..config(Profile::Rfc5681, "newreno")
-    }
+    config(Profile::Rfc5681, "newreno").with(|c| {
+        c.extensions.timestamps = false;
+        c.extensions.window_scaling = false;
+        c.extensions.sack = false;
+        c.acks.policy = crate::config::AckPolicy::Immediate;
+    })
 }
 
 /// [`plain`] with another controller.
 pub(super) fn with_controller(name: &str) -> Config {
-    Config { congestion: crate::cc::by_name(name).expect("a controller of the crate"), ..plain() }
+    plain().with(|c| c.congestion = crate::cc::by_name(name).expect("a controller of the crate"))
 }
 
 /// One end under test.
@@ -87,13 +86,13 @@ impl Script {
     pub(super) fn established(config: Config) -> Script {
         let mut answer = String::from("S. 0 ack 1 mss 1000");
         for (wanted, option) in [
-            (config.window_scaling, " wscale 0"),
-            (config.sack, " sackOK"),
-            (config.timestamps, " TS 1:10000"),
+            (config.extensions.window_scaling, " wscale 0"),
+            (config.extensions.sack, " sackOK"),
+            (config.extensions.timestamps, " TS 1:10000"),
         ] {
             answer.push_str(if wanted { option } else { "" });
         }
-        if config.ecn {
+        if config.ecn.enabled {
             answer = answer.replace("S.", "SE.");
         }
         let mut script = Script::connect(config);

@@ -41,14 +41,13 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn config(profile: Profile, controller: &str, sack: bool) -> Config {
     let congestion = with_controller(controller).congestion;
-    Config {
-        sack,
-        ecn: true,
-        timestamps: false,
-        window_scaling: false,
-        max_retries: 1000,
-        ..profile.config(1000, congestion)
-    }
+    profile.config(1000, congestion).with(|c| {
+        c.extensions.sack = sack;
+        c.ecn.enabled = true;
+        c.extensions.timestamps = false;
+        c.extensions.window_scaling = false;
+        c.timers.max_retries = 1000;
+    })
 }
 
 fn ack_line(s: &Script, advance: u64, window: u16, sack: &[(u64, u64)], echo: bool) -> String {

@@ -1,12 +1,11 @@
 //! [`AckPolicy::Split`]: a receiver that divides its ACKs (Normann 2011).
 
 use super::script::{Script, plain};
-use crate::Config;
 use crate::config::{AckPolicy, Growth};
 use crate::conn::State;
 
 fn split(parts: u32) -> Script {
-    Script::established(Config { ack_policy: AckPolicy::Split { parts }, ..plain() })
+    Script::established(plain().with(|c| c.acks.policy = AckPolicy::Split { parts }))
 }
 
 #[test]
@@ -54,14 +53,13 @@ fn the_last_part_acknowledges_the_fin() {
 
 /// Growth to a window of 5,000 bytes in slow start, then beyond.
 fn sender(slow_start: Growth, avoidance: Growth) -> Script {
-    let mut s = Script::established(Config {
-        initial_window: 4,
-        initial_ssthresh: Some(5000),
-        growth: slow_start,
-        avoidance_growth: Some(avoidance),
-        cwnd_validation: false,
-        ..plain()
-    });
+    let mut s = Script::established(plain().with(|c| {
+        c.window.initial = 4;
+        c.window.initial_ssthresh = Some(5000);
+        c.growth.credit = slow_start;
+        c.growth.avoidance_credit = Some(avoidance);
+        c.growth.cwnd_validation = false;
+    }));
     s.write(30_000);
     s.skip();
     s

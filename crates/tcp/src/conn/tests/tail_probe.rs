@@ -4,12 +4,17 @@ use super::script::{Script, plain};
 use crate::Config;
 
 fn tlp() -> Config {
-    Config { sack: true, rack: true, tail_loss_probe: true, nagle: false, ..plain() }
+    plain().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+        c.recovery.tail_loss_probe = true;
+        c.sending.nagle = false;
+    })
 }
 
 /// `segments` in flight, of `written` bytes.
 fn flight(segments: u32, written: u64) -> Script {
-    let mut s = Script::established(Config { initial_window: segments, ..tlp() });
+    let mut s = Script::established(tlp().with(|c| c.window.initial = segments));
     s.write(written);
     assert_eq!(s.skip().len(), segments as usize);
     s
@@ -35,7 +40,7 @@ fn new_data_goes_out_in_its_place_whatever_cwnd() {
 
 #[test]
 fn but_not_what_the_peer_has_no_room_for() {
-    let mut s = Script::established(Config { initial_window: 3, ..tlp() });
+    let mut s = Script::established(tlp().with(|c| c.window.initial = 3));
     s.recv(". 1 ack 1 win 3000");
     s.write(5000);
     s.skip();
@@ -45,8 +50,8 @@ fn but_not_what_the_peer_has_no_room_for() {
 
 #[test]
 fn a_single_segment_gets_time_for_a_delayed_ack() {
-    let rto = crate::config::RtoConfig { min: crate::Span::from_millis(200), ..tlp().rto };
-    let mut s = Script::established(Config { rto, ..tlp() });
+    let rto = crate::config::RtoConfig { min: crate::Span::from_millis(200), ..tlp().timers.rto };
+    let mut s = Script::established(tlp().with(|c| c.timers.rto = rto));
     s.write(1000);
     s.skip();
     // SRTT + 4 RTTVAR is 300 ms: sooner than 2 SRTT and 200 ms, and then it is a probe as well.
@@ -129,7 +134,7 @@ fn there_is_none_where_sack_tells_of_a_hole() {
 
 #[test]
 fn a_lost_fin_is_probed_for() {
-    let mut s = Script::established(Config { initial_window: 3, ..tlp() });
+    let mut s = Script::established(tlp().with(|c| c.window.initial = 3));
     s.connection.write(3000).expect("open");
     s.close();
     s.skip();

@@ -6,7 +6,7 @@ use crate::{Config, Profile, Span};
 
 /// Four segments in flight of 20,000 bytes written.
 fn flight(config: Config) -> Script {
-    let mut s = Script::established(Config { initial_window: 4, ..config });
+    let mut s = Script::established(config.with(|c| c.window.initial = 4));
     s.expect_events(&[Event::Connected]);
     s.write(20_000);
     assert_eq!(s.skip().len(), 4);
@@ -61,14 +61,14 @@ fn the_window_starts_again_from_one_segment_and_sends_everything_again() {
 
 #[test]
 fn rfc5681_ssthresh_is_held_when_the_same_segment_times_out_again() {
-    let mut s = flight(Config { initial_window: 8, ..plain() });
+    let mut s = flight(plain().with(|c| c.window.initial = 8));
     s.write(1000);
     s.advance_ms(1000);
     s.expect_windows(1000, 2000);
     s.advance_ms(2000);
     s.expect_windows(1000, 2000);
 
-    let mut s = Script::established(Config { initial_window: 16, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.window.initial = 16));
     s.write(16_000);
     s.advance_ms(1000);
     s.expect_windows(1000, 8000);
@@ -80,7 +80,7 @@ fn rfc5681_ssthresh_is_held_when_the_same_segment_times_out_again() {
 fn rfc2581_ssthresh_falls_with_every_timeout() {
     let reno = crate::cc::by_name("reno").expect("a controller of the crate");
     let config = Profile::Rfc2581.config(1000, reno);
-    let mut s = Script::established(Config { initial_window: 16, ..config });
+    let mut s = Script::established(config.with(|c| c.window.initial = 16));
     s.write(16_000);
     s.advance_ms(1000);
     s.expect_windows(1000, 8000);
@@ -108,7 +108,7 @@ fn karn_no_sample_from_a_segment_sent_twice_and_the_back_off_stays() {
 
 #[test]
 fn rfc7323_an_echoed_timestamp_tells_which_copy_arrived() {
-    let mut s = Script::established(Config { timestamps: true, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.extensions.timestamps = true));
     s.write(1000);
     s.skip();
     s.advance_ms(1000);
@@ -123,7 +123,10 @@ fn rfc7323_an_echoed_timestamp_tells_which_copy_arrived() {
 
 #[test]
 fn without_a_repair_the_timestamps_give_no_coarser_samples() {
-    let mut s = Script::established(Config { timestamps: true, nagle: false, ..plain() });
+    let mut s = Script::established(plain().with(|c| {
+        c.extensions.timestamps = true;
+        c.sending.nagle = false;
+    }));
     s.write(100);
     s.write(100);
     s.skip();
@@ -136,7 +139,7 @@ fn without_a_repair_the_timestamps_give_no_coarser_samples() {
 
 #[test]
 fn the_retry_limit_fails_the_connection() {
-    let mut s = flight(Config { max_retries: 2, ..plain() });
+    let mut s = flight(plain().with(|c| c.timers.max_retries = 2));
     s.advance_ms(1000 + 2000);
     s.expect(&[". 1:1001 ack 1", ". 1:1001 ack 1"]);
     s.advance_ms(3999);
@@ -150,7 +153,7 @@ fn the_retry_limit_fails_the_connection() {
 
 #[test]
 fn new_data_acknowledged_starts_the_count_of_retries_anew() {
-    let mut s = flight(Config { max_retries: 2, ..plain() });
+    let mut s = flight(plain().with(|c| c.timers.max_retries = 2));
     s.advance_ms(1000 + 2000);
     s.recv(". 1 ack 1001");
     s.advance_ms(4000 + 8000);
@@ -183,7 +186,7 @@ fn an_ack_beyond_what_was_sent_again_goes_on_from_there() {
 #[test]
 fn rfc3465_an_ack_after_a_timeout_counts_one_segment() {
     let growth = crate::config::Growth::PerByte { limit: 8 };
-    let mut s = flight(Config { growth, ..plain() });
+    let mut s = flight(plain().with(|c| c.growth.credit = growth));
     s.advance_ms(1000);
     s.expect(&[". 1:1001 ack 1"]);
     // Only the first segment was late; the ACK of all four opens the window by one.

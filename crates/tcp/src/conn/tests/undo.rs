@@ -7,22 +7,28 @@ use alloc::format;
 
 /// Segments are of 988 bytes with timestamps.
 fn eifel() -> Config {
-    Config { undo: true, timestamps: true, ..plain() }
+    plain().with(|c| {
+        c.recovery.undo = true;
+        c.extensions.timestamps = true;
+    })
 }
 
 /// With SACK, and without timestamps.
 fn dsack() -> Config {
-    Config { undo: true, sack: true, rack: true, ..plain() }
+    plain().with(|c| {
+        c.recovery.undo = true;
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    })
 }
 
 /// Eight segments in flight of 40,000 bytes, for 100 ms.
 fn flight(config: Config) -> Script {
-    let mut s = Script::established(Config {
-        initial_window: 8,
-        limited_transmit: false,
-        cwnd_validation: false,
-        ..config
-    });
+    let mut s = Script::established(config.with(|c| {
+        c.window.initial = 8;
+        c.recovery.limited_transmit = false;
+        c.growth.cwnd_validation = false;
+    }));
     s.write(40_000);
     assert_eq!(s.skip().len(), 8);
     s.advance_ms(100);
@@ -68,7 +74,7 @@ fn rfc3522_an_ack_of_the_copy_takes_nothing_back() {
 
 #[test]
 fn without_the_option_it_stays_cut() {
-    let mut s = flight(Config { undo: false, ..eifel() });
+    let mut s = flight(eifel().with(|c| c.recovery.undo = false));
     fast_retransmit(&mut s);
     s.recv(". 1 ack 7905 TS 21:10100");
     s.expect_windows(3952, 3952);
@@ -112,7 +118,10 @@ fn of_two_needless_timeouts_both_are_taken_back() {
 
 #[test]
 fn a_loss_behind_a_needless_timeout_is_found_by_its_time() {
-    let mut s = flight(Config { sack: true, rack: true, ..eifel() });
+    let mut s = flight(eifel().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    }));
     s.advance_ms(900);
     s.skip();
     s.recv(". 1 ack 989 TS 21:10100");
@@ -130,7 +139,10 @@ fn a_loss_behind_a_needless_timeout_is_found_by_its_time() {
 
 #[test]
 fn one_late_segment_tells_nothing_of_another_hole() {
-    let mut s = flight(Config { sack: true, rack: true, ..eifel() });
+    let mut s = flight(eifel().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    }));
     s.recv(". 1 ack 1 TS 20:10100 sack 989:2965,3953:7905");
     s.advance_ms(30);
     assert_eq!(retransmitted(&s), 2);
@@ -204,7 +216,7 @@ fn a_report_a_round_trip_too_late_tells_of_something_else() {
 
 #[test]
 fn rfc4015_an_ecn_echo_leaves_the_window_cut() {
-    let mut s = flight(Config { ecn: true, ..eifel() });
+    let mut s = flight(eifel().with(|c| c.ecn.enabled = true));
     s.recv_times(3, ". 1 ack 1 TS 20:10100");
     s.skip();
     s.recv("E. 1 ack 3953 TS 21:10100");
@@ -213,7 +225,7 @@ fn rfc4015_an_ecn_echo_leaves_the_window_cut() {
 
 #[test]
 fn no_cwr_tells_of_a_cut_that_was_taken_back() {
-    let mut s = flight(Config { ecn: true, ..eifel() });
+    let mut s = flight(eifel().with(|c| c.ecn.enabled = true));
     s.recv_times(3, ". 1 ack 1 TS 20:10100");
     s.skip();
     s.recv(". 1 ack 3953 TS 21:10100");
@@ -228,7 +240,10 @@ fn no_cwr_tells_of_a_cut_that_was_taken_back() {
 fn every_controller_has_its_window_back() {
     // Without congestion control it is never taken.
     for name in crate::cc::NAMES.into_iter().filter(|name| *name != "none") {
-        let config = Config { undo: true, timestamps: true, ..with_controller(name) };
+        let config = with_controller(name).with(|c| {
+            c.recovery.undo = true;
+            c.extensions.timestamps = true;
+        });
         let mut s = flight(config);
         let before = (s.connection.cwnd(), s.connection.ssthresh(), s.connection.slope());
         s.recv_times(3, ". 1 ack 1 TS 20:10100");

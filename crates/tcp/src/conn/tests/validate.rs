@@ -1,16 +1,15 @@
 //! RFC 9293 §3.10.7.4 steps 1 to 5, RFC 5961 and PAWS: what is not believed.
 
 use super::script::{Script, plain};
-use crate::Config;
 use crate::conn::{Error, Event, State};
 
 /// Connected, with a receive window of 1000 bytes.
 fn small_window() -> Script {
-    Script::established(Config { receive_buffer: 1000, ..plain() })
+    Script::established(plain().with(|c| c.buffers.receive = 1000))
 }
 
 fn with_timestamps() -> Script {
-    Script::established(Config { timestamps: true, ..plain() })
+    Script::established(plain().with(|c| c.extensions.timestamps = true))
 }
 
 #[test]
@@ -210,7 +209,7 @@ fn rfc7323_the_echo_is_that_of_the_segment_that_the_ack_advances_over() {
 
 #[test]
 fn a_full_duplicate_is_reported_as_dsack() {
-    let mut s = Script::established(Config { sack: true, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.extensions.sack = true));
     s.recv(". 1:1001 ack 1");
     s.skip();
     s.recv(". 1:1001 ack 1");
@@ -236,7 +235,7 @@ fn rfc5961_challenge_acks_are_limited() {
 
 /// In TIME-WAIT after 100 bytes and a FIN from the peer; TS.Recent is `recent`.
 fn in_time_wait(timestamps: bool, recent: u32) -> Script {
-    let mut s = Script::established(Config { timestamps, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.extensions.timestamps = timestamps));
     // PAWS accepts less than half the number space at once.
     let steps = [0x6000_0000, 0xb000_0000].into_iter().filter(|step| timestamps && *step < recent);
     for value in steps {

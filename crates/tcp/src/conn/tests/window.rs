@@ -16,7 +16,7 @@ fn closed_window(config: Config) -> Script {
 
 #[test]
 fn probes_back_off_and_go_on_as_long_as_the_peer_answers() {
-    let mut s = closed_window(Config { max_retries: 3, ..plain() });
+    let mut s = closed_window(plain().with(|c| c.timers.max_retries = 3));
     for wait in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
         s.advance_ms(wait * 1000 - 1);
         s.expect_nothing();
@@ -32,7 +32,7 @@ fn probes_back_off_and_go_on_as_long_as_the_peer_answers() {
 
 #[test]
 fn unanswered_probes_fail_the_connection() {
-    let mut s = closed_window(Config { max_retries: 3, ..plain() });
+    let mut s = closed_window(plain().with(|c| c.timers.max_retries = 3));
     s.advance_ms(14_999);
     s.expect(&[". 1:2 ack 1", ". 1:2 ack 1", ". 1:2 ack 1"]);
     s.expect_state(State::Established);
@@ -91,7 +91,7 @@ fn rfc9293_the_override_timeout_sends_what_a_small_window_takes() {
 
 #[test]
 fn a_window_closed_over_data_in_flight_is_probed_without_a_cut() {
-    let mut s = Script::established(Config { idle_restart: false, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.window.idle_restart = false));
     s.write(4000);
     s.skip();
     s.recv(". 1 ack 1001 win 0");
@@ -110,7 +110,10 @@ fn a_window_closed_over_data_in_flight_is_probed_without_a_cut() {
 
 #[test]
 fn a_window_closed_in_fast_recovery_goes_on_where_it_stopped() {
-    let mut s = Script::established(Config { sack: true, initial_window: 6, ..plain() });
+    let mut s = Script::established(plain().with(|c| {
+        c.extensions.sack = true;
+        c.window.initial = 6;
+    }));
     s.write(6000);
     s.recv_all(&[". 1 ack 1 sack 1001:2001", ". 1 ack 1 sack 1001:3001"]);
     s.recv(". 1 ack 1 sack 1001:4001");
@@ -194,7 +197,7 @@ fn the_window_in_an_older_segment_is_not_believed() {
 /// that passed for a closed window, and the probe was still due when all had been sent.
 #[test]
 fn what_the_peer_holds_closes_no_window() {
-    let mut s = Script::established(Config { sack: true, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.extensions.sack = true));
     s.write(3000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.skip();

@@ -51,9 +51,13 @@ fn a_flood_takes_the_backlog_and_no_more() {
 #[test]
 fn a_connection_from_a_cookie_has_all_that_was_offered() {
     for (offered, ecn) in [(true, true), (true, false), (false, false)] {
-        let with =
-            Config { timestamps: offered, sack: offered, window_scaling: offered, ecn, ..config() };
-        let mut network = flooded(Config { ecn: true, ..config() });
+        let with = config().with(|c| {
+            c.extensions.timestamps = offered;
+            c.extensions.sack = offered;
+            c.extensions.window_scaling = offered;
+            c.ecn.enabled = ecn;
+        });
+        let mut network = flooded(config().with(|c| c.ecn.enabled = true));
         let now = network.now;
         let client = network.host(1).connect(now, address(2), with).expect("new");
         network.run(Span::from_millis(100));

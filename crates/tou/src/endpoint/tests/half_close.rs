@@ -4,7 +4,7 @@
 use super::network::{Network, address, config, pattern};
 use crate::endpoint::ConnectionId;
 use windlass_base::{Rng, Span};
-use windlass_tcp::{Config, Error, State};
+use windlass_tcp::{Error, State};
 
 /// A receiver's buffer, so a window that is soon full.
 const BUFFER: usize = 32 << 10;
@@ -60,8 +60,10 @@ struct Session {
 
 impl Session {
     fn begin() -> Session {
-        let small =
-            Config { send_buffer: BUFFER as u64, receive_buffer: BUFFER as u64, ..config() };
+        let small = config().with(|c| {
+            c.buffers.send = BUFFER as u64;
+            c.buffers.receive = BUFFER as u64;
+        });
         let mut network = Network::new(2);
         network.host(2).listen(small.clone(), 1).expect("free");
         let now = network.now;

@@ -6,7 +6,7 @@ use crate::endpoint::{ConnectError, Limits};
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
-use windlass_tcp::{Config, Error, Event, Flags, State};
+use windlass_tcp::{Error, Event, Flags, State};
 
 fn listening() -> Network {
     let mut network = Network::new(3);
@@ -31,7 +31,10 @@ fn bytes_arrive_both_ways_whatever_is_lost() {
 #[test]
 fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
     let mut network = Network::new(2);
-    let asks = Config { ecn: true, timestamps: false, ..config() };
+    let asks = config().with(|c| {
+        c.ecn.enabled = true;
+        c.extensions.timestamps = false;
+    });
     network.host(2).listen(asks.clone(), 1).expect("free");
     let now = network.now;
     let client = network.host(1).connect(now, address(2), asks).expect("new");
@@ -271,7 +274,7 @@ fn counters_count_datagrams_and_not_calls() {
 #[test]
 fn the_end_of_a_wait_for_room_is_reported_when_it_is_worth_it() {
     let mut network = Network::new(2);
-    let small = Config { send_buffer: 90_000, ..config() };
+    let small = config().with(|c| c.buffers.send = 90_000);
     network.host(2).listen(small.clone(), 1).expect("free");
     let now = network.now;
     let client = network.host(1).connect(now, address(2), small).expect("new");

@@ -3,7 +3,7 @@
 use super::network::{Network, address, config, pattern};
 use crate::endpoint::{ConnectError, Limits};
 use windlass_base::Span;
-use windlass_tcp::{Config, State};
+use windlass_tcp::State;
 
 const MEMORY: u64 = 512 << 10;
 const BUFFER: u64 = 128 << 10;
@@ -17,7 +17,7 @@ fn network() -> Network {
 #[test]
 fn a_port_promises_no_more_than_it_may_keep_and_loses_nothing() {
     let mut network = network();
-    let server = Config { receive_buffer: BUFFER, ..config() };
+    let server = config().with(|c| c.buffers.receive = BUFFER);
     network.host(SERVER).listen(server, 16).expect("free");
     let clients = (1..=CLIENTS).map(|host| (host, network.connect(host, SERVER)));
     let clients: Vec<_> = clients.collect();

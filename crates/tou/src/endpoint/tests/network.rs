@@ -38,7 +38,7 @@ impl Packet {
 
 pub(super) fn config() -> Config {
     let controller = cc::by_name("cubic").expect("known");
-    Config { nagle: false, ..Profile::Linux.config(1456, controller) }
+    Profile::Linux.config(1456, controller).with(|c| c.sending.nagle = false)
 }
 
 pub(super) fn address(host: u8) -> SocketAddr {

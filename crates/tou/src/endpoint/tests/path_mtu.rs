@@ -106,7 +106,7 @@ fn a_path_that_grows_is_found_after_a_while() {
 
 #[test]
 fn without_sack_nobody_would_tell_and_segments_stay_small() {
-    let (mut network, ends, _) = connected(&Config { sack: false, ..config() });
+    let (mut network, ends, _) = connected(&config().with(|c| c.extensions.sack = false));
     send(&mut network, ends, 100_000);
     assert_eq!(mss(&mut network, ends[0]), 1172);
 }

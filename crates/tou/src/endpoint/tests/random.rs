@@ -6,7 +6,7 @@ use crate::endpoint::{ConnectionId, Limits};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use windlass_base::{Rng, Span};
-use windlass_tcp::{Config, Error};
+use windlass_tcp::Error;
 
 const HOSTS: u8 = 4;
 const BYTES_MAX: usize = 200_000;
@@ -35,14 +35,13 @@ impl World {
         let mut network = Network::with_limits(HOSTS, limits);
         for host in 1..=HOSTS {
             let buffer = 1 << rng.below(8) << 10;
-            let with = Config {
-                ecn: rng.below(2) == 0,
-                timestamps: rng.below(4) > 0,
-                sack: rng.below(4) > 0,
-                send_buffer: buffer,
-                receive_buffer: buffer,
-                ..config()
-            };
+            let with = config().with(|c| {
+                c.ecn.enabled = rng.below(2) == 0;
+                c.extensions.timestamps = rng.below(4) > 0;
+                c.extensions.sack = rng.below(4) > 0;
+                c.buffers.send = buffer;
+                c.buffers.receive = buffer;
+            });
             network.host(host).listen(with, 1 + rng.below(3) as usize).expect("free");
         }
         let (loss, double) = (rng.below(10), rng.below(5));

@@ -5,7 +5,7 @@ use crate::endpoint::Limits;
 use crate::wire;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Rng, Span};
-use windlass_tcp::{Config, Error, Flags, Options, Segment, SeqNumber, State, Timestamps};
+use windlass_tcp::{Error, Flags, Options, Segment, SeqNumber, State, Timestamps};
 
 fn to_host_1(bytes: &[u8]) -> Packet {
     Packet { from: address(2), to: address(1), ecn: Ecn::NotEct, bytes: bytes.to_vec() }
@@ -89,7 +89,7 @@ fn strays_are_reset_as_often_as_the_budget_allows_and_resets_are_not() {
 /// RFC 5961 §5: who guesses must guess two numbers, and with timestamps a third.
 #[test]
 fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
-    let with = Config { receive_buffer: 256 << 10, ..config() };
+    let with = config().with(|c| c.buffers.receive = 256 << 10);
     let mut network = Network::new(2);
     network.host(2).listen(with.clone(), 1).expect("free");
     let now = network.now;

@@ -16,7 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_tou::{Options, TouListener, TouStream, congestion};
+use windlass_tcp::Profile;
+use windlass_tou::{Options, TouListener, TouStream};
 
 /// Connections that have not said yet what they are for.
 const STRANGERS_MAX: usize = 256;
@@ -24,8 +25,8 @@ const STRANGERS_MAX: usize = 256;
 const INTERVAL: Duration = Duration::from_secs(3600);
 
 /// What the threads of the server share.
-#[derive(Default)]
 struct Shared {
+    profile: Profile,
     current: Mutex<Option<Current>>,
     strangers: AtomicUsize,
     live: OpenStreams,
@@ -52,7 +53,12 @@ pub(crate) fn main(args: &PerfServer) -> Result<(), Failure> {
         backlog: STRANGERS_MAX,
         ..settings::path_options(&args.path)
     };
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(Shared {
+        profile: args.path.profile,
+        current: Mutex::default(),
+        strangers: AtomicUsize::default(),
+        live: Live::default(),
+    });
     let live = shared.live.clone();
     interrupt::end_with(move || {
         live.abort();
@@ -186,7 +192,8 @@ impl Shared {
             match places.get_mut(usize::from(index)) {
                 Some(place @ None) => {
                     self.live.add(&stream);
-                    prepare(&stream, test).map_err(|error| format!("{index}: {error}"))?;
+                    prepare(&stream, test, self.profile)
+                        .map_err(|error| format!("{index}: {error}"))?;
                     *place = Some(Carrier::new(stream, 0));
                 }
                 _ => stream.abort(),
@@ -201,9 +208,9 @@ impl Shared {
 }
 
 /// Where the server sends, the client says by which controller.
-fn prepare(stream: &TouStream, test: &Test) -> io::Result<()> {
+fn prepare(stream: &TouStream, test: &Test, profile: Profile) -> io::Result<()> {
     match test.direction {
-        Direction::Down => stream.set_congestion(congestion(&test.controller)?),
+        Direction::Down => stream.set_congestion(settings::controller(profile, &test.controller)?),
         Direction::Up => Ok(()),
     }
 }
