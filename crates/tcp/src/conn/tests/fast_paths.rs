@@ -10,8 +10,8 @@ use crate::{Config, Span};
 /// Established, with options that leave the fast paths open: no Nagle, no restart after idle time.
 fn configured(change: impl FnOnce(&mut Config)) -> Script {
     let mut config = plain();
-    config.nagle = false;
-    config.idle_restart = false;
+    config.sending.nagle = false;
+    config.window.idle_restart = false;
     change(&mut config);
     Script::established(config)
 }
@@ -19,7 +19,7 @@ fn configured(change: impl FnOnce(&mut Config)) -> Script {
 /// `segments` in flight, as many as the initial window; `written` bytes in the buffer.
 fn flight(segments: u32, written: u64, change: impl FnOnce(&mut Config)) -> Script {
     let mut s = configured(|config| {
-        config.initial_window = segments;
+        config.window.initial = segments;
         change(config);
     });
     s.write(written);
@@ -48,14 +48,14 @@ fn an_ack_of_the_syn_ack_ends_the_handshake() {
 
 #[test]
 fn an_ack_with_an_echo_reduces_the_window() {
-    let mut s = flight(8, 30_000, |config| config.ecn = true);
+    let mut s = flight(8, 30_000, |config| config.ecn.enabled = true);
     s.recv("E. 1 ack 1001");
     assert_eq!(s.connection.stats().ecn_cuts, 1);
 }
 
 #[test]
 fn an_ack_with_sack_blocks_marks_them() {
-    let mut s = flight(8, 8000, |config| config.sack = true);
+    let mut s = flight(8, 8000, |config| config.extensions.sack = true);
     s.recv(". 1 ack 1001 sack 3001:4001");
     assert_eq!(s.connection.pipe(), 6000);
 }
@@ -63,9 +63,9 @@ fn an_ack_with_sack_blocks_marks_them() {
 #[test]
 fn an_ack_with_rack_arms_the_tail_probe() {
     let mut s = flight(3, 3000, |config| {
-        config.sack = true;
-        config.rack = true;
-        config.tail_loss_probe = true;
+        config.extensions.sack = true;
+        config.recovery.rack = true;
+        config.recovery.tail_loss_probe = true;
     });
     s.advance_ms(100);
     s.recv(". 1 ack 1001");
@@ -75,8 +75,8 @@ fn an_ack_with_rack_arms_the_tail_probe() {
 #[test]
 fn a_partial_ack_without_blocks_moves_the_rate_reduction_on() {
     let mut s = flight(20, 90_000, |config| {
-        config.sack = true;
-        config.prr = true;
+        config.extensions.sack = true;
+        config.recovery.prr = true;
     });
     s.recv(". 1 ack 1 sack 1001:4001");
     s.skip();
@@ -130,7 +130,7 @@ fn data_may_acknowledge_data() {
 
 #[test]
 fn data_may_carry_an_echo() {
-    let mut s = flight(8, 30_000, |config| config.ecn = true);
+    let mut s = flight(8, 30_000, |config| config.ecn.enabled = true);
     s.recv(". 1 ack 1001");
     s.recv("PE. 1:101 ack 1001");
     assert_eq!(s.connection.stats().ecn_cuts, 1);
@@ -138,7 +138,7 @@ fn data_may_carry_an_echo() {
 
 #[test]
 fn data_may_carry_sack_blocks() {
-    let mut s = flight(8, 8000, |config| config.sack = true);
+    let mut s = flight(8, 8000, |config| config.extensions.sack = true);
     s.recv("P. 1:101 ack 1 sack 3001:4001");
     assert_eq!(s.connection.pipe(), 7000);
 }
@@ -155,7 +155,7 @@ fn data_may_open_the_window() {
 
 #[test]
 fn data_answers_a_window_probe() {
-    let mut s = configured(|config| config.max_retries = 3);
+    let mut s = configured(|config| config.timers.max_retries = 3);
     s.recv(". 1 ack 1 win 0");
     s.write(1000);
     s.advance_ms(7000);
@@ -170,8 +170,8 @@ fn data_answers_a_window_probe() {
 #[test]
 fn data_finds_a_loss_that_is_due_before_the_timer_runs() {
     let mut s = flight(2, 2000, |config| {
-        config.sack = true;
-        config.rack = true;
+        config.extensions.sack = true;
+        config.recovery.rack = true;
     });
     s.advance_ms(100);
     s.recv(". 1 ack 1 sack 1001:2001");
@@ -205,9 +205,9 @@ fn a_window_probe_goes_out() {
 #[test]
 fn a_tail_probe_goes_out() {
     let mut s = flight(3, 3000, |config| {
-        config.sack = true;
-        config.rack = true;
-        config.tail_loss_probe = true;
+        config.extensions.sack = true;
+        config.recovery.rack = true;
+        config.recovery.tail_loss_probe = true;
     });
     s.advance_ms(200);
     s.expect(&["P. 2001:3001 ack 1"]);
@@ -218,7 +218,7 @@ fn a_keep_alive_probe_goes_out() {
     let second = Span::from_secs(1);
     let mut s = configured(|config| {
         let keep_alive = crate::config::KeepAlive { idle: second, interval: second, probes: 3 };
-        config.keep_alive = Some(keep_alive);
+        config.timers.keep_alive = Some(keep_alive);
     });
     s.advance_ms(1000);
     s.expect(&[". 0 ack 1"]);
@@ -226,14 +226,14 @@ fn a_keep_alive_probe_goes_out() {
 
 #[test]
 fn a_lost_segment_goes_before_new_data() {
-    let mut s = flight(8, 30_000, |config| config.sack = true);
+    let mut s = flight(8, 30_000, |config| config.extensions.sack = true);
     s.recv(". 1 ack 1 sack 1001:4001");
     assert_eq!(s.skip().first().map(|run| run.retransmission), Some(true));
 }
 
 #[test]
 fn after_an_idle_time_the_window_restarts() {
-    let mut s = flight(2, 8000, |config| config.idle_restart = true);
+    let mut s = flight(2, 8000, |config| config.window.idle_restart = true);
     for ack in [2001, 4001, 6001, 8001] {
         s.recv(&alloc::format!(". 1 ack {ack}"));
     }
@@ -247,8 +247,8 @@ fn after_an_idle_time_the_window_restarts() {
 #[test]
 fn a_paced_sender_sends_in_bursts() {
     let mut s = configured(|config| {
-        config.pacing = true;
-        config.initial_window = 10;
+        config.sending.pacing = true;
+        config.window.initial = 10;
     });
     s.write(60_000);
     s.skip();
@@ -267,7 +267,7 @@ fn an_ack_is_sent_where_no_data_can_carry_it() {
 
 #[test]
 fn a_run_is_the_last_only_if_nothing_follows() {
-    let mut s = configured(|config| config.initial_window = 4);
+    let mut s = configured(|config| config.window.initial = 4);
     s.write(30_000);
     let last = |s: &mut Script| -> alloc::vec::Vec<bool> {
         s.skip().iter().map(|run| run.is_last).collect()

@@ -85,7 +85,7 @@ fn a_connection_from_a_cookie_has_all_that_was_offered() {
 fn a_cookie_without_timestamps_negotiates_no_sack_and_no_window_scaling() {
     let mut network = flooded(config());
     let now = network.now;
-    let with = Config { timestamps: false, ..config() };
+    let with = config().with(|c| c.extensions.timestamps = false);
     let client = network.host(1).connect(now, address(2), with).expect("new");
     network.run(Span::from_millis(100));
     assert_eq!(network.host(2).counters().cookies_redeemed, 1);
