@@ -57,7 +57,7 @@ pub(crate) fn main(args: &PerfServer) -> Result<(), Failure> {
         profile: args.path.profile,
         current: Mutex::default(),
         strangers: AtomicUsize::default(),
-        live: Live::default(),
+        live: OpenStreams::default(),
     });
     let live = shared.live.clone();
     interrupt::end_with(move || {
