@@ -143,6 +143,15 @@ mod tests {
     }
 
     #[test]
+    fn half_of_a_buffer_smaller_than_two_segments_is_worth_announcing() {
+        let mut window = ReceiveWindow::new(1000);
+        let full = 1001;
+        assert_eq!(window.field(full, 1, 2000), 0);
+        assert_eq!(window.field(full, 500, 2000), 0);
+        assert_eq!(window.field(full, 501, 2000), 500);
+    }
+
+    #[test]
     fn a_scaled_window_closes_even_if_nothing_is_read() {
         let mut window = ReceiveWindow::new(100_000);
         window.set_shift(7);

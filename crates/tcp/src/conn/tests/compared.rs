@@ -2,10 +2,12 @@
 
 use crate::cc::ControllerFactory;
 use crate::conn::{Accepted, Connection, Error, Event, Run};
-use crate::{Ecn, Observer, Segment, Time};
+use crate::{Ecn, Observer, Segment, Time, TraceEvent};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::ops::Deref;
 
 /// After the first [`CALLS_ALL_COMPARED`] calls, one in [`CALLS_BETWEEN_COMPARISONS`] compares the states: printing
@@ -73,6 +75,22 @@ impl Compared {
         }
     }
 
+    /// As [`Compared::call`], of a method that has an observer: both must report the same events.
+    #[track_caller]
+    fn observed<T: PartialEq + core::fmt::Debug, O: Observer>(
+        &mut self,
+        now: Time,
+        observer: &mut O,
+        mut call: impl FnMut(&mut Connection, &mut Recorder<O>) -> T,
+    ) -> T {
+        let (value, events) = self.call(|connection| {
+            let mut recorder = Recorder(Vec::new(), PhantomData);
+            (call(connection, &mut recorder), recorder.0)
+        });
+        events.into_iter().for_each(|event| observer.observe(now, event));
+        value
+    }
+
     #[track_caller]
     pub(super) fn handle_segment(
         &mut self,
@@ -81,12 +99,16 @@ impl Compared {
         ecn: Ecn,
         observer: &mut impl Observer,
     ) -> Accepted {
-        self.call(|connection| connection.handle_segment(now, segment, ecn, observer))
+        self.observed(now, observer, |connection, recorder| {
+            connection.handle_segment(now, segment, ecn, recorder)
+        })
     }
 
     #[track_caller]
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) {
-        self.call(|connection| connection.handle_timeout(now, observer));
+        self.observed(now, observer, |connection, recorder| {
+            connection.handle_timeout(now, recorder);
+        });
     }
 
     #[track_caller]
@@ -97,7 +119,9 @@ impl Compared {
         observer: &mut impl Observer,
     ) -> Option<Run> {
         let done = self.done;
-        let run = self.call(|connection| connection.poll_transmit(now, max, observer));
+        let run = self.observed(now, observer, |connection, recorder| {
+            connection.poll_transmit(now, max, recorder)
+        });
         assert!(!done || run.is_none(), "{run:?} follows a run that was the last");
         self.done = run.is_some_and(|run| run.is_last);
         run
@@ -144,6 +168,16 @@ impl Compared {
     }
 
     #[track_caller]
+    pub(super) fn fail_opening(&mut self, error: Error) {
+        self.call(|connection| connection.fail_opening(error));
+    }
+
+    #[track_caller]
+    pub(super) fn limit_buffers(&mut self, send: u64, receive: u64) {
+        self.call(|connection| connection.limit_buffers(send, receive));
+    }
+
+    #[track_caller]
     pub(super) fn set_mss(&mut self, mss: u32) {
         self.call(|connection| connection.set_mss(mss));
     }
@@ -159,6 +193,17 @@ impl Deref for Compared {
 
     fn deref(&self) -> &Connection {
         &self.fast
+    }
+}
+
+/// Keeps events for an observer of the type `O`; keeps none if that one ignores them.
+struct Recorder<O>(Vec<TraceEvent>, PhantomData<O>);
+
+impl<O: Observer> Observer for Recorder<O> {
+    const ENABLED: bool = O::ENABLED;
+
+    fn observe(&mut self, _now: Time, event: TraceEvent) {
+        self.0.push(event);
     }
 }
 

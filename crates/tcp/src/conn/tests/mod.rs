@@ -1,6 +1,7 @@
 //! Two connections over a path with a virtual clock ([`Pair`]), and one against a script
 //! ([`script::Script`]).
 
+mod carrier;
 mod close;
 mod compared;
 mod data;
@@ -22,6 +23,7 @@ mod sender_limits;
 mod split;
 mod tail_probe;
 mod timeout;
+mod trace;
 mod transfer;
 mod undo;
 mod validate;

@@ -14,14 +14,16 @@
 use super::compared::Compared;
 use super::config;
 use crate::conn::{Accepted, Connection, Established, Event, Run, State};
-use crate::{Config, Ecn, Flags, Profile, Segment, SeqNumber, Span, Time, Timestamps};
+use crate::{
+    Config, Ecn, Flags, Observer, Profile, Segment, SeqNumber, Span, Time, Timestamps, TraceEvent,
+};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
 /// Every script sees both streams wrap around 2^32.
-const LOCAL_ISN: SeqNumber = SeqNumber(u32::MAX - 2500);
+pub(super) const LOCAL_ISN: SeqNumber = SeqNumber(u32::MAX - 2500);
 const REMOTE_ISN: SeqNumber = SeqNumber(u32::MAX - 1700);
 
 const FLAGS: [(char, Flags); 8] = [
@@ -59,12 +61,24 @@ pub(super) struct Script {
     /// The window in what is received, where the line has none.
     pub(super) window: u16,
     sent: Vec<Run>,
+    trace: Trace,
+}
+
+/// The events of the trace.
+#[derive(Default)]
+struct Trace(Vec<TraceEvent>);
+
+impl Observer for Trace {
+    fn observe(&mut self, _now: Time, event: TraceEvent) {
+        self.0.push(event);
+    }
 }
 
 impl Script {
     fn new(make: impl Fn() -> Connection, now: Time) -> Script {
         let connection = Compared::new(make);
-        let mut script = Script { connection, now, max_run: 1, window: u16::MAX, sent: Vec::new() };
+        let (sent, trace) = (Vec::new(), Trace::default());
+        let mut script = Script { connection, now, max_run: 1, window: u16::MAX, sent, trace };
         script.drain();
         script
     }
@@ -117,7 +131,8 @@ impl Script {
 
     /// Takes everything the connection wants to send.
     pub(super) fn drain(&mut self) {
-        while let Some(run) = self.connection.poll_transmit(self.now, self.max_run, &mut ()) {
+        while let Some(run) = self.connection.poll_transmit(self.now, self.max_run, &mut self.trace)
+        {
             assert!(self.sent.len() < 10_000, "the connection never falls silent");
             self.sent.push(run);
         }
@@ -133,7 +148,7 @@ impl Script {
     /// As [`Script::recv`], and what follows from it is not sent yet.
     pub(super) fn take(&mut self, line: &str) -> Accepted {
         let (segment, ecn) = self.parse(line);
-        self.connection.handle_segment(self.now, &segment, ecn, &mut ())
+        self.connection.handle_segment(self.now, &segment, ecn, &mut self.trace)
     }
 
     /// The same segment arrives `times` times.
@@ -183,7 +198,7 @@ impl Script {
         while let Some(deadline) = self.connection.poll_timeout().filter(|at| *at <= until) {
             assert!(deadline > self.now, "a timer that expires again and again");
             self.now = deadline;
-            self.connection.handle_timeout(self.now, &mut ());
+            self.connection.handle_timeout(self.now, &mut self.trace);
             self.drain();
         }
         self.now = until;
@@ -226,6 +241,11 @@ impl Script {
     pub(super) fn expect_events(&mut self, events: &[Event]) {
         let told: Vec<Event> = core::iter::from_fn(|| self.connection.poll_event()).collect();
         assert_eq!(told, events);
+    }
+
+    /// Takes the events of the trace since the last call.
+    pub(super) fn take_trace(&mut self) -> Vec<TraceEvent> {
+        core::mem::take(&mut self.trace.0)
     }
 
     /// cwnd and ssthresh in bytes.

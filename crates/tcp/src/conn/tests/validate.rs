@@ -45,7 +45,7 @@ fn rfc5961_a_reset_outside_the_window_is_ignored() {
 #[test]
 fn rfc5961_a_syn_is_challenged_wherever_it_is() {
     let mut s = small_window();
-    for line in ["S 1", "S 500", "S 5000", "S. 0 ack 1", "S 0"] {
+    for line in ["S 1", "S 500", "S 5000", "S. 0 ack 1", "S 0", "S. 1 ack 1"] {
         s.recv(line);
         s.expect(&[". 1 ack 1"]);
         s.expect_state(State::Established);
