@@ -346,3 +346,18 @@ fn an_end_with_an_ack_still_owed_leaves_no_timer() {
     s.abort();
     assert_eq!(s.connection.poll_timeout(), None);
 }
+
+#[test]
+fn a_fin_is_not_sent_again_beyond_the_peers_window() {
+    let mut s = Script::established(plain());
+    s.write(1000);
+    s.close();
+    s.recv(". 1 ack 1 win 1001");
+    let fin = s.connection.retransmission_at(1001, 1002).map(|data| data.segment);
+    assert_eq!(fin, Some(0));
+    let mut s = Script::established(plain());
+    s.write(1000);
+    s.close();
+    s.recv("P. 1:2 ack 1 win 1000");
+    assert!(s.connection.retransmission_at(1001, 1002).is_none());
+}

@@ -391,3 +391,13 @@ fn the_handshake_gives_the_first_rtt_sample() {
     s.skip();
     assert_eq!(s.next_timer_ms(), Some(1000), "RFC 6298: not below a second");
 }
+
+#[test]
+fn a_writer_that_came_too_early_learns_when_it_may_write() {
+    let mut s = Script::connect(Config { send_buffer: 1000, ..plain() });
+    assert_eq!(s.connection.write(2000), Ok(1000));
+    s.recv("S. 0 ack 1 mss 1000");
+    s.expect_events(&[Event::Connected]);
+    s.recv(". 1 ack 1001");
+    s.expect_events(&[Event::Writable]);
+}

@@ -143,3 +143,11 @@ fn a_lost_fin_is_probed_for() {
     s.expect(&["FP. 2001:3001 ack 1"]);
     assert_eq!(s.connection.stats().timeouts, 0);
 }
+
+#[test]
+fn an_ack_of_nothing_new_leaves_the_time_of_the_probe() {
+    let mut s = flight(3, 3000);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1 win 60000");
+    assert_eq!(s.next_timer_ms(), Some(100));
+}
