@@ -1,8 +1,8 @@
 //! Commands of a carrier: beginnings, errors of the path, its MTU, memory.
 
 use super::script::{Script, plain};
+use crate::SeqNumber;
 use crate::conn::{Error, Event, State};
-use crate::{Config, SeqNumber};
 
 #[test]
 fn a_connection_knows_the_sequence_number_of_its_syn() {
@@ -27,18 +27,18 @@ fn an_error_of_the_path_fails_only_a_connection_that_is_being_opened() {
 #[test]
 fn the_path_is_probed_only_with_sack_and_while_data_may_follow() {
     for (sack, may) in [(false, false), (true, true)] {
-        let mut s = Script::established(Config { sack, ..plain() });
+        let mut s = Script::established(plain().with(|c| c.extensions.sack = sack));
         assert_eq!(s.connection.may_probe_path(), may);
         s.close();
         assert!(!s.connection.may_probe_path(), "nothing follows");
     }
-    let s = Script::connect(Config { sack: true, ..plain() });
+    let s = Script::connect(plain().with(|c| c.extensions.sack = true));
     assert!(!s.connection.may_probe_path());
 }
 
 #[test]
 fn a_probe_of_the_path_repeats_what_was_acknowledged() {
-    let mut s = Script::established(Config { sack: true, ..plain() });
+    let mut s = Script::established(plain().with(|c| c.extensions.sack = true));
     s.write(1000);
     s.recv(". 1 ack 1001");
     let now = s.now;
@@ -50,7 +50,8 @@ fn a_probe_of_the_path_repeats_what_was_acknowledged() {
 
 #[test]
 fn smaller_buffers_hold_less() {
-    let mut s = Script::established(Config { send_buffer: 5000, receive_buffer: 4000, ..plain() });
+    let mut s =
+        Script::established(plain().with(|c| (c.buffers.send, c.buffers.receive) = (5000, 4000)));
     s.connection.limit_buffers(3000, 2000);
     assert_eq!((s.connection.writable(), s.connection.send_buffer()), (3000, 3000));
     s.connection.limit_buffers(u64::MAX, u64::MAX);

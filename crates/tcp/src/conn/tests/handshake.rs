@@ -394,7 +394,7 @@ fn the_handshake_gives_the_first_rtt_sample() {
 
 #[test]
 fn a_writer_that_came_too_early_learns_when_it_may_write() {
-    let mut s = Script::connect(Config { send_buffer: 1000, ..plain() });
+    let mut s = Script::connect(plain().with(|c| c.buffers.send = 1000));
     assert_eq!(s.connection.write(2000), Ok(1000));
     s.recv("S. 0 ack 1 mss 1000");
     s.expect_events(&[Event::Connected]);

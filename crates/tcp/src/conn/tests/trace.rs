@@ -7,7 +7,7 @@ use TraceEvent::{Acked, CeReceived, Congestion, Cwnd, EceReceived, Retransmit, S
 
 /// Eight segments in flight of 8000 bytes; nothing reported yet.
 fn flight(config: Config) -> Script {
-    let mut s = Script::established(Config { initial_window: 8, ..config });
+    let mut s = Script::established(config.with(|c| c.window.initial = 8));
     s.write(8000);
     s.skip();
     s.take_trace();
@@ -66,7 +66,7 @@ fn a_timeout_is_reported_with_its_cause() {
 
 #[test]
 fn an_echo_is_reported_and_the_cut_that_follows() {
-    let mut s = flight(Config { ecn: true, ..plain() });
+    let mut s = flight(plain().with(|c| c.ecn.enabled = true));
     s.recv("E. 1 ack 1001");
     let trace = s.take_trace();
     assert_eq!(trace[..2], [EceReceived, Congestion(CongestionCause::Ecn)]);
@@ -78,21 +78,20 @@ fn an_echo_is_reported_and_the_cut_that_follows() {
 
 #[test]
 fn a_mark_is_reported() {
-    let mut s = flight(Config { ecn: true, ..plain() });
+    let mut s = flight(plain().with(|c| c.ecn.enabled = true));
     s.recv("P. 1:101 ack 1 ce");
     assert_eq!(s.take_trace(), [CeReceived { count: 1 }]);
 }
 
 #[test]
 fn a_tail_probe_that_repaired_a_loss_is_reported_as_a_fast_retransmit() {
-    let config = Config {
-        sack: true,
-        rack: true,
-        tail_loss_probe: true,
-        nagle: false,
-        initial_window: 4,
-        ..plain()
-    };
+    let config = plain().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+        c.recovery.tail_loss_probe = true;
+        c.sending.nagle = false;
+        c.window.initial = 4;
+    });
     let mut s = Script::established(config);
     s.write(4000);
     s.recv(". 1 ack 3001");
@@ -111,4 +110,12 @@ fn states_are_reported() {
     assert_eq!(s.take_trace()[0], TraceEvent::State(State::Established));
     s.recv("R 1");
     assert_eq!(s.take_trace(), [TraceEvent::State(State::Closed)]);
+}
+
+#[test]
+fn a_lost_syn_is_reported_as_a_timeout() {
+    let mut s = Script::connect(plain());
+    s.advance_ms(1000);
+    let trace = s.take_trace();
+    assert_eq!(trace[..2], [Timeout, Congestion(CongestionCause::Timeout)]);
 }
