@@ -465,7 +465,7 @@ impl Socket {
     }
 }
 
-/// STUN.
+/// STUN messages on the socket's port.
 impl Socket {
     pub(crate) fn set_stun(
         &self,

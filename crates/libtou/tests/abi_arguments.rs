@@ -1,4 +1,4 @@
-//! Any arguments, in any order of calls: no crash, no panic, and an errno where it fails.
+//! Calls in any order with any arguments: they do not crash or panic, and set errno on failure.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use std::ptr::null_mut;
 
 const TOU: Api = Api::Tou;
-/// As long as anything that a call reads or writes in these tests.
+/// Size of each buffer in bytes: no call reads or writes more.
 const ROOM: usize = 256;
 
-/// One call. Pointers are null or have `ROOM` bytes, as C obliges the caller; the rest is anything.
+/// One call. Pointers are null or have `ROOM` bytes, as C requires; other arguments are arbitrary.
 #[derive(Clone, Debug)]
 struct Call {
     which: u8,
     socket: u8,
-    /// Instead of a socket's.
+    /// A descriptor to use instead of a socket's.
     fd: Option<c_int>,
     is_null: bool,
     has_no_len: bool,
@@ -52,21 +52,20 @@ fn call() -> impl Strategy<Value = Call> {
     )
 }
 
-/// A descriptor of this process that is no socket of ToU must be left alone, whatever its number: the
-/// calls give ENOTSOCK, also tou_close.
+/// Makes a call. For a descriptor that is not a ToU socket all calls, including tou_close, must fail
+/// with ENOTSOCK and leave it open.
 fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
     let at = usize::from(call.socket) % sockets.len().max(1);
     let fd = call.fd.or(sockets.get(at).copied()).unwrap_or(-1);
     let mut room = call.bytes.clone();
-    // An address of the loopback device in half of the calls, where chance would seldom find one.
+    // Half of the calls have a loopback address, which random bytes would rarely be.
     if call.a % 2 == 0 {
         let address = loopback(call.b as u16);
-        // SAFETY: plain data of that size, and more room.
+        // SAFETY: the buffer is larger than an address, which is plain data.
         unsafe { room.as_mut_ptr().cast::<libc::sockaddr_in>().write_unaligned(address) };
     }
     let mut len: socklen_t = call.len;
-    // What is read or written is bounded where C has it so; addresses and options by their own sizes,
-    // all smaller than ROOM.
+    // Bounds lengths that the call uses in full. Addresses and options are smaller than ROOM.
     let bounded = (call.len as usize).min(ROOM);
     let to = if call.is_null { null_mut() } else { room.as_mut_ptr() };
     let from = to.cast_const();
@@ -98,7 +97,7 @@ fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
         }
         4 => TOU.connect_raw(fd, from.cast(), call.len),
         5 => {
-            // To a listener among the sockets, if there is one.
+            // Connects to a listener among the sockets, if there is one.
             let is = |fd: c_int, name, value| TOU.get(fd, (libc::SOL_SOCKET, name)) == value;
             let listens = |fd: &&c_int| {
                 is(**fd, libc::SO_ACCEPTCONN, 1)
@@ -118,9 +117,9 @@ fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
         11 => TOU.getsockname_raw(fd, to.cast(), len_at),
         12 => TOU.getpeername_raw(fd, to.cast(), len_at),
         13 => {
-            // SAFETY: null or with room; no callback.
+            // SAFETY: no callback is set.
             let set = unsafe { tou::abi::tou_set_stun_callback(fd, None, null_mut()) };
-            // SAFETY: as above.
+            // SAFETY: pointers are null or have ROOM bytes.
             let sent =
                 unsafe { tou::abi::tou_send_stun(fd, from.cast(), bounded, from.cast(), call.len) };
             if set < 0 { failure() } else { sent as Outcome }
@@ -136,7 +135,7 @@ fn failure() -> Outcome {
     -i64::from(std::io::Error::last_os_error().raw_os_error().expect("errno"))
 }
 
-// The only test of this process, as it closes whatever is there.
+// The only test of this process, since it closes all sockets.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -152,7 +151,7 @@ proptest! {
         for fd in sockets {
             prop_assert_eq!(TOU.close(fd), 0);
         }
-        // Connections under way or in TIME-WAIT would keep their ports, and these descriptors.
+        // Connections that are open or in TIME-WAIT would keep their ports and descriptors.
         tou::abi::tou_cleanup(0);
     }
 }

@@ -1,5 +1,5 @@
-//! The examples in C and C++, as a user builds them: against an installed library, found by
-//! pkg-config, shared and static, and under AddressSanitizer; and they do what they say.
+//! Builds the examples in C and C++ as a user does, and runs them: with an installed library found by
+//! pkg-config, shared and static, and with AddressSanitizer.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// False, after a line that says so, where a program is missing.
+/// Whether a program is installed. Prints a line if not.
 fn have(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
@@ -53,7 +53,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where cargo put the libraries that belong to this test.
+/// The folder of the libraries that cargo built with this test.
 fn built() -> PathBuf {
     let own = std::env::current_exe().expect("a path");
     own.parent().expect("a folder").to_owned()
@@ -85,7 +85,7 @@ const LANGUAGES: [(&str, &str, &str); 2] = [("gcc", "-std=c99", "c"), ("g++", "-
 enum Link {
     Shared,
     Static,
-    /// Static, under AddressSanitizer and UBSan.
+    /// Static, with AddressSanitizer and UBSan.
     Sanitized,
 }
 
@@ -105,7 +105,7 @@ fn build(
         command.args(pkg_config(&prefix, &["--cflags", "--libs"]));
         command.arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()));
     } else {
-        // The archive by its name, as there is a shared library beside it.
+        // Names the archive: the same folder also has a shared library.
         let flags = pkg_config(&prefix, &["--static", "--cflags", "--libs"]);
         command.args(flags.iter().map(|flag| if flag == "-ltou" { "-l:libtou.a" } else { flag }));
     }
@@ -116,7 +116,7 @@ fn build(
     out
 }
 
-/// A program that told its port, ended with its test.
+/// A running server and its port. It is killed when dropped.
 struct Server {
     child: Child,
     port: String,
@@ -137,7 +137,7 @@ impl Server {
         Server { port: port.to_owned(), child }
     }
 
-    /// Ends its input, and expects it to end well.
+    /// Closes its input and waits until it exits successfully.
     fn finish(mut self) {
         drop(self.child.stdin.take());
         let status = self.child.wait().expect("waits");
@@ -241,9 +241,9 @@ fn examples_are_clean_under_address_sanitizer() {
     echoes(&echo_c, &echo_cpp);
 }
 
-/// pkg-config, the header and Cargo.toml tell one version.
+/// pkg-config, the header and Cargo.toml must have the same version.
 #[test]
-fn the_header_tells_the_version() {
+fn the_header_has_the_version_of_the_crate() {
     let header =
         fs::read_to_string(repository().join("crates/libtou/include/tou.h")).expect("there");
     assert!(header.contains(&format!("#define TOU_VERSION \"{}\"", env!("CARGO_PKG_VERSION"))));

@@ -1,4 +1,4 @@
-//! A child has the descriptors of its parent, and none of its connections.
+//! A child process has its parent's descriptors and none of its connections.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
@@ -11,7 +11,7 @@ const TOU: Api = Api::Tou;
 fn a_child_is_refused_and_leaves_its_parent_alone() {
     let (client, server) = TOU.pair();
     let [bad, unsupported] = [libc::EBADF, libc::EOPNOTSUPP].map(|errno| -Outcome::from(errno));
-    // SAFETY: the child only makes calls that take no lock, and ends by _exit.
+    // SAFETY: the child makes only calls that take no lock, and ends with _exit.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let outcomes = [
@@ -22,11 +22,11 @@ fn a_child_is_refused_and_leaves_its_parent_alone() {
             TOU.socket(libc::AF_INET, libc::SOCK_STREAM, 0) == unsupported,
         ];
         let wrong = outcomes.iter().position(|right| !right).map_or(0, |at| at as i32 + 1);
-        // SAFETY: it ends the child.
+        // SAFETY: _exit has no preconditions.
         unsafe { libc::_exit(wrong) };
     }
     let mut status = 0;
-    // SAFETY: it waits for the child just made.
+    // SAFETY: `status` outlives the call.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0, "call {}", libc::WEXITSTATUS(status));
     assert_eq!(TOU.send(client, b"abc"), 3);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use windlass_testbed::replay;
 
-/// A case closes every socket of the process.
+/// Cases must not overlap: each closes all sockets of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn run(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! What a program does wrong, or what goes wrong, gives the errno that a socket of TCP gives.
+//! Misuse and failures give the errno that a TCP socket gives.
 
 mod common;
 
@@ -7,7 +7,7 @@ use libc::{c_int, socklen_t};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
 
-/// A name, and the calls with what they returned.
+/// A name, and a function that makes calls and returns their results.
 type Case = (&'static str, fn(Api) -> Vec<Outcome>);
 
 const LEN: socklen_t = size_of::<libc::sockaddr_in>() as socklen_t;
@@ -34,7 +34,7 @@ fn with_listener(api: Api, calls: impl FnOnce(c_int) -> Vec<Outcome>) -> Vec<Out
     outcomes
 }
 
-/// Every call that takes a descriptor.
+/// Makes every call that takes a descriptor.
 fn all_calls(api: Api, fd: c_int) -> Vec<Outcome> {
     let error = (libc::SOL_SOCKET, libc::SO_ERROR);
     let (mut address, mut len) = (loopback(0), LEN);
@@ -53,14 +53,14 @@ fn all_calls(api: Api, fd: c_int) -> Vec<Outcome> {
     ]
 }
 
-/// A port that refuses: bound, and nobody listens.
+/// A port that refuses connections: it is bound and does not listen.
 fn refusing(api: Api) -> (c_int, u16) {
     let fd = api.fresh();
     assert_eq!(api.bind(fd, 0), 0);
     (fd, api.port(fd))
 }
 
-/// Its peer went away with data unread (RFC 2525 §2.17).
+/// Resets the connection of `client`: its peer closes with unread data (RFC 2525 §2.17).
 fn reset(api: Api, client: c_int, server: c_int) {
     assert_eq!(api.send(client, b"never read"), 10);
     wait_for(server, libc::POLLIN);
@@ -115,7 +115,7 @@ const CASES: &[Case] = &[
             other.sin_family = libc::AF_INET6 as _;
             outcomes.push(api.bind_raw(fd, (&raw const other).cast(), LEN));
             other = loopback(0);
-            // Documentation's (RFC 5737): nobody's here.
+            // A documentation address (RFC 5737), which no host has.
             other.sin_addr.s_addr = u32::from_be_bytes([192, 0, 2, 1]).to_be();
             outcomes.push(api.bind_raw(fd, (&raw const other).cast(), LEN));
             outcomes.extend([api.bind(fd, 0), api.bind(fd, 0)]);
@@ -125,7 +125,7 @@ const CASES: &[Case] = &[
     ("a port in use", |api| {
         with_listener(api, |listener| with_socket(api, |fd| vec![api.bind(fd, api.port(listener))]))
     }),
-    ("what a listener does not do", |api| {
+    ("calls on a listener", |api| {
         with_listener(api, |fd| {
             vec![
                 api.listen(fd, 5),
@@ -179,7 +179,7 @@ const CASES: &[Case] = &[
                 api.get(fd, (libc::SOL_SOCKET, libc::SO_ERROR)),
                 api.send(fd, b"x"),
                 api.getpeername(fd),
-                // Once more.
+                // A second attempt.
                 api.connect(fd, port),
             ]
         });
@@ -190,7 +190,7 @@ const CASES: &[Case] = &[
         let (deaf, port) = refusing(api);
         let outcomes = with_socket(api, |fd| {
             set_nonblocking(fd);
-            // TCP on the loopback device may know at once; either is allowed.
+            // TCP on the loopback device may fail at once; either result is allowed.
             let begun = api.connect(fd, port);
             assert!([-libc::EINPROGRESS, -libc::ECONNREFUSED].map(i64::from).contains(&begun));
             wait_for(fd, libc::POLLIN | libc::POLLOUT);
@@ -364,7 +364,7 @@ const CASES: &[Case] = &[
             ]
         })
     }),
-    // Nothing else in this process opens a descriptor meanwhile.
+    // No other thread of this process opens a descriptor meanwhile.
     ("closed twice", |api| {
         let fd = api.fresh();
         vec![api.close(fd), api.close(fd)]

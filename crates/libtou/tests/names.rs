@@ -1,4 +1,4 @@
-//! Addresses that come out fit the room that they are given.
+//! Addresses are not written beyond the caller's buffer.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;

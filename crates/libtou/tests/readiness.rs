@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 const TOU: Api = Api::Tou;
 const ALL: c_short = POLLIN | POLLOUT | POLLRDHUP;
 
-/// Waits until poll tells these and no others. What another thread changes may take a moment.
+/// Waits until poll reports exactly these events. Changes by the I/O thread may take a moment.
 fn settles_at(fd: c_int, events: c_short) {
     wait_for(fd, events);
     let start = std::time::Instant::now();
@@ -65,10 +65,10 @@ fn a_connection_is_writable_while_there_is_room() {
     let (mut sent, mut received) = (0, 0);
     let mut buffer = vec![0; 1 << 20];
     for _ in 0..3 {
-        // Until there is no room here, nor comes any while the other end still takes some.
+        // Until the buffer stays full, although the peer may still receive some data.
         while poll(client, POLLOUT, 200) != 0 {
             let count = TOU.send(client, &chunk);
-            assert!(count > 0, "poll has told of room: {count}");
+            assert!(count > 0, "poll has reported room: {count}");
             sent += count;
         }
         while received < sent {
@@ -81,7 +81,7 @@ fn a_connection_is_writable_while_there_is_room() {
 }
 
 #[test]
-fn ends_are_told_one_by_one() {
+fn poll_reports_the_end_of_each_direction() {
     let (client, server) = TOU.pair();
     assert_eq!(TOU.shutdown(server, libc::SHUT_WR), 0);
     settles_at(client, POLLIN | POLLOUT | POLLRDHUP);
@@ -94,7 +94,7 @@ fn ends_are_told_one_by_one() {
 }
 
 #[test]
-fn a_reset_is_an_error_until_it_is_told() {
+fn a_reset_is_pollerr_until_so_error_is_read() {
     let (client, server) = TOU.pair();
     assert_eq!(TOU.send(client, b"never read"), 10);
     wait_for(server, POLLIN);
@@ -118,9 +118,9 @@ fn a_linger_of_zero_resets() {
     assert_eq!(TOU.close(server), 0);
 }
 
-/// The program has not read, and asks for nothing but the end.
+/// The program polls only for the end.
 #[test]
-fn an_end_is_told_to_who_does_not_read() {
+fn poll_reports_the_end_while_data_is_unread() {
     let (client, server) = TOU.pair();
     assert_eq!(TOU.send(server, b"unread"), 6);
     wait_for(client, POLLIN);
@@ -133,7 +133,7 @@ fn an_end_is_told_to_who_does_not_read() {
     assert_eq!(TOU.close(client), 0);
 }
 
-/// Each arrival after EAGAIN is one edge.
+/// Each arrival after EAGAIN causes one edge.
 #[test]
 fn epoll_takes_it_edge_triggered() {
     let (client, server) = TOU.pair();
@@ -152,18 +152,18 @@ fn epoll_takes_it_edge_triggered() {
         assert_eq!((count, event.u64), (1, 5), "round {round}");
         let mut taken = 0;
         while taken < 3 {
-            // An edge may come before the level that it tells of.
+            // An edge may occur before the data can be read.
             taken += TOU.recv(client, &mut [0; 8]).max(0);
         }
         assert_eq!(TOU.recv(client, &mut [0; 8]), -i64::from(libc::EAGAIN));
     }
-    // SAFETY: it is this test's.
+    // SAFETY: this test owns the descriptor.
     unsafe { libc::close(epoll) };
     assert_eq!(TOU.close(client), 0);
     assert_eq!(TOU.close(server), 0);
 }
 
-/// The paper's way: select, then run.
+/// As in Lee 2009: select, then tou_run.
 #[test]
 fn select_takes_it() {
     let (client, server) = TOU.pair();

@@ -1,4 +1,4 @@
-//! STUN beside connections on one port, and the end of all.
+//! STUN and connections on the same port, and tou_cleanup.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
@@ -17,7 +17,7 @@ const TOU: Api = Api::Tou;
 const REQUEST: [u8; 20] =
     [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
-extern "C" fn tell(
+extern "C" fn forward(
     fd: c_int,
     message: *const c_void,
     len: usize,
@@ -31,8 +31,8 @@ extern "C" fn tell(
         (bytes.to_vec(), &*context.cast::<Sender<(c_int, Vec<u8>)>>())
     };
     assert_eq!(from_len as usize, size_of::<libc::sockaddr_in>());
-    // An answer out of the callback, as a STUN client or server would send one.
-    // SAFETY: the address is the library's, for the time of the call.
+    // Answers from the callback, as a STUN server would.
+    // SAFETY: the address is valid during the callback.
     let sent = unsafe { tou_send_stun(fd, message, len, from, from_len) };
     assert_eq!(sent, len as isize);
     let _ = context.send((fd, bytes));
@@ -53,14 +53,14 @@ fn threads_of_the_library() -> usize {
     names.flatten().filter(|name| name.trim() == "tou").count()
 }
 
-/// One test, since the last call ends what others would use.
+/// One test only, since tou_cleanup closes the sockets of all tests.
 #[test]
 fn stun_shares_the_port_until_all_is_torn_down() {
     let listener = TOU.listener();
     let (sender, receiver) = channel::<(c_int, Vec<u8>)>();
     let context = (&raw const sender).cast_mut().cast();
     // SAFETY: the context lives until the callback is taken away.
-    assert_eq!(unsafe { tou_set_stun_callback(listener, Some(tell), context) }, 0);
+    assert_eq!(unsafe { tou_set_stun_callback(listener, Some(forward), context) }, 0);
 
     let outside = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = TOU.port(listener);
@@ -71,7 +71,7 @@ fn stun_shares_the_port_until_all_is_torn_down() {
     assert_eq!(outside.recv(&mut answer).expect("an answer"), REQUEST.len());
     assert_eq!(answer[..20], REQUEST);
 
-    // From the same port go connections, and what is no STUN does not go.
+    // The port refuses to send other messages, and accepts connections.
     assert_eq!(send_stun(listener, b"no STUN at all, really", port), -1);
     let client = TOU.fresh();
     assert_eq!(TOU.connect(client, port), 0);
@@ -79,13 +79,13 @@ fn stun_shares_the_port_until_all_is_torn_down() {
     assert_eq!(TOU.send(client, b"abc"), 3);
     assert_eq!(TOU.recv(server, &mut [0; 3]), 3);
 
-    // SAFETY: it takes the callback away.
+    // SAFETY: removing the callback has no preconditions.
     assert_eq!(unsafe { tou_set_stun_callback(listener, None, std::ptr::null_mut()) }, 0);
     outside.send_to(&REQUEST, ("127.0.0.1", port)).expect("sent");
     drop(sender);
     assert!(receiver.recv().is_err(), "not called any more");
 
-    // Closed in the middle of a transfer; the other end is closed as well, and all is told.
+    // tou_cleanup closes both ends in the middle of a transfer.
     assert_eq!(threads_of_the_library(), 1);
     assert_eq!(tou_cleanup(60_000), 0);
     assert_eq!(TOU.send(client, b"x"), -i64::from(libc::EBADF));
@@ -94,7 +94,7 @@ fn stun_shares_the_port_until_all_is_torn_down() {
         assert!(start.elapsed().as_secs() < 60, "the thread goes on");
         std::thread::sleep(Duration::from_millis(1));
     }
-    // And once more from the beginning.
+    // The library works again afterwards.
     let (client, server) = TOU.pair();
     assert_eq!(TOU.send(client, b"abc"), 3);
     assert_eq!(TOU.recv(server, &mut [0; 3]), 3);

@@ -1,4 +1,4 @@
-//! Sockets that many threads use, and close under each other.
+//! Sockets that many threads use and close concurrently.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
@@ -12,11 +12,11 @@ use std::time::Duration;
 const TOU: Api = Api::Tou;
 const EBADF: Outcome = -(libc::EBADF as Outcome);
 
-/// Runs a call that waits, closes its descriptor meanwhile, and returns what the call returned.
+/// Runs a call that waits, closes its descriptor meanwhile, and returns the call's result.
 fn closed_under(fd: c_int, call: impl FnOnce() -> Outcome + Send) -> Outcome {
     thread::scope(|scope| {
         let waiting = scope.spawn(call);
-        // Before or after the call has begun to wait, the outcome is the same.
+        // The result is the same whether or not the call waits already.
         thread::sleep(Duration::from_millis(20));
         assert_eq!(TOU.close(fd), 0);
         waiting.join().expect("no panic")
@@ -24,7 +24,7 @@ fn closed_under(fd: c_int, call: impl FnOnce() -> Outcome + Send) -> Outcome {
 }
 
 #[test]
-fn who_waits_is_told_of_a_close() {
+fn calls_that_wait_return_ebadf_when_the_socket_is_closed() {
     let (client, server) = TOU.pair();
     assert_eq!(closed_under(client, || TOU.recv(client, &mut [0])), EBADF);
     let listener = TOU.listener();
@@ -37,15 +37,15 @@ fn who_waits_is_told_of_a_close() {
 
     let (client, server) = TOU.pair();
     let data = vec![0; 64 << 20];
-    // What was sent before counts.
+    // Returns the number of bytes accepted before the close.
     let sent = closed_under(client, || TOU.send(client, &data));
     assert!(sent > 0 && sent < data.len() as Outcome, "{sent}");
     assert_eq!(TOU.close(server), 0);
 }
 
-/// Nobody answers: what TCP's sockets say of a connection under way.
+/// Without an answer from the peer, calls return what TCP sockets return.
 #[test]
-fn a_connection_under_way_says_so() {
+fn calls_on_a_connecting_socket_give_the_errors_of_tcp() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
     let fd = TOU.fresh();
@@ -71,7 +71,7 @@ fn a_connection_under_way_says_so() {
     assert_eq!(TOU.close(fd), 0);
 }
 
-/// A port that stops to answer, once it is told to.
+/// The peer stops answering after the handshake.
 #[test]
 fn keep_alive_finds_a_dead_peer() {
     let listener = TOU.listener();
@@ -83,7 +83,7 @@ fn keep_alive_finds_a_dead_peer() {
         assert_eq!(TOU.set(fd, (libc::IPPROTO_TCP, option), 1), 0);
     }
     assert_eq!(TOU.set(fd, (libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1), 0);
-    // Three datagrams make a connection; the relay is silent from then on.
+    // The relay forwards the handshake and nothing more.
     let relaying = thread::spawn(move || {
         let mut buffer = [0; 2048];
         let (len, client) = relay.recv_from(&mut buffer).expect("SYN");
@@ -133,7 +133,7 @@ fn many_threads_share_one_connection() {
     assert_eq!(TOU.close(server), 0);
 }
 
-/// Whatever happens, no call crashes, and each returns.
+/// No call crashes, and each returns.
 #[test]
 fn sockets_are_closed_under_their_users() {
     thread::scope(|scope| {

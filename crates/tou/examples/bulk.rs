@@ -1,9 +1,9 @@
-//! One stream as fast as it goes: `bulk receive ADDRESS BUFFER` and `bulk send ADDRESS BUFFER
-//! SECONDS`, where BUFFER is what a connection may keep in each direction, in KiB.
+//! One stream at full speed: `bulk receive ADDRESS BUFFER` and `bulk send ADDRESS BUFFER SECONDS`.
+//! BUFFER is the size of the send and receive buffers in KiB.
 //!
-//! A receiver prints `ready` when it can be reached and, at the end, bytes and the seconds between
-//! the first and the last of them; a sender what it sent again. Both as JSON, with the CPU time of
-//! the process. `benches/tou.py` runs it.
+//! The receiver prints `ready` when it listens. At the end it prints the bytes received and the
+//! seconds between the first and the last of them. The sender prints its retransmissions. Both print
+//! JSON, with the CPU time of the process. `benches/tou.py` runs this program.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 use windlass_tou::{Options, TouListener, TouStream};
 
-/// What is written and read in one call.
+/// Bytes per write and read.
 const BLOCK: usize = 256 << 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,7 +69,7 @@ fn send(address: &str, options: &Options, time: Duration) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// User and system time of all threads.
+/// User and system time of all threads, in seconds.
 fn cpu_s() -> f64 {
     let taken = clock_gettime(ClockId::ProcessCPUTime);
     taken.tv_sec as f64 + taken.tv_nsec as f64 * 1e-9

@@ -1,8 +1,8 @@
 //! Echo over ToU.
 //!
 //! ```text
-//! cargo run --example echo -- server 7000             # 0: any port, which it tells
-//! cargo run --example echo -- client 127.0.0.1:7000   # sends its input, prints what comes back
+//! cargo run --example echo -- server 7000             # 0: any port; prints it
+//! cargo run --example echo -- client 127.0.0.1:7000   # sends its input and prints the echo
 //! ```
 
 use std::io::{self, Read, Write};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// Serves until its input ends.
+/// Serves until standard input ends.
 fn server(port: &str) -> io::Result<()> {
     let listener = TouListener::bind(format!("0.0.0.0:{port}"))?;
     println!("port {}", listener.local_addr()?.port());

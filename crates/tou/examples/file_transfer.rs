@@ -1,7 +1,7 @@
-//! A file over ToU.
+//! Sends a file over ToU.
 //!
 //! ```text
-//! cargo run --example file_transfer -- receive 7000 FILE            # 0: any port, which it tells
+//! cargo run --example file_transfer -- receive 7000 FILE            # 0: any port; prints it
 //! cargo run --example file_transfer -- send 127.0.0.1:7000 FILE
 //! ```
 
@@ -36,7 +36,7 @@ fn receive(port: &str, name: &str) -> io::Result<()> {
     println!("port {}", listener.local_addr()?.port());
     let (mut stream, _) = listener.accept()?;
     io::copy(&mut stream, &mut File::create(name)?)?;
-    // The sender hears of the end before this process, which would take it along, ends.
+    // Makes sure that the sender receives the FIN before this process ends.
     drop(stream);
     windlass_tou::drain(Duration::from_secs(5));
     Ok(())
@@ -45,12 +45,12 @@ fn receive(port: &str, name: &str) -> io::Result<()> {
 fn send(address: &str, name: &str) -> io::Result<()> {
     let mut stream = TouStream::connect(address)?;
     io::copy(&mut File::open(name)?, &mut stream)?;
-    // The other end closes when it has all: this waits for it.
+    // Waits until the receiver closes, which it does when it has the whole file.
     stream.shutdown(Shutdown::Write)?;
     io::copy(&mut stream, &mut io::sink())?;
     let info = stream.info()?;
     eprintln!(
-        "{} bytes, {} segments sent again",
+        "{} bytes, {} segments retransmitted",
         info.bytes_acked, info.stats.retransmitted_segments
     );
     Ok(())

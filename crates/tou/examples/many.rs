@@ -1,11 +1,12 @@
-//! Many connections on one server socket, and many one after the other.
+//! Many connections to one server port, at the same time or one after the other.
 //!
-//! `many hold ADDRESS CONNECTIONS ACTIVE SECONDS` accepts so many, tells what one that is idle
-//! takes of memory, and then reads what the active ones send: how much, and how evenly (Jain's
-//! fairness index). `many fill`, with the same words, is its client. `many accept ADDRESS TRANSPORT
-//! CONNECTIONS` and `many open`, with the same words, open and close connections as fast as eight
-//! threads do; TRANSPORT is `tou` or `tcp`. Servers print `ready`, then figures as JSON.
-//! `benches/tou.py --connections` runs it.
+//! - `many hold ADDRESS CONNECTIONS ACTIVE SECONDS` is a server. It accepts CONNECTIONS and measures
+//!   the memory of an idle one. Then it reads from the ACTIVE ones, and measures their throughput and
+//!   fairness (Jain's index). `many fill`, with the same arguments, is its client.
+//! - `many accept ADDRESS TRANSPORT CONNECTIONS` is a server for short connections. `many open`, with
+//!   the same arguments, is its client. Each uses eight threads. TRANSPORT is `tou` or `tcp`.
+//!
+//! Servers print `ready`, and then results as JSON. `benches/tou.py --connections` runs this program.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::error::Error;
@@ -19,15 +20,15 @@ use windlass_tou::{Options, TouListener, TouStream};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Threads at each end that open and close.
+/// Threads at each end that open or close connections.
 const WORKERS: usize = 8;
-/// Bytes that each connection may keep in each direction.
+/// Size of the send and receive buffers in bytes.
 const BUFFER: u64 = 256 << 10;
 /// Bytes written and read in one call.
 const BLOCK: usize = 64 << 10;
-/// How much longer than told a server stays.
+/// How long a server stays after the measurement.
 const GRACE: Duration = Duration::from_secs(1);
-/// Descriptors beside those of connections.
+/// Descriptors needed in addition to those of connections.
 const DESCRIPTORS_MORE: u64 = 100;
 
 fn main() -> Result<()> {
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// What `hold` and `fill` are told.
+/// The arguments of `hold` and `fill`.
 struct Many {
     connections: usize,
     active: usize,
@@ -83,7 +84,7 @@ fn hold(address: &str, many: &Many) -> Result<()> {
     let accepted = (0..many.connections).map(|_| Ok(listener.accept()?.0));
     let mut streams = accepted.collect::<io::Result<Vec<_>>>()?;
     let idle = resident_bytes()? - before;
-    // Each says that it lives; the client begins when it has heard all of them.
+    // The client begins when it has a byte from each connection.
     for stream in &mut streams {
         stream.write_all(b"!")?;
     }
@@ -107,7 +108,7 @@ fn hold(address: &str, many: &Many) -> Result<()> {
         bytes.iter().sum::<usize>(),
         fairness_index(&bytes, many.active),
     );
-    // The client began a little later, and is not to meet resets.
+    // The client began a little later, and should not see resets.
     thread::sleep(GRACE);
     Ok(())
 }
@@ -129,7 +130,7 @@ fn fill(address: &str, many: &Many) -> Result<()> {
     Ok(())
 }
 
-/// Names a stream in a queue of those that can go on.
+/// The waker of one stream, which puts the stream's index into a queue.
 struct Ready {
     index: usize,
     queue: mpsc::Sender<usize>,
@@ -137,12 +138,12 @@ struct Ready {
 
 impl Wake for Ready {
     fn wake(self: Arc<Self>) {
-        // The queue may be gone, and nobody waits then.
+        // Fails only when the measurement is over.
         let _ = self.queue.send(self.index);
     }
 }
 
-/// Lets all streams go on, in turns, for some time.
+/// Serves all streams in turns, for `time`.
 fn serve(
     streams: &[TouStream],
     time: Duration,
@@ -166,7 +167,7 @@ fn serve(
     Ok(())
 }
 
-/// Jain's, over `count` shares; those that are not there had nothing.
+/// Jain's fairness index of `count` shares. Missing shares count as zero.
 fn fairness_index(shares: &[usize], count: usize) -> f64 {
     let sum: f64 = shares.iter().map(|share| *share as f64).sum();
     let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
@@ -207,7 +208,7 @@ fn accept(address: SocketAddr, transport: &str, connections: usize) -> Result<()
     Ok(())
 }
 
-/// Each thread takes a connection, reads to its end, closes it, and takes the next.
+/// In each thread: accepts a connection, reads to its end, closes it, and continues with the next.
 fn accept_all<Stream: Read>(
     accept: impl Fn() -> io::Result<Stream> + Send + Sync + 'static,
     done: &mpsc::Sender<io::Result<()>>,

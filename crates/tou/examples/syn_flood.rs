@@ -1,7 +1,7 @@
-//! SYNs from sources that do not exist: `syn_flood ADDRESS PER_SECOND SECONDS`, as root, where nobody
-//! else is reached by it.
+//! Sends SYNs from sources that do not exist: `syn_flood ADDRESS PER_SECOND SECONDS`. Needs root. Use
+//! it only in a network of your own.
 //!
-//! Prints how many went out.
+//! Prints the number of SYNs sent.
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::error::Error;
@@ -14,7 +14,7 @@ use windlass_tou::wire;
 const IP_HEADER_LEN: usize = 20;
 const UDP_HEADER_LEN: usize = 8;
 const PROTOCOL_UDP: u8 = 17;
-/// Sent without a look at the clock.
+/// SYNs sent between two readings of the clock.
 const BATCH: u64 = 50;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,8 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A SYN as of a usual client, from anywhere in 10.128.0.0/9. The kernel fills in the header's
-/// length, identification and checksum (raw(7)); without a checksum of UDP none is looked at.
+/// A SYN with the options of a typical client, from a random address in 10.128.0.0/9. The kernel
+/// fills in length, identification and checksum of the IP header (raw(7)). The packet has no UDP
+/// checksum, so the receiver checks none.
 fn syn(rng: &mut Rng, target: SocketAddrV4) -> Vec<u8> {
     let segment = Segment {
         seq: SeqNumber(rng.bits() as u32),

@@ -1,5 +1,4 @@
-//! TLS over ToU: rustls on a stream of UDP datagrams. A server that says back what it hears, and a
-//! client of it, in one process.
+//! TLS over ToU with rustls: an echo server and its client in one process.
 
 use std::error::Error;
 use std::sync::Arc;

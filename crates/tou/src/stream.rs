@@ -154,7 +154,7 @@ impl TouStream {
     }
 }
 
-/// Settings.
+/// Options of the connection and the stream.
 impl TouStream {
     /// Turns Nagle's algorithm off (`true`) or on. With it, a small segment waits while data is in
     /// flight.

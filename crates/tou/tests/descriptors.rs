@@ -1,4 +1,5 @@
-//! How many descriptors connections take that are over. Alone in its process, whose limit it lowers.
+//! Descriptors of connections that have ended. The only test of its process, since it lowers the
+//! limit of descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::Read;
@@ -10,7 +11,7 @@ use windlass_tou::{TouListener, TouStream};
 const DESCRIPTORS: u64 = 40;
 const CONNECTIONS: usize = 100;
 
-/// A client's end goes first, and keeps TIME-WAIT for a minute.
+/// Each client closes first, and stays in TIME-WAIT for a minute.
 #[test]
 fn connections_in_time_wait_use_up_no_descriptors() {
     let listener = TouListener::bind("127.0.0.1:0").expect("a port");
@@ -26,7 +27,7 @@ fn connections_in_time_wait_use_up_no_descriptors() {
         drop(server);
         assert_eq!(client.read(&mut [0]).expect("the end"), 0);
         drop(client);
-        // Before its next connection a port rests for two of these.
+        // Without a free descriptor, a port can be reused after two of these delays.
         thread::sleep(Duration::from_millis(1));
     }
 }

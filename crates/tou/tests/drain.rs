@@ -1,4 +1,4 @@
-//! The end of a process; alone in one, since it concerns all connections.
+//! Delivery before a process ends. The only test of its process, since it affects all connections.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -10,7 +10,7 @@ fn what_was_dropped_arrives_before_the_end() {
     let listener = TouListener::bind("127.0.0.1:0").expect("a port");
     let mut client = TouStream::connect(listener.local_addr().expect("bound")).expect("connects");
     let (mut server, _) = listener.accept().expect("comes");
-    // More than the other end takes without reading.
+    // More than the peer's buffer holds.
     let data = vec![7; 8_000_000];
     let reader = thread::spawn({
         let expected = data.len();
@@ -26,12 +26,12 @@ fn what_was_dropped_arrives_before_the_end() {
     assert!(drain(Duration::from_secs(60)), "all has arrived");
     drop(reader.join().expect("no panic"));
 
-    // A peer that does not read holds it up: that is told.
+    // A peer that does not read prevents delivery, and drain reports that.
     let mut client = TouStream::connect(listener.local_addr().expect("bound")).expect("connects");
     let (server, _) = listener.accept().expect("comes");
     client.set_nonblocking(true).expect("set");
     while client.write(&data).is_ok() {}
     drop(client);
-    assert!(!drain(Duration::from_millis(20)), "it is full");
+    assert!(!drain(Duration::from_millis(20)), "the peer's buffer is full");
     drop(server);
 }

@@ -1,4 +1,4 @@
-//! ECN on the wire: codepoints go out in the IP header, and marks come in through the socket.
+//! ECN on the wire: codepoints are sent in the IP header, and CE marks are read from the socket.
 
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use windlass_tou::{Options, TouListener, TouStream, congestion, wire};
 
-/// Each so many datagrams that may be marked is.
+/// The router marks every datagram with this number, counting those with data.
 const MARK_EACH: u64 = 50;
 
-/// A router in the middle of two ports: it looks at codepoints and marks.
+/// A router between two ports, which checks codepoints and marks datagrams.
 struct Router {
     socket: UdpSocket,
     udp: UdpSocketState,
@@ -27,7 +27,7 @@ impl Router {
     fn new(server: SocketAddr) -> Router {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let udp = UdpSocketState::new((&socket).into()).expect("a socket");
-        // As in driver/port.rs: else codepoints of joined datagrams would be missing.
+        // As in driver/options.rs: otherwise coalesced datagrams have no codepoints.
         setsockopt(&socket, sockopt::ReceiveTimestampns, &false).expect("a socket");
         Router {
             socket,
@@ -71,7 +71,7 @@ impl Router {
                     segment_size: None,
                     src_ip: None,
                 };
-                // A full buffer is a full queue.
+                // A full socket buffer drops the datagram, like a full queue.
                 let _ = self.udp.try_send((&self.socket).into(), &transmit);
             }
         }
@@ -96,7 +96,7 @@ impl Router {
 }
 
 #[test]
-fn data_is_ect_and_marks_make_the_sender_slow_down() {
+fn data_is_ect_and_marks_reduce_the_window() {
     for controller in ["cubic", "new-ecn"] {
         let options = Options {
             congestion: congestion(controller).expect("a name"),
@@ -124,7 +124,7 @@ fn data_is_ect_and_marks_make_the_sender_slow_down() {
             assert!(received.stats.ce_received > 0, "{controller}: {:?}", received.stats);
             assert!(sent.stats.ece_received > 0, "{controller}: {:?}", sent.stats);
             assert!(sent.stats.ecn_cuts > 0, "{controller}: {:?}", sent.stats);
-            // RFC 3168 §6.1.5: what is sent again is not ECT, nor is the probe of the path's MTU.
+            // Neither retransmissions (RFC 3168 §6.1.5) nor path MTU probes are ECT.
             let again = sent.stats.retransmitted_segments + 3;
             assert!(router.not_ect.load(Ordering::Relaxed) <= again, "{:?}", sent.stats);
             assert!(router.marks.load(Ordering::Relaxed) >= received.stats.ce_received);

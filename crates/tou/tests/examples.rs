@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Runs the examples.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// Where `cargo test` has built an example; `None`, after a line that says so, where only this test
-/// was asked for.
+/// The path of an example that `cargo test` has built. Prints a line and returns `None` if it was not
+/// built, as when only this test was selected.
 fn example(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().expect("a path");
     let path = own.ancestors().nth(2)?.join("examples").join(name);
@@ -18,7 +18,7 @@ fn example(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// A program that told its port, ended with its test.
+/// A running server and its address. It is killed when dropped.
 struct Server(Child, String);
 
 impl Server {

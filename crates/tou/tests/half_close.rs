@@ -1,4 +1,4 @@
-//! The ends of connections over real sockets; every combination is in the endpoint's own tests.
+//! Closing connections over real sockets. The endpoint's unit tests cover every combination.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -31,7 +31,7 @@ fn read_all(mut stream: &TouStream) -> Vec<u8> {
     bytes
 }
 
-/// Waits until the peer's window is closed and the own buffer full.
+/// Writes until the peer's window is closed and the send buffer is full.
 fn fill(mut stream: &TouStream, bytes: &[u8]) -> usize {
     stream.set_nonblocking(true).expect("open");
     let (mut written, mut refusals) = (0, 0);
@@ -50,7 +50,7 @@ fn fill(mut stream: &TouStream, bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn both_that_end_at_once_have_all_of_the_other() {
+fn ends_that_close_at_the_same_time_receive_everything() {
     let (client, server) = pair();
     let data = pattern(LARGE);
     thread::scope(|scope| {
@@ -69,18 +69,18 @@ fn what_a_closed_window_holds_back_at_the_end_arrives() {
         let (ends, other) = if client_ends { (client, server) } else { (server, client) };
         let data = pattern(LARGE);
         let written = fill(&ends, &data);
-        assert!(written < LARGE, "nobody reads");
+        assert!(written < LARGE, "the peer does not read");
         ends.shutdown(Shutdown::Write).expect("open");
         assert!(read_all(&other) == data[..written]);
         thread::scope(|scope| {
             scope.spawn(|| send_all(&other, &data));
-            assert!(read_all(&ends) == data, "the other way is open");
+            assert!(read_all(&ends) == data, "the other direction is open");
         });
     }
 }
 
 #[test]
-fn a_reset_after_the_end_of_one_way_is_no_end_of_the_other() {
+fn a_reset_of_a_half_closed_connection_is_not_an_orderly_end() {
     let (client, mut server) = pair();
     send_all(&server, b"all there is");
     assert_eq!(read_all(&client), b"all there is");

@@ -1,5 +1,5 @@
-//! docs/reference/tou-protocol.md shows a connection byte for byte: two ends that talk to each other write
-//! just that.
+//! docs/reference/tou-protocol.md shows a connection byte for byte. Two endpoints must write exactly
+//! these bytes.
 
 mod page;
 
@@ -10,10 +10,10 @@ use windlass_tcp::{
 };
 use windlass_tou::wire;
 
-/// How many blocks of the page are the connection; the others are answers of other kinds.
+/// The number of blocks on the page that belong to the connection. The others are separate segments.
 const CONNECTION: usize = 7;
 
-/// An end with a clock of its own, which showed `began` when the connection did.
+/// One end with its own clock, which shows `began` when the connection begins.
 struct End {
     stream: Stream,
     began: Span,
@@ -41,7 +41,7 @@ impl End {
         self.stream.handle_segment(now, &segment, payload, Ecn::NotEct, &mut ());
     }
 
-    /// All that it has to send now.
+    /// The datagrams to send now.
     fn sends(&mut self, since: Span) -> Vec<Vec<u8>> {
         let (now, mut datagrams) = (self.clock(since), Vec::new());
         while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
@@ -50,7 +50,7 @@ impl End {
         datagrams
     }
 
-    /// What the page's application does: sends a word when it can, and has no more to say.
+    /// The application of the page's client: sends one word and closes.
     fn speak(&mut self, since: Span) {
         if self.stream.connection().state() == State::Established {
             assert_eq!(self.stream.write(b"hello"), Ok(5));
@@ -59,7 +59,7 @@ impl End {
         }
     }
 
-    /// What the other end's does: reads all, and closes too.
+    /// The application of the page's server: reads everything and closes.
     fn listen(&mut self, since: Span) {
         let mut buffer = [0; 16];
         if self.stream.connection().peer_closed() && self.stream.read(&mut buffer) == Ok(5) {
@@ -70,7 +70,7 @@ impl End {
     }
 }
 
-/// The datagrams of the page's connection as these two ends write them: 10 ms each way.
+/// The datagrams of the page's connection as these two ends write them, with 10 ms delay each way.
 fn conversation() -> Vec<Vec<u8>> {
     let connect = |config| Connection::connect(config, Time::ZERO, SeqNumber(0x1a2b_3c4d));
     let listen = |config| Connection::listen(config, SeqNumber(0x5e6f_7081));

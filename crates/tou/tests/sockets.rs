@@ -1,4 +1,4 @@
-//! Sockets of ToU over the loopback device, held against what sockets of TCP do.
+//! ToU sockets over the loopback device, compared with the behavior of TCP sockets.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, UdpSocket};
@@ -20,7 +20,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u8).collect()
 }
 
-/// Who writes on and on takes the peer's ACKs itself; when it stops, somebody else must.
+/// A continuous writer processes ACKs itself. When it stops, the I/O thread must take over.
 #[test]
 fn what_was_written_without_a_pause_arrives_without_another_call() {
     let options = Options { send_buffer: 8 << 20, ..Options::default() };
@@ -98,7 +98,7 @@ fn finish_returns_when_all_has_arrived() {
 
 /// RFC 2525 §2.17, as Linux does.
 #[test]
-fn an_end_that_goes_with_unread_data_is_told_from_an_orderly_one() {
+fn closing_with_unread_data_resets_the_connection() {
     let (mut client, server) = pair(&Options::default());
     client.write_all(b"never read").expect("open");
     while server.info().expect("there").bytes_received < 10 {
@@ -106,32 +106,32 @@ fn an_end_that_goes_with_unread_data_is_told_from_an_orderly_one() {
     }
     drop(server);
     assert_eq!(client.read(&mut [0]).expect_err("reset").kind(), ErrorKind::ConnectionReset);
-    // Told once, as SO_ERROR; then as after an end.
+    // The error is reported once, like SO_ERROR. Afterwards the stream is at its end.
     assert_eq!(client.read(&mut [0]).expect("the end"), 0);
     assert_eq!(client.write(b"x").expect_err("over").kind(), ErrorKind::BrokenPipe);
 }
 
 #[test]
-fn an_abort_resets_and_what_was_not_delivered_is_told_as_lost() {
+fn an_abort_resets_and_reports_undelivered_data() {
     let (client, mut server) = pair(&Options::default());
-    // Nobody reads it, so that the window closes before its end.
+    // The server does not read, so the window closes before all is sent.
     client.set_write_timeout(Some(Duration::from_millis(20))).expect("not zero");
     while (&client).write(&[7; 1 << 16]).is_ok() {}
     let waiting = client.clone();
     let reading = thread::spawn(move || (&waiting).read(&mut [0]));
     client.abort();
-    // Whether it waited already or not, it hears of it first.
+    // The reader gets the error first, whether or not it waited already.
     let error = reading.join().expect("no panic").expect_err("aborted");
     assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
     for _ in 0..2 {
-        let error = client.finish(None).expect_err("never delivered, however often one asks");
+        let error = client.finish(None).expect_err("not delivered");
         assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
     }
     let error = server.read_to_end(&mut Vec::new()).expect_err("reset");
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
-/// What `windlass tou perf client --reverse` asks of the server.
+/// `windlass tou perf client --reverse` needs this of its server.
 #[test]
 fn an_accepted_connection_can_take_another_controller() {
     let (mut client, mut server) = pair(&Options::default());
@@ -148,12 +148,12 @@ fn an_accepted_connection_can_take_another_controller() {
 }
 
 #[test]
-fn nobody_there_refuses() {
-    // A port that was free a moment ago, without a socket, and one with a socket that does not listen.
-    let nobody = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
-    let deaf = TouSocket::bind("127.0.0.1:0").expect("a port");
-    for address in [nobody, deaf.local_addr()] {
-        let error = TouStream::connect(address).expect_err("nobody listens");
+fn a_port_that_does_not_listen_refuses() {
+    // A port that was just closed, and a port with a socket that does not listen.
+    let closed = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    let idle = TouSocket::bind("127.0.0.1:0").expect("a port");
+    for address in [closed, idle.local_addr()] {
+        let error = TouStream::connect(address).expect_err("no listener");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{address}");
     }
 }
@@ -168,7 +168,7 @@ fn silence_is_a_timeout() {
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_an_error() {
     let first = TouListener::bind("127.0.0.1:0").expect("a port");
     let again = TouListener::bind(first.local_addr().expect("bound"));
     assert_eq!(again.expect_err("taken").kind(), ErrorKind::AddrInUse);
@@ -178,7 +178,7 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn timeouts_and_nonblocking_calls_say_that_they_would_wait() {
+fn timeouts_and_nonblocking_calls_return_would_block() {
     let (mut client, mut server) = pair(&Options::default());
     client.set_read_timeout(Some(Duration::from_millis(20))).expect("not zero");
     assert_eq!(client.read(&mut [0]).expect_err("nothing").kind(), ErrorKind::WouldBlock);
@@ -188,7 +188,7 @@ fn timeouts_and_nonblocking_calls_say_that_they_would_wait() {
     );
     client.set_nonblocking(true).expect("a flag");
     assert_eq!(client.read(&mut [0]).expect_err("nothing").kind(), ErrorKind::WouldBlock);
-    // Nobody reads: the buffers of both ends fill up.
+    // The server does not read, so the buffers of both ends fill up.
     let full = loop {
         if let Err(error) = client.write(&[7; 1 << 16]) {
             break error;
@@ -200,7 +200,7 @@ fn timeouts_and_nonblocking_calls_say_that_they_would_wait() {
     assert_eq!(byte, [7]);
     let listener = TouListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a flag");
-    assert_eq!(listener.accept().expect_err("nobody").kind(), ErrorKind::WouldBlock);
+    assert_eq!(listener.accept().expect_err("no peer").kind(), ErrorKind::WouldBlock);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_read_that_waits_ends_with_a_shutdown_in_another_thread() {
     let (client, _server) = pair(&Options::default());
     let reader = client.clone();
     let reading = thread::spawn(move || (&reader).read(&mut [0]));
-    // Whether the reader waits already or not.
+    // The reader may or may not wait already.
     client.shutdown(Shutdown::Both).expect("open");
     assert_eq!(reading.join().expect("no panic").expect("the end"), 0);
 }
@@ -236,23 +236,23 @@ fn many_connections_share_a_port() {
     assert!(seen.into_iter().eq(0..CONNECTIONS));
 }
 
-/// Two hosts behind NATs: STUN first, then both dial each other.
+/// Like two hosts behind NATs: they exchange STUN, and then connect to each other.
 #[test]
-fn a_port_that_talked_stun_connects_to_one_that_connects_to_it() {
+fn ports_that_exchanged_stun_connect_to_each_other() {
     let [a, b] = [(); 2].map(|()| TouSocket::bind("127.0.0.1:0").expect("a port"));
     let mut stun = [0; 20];
     stun[1] = 1;
     stun[4..8].copy_from_slice(&[0x21, 0x12, 0xa4, 0x42]);
-    let (tell, told) = channel();
-    b.on_stun(move |peer, message| tell.send((peer, message.to_vec())).expect("heard"));
+    let (sender, received) = channel();
+    b.on_stun(move |peer, message| sender.send((peer, message.to_vec())).expect("open"));
     a.send_stun(b.local_addr(), &stun).expect("sent");
-    assert_eq!(told.recv().expect("a message"), (a.local_addr(), stun.to_vec()));
+    assert_eq!(received.recv().expect("a message"), (a.local_addr(), stun.to_vec()));
     let error = a.send_stun(b.local_addr(), b"not STUN").expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 
     let addresses: [SocketAddr; 2] = [a.local_addr(), b.local_addr()];
     let dial = |socket: TouSocket, peer| -> io::Result<TouStream> {
-        // The first SYN of one may find the other not dialling yet, and be refused.
+        // The peer refuses a SYN that arrives before it connects too.
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             match socket.connect(peer) {

@@ -1,4 +1,4 @@
-//! The sockets of tokio, as the blocking ones are tested.
+//! The streams and listeners for tokio.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use windlass_tou::tokio::{TouListener, TouStream};
@@ -55,7 +55,7 @@ async fn many_tasks_share_a_thread() {
             let mut bytes = [0; 100];
             stream.read_exact(&mut bytes).await.expect("open");
             stream.write_all(&bytes).await.expect("open");
-            // Until the client has gone.
+            // Waits until the client closes.
             let _ = stream.read(&mut bytes).await;
         });
     }
@@ -65,11 +65,11 @@ async fn many_tasks_share_a_thread() {
 }
 
 #[tokio::test]
-async fn nobody_there_refuses() {
-    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = nobody.local_addr().expect("bound");
-    drop(nobody);
-    let error = TouStream::connect(address).await.expect_err("nobody");
+async fn a_closed_port_refuses() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = socket.local_addr().expect("bound");
+    drop(socket);
+    let error = TouStream::connect(address).await.expect_err("no listener");
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
 }
 

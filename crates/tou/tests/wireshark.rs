@@ -1,4 +1,4 @@
-//! What tshark makes of ToU with the dissector in `wireshark/tou.lua`.
+//! Checks the dissector in `wireshark/tou.lua` with tshark.
 
 mod page;
 
@@ -17,7 +17,7 @@ const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(198, 51, 100, 2), 7000);
 const UDP_HEADER_LEN: usize = 8;
 const PROTOCOL_UDP: u8 = 17;
 
-/// Who sends a datagram to the other.
+/// The sender of a datagram. The other end receives it.
 #[derive(Copy, Clone, PartialEq)]
 enum Sender {
     Client,
@@ -26,7 +26,7 @@ enum Sender {
 
 use Sender::{Client, Server};
 
-/// False, with one line that says so, where tshark is missing.
+/// Whether tshark is installed. Prints a line if not.
 fn has_tshark() -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok();
     if !found {
@@ -35,7 +35,7 @@ fn has_tshark() -> bool {
     found
 }
 
-/// A file with datagrams, and a home of tshark's in which nobody has set anything.
+/// A capture file, and an empty home directory for tshark, so that no settings interfere.
 struct Capture {
     folder: PathBuf,
 }
@@ -45,7 +45,7 @@ impl Capture {
         Capture::with_limit(test, datagrams, usize::MAX)
     }
 
-    /// Only the first `limit` bytes of a packet are in the file.
+    /// A capture with only the first `limit` bytes of each packet.
     fn with_limit(test: &str, datagrams: &[(Sender, Vec<u8>)], limit: usize) -> Capture {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wireshark").join(test);
         fs::create_dir_all(&folder).expect("writable");
@@ -74,20 +74,20 @@ impl Capture {
             .args(args)
             .output()
             .expect("tshark");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && !told.contains("Lua"), "{told}");
-        let said = String::from_utf8(output.stdout).expect("text");
-        assert!(!said.contains("Lua Error"), "{said}");
-        said
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !errors.contains("Lua"), "{errors}");
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(!text.contains("Lua Error"), "{text}");
+        text
     }
 
-    /// Protocol and info column of each packet.
+    /// The protocol and info columns of each packet.
     fn columns(&self) -> Vec<String> {
         let said = self.tshark(&["-o", r#"gui.column.format:"P","%p","I","%i""#]);
         said.lines().map(|line| line.trim().to_owned()).collect()
     }
 
-    /// What each packet has of each field; of one that it has twice the last.
+    /// The value of each field in each packet; the last one if a field occurs twice.
     fn fields(&self, names: &[&str], more: &[&str]) -> Vec<Vec<String>> {
         let names = names.iter().flat_map(|name| ["-e", name]);
         let args = ["-T", "fields", "-E", "occurrence=l"].into_iter().chain(names);
@@ -96,7 +96,7 @@ impl Capture {
     }
 }
 
-/// The datagram in UDP in IP, checksums and all.
+/// The datagram with its UDP and IP headers and their checksums.
 fn packet(from: Sender, datagram: &[u8]) -> Vec<u8> {
     let (source, destination) = if from == Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
     let len = (UDP_HEADER_LEN + datagram.len()) as u16;
@@ -117,7 +117,7 @@ fn packet(from: Sender, datagram: &[u8]) -> Vec<u8> {
     [&ip[..ip_len], &udp].concat()
 }
 
-/// RFC 768: a sum of zero is sent as ones.
+/// The checksum of RFC 768, which represents zero by ones.
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2).map(|w| u64::from(w[0]) << 8 | u64::from(*w.get(1).unwrap_or(&0)));
     let mut sum: u64 = words.sum();
@@ -166,7 +166,7 @@ fn the_connection_of_the_page_reads_like_one_of_tcp() {
 }
 
 #[test]
-fn what_is_no_tou_is_left_to_others() {
+fn other_protocols_are_left_to_their_dissectors() {
     if !has_tshark() {
         return;
     }
@@ -180,7 +180,7 @@ fn what_is_no_tou_is_left_to_others() {
 }
 
 #[test]
-fn segments_that_the_capture_joined_are_shown_one_by_one() {
+fn coalesced_segments_are_shown_one_by_one() {
     if !has_tshark() {
         return;
     }
@@ -196,7 +196,7 @@ fn segments_that_the_capture_joined_are_shown_one_by_one() {
 }
 
 #[test]
-fn a_capture_that_has_less_than_the_header_says_so() {
+fn a_truncated_header_is_reported() {
     if !has_tshark() {
         return;
     }
@@ -223,11 +223,11 @@ const FIELDS: [&str; 11] = [
     "tou.options.timestamp.tsecr",
     "tou.options.sack_re",
 ];
-/// The place of the window shift among them.
+/// The index of the window shift in [`FIELDS`].
 const SHIFT: usize = 6;
 const FAULTS: [&str; 3] = ["tou.reserved.set", "tou.hdr_len.bogus", "tou.options.bogus"];
 
-/// The fault, of [`FAULTS`], that ToU finds, or each of [`FIELDS`] as it reads it.
+/// The value of each of [`FIELDS`] as ToU parses it, or the index in [`FAULTS`] of its error.
 fn read(datagram: &[u8]) -> Result<Vec<String>, usize> {
     let segment = match wire::parse(datagram) {
         Ok((segment, _)) => segment,
@@ -252,7 +252,7 @@ fn read(datagram: &[u8]) -> Result<Vec<String>, usize> {
     ])
 }
 
-/// Some segment, and then some damage.
+/// A random segment with random damage.
 fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
     let mut some = |p| if rng.chance(p) { Some(rng.bits() as u32) } else { None };
     let mut sack = SackBlocks::default();
@@ -275,7 +275,7 @@ fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
     };
     let mut bytes = datagram(&segment, &vec![0x55; rng.below(50) as usize]);
     if rng.chance(0.4) {
-        // Behind the fixed header, where the options are.
+        // Damages the options, which follow the fixed header.
         let at = 16 + rng.below(bytes.len() as u64 - 15) as usize;
         let value = if rng.chance(0.5) { rng.below(12) as u8 } else { rng.bits() as u8 };
         bytes.get_mut(at).into_iter().for_each(|byte| *byte = value);
@@ -285,14 +285,14 @@ fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
         bytes[at] = rng.bits() as u8;
     }
     if rng.chance(0.2) {
-        // ToU's cookie stays.
+        // Keeps ToU's cookie.
         bytes.truncate(rng.between(8, bytes.len() as u64) as usize);
     }
     bytes
 }
 
 #[test]
-fn every_field_and_every_fault_is_told_as_tou_itself_reads_it() {
+fn the_dissector_agrees_with_the_parser_on_fields_and_faults() {
     if !has_tshark() {
         return;
     }
@@ -300,19 +300,19 @@ fn every_field_and_every_fault_is_told_as_tou_itself_reads_it() {
     let datagrams: Vec<_> = (0..4000).map(|_| (Client, strange_datagram(&mut rng))).collect();
     let capture = Capture::new("strange", &datagrams);
     let names = [&FIELDS[..], &FAULTS].concat();
-    let told = capture.fields(&names, &["-o", "tou.relative:FALSE"]);
-    assert_eq!(told.len(), datagrams.len());
+    let shown = capture.fields(&names, &["-o", "tou.relative:FALSE"]);
+    assert_eq!(shown.len(), datagrams.len());
     let mut found = [0; FAULTS.len()];
-    for ((_, datagram), mut told) in datagrams.iter().zip(told) {
+    for ((_, datagram), mut shown) in datagrams.iter().zip(shown) {
         let faults: Vec<bool> =
-            told.split_off(FIELDS.len()).iter().map(|f| !f.is_empty()).collect();
-        // RFC 7323 §2.3: a larger shift is taken as 14.
-        if let Ok(shift) = told[SHIFT].parse::<u8>() {
-            told[SHIFT] = shift.min(14).to_string();
+            shown.split_off(FIELDS.len()).iter().map(|f| !f.is_empty()).collect();
+        // RFC 7323 §2.3: a larger shift counts as 14.
+        if let Ok(shift) = shown[SHIFT].parse::<u8>() {
+            shown[SHIFT] = shift.min(14).to_string();
         }
         match read(datagram) {
-            Ok(fields) => assert_eq!((told, faults), (fields, vec![false; 3]), "{datagram:02x?}"),
-            // Wireshark goes on, and may find more than the first.
+            Ok(fields) => assert_eq!((shown, faults), (fields, vec![false; 3]), "{datagram:02x?}"),
+            // The dissector continues after the first fault and may find more.
             Err(fault) => {
                 assert_eq!(faults.iter().position(|there| *there), Some(fault), "{datagram:02x?}");
                 found[fault] += 1;
@@ -320,6 +320,6 @@ fn every_field_and_every_fault_is_told_as_tou_itself_reads_it() {
         }
     }
     assert!(found.iter().all(|count| *count > 100), "{found:?}");
-    // In full, nothing else goes wrong.
+    // The full output must not cause Lua errors.
     capture.tshark(&["-V"]);
 }

@@ -1,11 +1,12 @@
--- ToU, TCP over UDP (docs/reference/tou-protocol.md), for Wireshark and tshark; tried with 4.0.
+-- Dissector of ToU, TCP over UDP (docs/reference/tou-protocol.md), for Wireshark and tshark. Tested
+-- with version 4.0.
 --
 --   tshark -X lua_script:tou.lua -r capture.pcapng
 --
 -- or copy it to the folder of personal Lua plugins (Help, About Wireshark, Folders).
 --
--- Fields have the names of TCP's, with "tou" in the place of "tcp": tou.flags.syn == 1.
--- ToU has no port of its own: its datagrams are known by their cookie.
+-- Fields have the names of TCP's fields with "tou" instead of "tcp", as in tou.flags.syn == 1.
+-- ToU has no assigned port. The dissector recognizes its datagrams by their cookie.
 
 local COOKIE = 0x7194B32E
 local MIN_HEADER_LEN = 16
@@ -46,7 +47,7 @@ local f = {
     payload = ProtoField.bytes("tou.payload", "Payload"),
 }
 
--- From the most significant bit on, which is reserved.
+-- From the most significant bit, which is reserved, to the least significant.
 local FLAGS = {
     { "res", "Reserved", 0x80, "RES" },
     { "cwr", "Congestion Window Reduced", 0x40, "CWR" },
@@ -79,9 +80,9 @@ local e = {
 }
 tou.experts = e
 
--- What earlier frames said of a connection, by direction: initial sequence number and window shift.
--- A frame is looked at again when it is selected or filtered, later than frames after it, so
--- what it was shown by is kept with its number.
+-- The initial sequence number and window shift of each direction, learned from earlier frames.
+-- Wireshark dissects a frame again when it is selected or filtered, after later frames. Therefore the
+-- values used for a frame are stored with its number.
 local directions, frames = {}, {}
 
 function tou.init()
@@ -98,7 +99,7 @@ local function names_of(pinfo)
     return from .. " " .. to, to .. " " .. from
 end
 
--- What is known of both directions by now; a SYN says it anew.
+-- The known values of both directions. A SYN replaces them.
 local function context_of(pinfo, header)
     local known = frames[pinfo.number]
     if known then return known end
@@ -124,8 +125,8 @@ local function relative(number, isn)
     return (number - isn) % 2 ^ 32
 end
 
--- The options between the fixed header and the payload: a list of { kind, at, len }, and where they
--- ceased to make sense.
+-- The options between the fixed header and the payload: a list of { kind, at, len }, and the offset of
+-- the first malformed one.
 local function list_options(tvb, at, stop)
     local list = {}
     while at < stop do
@@ -173,7 +174,7 @@ local function add_sack(tvb, item, option, context)
     end
 end
 
--- What an option says in the info column.
+-- The text of each option in the info column.
 local SHORT = {
     [2] = function(tvb, at) return "MSS=" .. tvb(at + 2, 2):uint() end,
     [3] = function(tvb, at) return ("WS=%.0f"):format(2 ^ math.min(tvb(at + 2, 1):uint(), 14)) end,
@@ -227,7 +228,7 @@ local function add_options(tvb, tree, header, context)
     end
 end
 
--- The fixed fields, and the options as far as they are there.
+-- Reads the fixed fields and the options that were captured.
 local function read_header(tvb)
     local flags = tvb(13, 1):uint()
     local header = {
@@ -321,7 +322,7 @@ local function add_header(tvb, tree, header, context)
     end
 end
 
--- One segment, which is all of tvb; what the info column says of it.
+-- Dissects tvb as one segment. Returns the text for the info column.
 local function dissect_segment(tvb, pinfo, root)
     local tree = root:add(tou, tvb())
     if tvb:captured_len() < MIN_HEADER_LEN then
@@ -346,9 +347,9 @@ end
 
 local COOKIE_BYTES = string.char(0x71, 0x94, 0xB3, 0x2E)
 
--- Where a host cuts a large datagram into equal ones only after the capture (UDP_SEGMENT), or joins
--- them before it (UDP_GRO), the capture has many segments in one. The size of each: where the
--- next one begins, which is known by its cookie and its sequence number.
+-- The size of the segments in a datagram. A capture has many segments in one datagram if the host
+-- splits it after the capture (UDP_SEGMENT) or coalesces before it (UDP_GRO). The cookie and the
+-- sequence number of the second segment show where it begins.
 local function segment_size(tvb)
     local total = tvb:reported_len()
     local header_len = 4 * tvb(12, 1):bitfield(0, 4)
@@ -389,7 +390,7 @@ local function dissect(tvb, pinfo, root)
     return captured
 end
 
--- Returns 0 for what is no ToU: Wireshark then asks others whether it is theirs, as STUN's.
+-- Returns 0 for other protocols. Wireshark then tries other dissectors, such as that of STUN.
 function tou.dissector(tvb, pinfo, root)
     return has_cookie(tvb) and dissect(tvb, pinfo, root) or 0
 end

@@ -1,21 +1,21 @@
-//! Sockets of ToU and of TCP by one set of calls, to hold one against the other.
+//! One set of calls for ToU and TCP sockets, to compare them.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use libc::{c_int, c_short, c_void, sockaddr, sockaddr_in, socklen_t};
 use std::mem::{size_of, zeroed};
 
-/// Longer than anything takes on a slow machine.
+/// Deadline of all waits, in milliseconds.
 pub(crate) const PATIENCE_MS: c_int = 60_000;
 
-/// Whose sockets.
+/// Which sockets to use.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     Tou,
     Tcp,
 }
 
-/// What a call returned, or its errno below zero.
+/// The result of a call, or its negated errno.
 pub(crate) type Outcome = i64;
 
 fn outcome(result: i64) -> Outcome {
@@ -26,7 +26,7 @@ fn outcome(result: i64) -> Outcome {
 }
 
 pub(crate) fn loopback(port: u16) -> sockaddr_in {
-    // SAFETY: all zeros are a sockaddr_in.
+    // SAFETY: zeros are a valid sockaddr_in.
     let mut address: sockaddr_in = unsafe { zeroed() };
     address.sin_family = libc::AF_INET as libc::sa_family_t;
     address.sin_addr.s_addr = u32::from(std::net::Ipv4Addr::LOCALHOST).to_be();
@@ -36,10 +36,10 @@ pub(crate) fn loopback(port: u16) -> sockaddr_in {
 
 const LEN: socklen_t = size_of::<sockaddr_in>() as socklen_t;
 
-/// A call of the one or the other, with the same arguments.
+/// Calls ToU's or the system's function with the same arguments.
 macro_rules! call {
     ($api:expr, $tou:ident, $tcp:ident ($($argument:expr),*)) => {
-        // SAFETY: each caller passes pointers as the call wants them.
+        // SAFETY: each caller passes valid pointers, or invalid ones that the call rejects.
         outcome(match $api {
             Api::Tou => (unsafe { tou::abi::$tou($($argument),*) }) as i64,
             Api::Tcp => (unsafe { libc::$tcp($($argument),*) }) as i64,
@@ -150,7 +150,7 @@ impl Api {
         call!(self, tou_getsockopt, getsockopt(fd, level, name, value, len))
     }
 
-    /// An option of type int, or the errno.
+    /// The value of an option of type int, or the negated errno.
     pub(crate) fn get(self, fd: c_int, option: (c_int, c_int)) -> Outcome {
         let (mut value, mut len): (c_int, _) = (0, size_of::<c_int>() as socklen_t);
         match self.getsockopt_raw(fd, option, (&raw mut value).cast(), &raw mut len) {
@@ -193,7 +193,7 @@ impl Api {
         u16::from_be(self.name(fd).sin_port)
     }
 
-    /// A listener on a port of its own.
+    /// A listener on a new port.
     pub(crate) fn listener(self) -> c_int {
         let fd = self.fresh();
         assert_eq!(self.bind(fd, 0), 0);
@@ -201,7 +201,7 @@ impl Api {
         fd
     }
 
-    /// Two ends of a connection.
+    /// The client and the server end of a connection.
     pub(crate) fn pair(self) -> (c_int, c_int) {
         let (listener, client) = (self.listener(), self.fresh());
         assert_eq!(self.connect(client, self.port(listener)), 0);
@@ -212,25 +212,25 @@ impl Api {
 }
 
 pub(crate) fn set_nonblocking(fd: c_int) {
-    // SAFETY: it changes flags.
+    // SAFETY: F_SETFL only changes flags.
     let set = unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK) };
     assert_eq!(set, 0);
 }
 
-/// What poll tells of a descriptor, after at most `timeout_ms`.
+/// The events of a descriptor that poll reports within `timeout_ms`.
 pub(crate) fn poll(fd: c_int, events: c_short, timeout_ms: c_int) -> c_short {
     let mut entry = libc::pollfd { fd, events, revents: 0 };
-    // SAFETY: one entry, which outlives the call.
+    // SAFETY: the entry outlives the call.
     let count = unsafe { libc::poll(&raw mut entry, 1, timeout_ms) };
     assert!(count >= 0);
     entry.revents
 }
 
-/// Waits until poll tells all of `events`.
+/// Waits until poll reports all of `events`.
 pub(crate) fn wait_for(fd: c_int, events: c_short) {
     let start = std::time::Instant::now();
     while poll(fd, events, 100) & events != events {
-        assert!(start.elapsed().as_millis() < PATIENCE_MS as u128, "not in sight: {events:#x}");
+        assert!(start.elapsed().as_millis() < PATIENCE_MS as u128, "not reported: {events:#x}");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }

@@ -1,19 +1,19 @@
-//! Any calls of tou.h with any arguments, in any order: no crash, no panic, no wait, nothing written
-//! beyond its room, and where a call fails an errno that tou(3) lists.
+//! Calls of tou.h in any order with any arguments. They must not crash, panic, wait, or write beyond
+//! a buffer. On failure they must set an errno that tou(3) lists.
 //!
-//! Addresses stay within the host, and no descriptor waits: the fuzzer would.
+//! Addresses are restricted to this host, and all descriptors are nonblocking.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 use libc::{c_int, c_void, sockaddr, socklen_t};
 use std::ptr::null_mut;
 use tou::abi;
 
-/// More than any call writes.
+/// Size of a buffer in bytes: more than any call writes.
 const ROOM_MAX: usize = 512;
 const SOCKETS_MAX: usize = 12;
 const CALLS_MAX: usize = 64;
 
-/// What calls may say. EIO is not among them: it stands for a panic.
+/// The allowed errno values. EIO is not allowed, since it indicates a panic.
 pub(crate) const ERRNOS: [(&str, c_int); 29] = [
     ("EACCES", libc::EACCES),
     ("EADDRINUSE", libc::EADDRINUSE),
@@ -60,7 +60,7 @@ impl Input<'_> {
         c_int::from_ne_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    /// Mostly one of those that mean something.
+    /// Usually one of `known`, sometimes any number.
     fn number_or(&mut self, known: &[c_int]) -> c_int {
         match self.byte() {
             0xff => self.number(),
@@ -68,45 +68,45 @@ impl Input<'_> {
         }
     }
 
-    /// So many bytes on the heap and not one more, where a sanitizer sees what goes beyond.
+    /// Exactly this number of bytes on the heap, so that a sanitizer detects accesses beyond them.
     fn buffer(&mut self, len: usize) -> Box<[u8]> {
         (0..len).map(|_| self.byte()).collect()
     }
 }
 
-/// A pointer with so many bytes behind it, or null.
-struct Place {
+/// A buffer whose pointer is passed to a call, or a null pointer.
+struct Buffer {
     bytes: Box<[u8]>,
     is_null: bool,
 }
 
-impl Place {
-    fn of(input: &mut Input<'_>) -> Place {
+impl Buffer {
+    fn of(input: &mut Input<'_>) -> Buffer {
         let len = match input.byte() {
             0xff => ROOM_MAX,
             len @ 0xf0..0xff => usize::from(len) * 2,
             len => usize::from(len) % 40,
         };
-        Place { bytes: input.buffer(len), is_null: input.byte() % 16 == 1 }
+        Buffer { bytes: input.buffer(len), is_null: input.byte() % 16 == 1 }
     }
 
-    /// An address: mostly one of this host.
-    fn address(input: &mut Input<'_>, port: u16) -> Place {
+    /// An address, usually one of this host.
+    fn address(input: &mut Input<'_>, port: u16) -> Buffer {
         let kind = input.byte();
         if kind.is_multiple_of(4) {
-            let mut place = Place::of(input);
+            let mut place = Buffer::of(input);
             stay_here(&mut place.bytes);
             return place;
         }
-        // SAFETY: all zeros are a sockaddr_in.
+        // SAFETY: zeros are a valid sockaddr_in.
         let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
         address.sin_family = libc::AF_INET as libc::sa_family_t;
         address.sin_port = port.to_be();
         address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1 + kind % 2]);
         let mut bytes = vec![0; size_of_val(&address)];
-        // SAFETY: as many bytes as it has.
+        // SAFETY: the buffer has the size of the address.
         unsafe { bytes.as_mut_ptr().cast::<libc::sockaddr_in>().write_unaligned(address) };
-        Place { bytes: bytes.into(), is_null: false }
+        Buffer { bytes: bytes.into(), is_null: false }
     }
 
     fn to<T>(&mut self) -> *mut T {
@@ -117,12 +117,11 @@ impl Place {
         if self.is_null { std::ptr::null() } else { self.bytes.as_ptr().cast() }
     }
 
-    /// The length that is told: what is there, less, or with a null pointer anything. Without a pointer to
-    /// it nothing is told.
-    fn told_len(&self, input: &mut Input<'_>) -> socklen_t {
+    /// The length to pass: that of the buffer, less, or with a null pointer any number.
+    fn passed_len(&self, input: &mut Input<'_>) -> socklen_t {
         match input.byte() {
             0xff if self.is_null => input.number() as socklen_t,
-            // Refused before anything is touched.
+            // Such a length is rejected before the buffer is used.
             0xfe => 0x8000_0000 | input.number() as socklen_t,
             less @ 0xf0..0xfe => (self.bytes.len() as socklen_t).min(less.into()),
             _ => self.bytes.len() as socklen_t,
@@ -130,7 +129,7 @@ impl Place {
     }
 }
 
-/// Whatever the fuzzer makes of an address, nothing leaves the host.
+/// Replaces addresses of other hosts, so that nothing leaves this host.
 fn stay_here(bytes: &mut [u8]) {
     let Some(family) = bytes.first_chunk::<2>().map(|two| u16::from_ne_bytes(*two)) else { return };
     match c_int::from(family) {
@@ -177,7 +176,7 @@ pub(crate) fn run(bytes: &[u8]) {
     for fd in world.sockets {
         assert_eq!(abi::tou_close(fd), 0, "descriptor {fd} was a socket's");
     }
-    // Connections under way or in TIME-WAIT would keep their ports.
+    // Connections that are open or in TIME-WAIT would keep their ports.
     abi::tou_cleanup(0);
 }
 
@@ -192,14 +191,14 @@ impl World {
 
     fn keep(&mut self, fd: c_int) -> i64 {
         if fd >= 0 {
-            // SAFETY: it changes flags.
+            // SAFETY: F_SETFL only changes flags.
             unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK) };
             self.sockets.push(fd);
         }
         fd.into()
     }
 
-    /// A socket mostly, or any number.
+    /// Usually a socket's descriptor, sometimes any number.
     fn fd(&self, input: &mut Input<'_>) -> c_int {
         match input.byte() {
             0xff => input.number(),
@@ -210,10 +209,10 @@ impl World {
         }
     }
 
-    /// The port of one of the sockets, or any.
+    /// The port of one of the sockets, or any number.
     fn port(&self, input: &mut Input<'_>) -> u16 {
         let (fd, any) = (self.fd(input), input.byte());
-        // SAFETY: all zeros are a sockaddr_in.
+        // SAFETY: zeros are a valid sockaddr_in.
         let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
         let mut len = size_of_val(&address) as socklen_t;
         // SAFETY: both outlive the call.
@@ -251,19 +250,19 @@ impl World {
     }
 
     fn accept(&mut self, input: &mut Input<'_>) -> i64 {
-        let (fd, mut place) = (self.fd(input), Place::of(input));
-        let mut len = place.told_len(input);
+        let (fd, mut place) = (self.fd(input), Buffer::of(input));
+        let mut len = place.passed_len(input);
         let len_at = if input.byte() == 0xff { null_mut() } else { &raw mut len };
-        // SAFETY: null, or as many bytes as `len` tells; a length beyond i32 is refused.
+        // SAFETY: null, or at least `len` bytes; a length beyond i32 is refused.
         let accepted = unsafe { abi::tou_accept(fd, place.to(), len_at) };
         self.keep(accepted)
     }
 
     fn with_address(&self, binds: bool, input: &mut Input<'_>) -> i64 {
         let (fd, port) = (self.fd(input), self.port(input));
-        let place = Place::address(input, if binds && port != 0xff { 0 } else { port });
-        let len = place.told_len(input);
-        // SAFETY: null, or as many bytes as `len` tells; lengths beyond any address are refused.
+        let place = Buffer::address(input, if binds && port != 0xff { 0 } else { port });
+        let len = place.passed_len(input);
+        // SAFETY: null, or at least `len` bytes; lengths beyond any address are refused.
         i64::from(unsafe {
             if binds {
                 abi::tou_bind(fd, place.from(), len)
@@ -274,11 +273,11 @@ impl World {
     }
 
     fn transfer(&self, sends: bool, input: &mut Input<'_>) -> i64 {
-        let (fd, mut place) = (self.fd(input), Place::of(input));
+        let (fd, mut place) = (self.fd(input), Buffer::of(input));
         let flags =
             input.number_or(&[0, libc::MSG_DONTWAIT, libc::MSG_NOSIGNAL, libc::MSG_WAITALL]);
         let len = if place.is_null { input.number() as usize } else { place.bytes.len() };
-        // SAFETY: null, or so many bytes.
+        // SAFETY: null, or that many bytes.
         unsafe {
             if sends {
                 abi::tou_send(fd, place.from(), len, flags) as i64
@@ -289,16 +288,16 @@ impl World {
     }
 
     fn option(&self, sets: bool, input: &mut Input<'_>) -> i64 {
-        let (fd, mut place) = (self.fd(input), Place::of(input));
+        let (fd, mut place) = (self.fd(input), Buffer::of(input));
         let level = input.number_or(&[libc::SOL_SOCKET, libc::IPPROTO_TCP, abi::SOL_TOU]);
         let name = match input.byte() {
             0xff => input.number(),
             name => c_int::from(name) % 64,
         };
-        let mut len = place.told_len(input);
+        let mut len = place.passed_len(input);
         let waits = match (level, name) {
             (abi::SOL_TOU, abi::TOU_NONBLOCK) => Some(0..4),
-            // tou_close would wait so long.
+            // tou_close would wait for this time.
             (libc::SOL_SOCKET, libc::SO_LINGER) => Some(4..8),
             _ => None,
         };
@@ -306,7 +305,7 @@ impl World {
             bytes.fill(if level == abi::SOL_TOU { 1 } else { 0 });
         }
         if sets {
-            // SAFETY: null, or as many bytes as `len` tells; a length beyond i32 is refused.
+            // SAFETY: null, or at least `len` bytes; a length beyond i32 is refused.
             return unsafe { abi::tou_setsockopt(fd, level, name, place.from(), len) }.into();
         }
         let len_at = if input.byte() == 0xff { null_mut() } else { &raw mut len };
@@ -315,10 +314,10 @@ impl World {
     }
 
     fn name(&self, own: bool, input: &mut Input<'_>) -> i64 {
-        let (fd, mut place) = (self.fd(input), Place::of(input));
-        let mut len = place.told_len(input);
+        let (fd, mut place) = (self.fd(input), Buffer::of(input));
+        let mut len = place.passed_len(input);
         let len_at = if input.byte() == 0xff { null_mut() } else { &raw mut len };
-        // SAFETY: null, or as many bytes as `len` tells; a length beyond i32 is refused.
+        // SAFETY: null, or at least `len` bytes; a length beyond i32 is refused.
         i64::from(unsafe {
             if own {
                 abi::tou_getsockname(fd, place.to(), len_at)
@@ -332,15 +331,15 @@ impl World {
         let fd = self.fd(input);
         if input.byte().is_multiple_of(2) {
             let callback = input.byte().is_multiple_of(2).then_some(on_stun as abi::StunCallback);
-            // SAFETY: it can be called at any time, and takes no notice of its context.
+            // SAFETY: the callback may be called at any time and ignores its context.
             return unsafe { abi::tou_set_stun_callback(fd, callback, null_mut()) }.into();
         }
-        let message = Place::of(input);
+        let message = Buffer::of(input);
         let port = self.port(input);
-        let address = Place::address(input, port);
+        let address = Buffer::address(input, port);
         let len = if message.is_null { input.number() as usize } else { message.bytes.len() };
-        let address_len = address.told_len(input);
-        // SAFETY: null, or so many bytes; lengths beyond any address are refused.
+        let address_len = address.passed_len(input);
+        // SAFETY: null, or that many bytes; lengths beyond any address are refused.
         let sent =
             unsafe { abi::tou_send_stun(fd, message.from(), len, address.from(), address_len) };
         sent as i64

@@ -267,7 +267,7 @@ impl<Data: Default> Endpoint<Data> {
     }
 }
 
-/// Connections.
+/// Opening, use and release of connections, and their timers.
 impl<Data: Default> Endpoint<Data> {
     /// Begins a connection, whose SYN is the first datagram to transmit. If the peer connects at the
     /// same time, both SYNs make one connection (RFC 9293 §3.5).

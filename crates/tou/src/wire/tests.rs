@@ -17,7 +17,7 @@ fn options() -> impl Strategy<Value = Options> {
             }
             let timestamps = timestamps.map(|(value, echo_reply)| Timestamps { value, echo_reply });
             let mut options = Options { mss, window_scale, sack_permitted, timestamps, sack };
-            // What finds no room is not sent.
+            // Blocks for which there is no room are not sent.
             let fits = options.sack_that_fits().to_vec();
             options.sack = SackBlocks::default();
             for (left, right) in fits {
@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// docs/reference/tou-protocol.md, "The header": every field where it says.
+/// The layout in docs/reference/tou-protocol.md, "The header".
 #[test]
 fn a_header_is_laid_out_as_the_specification_says() {
     let segment = Segment {
@@ -77,7 +77,7 @@ fn a_header_is_laid_out_as_the_specification_says() {
 }
 
 #[test]
-fn what_is_no_segment_of_this_version_is_told_why() {
+fn each_reason_for_rejection_has_its_error() {
     let mut header = [0; 16];
     emit(&Segment::default(), &mut header);
     let changed = |at: usize, value: u8| {
@@ -94,7 +94,7 @@ fn what_is_no_segment_of_this_version_is_told_why() {
 }
 
 #[test]
-fn stun_is_told_from_what_looks_like_it() {
+fn only_valid_stun_headers_are_stun() {
     // A binding request (RFC 8489 §5).
     let mut stun = [0; 20];
     stun[1] = 1;

@@ -1,5 +1,5 @@
-//! Any bytes as a datagram that came to a ToU port: nothing panics, and what was read and written
-//! once does not change any more.
+//! Parses any bytes as a datagram. Parsing must not panic, and a header that was written and parsed
+//! once must not change any more.
 
 use windlass_tcp::{Options, SackBlocks, Segment};
 use windlass_tou::wire::{self, Kind};
@@ -20,7 +20,7 @@ fn datagram(bytes: &[u8]) {
     let mut written = [0; wire::MAX_HEADER_LEN];
     let len = wire::emit(&segment, &mut written);
     assert_eq!(len, wire::MIN_HEADER_LEN + segment.options.wire_len());
-    // All but the options and their length is what came.
+    // Everything except the options and their length must be unchanged.
     assert_eq!(written[..12], bytes[..12]);
     assert_eq!(written[13..16], bytes[13..16]);
     let again = wire::parse(&written[..len]).expect("a header just written");
@@ -31,7 +31,7 @@ fn datagram(bytes: &[u8]) {
     assert_eq!(written, rewritten);
 }
 
-/// The header of `segment` as it arrives: without the SACK blocks that found no room.
+/// The header of `segment` as it is sent: without the SACK blocks for which there is no room.
 fn as_sent(segment: &Segment) -> Segment {
     let mut sack = SackBlocks::default();
     for &(left, right) in segment.options.sack_that_fits() {
@@ -41,7 +41,7 @@ fn as_sent(segment: &Segment) -> Segment {
     Segment { options, payload_len: 0, ..*segment }
 }
 
-/// The bytes with ToU's cookie and without reserved bits: what is left to go wrong are lengths.
+/// The bytes with ToU's cookie and without reserved bits, so that only lengths can be wrong.
 fn with_cookie(bytes: &[u8]) -> Vec<u8> {
     let mut datagram = bytes.to_vec();
     if let Some(header) = datagram.get_mut(..wire::MIN_HEADER_LEN) {
@@ -52,7 +52,7 @@ fn with_cookie(bytes: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// Up to 40 of the bytes as the options of a good header: the quick way to them.
+/// Up to 40 of the bytes as the options of a valid header.
 fn with_fixed_header(bytes: &[u8]) -> Vec<u8> {
     let mut header = vec![0; wire::MIN_HEADER_LEN];
     header[4..8].copy_from_slice(&wire::COOKIE.to_be_bytes());

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// What stands between ```` ```hex ```` and the end of the block, for each block of the page. What
-/// follows a `#` in a line is for the reader.
+/// The bytes of each ```` ```hex ```` block of the page. Text after `#` in a line is a comment.
 pub(crate) fn datagrams() -> Vec<Vec<u8>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/tou-protocol.md");
     let page = fs::read_to_string(page).expect("the page");

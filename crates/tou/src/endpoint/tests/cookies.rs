@@ -1,4 +1,4 @@
-//! A full backlog and SYN cookies.
+//! SYN cookies, which a listener sends when its backlog is full.
 
 use super::network::{Network, Packet, address, config, pattern};
 use crate::endpoint::{ConnectionId, Limits};
@@ -26,7 +26,7 @@ fn flood(network: &mut Network, syns: u32) {
     }
 }
 
-/// Host 2 listens with a backlog of 4, of which strangers have taken all.
+/// Host 2 listens with a backlog of 4, which half-open connections of other hosts fill.
 fn flooded(config: Config) -> Network {
     let mut network = Network::new(2);
     network.host(2).listen(config, 4).expect("free");
@@ -36,11 +36,11 @@ fn flooded(config: Config) -> Network {
 }
 
 #[test]
-fn a_flood_takes_the_backlog_and_no_more() {
+fn a_flood_fills_the_backlog_and_no_more() {
     let mut network = flooded(config());
     assert_eq!(network.host(2).len(), 4);
     assert_eq!(network.host(2).counters().cookies_sent, 996);
-    // Those that took the backlog give up in the end.
+    // The half-open connections time out.
     network.run(Span::from_secs(400));
     assert_eq!(network.host(2).len(), 0);
     // Their places in the backlog are free again.
@@ -68,13 +68,13 @@ fn a_connection_from_a_cookie_has_all_that_was_offered() {
         assert_eq!(of_server.ecn_negotiated(), ecn);
         let rtt = of_server.smoothed_rtt().expect("a sample").as_millis_f64();
         if offered {
-            // To the 64 ms that are not kept.
+            // A cookie stores the time with a resolution of 64 ms.
             assert!((20.0..=84.0).contains(&rtt), "{rtt}");
         }
         let data = pattern(300_000);
         assert!(network.transfer((1, client), (2, server), &data) == data);
         assert!(network.transfer((2, server), (1, client), &data) == data);
-        // As large as was announced, once a probe has passed; without SACK none would be told.
+        // The MSS of the SYN, after a probe was confirmed. Without SACK probes are not confirmed.
         let mss = network.host(2).stream(server).expect("there").connection().mss();
         assert_eq!(mss, if offered { 1444 } else { 1184 });
     }
@@ -96,9 +96,9 @@ fn a_cookie_without_timestamps_negotiates_no_sack_and_no_window_scaling() {
     }
 }
 
-/// Neither from the backlog nor by a cookie, with all options, with one, and without any.
+/// For a SYN in the backlog and for a cookie, with all options, one option and no options.
 #[test]
-fn no_answer_is_longer_than_what_it_answers() {
+fn no_syn_ack_is_longer_than_its_syn() {
     let all = Options {
         mss: Some(1456),
         window_scale: Some(7),

@@ -1,16 +1,17 @@
-//! Every way of ending: who ends, in what condition the connection is, in order or by a reset. In
-//! order, all that was written arrives and then the end, both ways; a reset is never taken for an end.
+//! Closing a connection: by either end or both, in several conditions, orderly or by a reset. After
+//! an orderly close, all data arrives in both directions, followed by the end. A reset must never
+//! look like an orderly end.
 
 use super::network::{Network, address, config, pattern};
 use crate::endpoint::ConnectionId;
 use windlass_base::{Rng, Span};
 use windlass_tcp::{Error, State};
 
-/// A receiver's buffer, so a window that is soon full.
+/// Size of each buffer in bytes. It is small, so that the window soon closes.
 const BUFFER: usize = 32 << 10;
-/// Less than that.
+/// Bytes that fit into one buffer.
 const SMALL: usize = 20_000;
-/// More than a send buffer and a receive buffer hold.
+/// Bytes that do not fit into the send buffer and the receive buffer together.
 const LARGE: usize = 200_000;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,13 +31,13 @@ impl Closer {
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Condition {
-    /// What was written last has not left yet, or is on its way.
+    /// The last data is in the send buffer or in flight.
     InFlight,
     /// The peer's window is closed, and there is more to send.
     WindowFull,
-    /// The peer has room for all of it, and reads nothing for ten minutes.
+    /// The peer has room for all data, and does not read for ten minutes.
     NotReading,
-    /// Of everything a fifth is lost, from the closing on.
+    /// From the close on, one fifth of the datagrams is lost.
     Loss,
 }
 
@@ -45,16 +46,16 @@ impl Condition {
         [Condition::InFlight, Condition::WindowFull, Condition::NotReading, Condition::Loss];
 }
 
-/// A connection, and what each end has written and read.
+/// A connection, and the data that each end has written and read.
 struct Session {
     network: Network,
     ends: [ConnectionId; 2],
     data: Vec<u8>,
     written: [usize; 2],
     read: [Vec<u8>; 2],
-    /// Ends that write no more.
+    /// Whether each end has closed or aborted.
     closed: [bool; 2],
-    /// How reading ended.
+    /// The error with which reading ended at each end.
     over: [Option<Error>; 2],
 }
 
@@ -90,7 +91,7 @@ impl Session {
         self.network.run(Span::from_millis(ms));
     }
 
-    /// Writes as much as is taken, up to `until` bytes in all.
+    /// Writes as much as the buffer accepts, up to `until` bytes in total.
     fn write(&mut self, host: u8, until: usize) {
         let end = usize::from(host) - 1;
         let rest = &self.data[self.written[end]..until.max(self.written[end])];
@@ -126,7 +127,7 @@ impl Session {
         self.closed[end] = true;
     }
 
-    /// Brings the connection into the condition; those who are to end have bytes under way.
+    /// Brings the connection into the condition. The closing ends have data to deliver.
     fn prepare(&mut self, closer: Closer, condition: Condition) {
         let enders = [1, 2].into_iter().filter(|host| closer.has(*host));
         match condition {
@@ -135,7 +136,7 @@ impl Session {
             }
             Condition::WindowFull => {
                 for host in enders {
-                    // A buffer at each end.
+                    // Fills the buffers of both ends.
                     self.write(host, LARGE);
                     self.run_ms(2000);
                     self.write(host, LARGE);
@@ -149,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Both read, and who is not closed writes `LARGE` bytes and closes.
+    /// Both ends read. An end that is open writes up to `LARGE` bytes and closes.
     fn go_on(&mut self) {
         for _ in 0..40_000 {
             for host in [1, 2] {
@@ -177,7 +178,7 @@ impl Session {
 }
 
 #[test]
-fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
+fn after_a_close_in_any_condition_all_data_arrives_and_then_the_end() {
     for condition in Condition::ALL {
         for closer in Closer::ALL {
             let mut session = Session::begin();
@@ -196,7 +197,7 @@ fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
                 assert_eq!(session.read[end].len(), session.written[other], "{case}");
                 assert!(session.read[end] == session.data[..session.written[other]], "{case}");
             }
-            // The last FIN and its acknowledgment, or TIME-WAIT's.
+            // Delivers the last FIN and its ACK, if necessary from TIME-WAIT.
             session.network.passes = Box::new(|_| true);
             session.run_ms(20_000);
             for (host, id) in [(1, session.ends[0]), (2, session.ends[1])] {
@@ -209,13 +210,13 @@ fn whoever_closes_in_whatever_condition_all_arrives_and_then_the_end() {
 }
 
 #[test]
-fn whoever_resets_in_whatever_condition_nobody_takes_it_for_the_end() {
+fn after_a_reset_in_any_condition_both_ends_report_an_error() {
     for condition in Condition::ALL {
         for closer in Closer::ALL {
             let mut session = Session::begin();
             session.prepare(closer, condition);
             if condition == Condition::InFlight {
-                // Some have left, and are behind the reset or before it.
+                // Some data is in flight before the reset, some is not sent.
                 session.run_ms(5);
             }
             [1, 2]
@@ -242,9 +243,9 @@ fn whoever_resets_in_whatever_condition_nobody_takes_it_for_the_end() {
     }
 }
 
-/// The peer closes its way first, so that one end waits in CLOSE-WAIT and the other in FIN-WAIT-2.
+/// The peer closes its direction first: one end is in CLOSE-WAIT, the other in FIN-WAIT-2.
 #[test]
-fn a_reset_of_a_half_closed_connection_is_told_from_its_end() {
+fn a_reset_of_a_half_closed_connection_is_an_error() {
     for resets in [1, 2] {
         let mut session = Session::begin();
         session.write(1, SMALL);
@@ -253,7 +254,7 @@ fn a_reset_of_a_half_closed_connection_is_told_from_its_end() {
         session.read(2);
         assert!(session.read[1] == session.data[..SMALL]);
         session.read(2);
-        assert_eq!(session.over[1], Some(Error::Closed), "the end of one way");
+        assert_eq!(session.over[1], Some(Error::Closed), "the end of one direction");
         session.write(2, SMALL);
         session.abort(resets);
         session.run_ms(500);

@@ -1,4 +1,4 @@
-//! Connections from their beginning to their end.
+//! Connections from opening to removal.
 
 use super::network::{Network, address, config, pattern};
 use crate::Options;
@@ -15,7 +15,7 @@ fn listening() -> Network {
 }
 
 #[test]
-fn bytes_arrive_both_ways_whatever_is_lost() {
+fn bytes_arrive_both_ways_despite_losses() {
     let mut network = listening();
     let [client, server] = network.pair();
     let mut sent = 0;
@@ -50,8 +50,8 @@ fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
     });
     let data = pattern(100_000);
     assert!(network.transfer((1, client), (2, server), &data) == data);
-    // 1500 less IPv4's 20 bytes and UDP's 8 (Lee 2009, §5.2: 1456 bytes of payload). The probe of the
-    // path's MTU is not ECT: it must be lost where others are marked.
+    // 1500 bytes less 20 for IPv4 and 8 for UDP (Lee 2009, section 5.2: 1456 bytes of payload). The
+    // path MTU probe is not ECT, so that a congested queue drops it rather than marking it.
     assert_eq!((largest.get(), not_ect.get()), (1472, 1));
 }
 
@@ -87,7 +87,7 @@ fn a_half_close_leaves_the_other_way_open() {
     network.run(Span::from_millis(100));
     assert_eq!(network.read(1, client), Err(Error::Closed));
     assert_eq!(network.state(1, client), State::TimeWait);
-    assert_eq!(network.host(2).len(), 0, "who closes last is done at once");
+    assert_eq!(network.host(2).len(), 0, "the end that closes last has no TIME-WAIT");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_release_with_unread_data_resets_the_connection() {
     assert_eq!(network.host(1).error(client), Some(Error::Reset));
     assert!(network.events.contains(&(address(1), client, Event::Failed(Error::Reset))));
     assert_eq!(network.host(2).len(), 0);
-    // Data that comes after the release as well.
+    // Data that arrives after the release has the same effect.
     network.release(1, client);
     let [client, server] = network.pair();
     network.release(2, server);
@@ -159,10 +159,10 @@ fn an_orphan_whose_peer_never_closes_goes_after_a_minute() {
     assert_eq!(network.host(1).len(), 1);
     network.run(Span::from_secs(2));
     assert_eq!(network.host(1).len(), 0);
-    assert_eq!(network.host(2).error(server), Some(Error::Reset), "it is told");
+    assert_eq!(network.host(2).error(server), Some(Error::Reset), "the peer is reset");
 }
 
-/// Two hosts behind NATs dial each other (RFC 9293 §3.5, figure 8).
+/// Two hosts behind NATs connect to each other (RFC 9293 §3.5, figure 8).
 #[test]
 fn two_that_connect_to_each_other_make_one_connection() {
     let mut network = Network::new(2);
@@ -182,7 +182,7 @@ fn a_peer_has_one_connection_at_a_time_and_a_new_one_takes_the_place_of_time_wai
     let now = network.now;
     let again = network.host(1).connect(now, address(2), config());
     assert_eq!(again, Err(ConnectError::Exists));
-    // The server closes first: TIME-WAIT is its own, and a new SYN comes into it.
+    // The server closes first, so the next SYN finds it in TIME-WAIT.
     network.release(2, server);
     network.run(Span::from_millis(50));
     network.release(1, client);
@@ -204,7 +204,7 @@ fn no_answer_is_a_timeout_after_the_last_try() {
 }
 
 #[test]
-fn who_stops_listening_resets_those_that_wait_and_keeps_the_others() {
+fn stop_listening_resets_connections_that_wait_and_keeps_the_others() {
     let mut network = listening();
     let [client, server] = network.pair();
     let now = network.now;
@@ -227,9 +227,9 @@ fn an_endpoint_begins_no_connection_beyond_its_limit() {
     assert_eq!(third, Err(ConnectError::TooMany));
 }
 
-/// The place of a connection in the endpoint is used again, its name is not.
+/// The endpoint reuses the slot of a connection, but not its id.
 #[test]
-fn the_name_of_a_connection_that_is_gone_means_no_other() {
+fn the_id_of_a_removed_connection_is_not_reused() {
     let mut network = listening();
     let [client, server] = network.pair();
     network.host(1).stream_mut(client).expect("there").connection_mut().abort();
@@ -272,7 +272,7 @@ fn counters_count_datagrams_and_not_calls() {
 
 /// A writer is woken when a third of its buffer is free, not by each ACK.
 #[test]
-fn the_end_of_a_wait_for_room_is_reported_when_it_is_worth_it() {
+fn writable_is_reported_when_a_third_of_the_buffer_is_free() {
     let mut network = Network::new(2);
     let small = config().with(|c| c.buffers.send = 90_000);
     network.host(2).listen(small.clone(), 1).expect("free");

@@ -1,4 +1,4 @@
-//! What all connections of a port may keep together.
+//! The limit of memory for all connections of a port.
 
 use super::network::{Network, address, config, pattern};
 use crate::endpoint::{ConnectError, Limits};
@@ -15,7 +15,7 @@ fn network() -> Network {
 }
 
 #[test]
-fn a_port_promises_no_more_than_it_may_keep_and_loses_nothing() {
+fn a_port_advertises_no_more_than_its_memory_and_loses_nothing() {
     let mut network = network();
     let server = config().with(|c| c.buffers.receive = BUFFER);
     network.host(SERVER).listen(server, 16).expect("free");
@@ -30,11 +30,11 @@ fn a_port_promises_no_more_than_it_may_keep_and_loses_nothing() {
         let stream = network.host(*host).stream_mut(*id).expect("there");
         assert_eq!(stream.write(&data), Ok(data.len()));
     }
-    // Nobody reads.
+    // The server does not read.
     network.run(Span::from_secs(2));
     let memory = network.host(SERVER).memory();
     assert!((MEMORY..=MEMORY + BUFFER).contains(&memory), "{memory}");
-    // Nobody else comes in meanwhile.
+    // The server accepts no other connection meanwhile.
     let late = network.connect(SERVER - 1, SERVER);
     network.run(Span::from_millis(500));
     assert_eq!(network.state(SERVER - 1, late), State::SynSent);
@@ -50,7 +50,7 @@ fn a_port_promises_no_more_than_it_may_keep_and_loses_nothing() {
         assert!(memory <= MEMORY + BUFFER, "{memory}");
     }
     assert!(arrived.iter().all(|arrived| *arrived == data));
-    // What ends makes room.
+    // Connections that end free memory.
     for ((host, client), server) in clients.into_iter().zip(servers).skip(1) {
         network.release(host, client);
         network.release(SERVER, server);
@@ -60,7 +60,7 @@ fn a_port_promises_no_more_than_it_may_keep_and_loses_nothing() {
 }
 
 #[test]
-fn who_writes_waits_where_others_have_the_memory() {
+fn a_writer_waits_while_other_connections_use_the_memory() {
     let mut network = network();
     for host in [1, 2] {
         network.host(host).listen(config(), 16).expect("free");
@@ -72,13 +72,13 @@ fn who_writes_waits_where_others_have_the_memory() {
     let write = |network: &mut Network, id, from: usize| {
         network.host(3).stream_mut(id).expect("there").write(&data[from..]).expect("open")
     };
-    assert_eq!(write(&mut network, first, 0), data.len(), "the first has all it may");
+    assert_eq!(write(&mut network, first, 0), data.len(), "the first gets all memory");
     network.run(Span::from_millis(1));
     assert!(write(&mut network, second, 0) <= 4096);
     let now = network.now;
     let refused = network.host(3).connect(now, address(4), config());
     assert_eq!(refused, Err(ConnectError::TooMany));
-    // It goes on all the same, and well once there is room again.
+    // The second still makes progress, and runs at full speed when memory is free.
     let mut written = 4096;
     let mut arrived = [Vec::new(), Vec::new()];
     for _ in 0..400 {

@@ -1,4 +1,4 @@
-//! Endpoints in virtual time, over a network of the test's own.
+//! Endpoints in virtual time, over a simulated network.
 
 mod cookies;
 mod half_close;

@@ -5,20 +5,20 @@ use std::net::SocketAddr;
 use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Config, Error, Event, Profile, Segment, State, cc};
 
-/// One way.
+/// Delay in one direction.
 const DELAY: Span = Span::from_millis(10);
 
-/// Endpoints by address, a delay between them, and what a test does to a datagram.
+/// Endpoints by address, connected by a fixed delay. A test may drop or duplicate datagrams.
 pub(super) struct Network {
     pub(super) now: Time,
     pub(super) hosts: BTreeMap<SocketAddr, Endpoint>,
-    /// By the time of arrival, then in the order of sending.
+    /// Datagrams in flight, by time of arrival and then by order of sending.
     under_way: BTreeMap<(Time, u64), Packet>,
     sent: u64,
-    /// False: the datagram is lost.
+    /// Returns false for datagrams to drop.
     pub(super) passes: Box<dyn FnMut(&Packet) -> bool>,
     pub(super) events: Vec<(SocketAddr, ConnectionId, Event)>,
-    /// Of a hundred datagrams so many come twice, the second time late.
+    /// Percentage of datagrams that arrive twice, the second time late.
     pub(super) doubles: u64,
 }
 
@@ -73,7 +73,7 @@ impl Network {
         self.host(from).connect(now, address(to), config()).expect("a new one")
     }
 
-    /// A connection from host 1 to host 2, which listens already: its two ends.
+    /// Connects host 1 to host 2, which must be listening. Returns both ends.
     pub(super) fn pair(&mut self) -> [ConnectionId; 2] {
         let client = self.connect(1, 2);
         self.run(Span::from_millis(100));
@@ -169,7 +169,7 @@ impl Network {
         panic!("{} of {} bytes after {}", arrived.len(), data.len(), self.now);
     }
 
-    /// What can be read now.
+    /// Reads all bytes that are available.
     pub(super) fn read(&mut self, host: u8, id: ConnectionId) -> Result<Vec<u8>, Error> {
         let stream = self.host(host).stream_mut(id).expect("there");
         let mut bytes = Vec::new();
@@ -189,7 +189,7 @@ impl Network {
     }
 }
 
-/// Bytes of which no two stretches are the same.
+/// Bytes without repeated sequences.
 pub(super) fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u8).collect()
 }

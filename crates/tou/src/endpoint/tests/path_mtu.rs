@@ -1,4 +1,4 @@
-//! Paths of some MTU, told by nothing but what gets lost (RFC 8899).
+//! Path MTU discovery on paths that drop large datagrams silently (RFC 8899).
 
 use super::network::{Network, address, config, pattern};
 use crate::endpoint::ConnectionId;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use windlass_base::Span;
 use windlass_tcp::{Config, State};
 
-/// Two connected hosts, and the largest UDP payload that the path takes.
+/// Two connected hosts, and the largest UDP payload that passes the path.
 fn connected(with: &Config) -> (Network, [ConnectionId; 2], Rc<Cell<usize>>) {
     let mut network = Network::new(2);
     network.host(2).listen(with.clone(), 1).expect("free");
@@ -26,7 +26,7 @@ fn send(network: &mut Network, [client, server]: [ConnectionId; 2], len: usize) 
     assert!(network.transfer((1, client), (2, server), &data) == data);
 }
 
-/// A probe that is lost is missed after a retransmission timeout.
+/// Sends data for a minute. The sender detects a lost probe after a retransmission timeout.
 fn send_for_a_minute(network: &mut Network, ends: [ConnectionId; 2]) {
     for _ in 0..240 {
         send(network, ends, 20_000);
@@ -39,7 +39,7 @@ fn mss(network: &mut Network, client: ConnectionId) -> u32 {
 }
 
 #[test]
-fn segments_grow_to_what_ethernet_takes_by_one_probe() {
+fn one_probe_finds_the_size_of_ethernet() {
     let (mut network, ends, _) = connected(&config());
     // 1200 less 16 bytes of header and 12 of timestamps.
     assert_eq!(mss(&mut network, ends[0]), 1172);
@@ -68,7 +68,7 @@ fn a_probe_that_was_lost_twice_is_sent_a_third_time() {
 }
 
 #[test]
-fn a_smaller_path_is_found_to_a_few_bytes_without_a_cut() {
+fn a_smaller_path_is_found_to_a_few_bytes_without_a_window_reduction() {
     for takes in [1201, 1280, 1400, 1471] {
         let (mut network, ends, limit) = connected(&config());
         limit.set(takes);
@@ -81,7 +81,7 @@ fn a_smaller_path_is_found_to_a_few_bytes_without_a_cut() {
 }
 
 #[test]
-fn a_path_that_shrinks_is_a_black_hole_for_two_timeouts() {
+fn a_path_that_shrinks_is_detected_after_two_timeouts() {
     let (mut network, ends, limit) = connected(&config());
     send(&mut network, ends, 100_000);
     assert_eq!(mss(&mut network, ends[0]), 1444);
@@ -105,14 +105,14 @@ fn a_path_that_grows_is_found_after_a_while() {
 }
 
 #[test]
-fn without_sack_nobody_would_tell_and_segments_stay_small() {
+fn without_sack_segments_stay_small() {
     let (mut network, ends, _) = connected(&config().with(|c| c.extensions.sack = false));
     send(&mut network, ends, 100_000);
     assert_eq!(mss(&mut network, ends[0]), 1172);
 }
 
 #[test]
-fn a_path_that_shrinks_is_noticed_by_ends_that_are_half_closed() {
+fn half_closed_ends_detect_a_path_that_shrinks() {
     for peer_closes in [true, false] {
         let (mut network, [client, server], limit) = connected(&config());
         send(&mut network, [client, server], 100_000);
@@ -137,7 +137,7 @@ fn a_path_that_shrinks_is_noticed_by_ends_that_are_half_closed() {
 }
 
 #[test]
-fn segments_grow_on_a_connection_that_was_closed_before_all_was_sent() {
+fn segments_grow_on_a_connection_with_data_left_after_close() {
     let (mut network, [client, server], _) = connected(&config());
     let data = pattern(100_000);
     let now = network.now;
@@ -154,7 +154,7 @@ fn segments_grow_on_a_connection_that_was_closed_before_all_was_sent() {
 }
 
 #[test]
-fn the_path_to_a_peer_that_closed_with_its_first_ack_is_probed_and_noticed_to_shrink() {
+fn the_path_to_a_peer_that_closed_with_its_first_ack_is_probed() {
     let mut network = Network::new(2);
     network.host(2).listen(config(), 1).expect("free");
     let takes = Rc::new(Cell::new(1472));

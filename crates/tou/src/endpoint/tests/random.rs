@@ -1,5 +1,5 @@
-//! Whatever the network and the applications do: what arrives is what was sent, in order, and in
-//! the end nothing is left. Every case is its seed.
+//! Random behavior of the network and the applications. The received bytes must be those sent, in
+//! order, and in the end no connection may be left. A seed determines each case.
 
 use super::network::{Network, Packet, address, config, pattern};
 use crate::endpoint::{ConnectionId, Limits};
@@ -11,8 +11,7 @@ use windlass_tcp::Error;
 const HOSTS: u8 = 4;
 const BYTES_MAX: usize = 200_000;
 
-/// One direction of a connection: the bytes that its sender has written so far are a beginning of
-/// the pattern, and so are those read.
+/// One direction of a connection: the number of bytes of the pattern that were written and read.
 #[derive(Default)]
 struct Direction {
     written: usize,
@@ -157,7 +156,7 @@ impl World {
         }
     }
 
-    /// Everybody leaves, and the network forgets.
+    /// Releases all connections, and checks that no endpoint keeps one.
     fn end(mut self) {
         self.accept();
         self.read();
@@ -178,7 +177,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_arrives_is_what_was_sent_and_nothing_is_left(seed: u64) {
+    fn received_bytes_are_those_sent_and_no_connection_is_left(seed: u64) {
         let mut world = World::new(seed);
         for _ in 0..200 {
             world.step();

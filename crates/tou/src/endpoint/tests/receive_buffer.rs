@@ -5,17 +5,17 @@ use crate::endpoint::ConnectionId;
 use windlass_base::Span;
 
 const SERVER: u8 = 5;
-/// What the buffer holds in 2 ms; a round trip has 20.
+/// Size of the buffer in bytes. It must hold the data of 2 ms; a round trip takes 20 ms.
 const ROOM: u64 = 40_000;
 const ROOM_OF_PATH: u64 = 10 * ROOM;
 
-/// How far beyond what has arrived a client may send.
+/// The bytes that a client may have in flight.
 fn window(network: &mut Network, host: u8, id: ConnectionId) -> u64 {
     let connection = network.host(host).stream(id).expect("there").connection();
     connection.peer_window_edge() - connection.bytes_acked()
 }
 
-/// These send for a while, and the server reads.
+/// The clients send for 1.5 s, and the server reads.
 fn send(network: &mut Network, clients: &[(u8, ConnectionId)], servers: &[ConnectionId]) {
     for _ in 0..300 {
         for (host, id) in clients {
@@ -39,7 +39,7 @@ fn connections_share_what_the_socket_holds() {
     let accepted = std::iter::from_fn(|| network.host(SERVER).accept());
     let servers: Vec<_> = accepted.collect();
     assert_eq!(servers.len(), clients.len());
-    // Idle ones have twice an initial window, whatever the buffer of a connection.
+    // Idle connections have a window of 20 segments, independent of the connection's buffer.
     for (host, id) in &clients {
         assert_eq!(window(&mut network, *host, *id), 20 * 1456);
     }
@@ -49,7 +49,7 @@ fn connections_share_what_the_socket_holds() {
     let all: u64 = windows.iter().sum();
     assert!(all <= ROOM_OF_PATH, "{windows:?}");
     assert!(all > ROOM_OF_PATH * 9 / 10, "{windows:?}");
-    // Who is left alone has all of it.
+    // A single client gets the whole buffer.
     send(&mut network, &clients[..1], &servers);
     let (host, id) = clients[0];
     let alone = window(&mut network, host, id);

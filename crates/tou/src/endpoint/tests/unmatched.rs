@@ -12,7 +12,7 @@ fn to_host_1(bytes: &[u8]) -> Packet {
 }
 
 #[test]
-fn what_is_not_tou_is_counted_and_answered_by_nothing() {
+fn other_datagrams_are_counted_and_not_answered() {
     let mut network = Network::new(1);
     let mut stun = [0; 20];
     stun[1] = 1;
@@ -39,9 +39,10 @@ fn a_connection_to_a_port_that_does_not_listen_is_refused() {
     assert_eq!(network.host(1).error(client), Some(Error::Refused));
 }
 
-/// Of a listener at all addresses, whose IPv4 peers have mapped ones; by a cookie as well.
+/// The listener is bound to all addresses, so IPv4 peers have mapped addresses. Checks SYN-ACKs with
+/// and without a cookie.
 #[test]
-fn each_peer_is_told_the_segment_size_of_its_own_address_family() {
+fn the_mss_option_depends_on_the_address_family_of_the_peer() {
     let syn = Segment {
         flags: Flags::SYN,
         options: Options { mss: Some(9000), ..Options::default() },
@@ -69,7 +70,7 @@ fn each_peer_is_told_the_segment_size_of_its_own_address_family() {
     }
 }
 
-/// RFC 9293 §3.10.7.1, within the budget.
+/// RFC 9293 §3.10.7.1.
 #[test]
 fn strays_are_reset_as_often_as_the_budget_allows_and_resets_are_not() {
     let mut network = Network::with_limits(1, Limits { replies_per_s: 10, ..Limits::default() });
@@ -86,7 +87,7 @@ fn strays_are_reset_as_often_as_the_budget_allows_and_resets_are_not() {
     assert_eq!((counters.resets, counters.unanswered, counters.strays), (10, 990, 2000));
 }
 
-/// RFC 5961 §5: who guesses must guess two numbers, and with timestamps a third.
+/// RFC 5961 §5: an attacker must guess two numbers, and with timestamps a third.
 #[test]
 fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
     let with = config().with(|c| c.buffers.receive = 256 << 10);
@@ -116,7 +117,7 @@ fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
             let now = network.now;
             let host = network.host(2);
             host.handle_datagrams(now, &address(1), Ecn::NotEct, &bytes, bytes.len());
-            // What it answers goes astray.
+            // Drops the answers.
             while host.poll_transmit(now, 44, &mut out).is_some() {}
         }
         let arrived = network.transfer((1, client), (2, server), part);
@@ -125,7 +126,7 @@ fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
     assert_eq!(network.host(2).error(server), None);
 }
 
-/// RFC 5961: only who knows the numbers can end a connection.
+/// RFC 5961: ending a connection requires its sequence numbers.
 #[test]
 fn blind_resets_and_syns_change_nothing() {
     let mut network = Network::new(2);
@@ -145,9 +146,9 @@ fn blind_resets_and_syns_change_nothing() {
     assert!(network.transfer((2, server), (1, client), &data) == data);
 }
 
-/// A socket that takes nothing does not make answers pile up.
+/// The socket accepts no datagrams meanwhile.
 #[test]
-fn answers_that_cannot_go_out_are_bounded() {
+fn replies_that_wait_for_the_socket_are_bounded() {
     let mut network = Network::new(1);
     let mut bytes = [0; 16];
     let segment = Segment { seq: SeqNumber(7), flags: Flags::ACK, ..Segment::default() };
@@ -164,7 +165,7 @@ fn answers_that_cannot_go_out_are_bounded() {
 }
 
 #[test]
-fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
+fn a_full_accept_queue_drops_syns_until_a_connection_is_accepted() {
     let mut network = Network::new(4);
     network.host(4).listen(config(), 2).expect("free");
     let clients: Vec<_> = (1..=3)
@@ -183,7 +184,7 @@ fn a_full_queue_of_connections_that_wait_hears_no_syn_until_one_is_accepted() {
 }
 
 #[test]
-fn stun_messages_that_the_user_does_not_take_are_bounded() {
+fn stun_messages_that_wait_for_the_user_are_bounded() {
     let mut network = Network::new(1);
     let mut stun = [0; 20];
     stun[4..8].copy_from_slice(&[0x21, 0x12, 0xa4, 0x42]);
@@ -196,9 +197,9 @@ fn stun_messages_that_the_user_does_not_take_are_bounded() {
     assert_eq!(kept, 64);
 }
 
-/// RFC 5927 §4.1: who forges a report has to know the SYN that it quotes.
+/// RFC 5927 §4.1: a report must quote the SYN, which an attacker does not know.
 #[test]
-fn a_report_ends_the_opening_of_the_peer_that_it_names_and_no_other() {
+fn an_icmp_report_ends_only_the_opening_that_it_quotes() {
     let mut network = Network::new(3);
     network.passes = Box::new(|_| false);
     let (second, third) = (network.connect(1, 2), network.connect(1, 3));
