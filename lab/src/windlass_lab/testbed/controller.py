@@ -46,7 +46,9 @@ def _load(windlass: Path, progress: Progress) -> bool:
         progress(f"kernel: {_told(windlass, 'load', 'new-ecn')}")
         return True
     loaded = json.loads(_told(windlass, "status", "--json"))
-    found = next((entry["parameters"] for entry in loaded["controllers"] if entry["name"] == NAME), None)
+    found = next(
+        (entry["parameters"] for entry in loaded["controllers"] if entry["name"] == NAME), None
+    )
     if found != _PARAMETERS:
         raise LabError(
             f"kernel: {NAME} is there already, but not with the parameters of the paper: "
