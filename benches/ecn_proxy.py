@@ -109,9 +109,9 @@ def iperf(seconds: float, options: str = "") -> tuple[float, float]:
     """Bits from the served host to the far one, all on one core: a second, and a second of the two
     processes' CPU time, in which the kernel forwards too. The latter is the same on a busy machine.
     """
-    told = json.loads(inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}"))
-    rate = told["end"]["sum_received"]["bits_per_second"]
-    cpu = told["end"]["cpu_utilization_percent"]
+    printed = json.loads(inside("host", f"taskset -c 0 iperf3 -J -c {FAR} -t {seconds} {options}"))
+    rate = printed["end"]["sum_received"]["bits_per_second"]
+    cpu = printed["end"]["cpu_utilization_percent"]
     return rate, rate / (cpu["host_total"] + cpu["remote_total"]) * 100
 
 
@@ -169,8 +169,8 @@ def measure_nothing(seconds: float) -> float:
     """Nanoseconds that the kernel's statistics say of a program that does nothing."""
     with server(), nothing():
         iperf(seconds)
-        told = json.loads(run("bpftool -j prog show name nothing"))
-    program = max(told if isinstance(told, list) else [told], key=lambda one: one["id"])
+        printed = json.loads(run("bpftool -j prog show name nothing"))
+    program = max(printed if isinstance(printed, list) else [printed], key=lambda one: one["id"])
     return program["run_time_ns"] / max(program["run_cnt"], 1)
 
 
@@ -217,8 +217,8 @@ def print_throughput(runs: dict[str, list[Transfer]]) -> None:
     for name, transfers in runs.items():
         rate, cpu, acks = (statistics.median(column) for column in zip(*transfers, strict=True))
         medians[name] = rate, cpu
-        told = f"{rate / 1e9:.2f} Gbit/s, {cpu / 1e9:.2f} Gbit a second of CPU time"
-        print(f"{name} the proxy: {told}, {acks:.2f} ACKs a packet")
+        printed = f"{rate / 1e9:.2f} Gbit/s, {cpu / 1e9:.2f} Gbit a second of CPU time"
+        print(f"{name} the proxy: {printed}, {acks:.2f} ACKs a packet")
     pairs = list(zip(runs["with"], runs["without"], strict=True))
     for at, what in enumerate(("throughput", "throughput by CPU time")):
         ratio = medians["with"][at] / medians["without"][at]

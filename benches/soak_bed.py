@@ -61,12 +61,12 @@ class Bed:
         self._link.wait()
         self._link = None
         for line in self._figures.read_text().splitlines():
-            told = json.loads(line)
-            if told["kind"] == "link.summary":
-                self._count(told)
+            printed = json.loads(line)
+            if printed["kind"] == "link.summary":
+                self._count(printed)
 
-    def _count(self, told: dict) -> None:
-        for path in told["paths"]:
+    def _count(self, printed: dict) -> None:
+        for path in printed["paths"]:
             for name in DAMAGES:
                 value = path[name]
                 self.damage[name] += sum(value.values()) if isinstance(value, dict) else value

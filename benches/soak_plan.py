@@ -55,7 +55,7 @@ class Blackout:
 
 @dataclass(frozen=True)
 class Death:
-    """At this share of the bytes an end is killed, or told to end."""
+    """At this share of the bytes an end is killed, or ends by SIGINT."""
 
     at: float
     victim: str

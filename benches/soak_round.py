@@ -29,7 +29,7 @@ class Ended:
 
     status: int
     """Its exit status; below 0 the signal that killed it."""
-    told: str
+    message: str
     """What it said on standard error, but for --json's lines."""
     given: bytes
     taken: bytes
@@ -52,8 +52,8 @@ def judge(ends: dict[str, Ended]) -> tuple[str, list[str]]:
         if end.status == 0:
             faults += _faults_of_success(name, end, peer)
         elif end.status not in (1, INTERRUPTED):
-            faults.append(f"{name}: exit status {end.status}: {end.told}")
-        elif not end.told.startswith("windlass: "):
+            faults.append(f"{name}: exit status {end.status}: {end.message}")
+        elif not end.message.startswith(("error: ", "windlass: ")):
             faults.append(f"{name}: status {end.status} and no word why")
     return ("fault" if faults else _outcome(ends)), faults
 
@@ -74,12 +74,12 @@ def _digest(content: bytes) -> str:
 def _outcome(ends: dict[str, Ended]) -> str:
     if all(end.status == 0 for end in ends.values()):
         return "intact"
-    told = [end.told.lower() for end in ends.values() if end.status == 1]
+    message = [end.message.lower() for end in ends.values() if end.status == 1]
     for word in ("reset", "timed out", "refused"):
-        if any(word in line for line in told):
+        if any(word in line for line in message):
             return word
-    # The other had all it was to have before; or both were told by us to end.
-    return "other" if told else "ended first"
+    # The other had all it was to have before; or this bench ended both.
+    return "other" if message else "ended first"
 
 
 class Round:
@@ -121,9 +121,9 @@ class Round:
         """A line of --json."""
         for line in self._file(end, "err").read_text().splitlines():
             if line.startswith("{") and line.endswith("}"):
-                told = json.loads(line)
-                if told["kind"] == kind:
-                    return told
+                message = json.loads(line)
+                if message["kind"] == kind:
+                    return message
         return None
 
     def _wait_for(self, condition: Callable[[], object], what: str) -> None:
@@ -208,7 +208,7 @@ class Round:
             "bytes": sum(len(end.taken) for end in ends.values()),
             "seconds": seconds,
             "survivor_s": time.monotonic() - self.died_at if self.died_at else None,
-            "told": {name: end.told for name, end in ends.items() if end.told},
+            "message": {name: end.message for name, end in ends.items() if end.message},
         }
 
     def _peaceful(self) -> str:
@@ -219,7 +219,7 @@ class Round:
         lines = self._file(name, "err").read_text().splitlines()
         return Ended(
             status=self._ends[name].returncode,
-            told="\n".join(line for line in lines if not line.startswith("{")),
+            message="\n".join(line for line in lines if not line.startswith("{")),
             given=self._file(name, "in").read_bytes(),
             taken=self._file(name, "out").read_bytes(),
         )

@@ -22,12 +22,12 @@ def ends(connect: Ended, listen: Ended) -> dict[str, Ended]:
     return {"connect": connect, "listen": listen}
 
 
-def connector(status: int = 0, told: str = "", taken: bytes = BACK) -> Ended:
-    return Ended(status, told, THERE, taken)
+def connector(status: int = 0, message: str = "", taken: bytes = BACK) -> Ended:
+    return Ended(status, message, THERE, taken)
 
 
-def listener(status: int = 0, told: str = "", taken: bytes = THERE) -> Ended:
-    return Ended(status, told, BACK, taken)
+def listener(status: int = 0, message: str = "", taken: bytes = THERE) -> Ended:
+    return Ended(status, message, BACK, taken)
 
 
 class Verdicts(unittest.TestCase):
@@ -92,15 +92,15 @@ class Soak(unittest.TestCase):
                 while not list(Path(folder).glob("*/lane*/2-*")) and running.poll() is None:
                     time.sleep(0.05)
                 running.send_signal(signal.SIGINT)
-                printed, told = running.communicate()
+                printed, message = running.communicate()
             self.assertEqual(list(Path(folder).iterdir()), [], "nothing is left of it")
-        self.assertEqual(running.returncode, tou_soak.INTERRUPTED, told)
+        self.assertEqual(running.returncode, tou_soak.INTERRUPTED, message)
         summary = json.loads(printed)
         self.assertFalse(summary["whole"])
         self.assertEqual(summary["faults"], [])
         ended = sum(row["rounds"] for row in summary["rows"] if row["disturbance"] == "all")
         self.assertGreaterEqual(ended + summary["unjudged"], 2)
-        self.assertIn(f"interrupted; {summary['unjudged']} rounds had not ended", told)
+        self.assertIn(f"interrupted; {summary['unjudged']} rounds had not ended", message)
 
     def test_a_few_seconds_of_it_have_no_fault(self) -> None:
         if why := tou_soak.missing(tou_soak.ROOT / "target/release/windlass"):

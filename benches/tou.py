@@ -78,14 +78,14 @@ def run_once(pair: Hosts, program: Program, seconds: float) -> Transfer:
     send = [*program.send, str(seconds)]
     sent, received = run_pair(pair, list(program.receive), send, seconds)
     segments, errors = (now - then for now, then in zip(counters(), before, strict=True))
-    gigabytes = received.told["bytes"] / 1e9
-    if gigabytes <= 0 or received.told["seconds"] <= 0:
+    gigabytes = received.figures["bytes"] / 1e9
+    if gigabytes <= 0 or received.figures["seconds"] <= 0:
         raise BenchError(f"{program.name} carried nothing")
     return Transfer(
-        gigabytes * 8 / received.told["seconds"],
+        gigabytes * 8 / received.figures["seconds"],
         sent.cpu_s / gigabytes,
         received.cpu_s / gigabytes,
-        segments if program.name.startswith("tcp-") else sent.told["retransmitted"],
+        segments if program.name.startswith("tcp-") else sent.figures["retransmitted"],
         errors,
     )
 

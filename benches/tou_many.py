@@ -23,7 +23,7 @@ def measure_opening(transport: str) -> dict:
     with hosts(True) as pair:
         sent, received = run_pair(pair, accept, begin, 60)
     return {
-        "per_s": sent.told["connections"] / sent.told["seconds"],
+        "per_s": sent.figures["connections"] / sent.figures["seconds"],
         "client_cpu_us": sent.cpu_s / OPENED * 1e6,
         "server_cpu_us": received.cpu_s / OPENED * 1e6,
     }
@@ -36,14 +36,14 @@ def measure_holding(seconds: float) -> dict:
     with hosts(True) as pair:
         sent, received = run_pair(pair, hold, fill, 60 + seconds)
         errors = pair.counter(pair.receiver, "Udp", "RcvbufErrors")
-    told = received.told
+    figures = received.figures
     return {
-        "idle_bytes": told["idle_bytes"],
-        "used_bytes": told["used_bytes"],
-        "active": told["active"],
-        "fairness_index": told["fairness_index"],
-        "gbit_per_s": told["bytes"] * 8e-9 / seconds,
-        "sent_again": sent.told["retransmitted"],
+        "idle_bytes": figures["idle_bytes"],
+        "used_bytes": figures["used_bytes"],
+        "active": figures["active"],
+        "fairness_index": figures["fairness_index"],
+        "gbit_per_s": figures["bytes"] * 8e-9 / seconds,
+        "sent_again": sent.figures["retransmitted"],
         "rcvbuf_errors": errors,
     }
 

@@ -28,7 +28,7 @@ OFFLOADS = ("tso", "gso", "tx-udp-segmentation", "gro")
 TCP_BUFFER = 64 << 20
 # Of a connection of ToU; the socket's own buffer has 4 MiB, headers and gaps included.
 TOU_BUFFER_KIB = 2048
-# A program that takes as much longer than it was told to hangs.
+# A program that runs this much longer than its arguments ask for hangs.
 PATIENCE_S = 60
 
 
@@ -133,7 +133,7 @@ def hosts(offloads: bool) -> Iterator[Hosts]:
 class Ended:
     """A program that has ended: what it printed last, as JSON, and its user and system time."""
 
-    told: dict
+    figures: dict
     cpu_s: float
 
 

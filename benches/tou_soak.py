@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Lets connections of ToU live on bad paths, kills their programs and takes the link away, and
-looks whether every byte arrived or somebody was told. As root; benches/README.md has the rest.
+looks whether every byte arrived or somebody was printed. As root; benches/README.md has the rest.
 
 Exit status: 0 all of them did; 1 some did not, or the soak could not run; 130 interrupted, 143
 terminated.

@@ -162,7 +162,8 @@ def main():
         write_series(options.file.stem, options.out)
     else:
         for line in sys.stdin:
-            print(json.dumps(one_run(json.loads(line))))
+            envelope = {} if MODE == "old" else {"schema": 1, "kind": "sim.run"}
+            print(json.dumps(envelope | one_run(json.loads(line))))
 
 
 if __name__ == "__main__":

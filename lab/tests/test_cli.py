@@ -29,7 +29,9 @@ def test_list_names_every_experiment(capsys):
 
 def test_list_for_scripts(capsys):
     assert main(["list", "--json"]) == 0
-    experiments = {entry["id"]: entry for entry in json.loads(capsys.readouterr().out)}
+    listed = json.loads(capsys.readouterr().out)
+    assert list(listed)[:2] == ["schema", "kind"]
+    experiments = {entry["id"]: entry for entry in listed["experiments"]}
     entry = experiments["new-ecn/4.2.2"]
     assert entry["cases"] == ["s1_10M_p0.1_newecn", "s1_10M_p0.1_ecn"]
     assert entry["kind"] == "simulated"

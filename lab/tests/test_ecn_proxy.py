@@ -146,10 +146,10 @@ def test_files_are_shown_and_not_judged():
 
 
 def test_marks_are_to_be_answered():
-    told = {"episodes": 100, "answered_virtual_loss": 60, "answered_floor": 37, "passed_over": 3}
-    told |= {"ect": 1000, "ect_waiting": 70}
+    lines = {"episodes": 100, "answered_virtual_loss": 60, "answered_floor": 37, "passed_over": 3}
+    lines |= {"ect": 1000, "ect_waiting": 70}
     found = judge(
-        "upload", "1", {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[told])]}
+        "upload", "1", {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[lines])]}
     )
     figures = {c.quantity.partition(": ")[2]: (c.measured.mean, c.verdict) for c in found}
     assert figures == {
@@ -255,9 +255,11 @@ def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
     binary = tmp_path / "windlass"
     binary.write_text("#!/bin/sh\nexit 2\n")
     binary.chmod(0o755)
-    told = []
-    measure.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, told.append)
-    assert told == ["this windlass has no command `ecn-proxy run`: tests with a proxy are left out"]
+    lines = []
+    measure.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, lines.append)
+    assert lines == [
+        "this windlass has no command `ecn-proxy run`: tests with a proxy are left out"
+    ]
 
 
 def test_a_machine_without_iperf_is_told_so_before_anything_is_built(monkeypatch, tmp_path):
@@ -313,17 +315,17 @@ def test_the_simulator_shows_what_ecn_and_the_proxy_are_worth(repository):
     scenarios = repository / "experiments/ecn-proxy"
     wanted = [(test, seed) for test in chosen for seed in range(1, 6)]
     requests = [json.dumps(request(scenarios, test, seed, 0.05)) for test, seed in wanted]
-    told = subprocess.run(
+    lines = subprocess.run(
         [windlass, "sim", "batch", "-"],
         input="\n".join(requests),
         capture_output=True,
         text=True,
         check=False,
     )
-    if "unknown key" in told.stdout:
+    if "unknown key" in lines.stdout:
         pytest.skip("the binary windlass is older than the scenarios")
     times = {test: [] for test in chosen}
-    for (test, _), line in zip(wanted, told.stdout.splitlines(), strict=True):
+    for (test, _), line in zip(wanted, lines.stdout.splitlines(), strict=True):
         times[test].append(result(test, 0.05, json.loads(line)).seconds)
     none, proxy, native = (median(times[test]) for test in chosen)
     assert none > 1.4 * native

@@ -56,15 +56,15 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
     if doctor.returncode != 0:
         pytest.skip("windlass doctor ecn-proxy: this kernel or binary lacks something")
     run = measure(Test(direction, "1", True, PROXY), 0.05, windlass)
-    [told] = run.proxies
-    assert told["proxied"] > 0
-    assert told["edited"] > 0
-    assert told["edit_failed"] == 0
-    # Congestion was told of; a stall (an ACK with a wrong checksum, say) lasts for minutes.
+    [printed] = run.proxies
+    assert printed["proxied"] > 0
+    assert printed["edited"] > 0
+    assert printed["edit_failed"] == 0
+    # The proxy signalled congestion; a stall (an ACK with a wrong checksum, say) lasts for minutes.
     assert (
-        told["marks"]
+        printed["marks"]
         if direction == "download"
-        else told["virtual_losses"] + told["answered_floor"]
+        else printed["virtual_losses"] + printed["answered_floor"]
     )
     assert run.seconds < 60
 

@@ -119,7 +119,7 @@ def test_without_root_what_was_asked_for_by_name_ends_with_a_line(
 ):
     monkeypatch.setattr(check, "is_root", lambda: False)
     assert lab(out=tmp_path / "out", target="new-ecn/kernel") == 2
-    line = "windlass-lab: new-ecn/kernel: testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)\n"
+    line = "error: new-ecn/kernel: testbed: needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)\n"
     assert capsys.readouterr().err == line
     assert not (tmp_path / "out").exists()
 
@@ -218,7 +218,8 @@ class Host:
         self.said.append(words[0])
         if words[0] == "status":
             parameters = {"alpha_wnd": 0.9, "alpha_slp": 0.9, "beta": self._beta}
-            return json.dumps([{"name": "new_ecn", "parameters": parameters}])
+            entry = {"name": "new_ecn", "parameters": parameters}
+            return json.dumps({"schema": 1, "kind": "cc.status", "controllers": [entry]})
         self.loaded = words[0] == "load"
         return words[0]
 

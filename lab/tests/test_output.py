@@ -9,7 +9,7 @@ from windlass_lab.core.errors import LabError
 
 def previous_result(folder):
     folder.mkdir(exist_ok=True)
-    result = {"format": output.RESULT_FORMAT, "schema_version": output.SCHEMA_VERSION}
+    result = output.envelope(output.RESULT_KIND)
     (folder / output.RESULTS).write_text(json.dumps(result))
     return folder
 
@@ -53,7 +53,7 @@ def test_foreign_content_beside_a_result_is_refused(tmp_path):
 
 
 def test_a_file_that_only_has_the_name_of_a_result_is_foreign(tmp_path):
-    (tmp_path / output.RESULTS).write_text('{"format": "something else"}')
+    (tmp_path / output.RESULTS).write_text('{"kind": "something else"}')
     with pytest.raises(LabError, match="no result"):
         output.OutputDirectory(tmp_path)
 
@@ -80,8 +80,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
 
 def test_a_result_of_another_schema_is_refused(tmp_path):
-    (tmp_path / output.RESULTS).write_text(
-        json.dumps({"format": output.RESULT_FORMAT, "schema_version": 99})
-    )
-    with pytest.raises(LabError, match="schema version 99"):
-        output.load(tmp_path, output.RESULTS, output.RESULT_FORMAT)
+    (tmp_path / output.RESULTS).write_text(json.dumps({"kind": output.RESULT_KIND, "schema": 99}))
+    with pytest.raises(LabError, match="schema 99"):
+        output.load(tmp_path, output.RESULTS, output.RESULT_KIND)

@@ -68,7 +68,7 @@ class TestFile:
         assert (experiment.flows[0].source, experiment.flows[0].start_s) == ("s", 0.5)
 
     @pytest.mark.parametrize(
-        ("old", "new", "told"),
+        ("old", "new", "complaint"),
         [
             ("schema = 1", "schema = 2", "schema: expected 1"),
             ('to = "r"', 'to = "x"', "flow one: to: there is no node x"),
@@ -84,8 +84,8 @@ class TestFile:
             ('name = "r"', 'name = "../r"', "a name has"),
         ],
     )
-    def test_a_fault_is_told_with_its_place(self, old, new, told):
-        with pytest.raises(ValueError, match=told):
+    def test_a_fault_names_its_place(self, old, new, complaint):
+        with pytest.raises(ValueError, match=complaint):
             load.parse(FILE.replace(old, new))
 
     def test_a_file_that_is_not_there(self, tmp_path):

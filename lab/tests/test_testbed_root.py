@@ -43,7 +43,7 @@ PAIR = Topology(
         Route("b", to="10.8.0.0/16", device="tun0"),
     ],
 )
-# A run in a process of its own, which ends when it is told to.
+# A run in a process of its own, which a signal ends.
 HOLDING = """
 import sys, time
 from pathlib import Path
@@ -60,11 +60,11 @@ with Testbed(Topology([Node("a"), Node("b")], [Link(End("a"), End("b"))]), [outs
 """
 
 
-def told(bed: Testbed, node: str, *command: str) -> str:
+def printed(bed: Testbed, node: str, *command: str) -> str:
     """What a command in a node prints."""
-    with bed.log("told").open("w") as out:
-        status = bed.start("told", node, command, stdout=out, stderr=out).wait(10)
-    text = bed.log("told").read_text()
+    with bed.log("printed").open("w") as out:
+        status = bed.start("printed", node, command, stdout=out, stderr=out).wait(10)
+    text = bed.log("printed").read_text()
     assert status == 0, text
     return text
 
@@ -94,15 +94,17 @@ def holding():
 
 def test_a_topology_is_built_as_told_and_removed():
     with Testbed(PAIR) as bed:
-        link = json.loads(told(bed, "a", "ip", "-json", "addr", "show", "dev", "b"))[0]
+        link = json.loads(printed(bed, "a", "ip", "-json", "addr", "show", "dev", "b"))[0]
         assert link["mtu"] == 1400
         assert {a["local"] for a in link["addr_info"]} >= {"10.0.0.1", "fd00::1"}
-        told(bed, "a", "ping", "-c", "1", "-W", "5", "10.9.0.1") if shutil.which("ping") else None
-        assert "congctl cubic" in told(bed, "a", "ip", "route", "show", "10.9.0.0/24")
-        assert "dev tun0" in told(bed, "b", "ip", "route", "show", "10.8.0.0/16")
-        assert told(bed, "a", "cat", "/proc/sys/net/ipv4/tcp_rmem").split()[2] == "65536"
+        printed(bed, "a", "ping", "-c", "1", "-W", "5", "10.9.0.1") if shutil.which(
+            "ping"
+        ) else None
+        assert "congctl cubic" in printed(bed, "a", "ip", "route", "show", "10.9.0.0/24")
+        assert "dev tun0" in printed(bed, "b", "ip", "route", "show", "10.8.0.0/16")
+        assert printed(bed, "a", "cat", "/proc/sys/net/ipv4/tcp_rmem").split()[2] == "65536"
         # Not the machine's: BBR, say, whose pacing stays when a program asks for another one.
-        assert told(bed, "b", "cat", "/proc/sys/net/ipv4/tcp_congestion_control") == "reno\n"
+        assert printed(bed, "b", "cat", "/proc/sys/net/ipv4/tcp_congestion_control") == "reno\n"
         name = bed.run
         assert left_of(name)
     assert left_of(name) == []
@@ -110,8 +112,8 @@ def test_a_topology_is_built_as_told_and_removed():
 
 def test_two_side_by_side_do_not_meet():
     with Testbed(PAIR) as one, Testbed(PAIR) as other:
-        told(one, "b", "ip", "link", "set", "dev", "up", "down")
-        link = json.loads(told(other, "b", "ip", "-json", "link", "show", "dev", "up"))[0]
+        printed(one, "b", "ip", "link", "set", "dev", "up", "down")
+        link = json.loads(printed(other, "b", "ip", "-json", "link", "show", "dev", "up"))[0]
         assert "UP" in link["flags"]
         one.close()
         assert left_of(one.run) == []

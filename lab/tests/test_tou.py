@@ -200,10 +200,10 @@ def test_a_store_gives_back_curves(tmp_path):
 
 def test_a_binary_without_the_controller_none_is_told_of_in_one_line(monkeypatch):
     tests = [Test(CELLS[0], contender) for contender in (TOU_NEWRENO, TOU_NONE)]
-    told, lines = SimpleNamespace(stdout="cubic, newreno, reno"), []
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: told)
+    printed, lines = SimpleNamespace(stdout="cubic, newreno, reno"), []
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: printed)
     windlass = SimpleNamespace(path="windlass")
     assert reproduce._possible(tests, windlass, lines.append) == tests[:1]
     assert len(lines) == 1
-    told.stdout += "; none: for experiments"
+    printed.stdout += "; none: for experiments"
     assert reproduce._possible(tests, windlass, lines.append) == tests

@@ -1,4 +1,4 @@
-//! Datagrams and nothing else: what UDP_SEGMENT and UDP_GRO alone can carry. Nobody holds the
+//! Datagrams and nothing else: what UDP_SEGMENT and UDP_GRO alone can carry. No transport holds the
 //! sender back; what the receiver cannot take is lost and does not count.
 
 use crate::{Received, Result, ready};

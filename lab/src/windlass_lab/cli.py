@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from windlass_lab import __version__
 from windlass_lab.core import listing, output, text
@@ -39,7 +39,15 @@ examples:
   windlass-lab testbed check
 """
 INTERRUPTED = 130
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors begin as all errors of Windlass do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the error and a hint, and exits with status 2."""
+        self.exit(2, f"error: {message}\n  hint: `{self.prog} --help` lists the arguments\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except LabError as error:
-        print(f"windlass-lab: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
-        print("windlass-lab: interrupted", file=sys.stderr)
+        print("error: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone; there is nobody left to tell.
+        # The reader of our output has gone; there is no output left to write.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -65,7 +73,7 @@ def _terminate(number: int, _frame: object) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="windlass-lab",
         description="Runs the experiments of the papers behind Windlass and reports what was "
         "published beside what is measured.",
@@ -201,12 +209,14 @@ def _list(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     paper, experiments = find(options.target, options.quick, options.kernel, options.sim)
+    windlass = Windlass(find_windlass(options.windlass))
+    windlass.require_name()
     folder = options.out or Path("out") / options.target.replace("/", "-")
     request = Request(
         target=options.target,
         paper=paper,
         experiments=experiments,
-        windlass=Windlass(find_windlass(options.windlass)),
+        windlass=windlass,
         folder=folder,
         progress=_progress,
         experiments_folder=options.experiments,
@@ -244,8 +254,8 @@ def _report(options: argparse.Namespace) -> int:
 
 def _rebuild(folder: Path) -> None:
     """Writes the page and the text of a stored result again."""
-    results = output.load(folder, output.RESULTS, output.RESULT_FORMAT)
-    series = output.load(folder, output.SERIES, output.SERIES_FORMAT)
+    results = output.load(folder, output.RESULTS, output.RESULT_KIND)
+    series = output.load(folder, output.SERIES, output.SERIES_KIND)
     paper, _ = find(results["paper"], quick=False)
     output.write_all(folder, ENTRIES[paper.id].files(paper, results, series))
 

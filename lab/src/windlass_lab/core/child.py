@@ -32,16 +32,16 @@ def result(name: str, process: subprocess.Popen) -> dict:
     """What a process that has ended wrote. Raises `RunError`, with its last complaint."""
     assert process.stdout and process.stderr
     with process.stdout as out, process.stderr as complaints:
-        text, told = out.read(), complaints.read().strip()
+        text, printed = out.read(), complaints.read().strip()
     if process.returncode != 0:
-        last = told.splitlines()[-1] if told else "no message"
+        last = printed.splitlines()[-1] if printed else "no message"
         raise RunError(f"{name}: status {process.returncode}: {last}")
     return json.loads(text)
 
 
 def obey(measure: Callable[[dict], Any]) -> int:
     """What such a process does: reads its order, measures, writes the result, a dataclass. Returns
-    its exit status; 1, and a line, where that cannot be done. Told to end, it takes away what it
+    its exit status; 1, and a line, where that cannot be done. On SIGTERM it takes away what it
     has built, as it does after an error.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

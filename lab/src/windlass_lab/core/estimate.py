@@ -91,7 +91,7 @@ def pair_flows(
 ) -> list[tuple[FlowResult, FlowResult]]:
     """Pairs the flows of two results of one case, in the order of `left`.
 
-    Flows are told by controller and smallest RTT; those with both equal by their order in the
+    Controller and smallest RTT identify a flow; equal ones match by their order in the
     file. Raises `RunError` when the two lists cannot be of the same case.
     """
     if len(left) != len(right):

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.output import envelope
 from windlass_lab.core.registry import all_papers
 from windlass_lab.core.text import table
 
+LIST_KIND = "lab.list"
 HEADINGS = ("id", "title", "section", "takes about", "kind", "root", "quick")
 
 
@@ -35,20 +37,21 @@ def _row(paper: Paper, experiment: Experiment) -> tuple[str, ...]:
     )
 
 
-def as_json() -> list[dict]:
-    """One object an experiment; `seconds` is a rough time on two cores with 20 replicates."""
-    return [
-        {
-            "id": f"{paper.id}/{experiment.id}",
-            "paper": paper.citation,
-            "section": experiment.section,
-            "title": experiment.title,
-            "shows": experiment.shows,
-            "seconds": experiment.seconds,
-            "kind": experiment.kind,
-            "needs_root": experiment.needs_root,
-            "quick": experiment.quick,
-            "cases": list(experiment.named),
-        }
-        for paper, experiment in _pairs()
-    ]
+def as_json() -> dict:
+    """The experiments, each an object; `seconds` is a rough time on two cores, 20 replicates."""
+    return {**envelope(LIST_KIND), "experiments": [_object(*pair) for pair in _pairs()]}
+
+
+def _object(paper: Paper, experiment: Experiment) -> dict:
+    return {
+        "id": f"{paper.id}/{experiment.id}",
+        "paper": paper.citation,
+        "section": experiment.section,
+        "title": experiment.title,
+        "shows": experiment.shows,
+        "seconds": experiment.seconds,
+        "kind": experiment.kind,
+        "needs_root": experiment.needs_root,
+        "quick": experiment.quick,
+        "cases": list(experiment.named),
+    }

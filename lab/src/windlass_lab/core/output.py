@@ -18,9 +18,12 @@ RUNS = "runs"
 # The runs of the ECN proxy's tests, a line each, from which a broken-off result goes on.
 RUN_LINES = "runs.jsonl"
 FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUN_LINES})
-RESULT_FORMAT = "windlass-lab result"
-SERIES_FORMAT = "windlass-lab series"
-SCHEMA_VERSION = 2
+# The kinds of JSON documents that the lab writes; each begins with `schema` and `kind`.
+RESULT_KIND = "lab.result"
+SERIES_KIND = "lab.series"
+SCHEMA = 3
+# How results named their kind up to schema 2: the lab may overwrite them, and cannot read them.
+_OLD_FORMAT = "windlass-lab result"
 
 
 class OutputDirectory:
@@ -115,26 +118,46 @@ def is_result(path: Path) -> bool:
         data = json.loads((path / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(data, dict) and data.get("format") == RESULT_FORMAT
+    if not isinstance(data, dict):
+        return False
+    return data.get("kind") == RESULT_KIND or data.get("format") == _OLD_FORMAT
+
+
+def envelope(kind: str) -> dict[str, int | str]:
+    """The keys with which a JSON document of the lab begins."""
+    return {"schema": SCHEMA, "kind": kind}
 
 
 def load(path: Path, name: str, expected: str) -> dict:
-    """A JSON file of a result. Raises `LabError` unless it has the format that is `expected`."""
+    """A JSON file of a result. Raises `LabError` unless it is of the kind that is `expected`."""
     file = path / name
+    if not file.is_file():
+        raise LabError(_no_result(path, name))
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise LabError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
         raise LabError(f"{file} is not JSON: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != expected:
-        raise LabError(f"{file} is not a {expected}")
-    if data.get("schema_version") != SCHEMA_VERSION:
-        raise LabError(
-            f"{file} has schema version {data.get('schema_version')}; "
-            f"this lab reads {SCHEMA_VERSION}"
-        )
+    if isinstance(data, dict) and data.get("format") == _OLD_FORMAT:
+        raise LabError(f"{file} is of an older lab; this lab reads schema {SCHEMA}: run it again")
+    if not isinstance(data, dict) or data.get("kind") != expected:
+        raise LabError(f"{file} is not a document of the kind {expected}")
+    if data.get("schema") != SCHEMA:
+        raise LabError(f"{file} has schema {data.get('schema')}; this lab reads {SCHEMA}")
     return data
+
+
+def _no_result(path: Path, name: str) -> str:
+    if not path.is_dir():
+        return f"there is no directory {path}"
+    if (path / "summary.json").is_file():
+        return (
+            f"{path} holds a run of `windlass sim run` or `windlass-lab testbed run`, "
+            "not an experiment's result\n"
+            "  hint: `windlass-lab report` takes a directory that `windlass-lab reproduce` wrote"
+        )
+    return f"{path} holds no result of `windlass-lab reproduce`: it has no {name}"
 
 
 def write_all(folder: Path, files: Mapping[str, str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from windlass_lab import __version__
 from windlass_lab.core import aggregate
@@ -19,7 +19,7 @@ from windlass_lab.core.model import (
     SimpleModel,
     TracePlot,
 )
-from windlass_lab.core.output import RESULT_FORMAT, SCHEMA_VERSION, SERIES_FORMAT
+from windlass_lab.core.output import RESULT_KIND, SERIES_KIND, envelope
 from windlass_lab.core.reference import Published, load_published
 from windlass_lab.core.request import Progress
 from windlass_lab.core.thin import thin
@@ -91,9 +91,8 @@ def reproduce(
     gathered.commands = _portable(windlass.commands, scenarios)
     for source in sources:
         source.add_to(gathered, experiments, progress)
-    results = {
-        "format": RESULT_FORMAT,
-        "schema_version": SCHEMA_VERSION,
+    results: dict[str, Any] = {
+        **envelope(RESULT_KIND),
         "paper": paper.id,
         "replicates": sampling.replicates,
         "jitter_ms": sampling.jitter_ms,
@@ -227,8 +226,7 @@ def no_series(paper: Paper) -> dict:
 
 def _series_document(paper: Paper, gathered: Gathered) -> dict:
     return {
-        "format": SERIES_FORMAT,
-        "schema_version": SCHEMA_VERSION,
+        **envelope(SERIES_KIND),
         "paper": paper.id,
         "cases": gathered.curves,
     }

@@ -15,6 +15,7 @@ from windlass_lab.core.errors import LabError
 
 R = TypeVar("R", bound="DataclassInstance")
 Key = tuple[str, int]
+_SCHEMA = 1
 
 
 class Named(Protocol):
@@ -60,7 +61,8 @@ class RunLines(Generic[R]):
 
     def _line(self, item: tuple[Key, R]) -> str:
         (name, number), run = item
-        entry = {"made_by": self._digest, "test": name, "number": number, "run": asdict(run)}
+        made = {"schema": _SCHEMA, "kind": "lab.run"}
+        entry = made | {"made_by": self._digest, "test": name, "number": number, "run": asdict(run)}
         return json.dumps(entry) + "\n"
 
     def _known(self, path: Path) -> Iterable[tuple[Key, R]]:

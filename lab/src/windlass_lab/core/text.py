@@ -81,9 +81,9 @@ def _in_line(c: Comparison) -> str:
     known = [f"published {published(c.published)}"] if c.published is not None else []
     known += [f"reference {estimate(c.reference)}"] if c.reference else []
     known += [f"deviation {deviation(c)} of {c.allowed}"] if c.low is not None and c.high else []
-    told = f": {VERDICTS[c.verdict]}" if c.verdict == FAIL else ""
+    printed = f": {VERDICTS[c.verdict]}" if c.verdict == FAIL else ""
     beside = f" ({', '.join(known)})" if known else ""
-    return f"{name(c)} {estimate(c.measured)}{beside}{told}"
+    return f"{name(c)} {estimate(c.measured)}{beside}{printed}"
 
 
 def section_verdict(comparisons: Sequence[Comparison]) -> str:

@@ -4,6 +4,7 @@ and file formats stands here and in `CaseResult.from_summary`.
 
 import csv
 import json
+import re
 import shlex
 import subprocess
 import tempfile
@@ -12,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.derive import enriched
-from windlass_lab.core.errors import RunError
+from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.estimate import pool
 
 # The columns of a flow's and of a queue's time series.
 FLOW_COLUMNS = ("cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "acked_packets")
 QUEUE_COLUMNS = ("queue_packets", "average_queue")
 BOTTLENECK = "bottleneck"
+# The kind of document that a simulated run has as its summary.
+SUMMARY_KIND = "sim.run"
 _STDERR_LINES = 20
 
 
@@ -65,6 +68,18 @@ class Windlass:
         """What `windlass --version` says."""
         return self._run(["--version"], record=False).strip()
 
+    def require_name(self) -> None:
+        """Raises `LabError` unless the binary calls itself windlass."""
+        try:
+            version = self.version()
+        except RunError as error:
+            raise LabError(f"{self.path} is not the binary windlass: {error}") from error
+        if not re.match(r"windlass \d", version):
+            shown = repr(version.splitlines()[0]) if version else "nothing"
+            raise LabError(
+                f"{self.path} is not the binary windlass: for --version it prints {shown}"
+            )
+
     def summary(self, run: Run, sampling: Sampling) -> dict:
         """The summary of a scenario over replicates with jittered starts.
 
@@ -95,6 +110,11 @@ class Windlass:
         if len(summaries) != len(requests):
             raise RunError(
                 f"{_shown(arguments)}: {len(summaries)} results of {len(requests)} requests"
+            )
+        if any(summary.get("kind") != SUMMARY_KIND for summary in summaries):
+            raise RunError(
+                f"{self.path} is another version than this lab: its summaries are not of the kind "
+                f"{SUMMARY_KIND}\n  hint: `make build` builds the binary of this tree"
             )
         return summaries
 

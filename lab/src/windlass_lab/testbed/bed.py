@@ -129,13 +129,13 @@ class Testbed:
         return next(process for known, process in self._running if known == name)
 
     def end(self, name: str) -> int:
-        """Ends a program; when it was told to, in nanoseconds of CLOCK_MONOTONIC."""
+        """Ends a program with SIGTERM. Returns the time of the signal, in ns of CLOCK_MONOTONIC."""
         process = self.process(name)
-        told_ns = time.monotonic_ns()
+        signalled_ns = time.monotonic_ns()
         _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_S)
-        return told_ns
+        return signalled_ns
 
     def check_alive(self) -> None:
         """Raises `RunError` if a program of the topology has ended."""
@@ -177,10 +177,11 @@ class Testbed:
     def _devices(self, node: str) -> set[str]:
         """The devices of a node that are up."""
         enter = ["nsenter", f"--net={remove.NETNS / self.namespace(node)}"]
-        told = subprocess.run(
+        printed = subprocess.run(
             [*enter, "cat", "/proc/net/dev"], capture_output=True, text=True, check=False
         )
-        return {line.partition(":")[0].strip() for line in told.stdout.splitlines() if ":" in line}
+        lines = printed.stdout.splitlines()
+        return {line.partition(":")[0].strip() for line in lines if ":" in line}
 
     def _filled(self, text: str, files: Mapping[str, Path]) -> str:
         """A text with its placeholders replaced."""

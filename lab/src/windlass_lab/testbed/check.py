@@ -84,7 +84,7 @@ def is_root() -> bool:
 def _no_samples() -> str:
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, sample.NETLINK_SOCK_DIAG) as diag:
-            # Of a port that nobody has.
+            # The port belongs to no socket.
             list(sample.Sampler(diag, frozenset([0])).sample())
     except OSError as error:
         return error.strerror or str(error)
@@ -95,5 +95,5 @@ def _no_trace() -> str:
     if not shutil.which("unshare"):
         return "unshare is missing"
     command = ["unshare", "--mount", sys.executable, "-P", "-m", "windlass_lab.testbed.trace"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    return told.stderr.strip().split("\n")[-1] if told.returncode else ""
+    printed = subprocess.run(command, capture_output=True, text=True, check=False)
+    return printed.stderr.strip().split("\n")[-1] if printed.returncode else ""

@@ -1,7 +1,7 @@
-"""New-ECN in this machine's kernel for as long as somebody here needs it.
+"""New-ECN in this machine's kernel for as long as a run of the lab needs it.
 
 The name holds for all network namespaces, and for every process of this machine: what was loaded
-before is used as it is, and only what was loaded here is unloaded, when nobody else here uses it.
+before is used as it is. The lab unloads only what it loaded, once none of its runs uses it.
 """
 
 import contextlib

@@ -33,8 +33,10 @@ class Job:
 
 
 def run_all(jobs: Sequence[Job], at_once: int, done: Callable[[Job], None]) -> None:
-    """Runs them all, `at_once` at a time; `done` is told of each. When one fails, or this process
-    is interrupted, the others are ended, and nothing of them stays. Raises `RunError`.
+    """Runs all jobs, `at_once` at a time, and calls `done` with each that has ended.
+
+    When a run fails or this process is interrupted, it ends the others and removes their testbeds.
+    Raises `RunError` for a run that fails.
     """
     waiting = list(jobs)
     running: dict[Job, subprocess.Popen] = {}

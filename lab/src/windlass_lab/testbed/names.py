@@ -1,5 +1,5 @@
-"""Names that no two runs share, and that say whose they are: those of a process that is gone can be
-told from those of one that lives.
+"""Names that no two runs share. A name has the process of its run in it, so that the lab can
+remove what a dead process left.
 """
 
 import os

@@ -180,9 +180,9 @@ def _start_trace(
     ]
     with bed.log("trace").open("w") as log, (bed.scratch / "trace-ready").open("w") as ready:
         process = bed.start("trace", "", command, stdout=ready, stderr=log)
-    told = bed.scratch / "trace-ready"
+    printed = bed.scratch / "trace-ready"
     wait_until(
-        lambda: process.poll() is not None or trace.READY in told.read_text(),
+        lambda: process.poll() is not None or trace.READY in printed.read_text(),
         "tcp_probe: the trace did not start",
     )
     if process.poll() is None:
@@ -316,8 +316,8 @@ def _check(bed: Testbed, plan: Plan, samples: Sequence[Sample]) -> None:
     """What was measured must be what was asked for."""
     name, asked = plan.flow.name, plan.flow.controller
     if not samples:
-        told = bed.complaint(_sampler(plan.flow.source))
-        raise RunError(f"flow {name}: no connection was seen (sampler: {told})")
+        printed = bed.complaint(_sampler(plan.flow.source))
+        raise RunError(f"flow {name}: no connection was seen (sampler: {printed})")
     # The first sample may be of a socket on which it was not set yet.
     found = samples[-1].controller
     if found != asked:

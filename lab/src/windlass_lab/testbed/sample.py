@@ -169,7 +169,7 @@ def _attributes(body: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Samples until it is told to stop."""
+    """Samples until a signal stops it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--interval", type=float, required=True, help="seconds")
     parser.add_argument("--ports", required=True, help="P,P,...")

@@ -23,7 +23,7 @@ class Shaper:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a link. The device has the name of the node it leads to unless told otherwise.
+    """One end of a link. The device has the name of the node it leads to, if `device` is empty.
 
     `offloads` switches features by ethtool's names, or the short `tso`, `gso`, `gro`.
     """
@@ -118,7 +118,7 @@ class Flow:
     `client_options` and `server_options` are more of its flags) or `command`: a program of one's
     own at the source, with `{to}` for the address, `{port}` for the port it has to use as its own,
     and `{time}` for the seconds.
-    `address` is that of the server (`to`; the source for `http`); unless told, the first that the
+    `address` is that of the server (`to`; the source for `http`); by default, the first that the
     topology gives to the node.
     """
 

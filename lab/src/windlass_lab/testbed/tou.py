@@ -19,13 +19,13 @@ def read(plan: Plan, report: str, start_ns: int, experiment: Experiment) -> tupl
     """
     trace = trace_of(plan.folder)
     try:
-        told = json.loads(report)
-        sender, receiver = (told[end]["streams"][0] for end in ("sender", "receiver"))
+        printed = json.loads(report)
+        sender, receiver = (printed[end]["streams"][0] for end in ("sender", "receiver"))
         lines = _lines(trace)
         began_s = (_written_ns(trace) - start_ns) / 1e9 - float(lines[-1]["time_s"])
         rows = [_row(line, began_s, sender["mss"]) for line in lines]
         changed = results.changes(rows)
-        known = _known(plan, told, sender, receiver)
+        known = _known(plan, printed, sender, receiver)
         gaps = results.gaps_ms([round(row.time_s * 1e9) for row in rows])
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise RunError(f"flow {plan.flow.name}: no report of ToU: {error!r}") from error
@@ -55,9 +55,9 @@ def _row(line: Mapping[str, str], began_s: float, mss: int) -> Row:
     )
 
 
-def _known(plan: Plan, told: Mapping, sender: Mapping, receiver: Mapping) -> dict:
+def _known(plan: Plan, printed: Mapping, sender: Mapping, receiver: Mapping) -> dict:
     return {
-        "controller": told["test"]["controller"],
+        "controller": printed["test"]["controller"],
         "rtt_min_ms": plan.flow.rtt_min_ms,
         # Those that arrived with CE; the queue's marks are more by what was lost behind it.
         "marks": receiver["ce_received"],

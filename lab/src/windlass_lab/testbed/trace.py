@@ -130,7 +130,7 @@ def _drain(pipe: int, out: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Records until it is told to stop; without `--run` it only says whether it could."""
+    """Records until a signal stops it; without `--run` it only says whether it could."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run")
     parser.add_argument("--ports", default="")

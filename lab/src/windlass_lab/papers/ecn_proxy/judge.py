@@ -98,31 +98,34 @@ def _fairness(test: Test, runs: Runs) -> Comparison | None:
 
 def _taken_on(test: Test, runs: Runs) -> Comparison | None:
     """Left alone is one whose SYN was lost, and what goes to a host where that happened."""
-    told = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
-    seen = sum(proxy.get("proxied", 0) + proxy.get("bypassed", 0) for proxy in told)
+    proxies = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
+    seen = sum(proxy.get("proxied", 0) + proxy.get("bypassed", 0) for proxy in proxies)
     if not seen:
         return None
-    share = sum(proxy["proxied"] for proxy in told) / seen
+    share = sum(proxy["proxied"] for proxy in proxies) / seen
     what = "Connections that the proxy took on, with cross traffic"
-    return _comparison(what, test, Estimate(share, 0.0, len(told)), None)
+    return _comparison(what, test, Estimate(share, 0.0, len(proxies)), None)
 
 
 def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
     """What the proxy says of itself: of every test's runs together, since some have few marks."""
-    told = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
-    told = [proxy for proxy in told if proxy.get("episodes")]
-    if not told:
+    proxies = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
+    proxies = [proxy for proxy in proxies if proxy.get("episodes")]
+    if not proxies:
         return
     ended = [
-        sum(value for key, value in proxy.items() if key.startswith("answered_")) for proxy in told
+        sum(value for key, value in proxy.items() if key.startswith("answered_"))
+        for proxy in proxies
     ]
-    passed = [proxy["passed_over"] for proxy in told]
+    passed = [proxy["passed_over"] for proxy in proxies]
     answered = sum(ended) / max(1, sum(ended) + sum(passed))
     what = "Marks (ECE episodes) answered by the sender, with cross traffic"
-    yield _comparison(what, test, Estimate(answered, 0.0, len(told)), _ANSWERED)
-    waiting = sum(proxy["ect_waiting"] for proxy in told) / max(1, sum(p["ect"] for p in told))
+    yield _comparison(what, test, Estimate(answered, 0.0, len(proxies)), _ANSWERED)
+    waiting = sum(proxy["ect_waiting"] for proxy in proxies) / max(
+        1, sum(p["ect"] for p in proxies)
+    )
     what = "Share of ECT packets sent while an answer waits"
-    yield _comparison(what, test, Estimate(waiting, 0.0, len(told)), _WAITING)
+    yield _comparison(what, test, Estimate(waiting, 0.0, len(proxies)), _WAITING)
 
 
 def _estimate(values: Sequence[float]) -> Estimate:

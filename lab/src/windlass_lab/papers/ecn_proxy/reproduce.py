@@ -64,10 +64,9 @@ def reproduce(
     runs = {test.name: store.of(test)[: options.runs] for test in chosen if store.of(test)}
     theirs = {test.name: {"seconds": list(published().get(test, ()))} for test in chosen}
     return {
-        "format": output.RESULT_FORMAT,
-        "schema_version": output.SCHEMA_VERSION,
+        **output.envelope(output.RESULT_KIND),
         "paper": paper.id,
-        "kind": "real" if options.real else "simulated",
+        "method": "real" if options.real else "simulated",
         "scale": options.scale,
         "replicates": options.runs,
         "jitter_ms": 0 if options.real else simulate.JITTER_MS,

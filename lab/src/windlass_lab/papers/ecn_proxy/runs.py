@@ -14,7 +14,7 @@ class Run:
 
     `seconds` is from the first connection's opening until the last one's end; `fairness` is Jain's
     index of the rates of connections that go at the same time; `proxies` holds what each proxy
-    counted, where that is told.
+    counted, where it reports that.
     """
 
     seconds: float

@@ -59,10 +59,10 @@ class Proxy:
     def ask(self, what: str) -> dict:
         """What `ecn-proxy status` or `stats` tells. Raises `RunError` where nothing answers."""
         command = [str(self.windlass), "ecn-proxy", what, "--json", "--socket", self.socket]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)
-        if told.returncode != 0:
-            raise RunError(f"the ECN proxy does not answer: {told.stderr.strip()}")
-        return json.loads(told.stdout)
+        printed = subprocess.run(command, capture_output=True, text=True, check=False)
+        if printed.returncode != 0:
+            raise RunError(f"the ECN proxy does not answer: {printed.stderr.strip()}")
+        return json.loads(printed.stdout)
 
 
 def _serves(bed: Testbed, proxy: Proxy) -> bool:

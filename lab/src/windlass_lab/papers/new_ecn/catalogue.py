@@ -7,12 +7,14 @@ from windlass_lab.core.model import (
     AtLeast,
     BarPlot,
     Case,
+    Check,
     Experiment,
     Flows,
     Near,
     PairFigure,
     Pairs,
     Paper,
+    Plot,
     PowerTable,
     Quantity,
     SeriesPlot,
@@ -130,12 +132,6 @@ def _simple_model() -> Experiment:
 
 def _setup_1() -> Experiment:
     case = S1_NEW.name
-    srtt = Quantity(SRTT.key, "Ratio of mean sRTT")
-    cwnd = Quantity(CWND.key, "Ratio of mean cwnd")
-    slope = Quantity(SLOPE.key, "Ratio of mean window slope")
-    power = Quantity(SLOPE.key, "Power of the sRTT ratio that gives the slope ratio")
-    trace, ratios = Tolerance(relative=0.10), Tolerance(relative=0.15)
-    powers = {pair: _power_of(SLOPE_RATIOS[pair], SRTT_RATIOS[pair]) for pair in SLOPE_RATIOS}
     return Experiment(
         id="4.2.1-setup1",
         chapter=_FAIRNESS,
@@ -146,20 +142,7 @@ def _setup_1() -> Experiment:
         quick=True,
         seconds=6,
         cases=(S1_NEW,),
-        checks=[
-            Near(case, CWND, trace, Flows.EACH),
-            Near(case, SRTT, trace, Flows.EACH),
-            Near(case, SLOPE, trace, Flows.EACH),
-            Near(case, MARKS, Tolerance(relative=0.20), Flows.EACH),
-            Pairs(case, PairFigure.RATIO, srtt, SRTT_RATIOS, ratios),
-            Pairs(case, PairFigure.RATIO, cwnd, CWND_RATIOS, ratios),
-            Pairs(case, PairFigure.RATIO, slope, SLOPE_RATIOS, ratios),
-            Pairs(case, PairFigure.EXPONENT, power, powers, Tolerance(absolute=0.1)),
-            _setup_1_fairness(),
-            Shown(case, CWND_IN_TIME, Flows.EACH),
-            Shown(case, SRTT_IN_TIME, Flows.EACH),
-            Shown(case, SLOPE_IN_TIME, Flows.EACH),
-        ],
+        checks=_setup_1_checks(case),
         tables=[
             PowerTable(
                 "Table 4.6: sRTT ratio to a power, less the slope ratio (published, measured)",
@@ -169,56 +152,83 @@ def _setup_1() -> Experiment:
                 POWERS,
             )
         ],
-        plots=[
-            ack_plot(
-                "setup1",
-                "4.2",
-                [case],
-                "after a few seconds flows 1 to 3 have similar rates, flow 4 a slightly higher "
-                "one; fairness index 0.99",
-                keys=[FAIRNESS.key],
-            ),
-            SeriesPlot(
-                "cwnd",
-                "4.3",
-                "Congestion window",
-                [case],
-                "cwnd_packets",
-                "packets",
-                says="after the peak of slow start each window stays close to its mean",
-                keys=[CWND.key],
-            ),
-            SeriesPlot(
-                "slope",
-                "4.4",
-                "Window slope S",
-                [case],
-                "slope",
-                "slope S",
-                says="each slope converges to a nearly constant value",
-                keys=[SLOPE.key],
-            ),
-            BarPlot(
-                "mean-cwnd",
-                "Mean congestion window",
-                [case],
-                CWND,
-                Flows.EACH,
-                "4.5, upper part",
-                "mean windows are roughly linear in the round-trip time",
-            ),
-            BarPlot(
-                "mean-slope",
-                "Mean window slope",
-                [case],
-                SLOPE,
-                Flows.EACH,
-                "4.5, lower part",
-                "mean slopes go as a power of the round-trip time between 1 and 2, roughly 3/2",
-                keys=[f"exponent.{SLOPE.key}"],
-            ),
-        ],
+        plots=_setup_1_plots(case),
     )
+
+
+def _setup_1_checks(case: str) -> list[Check]:
+    srtt = Quantity(SRTT.key, "Ratio of mean sRTT")
+    cwnd = Quantity(CWND.key, "Ratio of mean cwnd")
+    slope = Quantity(SLOPE.key, "Ratio of mean window slope")
+    power = Quantity(SLOPE.key, "Power of the sRTT ratio that gives the slope ratio")
+    trace, ratios = Tolerance(relative=0.10), Tolerance(relative=0.15)
+    powers = {pair: _power_of(SLOPE_RATIOS[pair], SRTT_RATIOS[pair]) for pair in SLOPE_RATIOS}
+    return [
+        Near(case, CWND, trace, Flows.EACH),
+        Near(case, SRTT, trace, Flows.EACH),
+        Near(case, SLOPE, trace, Flows.EACH),
+        Near(case, MARKS, Tolerance(relative=0.20), Flows.EACH),
+        Pairs(case, PairFigure.RATIO, srtt, SRTT_RATIOS, ratios),
+        Pairs(case, PairFigure.RATIO, cwnd, CWND_RATIOS, ratios),
+        Pairs(case, PairFigure.RATIO, slope, SLOPE_RATIOS, ratios),
+        Pairs(case, PairFigure.EXPONENT, power, powers, Tolerance(absolute=0.1)),
+        _setup_1_fairness(),
+        Shown(case, CWND_IN_TIME, Flows.EACH),
+        Shown(case, SRTT_IN_TIME, Flows.EACH),
+        Shown(case, SLOPE_IN_TIME, Flows.EACH),
+    ]
+
+
+def _setup_1_plots(case: str) -> list[Plot]:
+    return [
+        ack_plot(
+            "setup1",
+            "4.2",
+            [case],
+            "after a few seconds flows 1 to 3 have similar rates, flow 4 a slightly higher "
+            "one; fairness index 0.99",
+            keys=[FAIRNESS.key],
+        ),
+        SeriesPlot(
+            "cwnd",
+            "4.3",
+            "Congestion window",
+            [case],
+            "cwnd_packets",
+            "packets",
+            says="after the peak of slow start each window stays close to its mean",
+            keys=[CWND.key],
+        ),
+        SeriesPlot(
+            "slope",
+            "4.4",
+            "Window slope S",
+            [case],
+            "slope",
+            "slope S",
+            says="each slope converges to a nearly constant value",
+            keys=[SLOPE.key],
+        ),
+        BarPlot(
+            "mean-cwnd",
+            "Mean congestion window",
+            [case],
+            CWND,
+            Flows.EACH,
+            "4.5, upper part",
+            "mean windows are roughly linear in the round-trip time",
+        ),
+        BarPlot(
+            "mean-slope",
+            "Mean window slope",
+            [case],
+            SLOPE,
+            Flows.EACH,
+            "4.5, lower part",
+            "mean slopes go as a power of the round-trip time between 1 and 2, roughly 3/2",
+            keys=[f"exponent.{SLOPE.key}"],
+        ),
+    ]
 
 
 def _setup_1_fairness(*, headline: bool = False) -> Near:

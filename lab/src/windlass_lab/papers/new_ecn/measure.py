@@ -87,9 +87,9 @@ def _tools(cases: Sequence[KernelCase]) -> list[str]:
 
 def _doctor(windlass: Path, asked: Sequence[str]) -> str:
     command = [str(windlass), "doctor", *asked, "--json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    printed = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        tools = json.loads(told.stdout)["tools"]
+        tools = json.loads(printed.stdout)["tools"]
         needs = [(tool["tool"], need) for tool in tools for need in tool["needs"]]
         absent = [(t, n) for t, n in needs if n["required"] and not n["present"]]
     except (ValueError, KeyError, TypeError):

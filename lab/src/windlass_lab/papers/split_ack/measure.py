@@ -23,7 +23,7 @@ from windlass_lab.testbed.run import listens
 from windlass_lab.testbed.topology import Node, Program, Topology, Tun
 
 _TICK_S = 0.05
-_TELL_S = 10.0
+_REPORT_S = 10.0
 # Decided, undecided, not measured: each prints what it found.
 _PROBED = (0, 3, 4)
 # `windlass probe population` gives its servers addresses in these networks.
@@ -47,8 +47,8 @@ class Servers:
             *("--timeout", f"{case.timeout_s:g}s", "--json"),
         ]
         # Paths are of this run alone.
-        told = [Path(word).name if word.startswith("/") else word for word in words]
-        self.commands.append(" ".join(["windlass", "probe", *told, *measuring]))
+        shown = [Path(word).name if word.startswith("/") else word for word in words]
+        self.commands.append(" ".join(["windlass", "probe", *shown, *measuring]))
         return [str(self.windlass), "probe", *words, *measuring]
 
     def add_to(
@@ -101,8 +101,8 @@ def _wait_for_all(bed: Testbed, net: Network) -> None:
 def _serves(bed: Testbed, place: Place) -> bool:
     bed.check_alive()
     name = place.case.name
-    if place.told:
-        return place.told in bed.log(name).read_text(encoding="utf-8")
+    if place.ready_line:
+        return place.ready_line in bed.log(name).read_text(encoding="utf-8")
     return listens(bed, bed.process(name), name, place.port)
 
 
@@ -149,7 +149,7 @@ def _survey(servers: Servers, case: ServerCase, population: Population, progress
         net = Network(
             Topology([Node(CLIENT)], tuns=[Tun(CLIENT, _POPULATION_DEVICE, _POPULATION_ADDRESSES)]),
             [Program(case.name, [*serve, "--population", str(file)], CLIENT)],
-            [Place(case, "", told="serving")],
+            [Place(case, "", ready_line="serving")],
         )
         with _standing(net, servers.windlass) as bed:
             _wait_for_all(bed, net)
@@ -180,24 +180,24 @@ def _population(servers: Servers, population: Population, *words: str) -> str:
         *("--rtt-max", f"{population.rtt_max_ms}ms", *words),
     ]
     servers.commands.append(" ".join(["windlass", *command]))
-    told = subprocess.run(
+    printed = subprocess.run(
         [str(servers.windlass), *command], capture_output=True, text=True, check=False
     )
-    if told.returncode != 0:
-        raise RunError(f"windlass {' '.join(command)}: {told.stderr.strip()}")
-    return told.stdout
+    if printed.returncode != 0:
+        raise RunError(f"windlass {' '.join(command)}: {printed.stderr.strip()}")
+    return printed.stdout
 
 
 def _watch(
     bed: Testbed, process: subprocess.Popen, hosts: Path, of: str, progress: Progress
 ) -> float:
     """Waits for a survey's end; the most memory that it had, in MiB."""
-    most_kib, told = 0, time.monotonic()
+    most_kib, reported_s = 0, time.monotonic()
     while process.poll() is None:
         bed.check_alive()
         most_kib = max(most_kib, _resident_kib(process.pid))
-        if time.monotonic() - told > _TELL_S:
-            told = time.monotonic()
+        if time.monotonic() - reported_s > _REPORT_S:
+            reported_s = time.monotonic()
             done = max(0, hosts.read_bytes().count(b"\n") - 1) if hosts.exists() else 0
             progress(f"servers: {done} of {of} are done")
         time.sleep(_TICK_S)

@@ -376,7 +376,42 @@ def _population() -> Experiment:
         for test in "ac"
         for key, label in (("data_packets", "data packets"), ("retransmissions", "retransmits"))
     ]
-    histograms = [
+    return Experiment(
+        id="4.5",
+        chapter=_CHAPTER,
+        section="4.5, Figures 4.14 to 4.17",
+        title="A population of 600 servers",
+        shows="A survey tells each server of a mixed population: its reaction and its initial "
+        "window.",
+        reading="The 600 most visited sites of 2011 cannot be asked again. These servers are "
+        "played: four stacks in equal shares (one counts ACKs), initial windows of 2 to 16, four "
+        "MSS, RTTs of 5 to 300 ms, every tenth with a loss of 1 %, every tenth not answering. "
+        "So the figures have other heights than the paper's; what is judged is whether each server "
+        "is classified right. The paper's tests took over five hours, one after the other.",
+        quick=False,
+        seconds=190.0,
+        kind=_KIND,
+        needs_root=True,
+        servers=[plan.POPULATION],
+        checks=[
+            AtLeast(name, share, 0.99, headline=True),
+            Shown(name, Quantity("answering", "servers that answer")),
+            Shown(name, Quantity("tests_made", "tests made")),
+            Shown(name, Quantity("elapsed_s", "time", "s")),
+            Shown(name, Quantity("memory_mib", "memory of the survey", "MiB")),
+            *(
+                Shown(name, Quantity(f"{test}.{key}", f"test {test.upper()}, {label}"))
+                for test in "ac"
+                for key, label in (("data_packets", "data packets"), ("total", "packets in all"))
+            ),
+            *(Shown(name, quantity) for quantity in counting),
+        ],
+        plots=_histograms(name),
+    )
+
+
+def _histograms(name: str) -> list[HistogramPlot]:
+    return [
         HistogramPlot(
             id=f"population-{test}-{key}",
             figure=figure,
@@ -426,38 +461,6 @@ def _population() -> Experiment:
             ),
         )
     ]
-    return Experiment(
-        id="4.5",
-        chapter=_CHAPTER,
-        section="4.5, Figures 4.14 to 4.17",
-        title="A population of 600 servers",
-        shows="A survey tells each server of a mixed population: its reaction and its initial "
-        "window.",
-        reading="The 600 most visited sites of 2011 cannot be asked again. These servers are "
-        "played: four stacks in equal shares (one counts ACKs), initial windows of 2 to 16, four "
-        "MSS, RTTs of 5 to 300 ms, every tenth with a loss of 1 %, every tenth not answering. "
-        "So the figures have other heights than the paper's; what is judged is whether each server "
-        "is told right. The paper's tests took over five hours, one after the other.",
-        quick=False,
-        seconds=190.0,
-        kind=_KIND,
-        needs_root=True,
-        servers=[plan.POPULATION],
-        checks=[
-            AtLeast(name, share, 0.99, headline=True),
-            Shown(name, Quantity("answering", "servers that answer")),
-            Shown(name, Quantity("tests_made", "tests made")),
-            Shown(name, Quantity("elapsed_s", "time", "s")),
-            Shown(name, Quantity("memory_mib", "memory of the survey", "MiB")),
-            *(
-                Shown(name, Quantity(f"{test}.{key}", f"test {test.upper()}, {label}"))
-                for test in "ac"
-                for key, label in (("data_packets", "data packets"), ("total", "packets in all"))
-            ),
-            *(Shown(name, quantity) for quantity in counting),
-        ],
-        plots=histograms,
-    )
 
 
 SERVERS = [

@@ -35,7 +35,7 @@ class Place:
 
     case: ServerCase
     url: str
-    told: str = ""
+    ready_line: str = ""
     port: int = 0
 
 
@@ -77,9 +77,9 @@ def build(cases: Sequence[ServerCase], folder: Path) -> Network:
         mode = "tap" if isinstance(case.server, LwipServer) else "tun"
         tuns.append(Tun(CLIENT, device, [f"10.98.{number}.1/24"], mode=mode))
         assert not isinstance(case.server, Population), "a population has a device of its own"
-        command, told = _own_stack(case.server, device, address, folder)
+        command, ready_line = _own_stack(case.server, device, address, folder)
         commands.append(Program(case.name, command, CLIENT))
-        places.append(Place(case, f"http://{address}/", told=told))
+        places.append(Place(case, f"http://{address}/", ready_line=ready_line))
     return Network(Topology(nodes, links, tuns, routes), commands, places)
 
 
@@ -106,7 +106,7 @@ def _own_stack(
 
 
 def _certify(folder: Path) -> None:
-    """A certificate for nobody in particular, as small as they are today."""
+    """A self-signed certificate of a usual size."""
     command = [
         *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
         *("-nodes", "-days", "2", "-subj", "/CN=localhost"),

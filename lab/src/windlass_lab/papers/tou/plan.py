@@ -117,7 +117,7 @@ class Test:
 
 
 def contenders(cell: Cell) -> list[Contender]:
-    """Who goes through a cell: without congestion control only where nothing is lost."""
+    """The transports that run in a cell: without congestion control only where nothing is lost."""
     return [each for each in CONTENDERS if each != TOU_NONE or not cell.loss]
 
 

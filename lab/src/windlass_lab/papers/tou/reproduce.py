@@ -67,10 +67,9 @@ def reproduce(
         for test in tests
     }
     return {
-        "format": output.RESULT_FORMAT,
-        "schema_version": output.SCHEMA_VERSION,
+        **output.envelope(output.RESULT_KIND),
         "paper": paper.id,
-        "kind": "real",
+        "method": "real",
         "scale": options.scale,
         "replicates": options.runs,
         "jitter_ms": 0,
@@ -118,8 +117,8 @@ def _possible(
 ) -> list[plan.Test]:
     """Without those for which the binary is too old, in a line that says so."""
     command = [str(windlass.path), "tou", "perf", "client", "--help"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    if "none" in told or all(test.contender != plan.TOU_NONE for test in chosen):
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    if "none" in printed or all(test.contender != plan.TOU_NONE for test in chosen):
         return list(chosen)
     progress("this windlass has no controller none: Figure 19 is left out")
     return [test for test in chosen if test.contender != plan.TOU_NONE]

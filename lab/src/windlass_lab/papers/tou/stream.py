@@ -98,7 +98,7 @@ def main() -> int:
     if options.end == "receive":
         receive(options.address, options.port)
     else:
-        told = send(
+        printed = send(
             options.address,
             options.port,
             options.bytes,
@@ -106,7 +106,7 @@ def main() -> int:
             options.sample,
             options.paced,
         )
-        json.dump(told, sys.stdout)
+        json.dump(printed, sys.stdout)
     return 0
 
 

@@ -40,7 +40,7 @@ Row = Sequence[float]
 
 
 class Transfer(NamedTuple):
-    """What a sender told: how long it took, its segments' size, its window's course, timeouts."""
+    """A sender's figures: its duration, segment size, timeouts, and its window over time."""
 
     seconds: float
     mss: int
@@ -93,11 +93,11 @@ def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path)
     how = ["--bytes", str(size), "--controller", test.contender.controller]
     if test.contender.paced:
         how.append("--paced")
-    told = _send(bed, [*program, "send", *where, *how, "--sample", f"{sample_s:g}"])
-    if told["controller"] != test.contender.controller:
-        raise RunError(f"{test.name}: the connection had {told['controller']}")
-    rows = [[time_s, *rest] for time_s, *rest in told["samples"]]
-    return Transfer(told["seconds"], told["mss"], rows, int(rows[-1][5]))
+    printed = _send(bed, [*program, "send", *where, *how, "--sample", f"{sample_s:g}"])
+    if printed["controller"] != test.contender.controller:
+        raise RunError(f"{test.name}: the connection had {printed['controller']}")
+    rows = [[time_s, *rest] for time_s, *rest in printed["samples"]]
+    return Transfer(printed["seconds"], printed["mss"], rows, int(rows[-1][5]))
 
 
 def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> Transfer:
@@ -109,7 +109,7 @@ def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> T
     server = [*perf, "server", "--bind", address, "--port", str(_PORT), *how, *window]
     _serve(bed, server, "listen")
     trace = out / "trace.csv"
-    told = _send(
+    printed = _send(
         bed,
         [
             *(*perf, "client", f"{address}:{_PORT}", "--json", "--bytes", str(size)),
@@ -118,7 +118,7 @@ def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> T
             *(*how, "--send-buffer", str(_SEND_BUFFER_BYTES)),
         ],
     )
-    sender = told["sender"]
+    sender = printed["sender"]
     [stream] = sender["streams"]
     rows = _trace(trace, stream["mss"])
     return Transfer(sender["duration_s"], stream["mss"], rows, stream["timeouts"])
@@ -143,8 +143,8 @@ def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
 
 
 def _send(bed: Testbed, command: Sequence[str]) -> dict:
-    told = bed.scratch / "told.json"
-    with told.open("w") as out, bed.log(_SENDER).open("w") as log:
+    printed = bed.scratch / "sender.json"
+    with printed.open("w") as out, bed.log(_SENDER).open("w") as log:
         command = [*_FIRST, *command]
         process = bed.start(_SENDER, topology.CLIENT, command, stdout=out, stderr=log)
     while process.poll() is None:
@@ -153,7 +153,7 @@ def _send(bed: Testbed, command: Sequence[str]) -> dict:
     if process.returncode != 0:
         raise RunError(f"the sender: status {process.returncode}: {bed.complaint(_SENDER)}")
     try:
-        return json.loads(told.read_text())
+        return json.loads(printed.read_text())
     except ValueError as error:
         raise RunError(f"the sender's report cannot be read: {error}") from error
 
