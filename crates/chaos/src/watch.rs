@@ -384,7 +384,7 @@ fn check_codec(segment: &Segment) -> Result<(), String> {
 pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
     let (cwnd, mss) = (connection.cwnd(), connection.mss());
     ensure!(cwnd.is_finite() && cwnd >= f64::from(mss), "cwnd is {cwnd}, the MSS {mss}");
-    let slope = connection.slope().unwrap_or(0.0);
+    let slope = connection.trace_value("slope").unwrap_or(0.0);
     ensure!(slope.is_finite() && slope >= 0.0, "the slope is {slope}");
     let (config, rto) = (connection.config(), connection.rto());
     let ticks = config.timers.clock.tick * 2;

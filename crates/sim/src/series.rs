@@ -6,6 +6,7 @@ use crate::reported_queues::reported_queues;
 use crate::scenario::model::{LinkDirection, Scenario};
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
+use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::{Connection, TraceEvent};
 
 /// The version of the series' format: names and meanings of the columns. It stands in the summary
@@ -277,7 +278,7 @@ impl<W: Write> FlowSeries<W> {
         self.state.cwnd_packets = connection.cwnd() / self.mss;
         self.state.seldom.ssthresh_packets = self.ssthresh(connection.ssthresh());
         self.state.seldom.srtt = None;
-        self.state.seldom.slope = connection.slope();
+        self.state.seldom.slope = connection.trace_value(NewEcn::SLOPE);
         result
     }
 
@@ -300,7 +301,9 @@ impl<W: Write> FlowSeries<W> {
                 self.state.seldom.ssthresh_packets = self.ssthresh(bytes);
             }
             TraceEvent::Rtt { smoothed, .. } => self.state.seldom.srtt = Some(smoothed),
-            TraceEvent::Slope(slope) => self.state.seldom.slope = Some(slope),
+            TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, value }) => {
+                self.state.seldom.slope = Some(value);
+            }
             TraceEvent::Acked { bytes } => {
                 self.state.acked_packets =
                     self.acked_on_earlier_connections + bytes as f64 / self.mss;
@@ -326,7 +329,7 @@ fn is_told(event: TraceEvent) -> bool {
         TraceEvent::Cwnd { .. }
             | TraceEvent::Ssthresh { .. }
             | TraceEvent::Rtt { changed: true, .. }
-            | TraceEvent::Slope(_)
+            | TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, .. })
             | TraceEvent::Acked { .. }
     )
 }

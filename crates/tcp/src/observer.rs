@@ -1,7 +1,7 @@
 //! The one trace mechanism: what the engine tells of itself, free when nobody listens.
 
 use crate::State;
-use crate::cc::CongestionCause;
+use crate::cc::{CongestionCause, TraceValue};
 use windlass_base::{Span, Time};
 
 /// What happened in a connection. Simulator, ToU and probe speak these events.
@@ -33,8 +33,8 @@ pub enum TraceEvent {
         /// True if the estimator's SRTT changed at all (in its own finer units).
         changed: bool,
     },
-    /// New-ECN's window slope changed, in segments per round trip.
-    Slope(f64),
+    /// A value that the controller publishes changed.
+    Controller(TraceValue),
     /// The peer acknowledged more: bytes since the beginning of the stream.
     Acked {
         /// Bytes of the stream acknowledged so far.
@@ -49,7 +49,7 @@ pub enum TraceEvent {
     },
     /// The congestion window was cut, or a loss was repaired without a cut.
     Congestion(CongestionCause),
-    /// The last cut was needless, and is taken back.
+    /// The last reduction was unnecessary and is taken back.
     Undo,
     /// The retransmission timer expired.
     Timeout,
@@ -62,16 +62,17 @@ pub enum TraceEvent {
     EceReceived,
 }
 
-/// A listener to what a connection does.
+/// Receives the events of a connection.
 pub trait Observer {
-    /// False for a listener that ignores everything: then nothing is even collected.
+    /// False for an observer that ignores everything; the engine then collects nothing for it.
     const ENABLED: bool = true;
 
-    /// One event, in the order of its happening within one call into the connection.
+    /// Receives one event. Events of one call into the connection come in the order in which they
+    /// happened.
     fn observe(&mut self, now: Time, event: TraceEvent);
 }
 
-/// Nobody listens.
+/// The observer that ignores everything.
 impl Observer for () {
     const ENABLED: bool = false;
 

@@ -1,6 +1,7 @@
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
 use windlass_base::Time;
+use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, Observer, TraceEvent};
 
@@ -74,7 +75,7 @@ impl FlowRecord {
         self.mss = f64::from(connection.mss());
         self.acked.on_earlier_connections = self.acked.packets;
         self.cwnd.time.set(now, Some(connection.cwnd() / self.mss));
-        self.slope.time.set(now, connection.slope());
+        self.slope.time.set(now, connection.trace_value(NewEcn::SLOPE));
     }
 
     /// The handshake is over: the size of a segment is known.
@@ -120,7 +121,9 @@ impl FlowRecord {
                     self.srtt.change(now, smoothed.as_millis_f64());
                 }
             }
-            TraceEvent::Slope(slope) => self.slope.time.set(now, Some(slope)),
+            TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, value }) => {
+                self.slope.time.set(now, Some(value));
+            }
             TraceEvent::Acked { bytes } => self.acked.set(now, bytes as f64 / self.mss),
             _ => {}
         }

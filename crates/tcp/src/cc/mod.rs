@@ -15,6 +15,7 @@ mod new_ecn;
 mod new_reno;
 mod none;
 mod reno;
+mod state;
 mod tahoe;
 mod vegas;
 mod window;
@@ -28,6 +29,7 @@ pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
 pub use reno::Reno;
+pub(crate) use state::{ControllerState, Engine};
 pub use tahoe::Tahoe;
 pub use vegas::Vegas;
 pub use window::Window;
@@ -75,47 +77,44 @@ pub trait Controller: fmt::Debug + Send {
         Ecn::Ect0
     }
 
-    /// The window slope in segments per round trip, where the controller has one (New-ECN).
-    fn slope(&self) -> Option<f64> {
+    /// A value of this controller for traces, beside cwnd and ssthresh. Its name must not change.
+    /// An observer receives it in [`TraceEvent::Controller`](crate::TraceEvent::Controller) when it
+    /// changes.
+    fn trace_value(&self) -> Option<TraceValue> {
         None
     }
 
-    /// A copy to go back to, should the cut that comes next turn out to have been needless
-    /// ([`RecoveryConfig::undo`](crate::config::RecoveryConfig::undo)). `None`: this controller's cuts are final.
+    /// A copy to restore if the next reduction turns out to have been unnecessary
+    /// ([`RecoveryConfig::undo`](crate::config::RecoveryConfig::undo)). `None`: reductions of this controller are final.
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
         None
     }
 
-    /// What the getters say, in one call: the engine asks once after each `on_*`, not for every
-    /// segment. Not meant to be implemented anew.
-    fn outlook(&self) -> Outlook {
-        Outlook {
+    #[doc(hidden)]
+    fn state(&self, _: Engine) -> ControllerState {
+        ControllerState {
             cwnd: self.cwnd(),
             ssthresh: self.ssthresh(),
-            slope: self.slope(),
+            traced: self.trace_value(),
             ecn_codepoint: self.ecn_codepoint(),
         }
     }
 
-    /// [`Controller::on_ack`] and [`Controller::outlook`] in one call, which every ACK needs. Not
-    /// meant to be implemented anew.
-    fn take_ack(&mut self, ack: &Ack, outlook: &mut Outlook) {
+    /// Both in one dynamic call, because every ACK needs both.
+    #[doc(hidden)]
+    fn on_ack_and_refresh(&mut self, ack: &Ack, state: &mut ControllerState, engine: Engine) {
         self.on_ack(ack);
-        *outlook = self.outlook();
+        *state = self.state(engine);
     }
 }
 
-/// What a controller's getters say; they change in its `on_*` alone.
+/// A named value that a controller publishes for traces.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub struct Outlook {
-    /// As [`Controller::cwnd`].
-    pub cwnd: f64,
-    /// As [`Controller::ssthresh`].
-    pub ssthresh: u64,
-    /// As [`Controller::slope`].
-    pub slope: Option<f64>,
-    /// As [`Controller::ecn_codepoint`].
-    pub ecn_codepoint: Ecn,
+pub struct TraceValue {
+    /// The name, the same for the controller's whole life.
+    pub name: &'static str,
+    /// The value, in the unit that the controller documents.
+    pub value: f64,
 }
 
 /// Makes a controller for each connection.

@@ -1,5 +1,5 @@
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory};
-use super::{FastRecovery, Params, Window};
+use super::{FastRecovery, Params, TraceValue, Window};
 use alloc::boxed::Box;
 use windlass_base::Time;
 
@@ -18,6 +18,12 @@ pub struct NewEcn {
     /// The slope grows by `beta` * SRTT² in each round trip once a mark was seen; segments per
     /// round trip and square second. 16.
     pub beta: f64,
+}
+
+impl NewEcn {
+    /// The name of the window slope among a connection's trace values
+    /// ([`TraceValue`]). The slope is in segments per round trip.
+    pub const SLOPE: &'static str = "slope";
 }
 
 impl Default for NewEcn {
@@ -133,8 +139,8 @@ impl Controller for NewEcnController {
         FastRecovery::Reno
     }
 
-    fn slope(&self) -> Option<f64> {
-        Some(self.slope)
+    fn trace_value(&self) -> Option<TraceValue> {
+        Some(TraceValue { name: NewEcn::SLOPE, value: self.slope })
     }
 
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
@@ -160,7 +166,7 @@ mod tests {
     }
 
     fn slope(controller: &dyn Controller) -> f64 {
-        controller.slope().expect("New-ECN has a slope")
+        controller.trace_value().expect("New-ECN has a slope").value
     }
 
     #[test]

@@ -1,4 +1,5 @@
-use super::{Ack, Congestion, Controller, ControllerFactory, FastRecovery, Params, Window};
+use super::reno::RenoController;
+use super::{Controller, ControllerFactory, FastRecovery, Params};
 use alloc::boxed::Box;
 
 /// NewReno (RFC 6582): the window of Reno, with a fast recovery that lasts until all data sent
@@ -12,50 +13,7 @@ impl ControllerFactory for NewReno {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(NewRenoController { window: Window::new(params) })
-    }
-}
-
-#[derive(Clone, Debug)]
-struct NewRenoController {
-    window: Window,
-}
-
-impl Controller for NewRenoController {
-    fn name(&self) -> &'static str {
-        "newreno"
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
-
-    fn on_ack(&mut self, ack: &Ack) {
-        self.window.grow(ack.credit);
-    }
-
-    fn on_congestion(&mut self, congestion: &Congestion) {
-        self.window.reduce(congestion, 0.5);
-    }
-
-    fn on_mss_change(&mut self, mss: u32) {
-        self.window.set_mss(mss);
-    }
-
-    fn on_idle_restart(&mut self, restart: u64) {
-        self.window.restart(restart);
-    }
-
-    fn fast_recovery(&self) -> FastRecovery {
-        FastRecovery::NewReno
-    }
-
-    fn snapshot(&self) -> Option<Box<dyn Controller>> {
-        Some(Box::new(self.clone()))
+        RenoController::boxed("newreno", FastRecovery::NewReno, params)
     }
 }
 

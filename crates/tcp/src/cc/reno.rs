@@ -1,4 +1,6 @@
-use super::{Ack, Congestion, Controller, ControllerFactory, FastRecovery, Params, Window};
+use super::{
+    Ack, Congestion, CongestionCause, Controller, ControllerFactory, FastRecovery, Params, Window,
+};
 use alloc::boxed::Box;
 
 /// Reno (RFC 2581): half the window at a fast retransmit and at an ECN echo (RFC 3168 §6.1.2), one
@@ -12,18 +14,32 @@ impl ControllerFactory for Reno {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(RenoController { window: Window::new(params) })
+        RenoController::boxed("reno", FastRecovery::Reno, params)
     }
 }
 
+/// The controller of Tahoe, Reno and NewReno. They differ in the repair of losses; Tahoe also starts
+/// from one segment after a fast retransmit.
 #[derive(Clone, Debug)]
-struct RenoController {
+pub(super) struct RenoController {
     window: Window,
+    name: &'static str,
+    recovery: FastRecovery,
+}
+
+impl RenoController {
+    pub(super) fn boxed(
+        name: &'static str,
+        recovery: FastRecovery,
+        params: &Params,
+    ) -> Box<dyn Controller> {
+        Box::new(RenoController { window: Window::new(params), name, recovery })
+    }
 }
 
 impl Controller for RenoController {
     fn name(&self) -> &'static str {
-        "reno"
+        self.name
     }
 
     fn cwnd(&self) -> f64 {
@@ -40,6 +56,10 @@ impl Controller for RenoController {
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.window.reduce(congestion, 0.5);
+        let starts_again = self.recovery == FastRecovery::Tahoe;
+        if starts_again && congestion.cause == CongestionCause::FastRetransmit {
+            self.window.set_cwnd(self.window.mss());
+        }
     }
 
     fn on_mss_change(&mut self, mss: u32) {
@@ -51,7 +71,7 @@ impl Controller for RenoController {
     }
 
     fn fast_recovery(&self) -> FastRecovery {
-        FastRecovery::Reno
+        self.recovery
     }
 
     fn snapshot(&self) -> Option<Box<dyn Controller>> {

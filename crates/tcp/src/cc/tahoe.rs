@@ -1,5 +1,5 @@
-use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory};
-use super::{FastRecovery, Params, Window};
+use super::reno::RenoController;
+use super::{Controller, ControllerFactory, FastRecovery, Params};
 use alloc::boxed::Box;
 
 /// Tahoe: slow start from one segment after every loss. An ECN echo halves the window without slow
@@ -13,59 +13,14 @@ impl ControllerFactory for Tahoe {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(TahoeController { window: Window::new(params) })
-    }
-}
-
-#[derive(Clone, Debug)]
-struct TahoeController {
-    window: Window,
-}
-
-impl Controller for TahoeController {
-    fn name(&self) -> &'static str {
-        "tahoe"
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
-
-    fn on_ack(&mut self, ack: &Ack) {
-        self.window.grow(ack.credit);
-    }
-
-    fn on_congestion(&mut self, congestion: &Congestion) {
-        self.window.reduce(congestion, 0.5);
-        if congestion.cause == CongestionCause::FastRetransmit {
-            self.window.set_cwnd(self.window.mss());
-        }
-    }
-
-    fn on_mss_change(&mut self, mss: u32) {
-        self.window.set_mss(mss);
-    }
-
-    fn on_idle_restart(&mut self, restart: u64) {
-        self.window.restart(restart);
-    }
-
-    fn fast_recovery(&self) -> FastRecovery {
-        FastRecovery::Tahoe
-    }
-
-    fn snapshot(&self) -> Option<Box<dyn Controller>> {
-        Some(Box::new(self.clone()))
+        RenoController::boxed("tahoe", FastRecovery::Tahoe, params)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionCause;
     use crate::cc::tests::{congestion, params};
 
     fn after(cause: CongestionCause) -> (f64, u64) {

@@ -155,7 +155,7 @@ struct Driver {
     acked_total: u64,
     min_rtt: Span,
     /// The controller before the last cut, and what it said.
-    before_cut: Option<(Box<dyn Controller>, Outlook)>,
+    before_cut: Option<(Box<dyn Controller>, ControllerState)>,
 }
 
 impl Driver {
@@ -179,8 +179,8 @@ impl Driver {
                 self.check_growth(before, credit);
             }
             Step::Congestion { cause, hold_ssthresh } => {
-                let outlook = self.controller.outlook();
-                self.before_cut = self.controller.snapshot().map(|saved| (saved, outlook));
+                let state = self.controller.state(Engine);
+                self.before_cut = self.controller.snapshot().map(|saved| (saved, state));
                 assert!(self.before_cut.is_some(), "this crate's controllers can be had back");
                 self.congestion(cause, hold_ssthresh);
                 self.check_cut(before, cause, hold_ssthresh);
@@ -193,14 +193,15 @@ impl Driver {
             Step::Undo => {}
         }
         if matches!(step, Step::Undo)
-            && let Some((saved, outlook)) = self.before_cut.take()
+            && let Some((saved, state)) = self.before_cut.take()
         {
-            assert_eq!(saved.outlook(), outlook, "what it became did not change what it was");
+            assert_eq!(saved.state(Engine), state, "what it became did not change what it was");
             self.controller = saved;
         }
         let cwnd = self.controller.cwnd();
         assert!(cwnd.is_finite() && cwnd >= f64::from(MSS), "cwnd {cwnd}");
-        assert!(self.controller.slope().is_none_or(|slope| slope.is_finite() && slope > 0.0));
+        let traced = self.controller.trace_value().map(|traced| traced.value);
+        assert!(traced.is_none_or(|slope| slope.is_finite() && slope > 0.0));
     }
 
     fn ack(&mut self, after_ms: u64, credit: u64, rtt_ms: u64, sampled: bool) {
@@ -275,7 +276,7 @@ proptest! {
                 again.step(step);
                 prop_assert_eq!(driver.controller.cwnd(), again.controller.cwnd());
                 prop_assert_eq!(driver.controller.ssthresh(), again.controller.ssthresh());
-                prop_assert_eq!(driver.controller.slope(), again.controller.slope());
+                prop_assert_eq!(driver.controller.trace_value(), again.controller.trace_value());
             }
         }
     }
@@ -307,10 +308,10 @@ proptest! {
         steps in steps(),
     ) {
         let mut driver = Driver::new("none", &start);
-        let outlook = driver.controller.outlook();
+        let state = driver.controller.state(Engine);
         // RFC 7323 §2.3: a window of 16 bits, scaled by 14.
-        prop_assert!(outlook.cwnd > f64::from(u32::from(u16::MAX) << 14));
-        prop_assert_eq!((outlook.ssthresh, outlook.ecn_codepoint), (u64::MAX, Ecn::NotEct));
+        prop_assert!(state.cwnd > f64::from(u32::from(u16::MAX) << 14));
+        prop_assert_eq!((state.ssthresh, state.ecn_codepoint), (u64::MAX, Ecn::NotEct));
         for step in &steps {
             match *step {
                 Step::Ack { after_ms, credit, rtt_ms, sampled } => {
@@ -322,7 +323,7 @@ proptest! {
                 }
                 Step::Undo => driver.controller.on_mss_change(2 * MSS),
             }
-            prop_assert_eq!(driver.controller.outlook(), outlook);
+            prop_assert_eq!(driver.controller.state(Engine), state);
         }
     }
 }

@@ -31,8 +31,8 @@ impl Connection {
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
-            && !self.rules.rack
-            && !self.rules.prr;
+            && !self.options.rack
+            && !self.options.prr;
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
     }
@@ -125,7 +125,7 @@ impl Connection {
 
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
-        let before = self.rules.prr.then(|| self.before_ack());
+        let before = self.options.prr.then(|| self.before_ack());
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let highest = self.recovery.scoreboard.sacked().end().unwrap_or(0);
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
@@ -161,7 +161,7 @@ impl Connection {
             let silent = bare && !advances && !window_changed && newly_sacked == 0;
             self.end_tail_probe(now, dsack, silent);
         }
-        if advances && self.rules.tail_loss_probe {
+        if advances && self.options.tail_loss_probe {
             self.arm_tail_probe(now);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
@@ -302,7 +302,7 @@ impl Connection {
 
     /// cwnd validation: growth only while the window is what limits the sender.
     fn may_grow(&self, in_flight: u64) -> bool {
-        if !self.rules.cwnd_validation {
+        if !self.options.cwnd_validation {
             return true;
         }
         let used = in_flight + u64::from(self.agreed.mss);
@@ -317,7 +317,7 @@ impl Connection {
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {
         let mss = u64::from(self.agreed.mss);
         let slow_start = self.congestion.cwnd_bytes() < self.congestion.ssthresh();
-        let growth = if slow_start { self.rules.growth } else { self.rules.avoidance_growth };
+        let growth = if slow_start { self.options.growth } else { self.options.avoidance_growth };
         let credit = match growth {
             Growth::PerAck => mss,
             // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).

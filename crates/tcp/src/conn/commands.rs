@@ -1,6 +1,6 @@
 //! What the application asks for.
 
-use super::governor::Governor;
+use super::cached_controller::CachedController;
 use super::timers::Timers;
 use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
@@ -173,7 +173,7 @@ impl Connection {
     /// The buffers are no larger than this from now on, nor than the config has them: for a carrier
     /// that is short of memory. What they hold, or the peer was allowed to send, stays.
     pub fn limit_buffers(&mut self, send: u64, receive: u64) {
-        self.rules.send_buffer = self.config.buffers.send.min(send);
+        self.options.send_buffer = self.config.buffers.send.min(send);
         self.rx.window.set_buffer(self.config.buffers.receive.min(receive));
     }
 
@@ -187,7 +187,7 @@ impl Connection {
     pub fn set_congestion(&mut self, congestion: Arc<dyn ControllerFactory>) {
         let params = controller_params(&self.config, self.agreed.mss);
         let window = self.congestion.cwnd_bytes();
-        self.congestion = Governor::new(congestion.build(&params));
+        self.congestion = CachedController::new(congestion.build(&params));
         // After a lost SYN the initial window is smaller (RFC 5681 §3.1), and stays so.
         self.congestion.on_idle_restart(window);
         self.config.congestion = congestion;

@@ -22,10 +22,10 @@ impl Connection {
     /// left the network, within the sender's own limit.
     pub(super) fn window_in_force(&self) -> u64 {
         let mut window = self.congestion.cwnd_bytes().saturating_add(self.recovery.inflation);
-        if self.rules.limited_transmit && !self.agreed.sack {
+        if self.options.limited_transmit && !self.agreed.sack {
             window += self.recovery.limited_transmit(self.agreed.mss);
         }
-        window.min(self.rules.window_limit)
+        window.min(self.options.window_limit)
     }
 
     /// Bytes believed to be in the network.
@@ -110,7 +110,7 @@ impl Connection {
 
     /// The window was cut by an echo, and what was in flight then is not acknowledged yet.
     pub(super) fn is_held_by_ecn(&self, ack: u64) -> bool {
-        self.rules.hold_after_ecn_cut
+        self.options.hold_after_ecn_cut
             && ack <= self.recovery.recover
             && self.recovery.last_cut == Some(CongestionCause::Ecn)
     }
@@ -149,7 +149,7 @@ impl Connection {
             Repair::Cut => {
                 self.stats.fast_retransmits += 1;
                 self.signals |= Signals::FAST_RETRANSMIT;
-                if self.rules.undo {
+                if self.options.undo {
                     self.prepare_undo(self.repairs_as_tahoe());
                 }
                 self.cut(now, CongestionCause::FastRetransmit, false);

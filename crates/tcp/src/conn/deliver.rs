@@ -22,7 +22,7 @@ impl Connection {
         }
         if !self.state.can_receive() {
             // Data after the peer's FIN, or a repeated FIN: answered, not taken.
-            self.rx.acks.alone();
+            self.rx.acks.send_pure_ack_now();
             self.stats.duplicates_received += 1;
             return Accepted::default();
         }
@@ -97,17 +97,17 @@ impl Connection {
     fn schedule_ack(&mut self, now: Time, arrival: Arrival, len: u32, push: bool) {
         match arrival {
             Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss, push),
-            Arrival::FilledGap if self.rx.reassembly.has_gap() => self.rx.acks.alone(),
+            Arrival::FilledGap if self.rx.reassembly.has_gap() => self.rx.acks.send_pure_ack_now(),
             Arrival::FilledGap => self.rx.acks.at_once(),
             Arrival::Duplicate => self.rx.acks.duplicate(),
-            Arrival::OutOfOrder | Arrival::Refused => self.rx.acks.alone(),
+            Arrival::OutOfOrder | Arrival::Refused => self.rx.acks.send_pure_ack_now(),
         }
     }
 
     fn note_fin(&mut self, position: u64) {
         // Beyond a gap, or beyond data that the window cut off, it waits like data out of order.
         if !self.rx.reassembly.set_fin(position) || position > self.rx.reassembly.nxt() {
-            self.rx.acks.alone();
+            self.rx.acks.send_pure_ack_now();
         }
     }
 

@@ -126,7 +126,7 @@ impl Connection {
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
-        if self.rules.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
+        if self.options.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
             run.first.flags |= Flags::PSH;
         }
         self.rx.acks.data_out(now);
@@ -181,7 +181,7 @@ impl Connection {
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
         }
-        if self.rules.tail_loss_probe {
+        if self.options.tail_loss_probe {
             self.arm_tail_probe(now);
         }
     }

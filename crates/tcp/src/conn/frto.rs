@@ -60,7 +60,7 @@ impl Connection {
 
     /// New data at SND.NXT within the peer's window and the sender's own limit.
     fn new_segment(&self) -> Option<Data> {
-        let limit = self.rules.window_limit.saturating_sub(self.in_flight());
+        let limit = self.options.window_limit.saturating_sub(self.in_flight());
         self.overridden_data().filter(|data| u64::from(data.segment) <= limit)
     }
 

@@ -1,6 +1,6 @@
 //! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
 
-use super::governor::Governor;
+use super::cached_controller::CachedController;
 use super::{Agreed, Connection, Error, Established, Event, State, controller_params};
 use crate::deadline::Deadline;
 use crate::receiver::{ReceiveWindow, shift_for};
@@ -99,7 +99,7 @@ impl Connection {
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
         let controller = self.config.congestion.build(&controller_params(&self.config, mss));
-        self.congestion = Governor::new(controller);
+        self.congestion = CachedController::new(controller);
     }
 
     /// This end's SYN is acknowledged: data may flow.

@@ -5,6 +5,7 @@
 //! decides, [`emit`] fills in and accounts.
 
 mod acknowledge;
+mod cached_controller;
 mod challenge;
 mod commands;
 mod congestion;
@@ -12,12 +13,11 @@ mod deliver;
 mod emit;
 mod events;
 mod frto;
-mod governor;
 mod handshake;
+mod hot_options;
 mod pacing;
 mod rack;
 mod reduction;
-mod rules;
 mod sender;
 mod state;
 mod tail_probe;
@@ -40,11 +40,11 @@ use crate::recovery::{Recovery, RttEstimator};
 use crate::segment::Segment;
 use crate::{Config, Flags, SeqNumber};
 use alloc::boxed::Box;
+use cached_controller::CachedController;
 use challenge::Challenges;
 use events::Events;
-use governor::Governor;
+use hot_options::HotOptions;
 use pacing::Pacer;
-use rules::Rules;
 use sender::Sender;
 use timers::Timers;
 use trace::{Signals, Snapshot};
@@ -65,11 +65,11 @@ pub struct Connection {
     events: Events,
     pending: Pending,
     agreed: Agreed,
-    rules: Rules,
+    options: HotOptions,
     timers: Timers,
     tx: Sender,
     recovery: Recovery,
-    congestion: Governor,
+    congestion: CachedController,
     rtt: RttEstimator,
     rx: Receiver,
     stats: Stats,
@@ -227,7 +227,7 @@ impl Connection {
         let params = controller_params(&config, mss);
         Connection {
             state,
-            rules: Rules::of(&config),
+            options: HotOptions::of(&config),
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver {
                 discards: false,
@@ -239,7 +239,7 @@ impl Connection {
                 ts_recent: None,
                 last_ack_sent: 0,
             },
-            congestion: Governor::new(config.congestion.build(&params)),
+            congestion: CachedController::new(config.congestion.build(&params)),
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },
@@ -335,9 +335,13 @@ impl Connection {
         self.congestion.ssthresh()
     }
 
-    /// The window slope in segments per round trip, where the controller has one.
-    pub fn slope(&self) -> Option<f64> {
-        self.congestion.slope()
+    /// The value that the controller publishes under this name, for example
+    /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE).
+    pub fn trace_value(&self, name: &str) -> Option<f64> {
+        self.congestion
+            .trace_value()
+            .filter(|traced| traced.name == name)
+            .map(|traced| traced.value)
     }
 
     /// SRTT in whole ticks of the connection's clock; `None` before the first sample.
@@ -422,12 +426,12 @@ impl Connection {
             return 0;
         }
         let unacked = self.bytes_written() - self.bytes_acked();
-        self.rules.send_buffer.saturating_sub(unacked)
+        self.options.send_buffer.saturating_sub(unacked)
     }
 
     /// Bytes that may have been written and not acknowledged, as things stand.
     pub fn send_buffer(&self) -> u64 {
-        self.rules.send_buffer
+        self.options.send_buffer
     }
 
     /// Bytes that the peer may send, or has sent, and that were not read: what is to be kept of the

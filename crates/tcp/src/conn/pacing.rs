@@ -88,7 +88,7 @@ impl Connection {
     /// The pace, if there is one.
     #[inline]
     pub(super) fn pace(&self) -> Option<Pace> {
-        if self.rules.pacing { self.pace_of_window() } else { None }
+        if self.options.pacing { self.pace_of_window() } else { None }
     }
 
     /// None before the first RTT sample, nor for the initial window, nor on a path so short that a

@@ -12,7 +12,7 @@ use windlass_base::{Span, Time};
 impl Connection {
     /// RACK needs SACK.
     pub(super) fn has_rack(&self) -> bool {
-        self.rules.rack && self.agreed.sack
+        self.options.rack && self.agreed.sack
     }
 
     /// Something is missing, or sent again: an ACK may tell of a loss.

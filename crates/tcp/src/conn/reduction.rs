@@ -27,7 +27,7 @@ impl Connection {
     /// The controller has cut a window of `prior` bytes.
     pub(super) fn begin_reduction(&mut self, prior: u64) {
         let target = self.congestion.cwnd_bytes();
-        if self.rules.prr && self.agreed.sack && target < UNLIMITED {
+        if self.options.prr && self.agreed.sack && target < UNLIMITED {
             let sent = self.stats.data_segments_sent;
             self.recovery.reduction = Some(Reduction::new(prior, target, sent));
         }

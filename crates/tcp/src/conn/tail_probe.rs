@@ -12,7 +12,7 @@ impl Connection {
     /// RFC 8985 §7.2: while nothing is known to be missing; and one probe at a time.
     pub(super) fn may_probe_tail(&self) -> bool {
         let (tx, recovery) = (&self.tx, &self.recovery);
-        self.rules.tail_loss_probe
+        self.options.tail_loss_probe
             && self.agreed.sack
             && recovery.phase == Phase::Open
             && recovery.tail_probe.is_none()
@@ -49,7 +49,7 @@ impl Connection {
         if !self.may_probe_tail() {
             return None;
         }
-        let limit = self.rules.window_limit.saturating_sub(self.in_flight());
+        let limit = self.options.window_limit.saturating_sub(self.in_flight());
         let new = self.overridden_data().filter(|data| u64::from(data.segment) <= limit);
         let again = new.is_none();
         let data = match new {

@@ -182,7 +182,7 @@ impl Connection {
     /// The peer was heard: probes and retries begin anew, TIME-WAIT and keep-alive as well.
     pub(super) fn heard(&mut self, now: Time) {
         self.timers.keep_alive_probes = 0;
-        if self.rules.keep_alive
+        if self.options.keep_alive
             && let Some(keep_alive) = self.config.timers.keep_alive
         {
             self.timers.keep_alive = Deadline::at(now + keep_alive.idle);

@@ -1,5 +1,5 @@
 use super::{Connection, Run, State};
-use crate::cc::{CongestionCause, Outlook};
+use crate::cc::{CongestionCause, ControllerState};
 use crate::observer::{Observer, TraceEvent};
 use windlass_base::Time;
 
@@ -17,13 +17,13 @@ bitflags::bitflags! {
     }
 }
 
-/// What an observer is told about, as it was before a call into the connection: the differences
-/// afterwards are the events. Not even taken when nobody listens.
+/// The observable state before a call into the connection. Differences afterwards become events. Not
+/// taken without an observer.
 pub(crate) struct Snapshot(Option<Watched>);
 
 struct Watched {
     state: State,
-    windows: Outlook,
+    windows: ControllerState,
     rtt_samples: u64,
     smoothed_raw: u64,
     bytes_acked: u64,
@@ -33,7 +33,7 @@ impl Watched {
     fn of(connection: &Connection) -> Watched {
         Watched {
             state: connection.state,
-            windows: connection.congestion.outlook(),
+            windows: connection.congestion.state(),
             rtt_samples: connection.rtt.samples(),
             smoothed_raw: connection.rtt.smoothed_raw(),
             bytes_acked: connection.bytes_acked(),
@@ -117,11 +117,17 @@ fn publish_signals(signals: Signals, tell: &mut impl FnMut(TraceEvent)) {
     }
 }
 
-/// The slope before the window: what reads both at a change of the window sees the slope that
-/// made it.
-fn publish_windows(before: &Outlook, after: &Outlook, tell: &mut impl FnMut(TraceEvent)) {
-    if let Some(slope) = after.slope.filter(|_| after.slope != before.slope) {
-        tell(TraceEvent::Slope(slope));
+/// The controller's own value comes before the window: an observer that reads both when the window
+/// changes then sees the value that caused the change.
+fn publish_windows(
+    before: &ControllerState,
+    after: &ControllerState,
+    tell: &mut impl FnMut(TraceEvent),
+) {
+    if let Some(traced) = after.traced
+        && before.traced.is_none_or(|before| before.value != traced.value)
+    {
+        tell(TraceEvent::Controller(traced));
     }
     if after.ssthresh != before.ssthresh {
         tell(TraceEvent::Ssthresh { bytes: after.ssthresh });

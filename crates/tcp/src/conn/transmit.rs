@@ -53,15 +53,15 @@ impl Connection {
     fn is_plain(&self) -> bool {
         let (pending, recovery) = (&self.pending, &self.recovery);
         self.state == State::Established
-            && !self.rx.acks.is_due_alone()
+            && !self.rx.acks.is_pure_ack_due()
             && pending.reset.is_none()
             && !pending.window_probe
             && !pending.tail_probe
             && !pending.keep_alive_probe
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
-            && !(self.rules.idle_restart && self.tx.is_idle())
-            && !self.rules.pacing
+            && !(self.options.idle_restart && self.tx.is_idle())
+            && !self.options.pacing
     }
 
     #[cold]
@@ -93,7 +93,7 @@ impl Connection {
     }
 
     fn fill_synchronized(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
-        if self.rx.acks.is_due_alone() {
+        if self.rx.acks.is_pure_ack_due() {
             self.fill_ack(now, run);
         } else if let Some(data) = self.next_data(now, max) {
             let pace = self.pace();
@@ -283,7 +283,7 @@ impl Connection {
     /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.
     fn restart_after_idle(&mut self, now: Time) {
         let tx = &self.tx;
-        if self.rules.idle_restart
+        if self.options.idle_restart
             && tx.is_idle()
             && tx.has_unsent()
             && tx.max > 1

@@ -34,9 +34,9 @@ impl Connection {
         // RFC 5682 §2.1 step 1: not while an earlier loss is being repaired.
         let first = phase == Phase::Open;
         let same = phase == Phase::Loss && self.timers.retries > 1;
-        if first && (self.rules.undo || self.rules.frto) {
+        if first && (self.options.undo || self.options.frto) {
             self.prepare_undo(true);
-            let asks = self.rules.frto && self.tx.nxt == self.tx.max;
+            let asks = self.options.frto && self.tx.nxt == self.tx.max;
             self.recovery.frto = if asks { Frto::FirstAck } else { Frto::Off };
         } else if !same {
             self.forget_undo();
@@ -60,7 +60,7 @@ impl Connection {
 
     /// The ACK advanced SND.UNA while something was being repaired.
     pub(super) fn judge_repair(&mut self, segment: &Segment) {
-        if self.rules.undo && self.is_of_original(segment) {
+        if self.options.undo && self.is_of_original(segment) {
             self.undo();
         } else if self.recovery.frto != Frto::Off {
             self.judge_timeout(true);
@@ -81,7 +81,7 @@ impl Connection {
 
     /// The peer reports that it had `range` already.
     pub(super) fn note_duplicate_copy(&mut self, range: Range<u64>) {
-        let Some(undo) = self.recovery.undo.as_mut().filter(|_| self.rules.undo) else { return };
+        let Some(undo) = self.recovery.undo.as_mut().filter(|_| self.options.undo) else { return };
         if self.tx.una > undo.until {
             self.recovery.undo = None;
         } else {
@@ -93,7 +93,7 @@ impl Connection {
     /// again yet.
     pub(super) fn judge_duplicates(&mut self) {
         let settled = self.recovery.phase != Phase::FastRecovery;
-        let undo = self.recovery.undo.as_ref().filter(|_| self.rules.undo && settled);
+        let undo = self.recovery.undo.as_ref().filter(|_| self.options.undo && settled);
         if undo.is_some_and(|undo| undo.all_duplicates()) {
             self.undo();
         }

@@ -103,7 +103,7 @@ impl Connection {
         let Some(timestamps) = segment.options.timestamps else { return true };
         let old = self.is_older(timestamps);
         if old {
-            self.rx.acks.alone();
+            self.rx.acks.send_pure_ack_now();
         }
         old
     }
@@ -131,7 +131,7 @@ impl Connection {
             return;
         }
         self.heard(now);
-        self.rx.acks.alone();
+        self.rx.acks.send_pure_ack_now();
         self.note_duplicate(segment, start);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
@@ -160,7 +160,7 @@ impl Connection {
     /// Asks by an ACK whether a suspicious segment was meant.
     pub(super) fn challenge(&mut self, now: Time) {
         if self.challenges.allow(now) {
-            self.rx.acks.alone();
+            self.rx.acks.send_pure_ack_now();
         }
     }
 

@@ -67,7 +67,7 @@ impl AckSchedule {
             }
             AckPolicy::Split { parts } => {
                 self.parts_left = (self.parts_left + parts).min(MAX_PARTS);
-                self.alone();
+                self.send_pure_ack_now();
             }
         }
     }
@@ -99,7 +99,7 @@ impl AckSchedule {
     /// tcp_enter_quickack_mode).
     pub(crate) fn duplicate(&mut self) {
         (self.quick, self.answers) = (QUICK_SEGMENTS, false);
-        self.alone();
+        self.send_pure_ack_now();
     }
 
     fn delay(&mut self, now: Time, max: Span) {
@@ -119,7 +119,7 @@ impl AckSchedule {
     }
 
     /// Acknowledge at once by a segment without data.
-    pub(crate) fn alone(&mut self) {
+    pub(crate) fn send_pure_ack_now(&mut self) {
         self.due = Due::NowAlone;
     }
 
@@ -144,7 +144,7 @@ impl AckSchedule {
         matches!(self.due, Due::Now | Due::NowAlone)
     }
 
-    pub(crate) fn is_due_alone(&self) -> bool {
+    pub(crate) fn is_pure_ack_due(&self) -> bool {
         self.due == Due::NowAlone
     }
 
@@ -243,7 +243,7 @@ mod tests {
     fn linux_acknowledges_at_once_for_a_while_after_a_duplicate() {
         let (mut acks, nxt) = linux();
         acks.duplicate();
-        assert!(acks.is_due_alone());
+        assert!(acks.is_pure_ack_due());
         acks.sent(nxt, nxt);
         for _ in 0..QUICK_SEGMENTS {
             acks.data_in_order(NOW, 100, 100, false);
@@ -260,7 +260,7 @@ mod tests {
         acks.data_in_order(NOW, 100, 100, false);
         let mut last = 0;
         for expected in [25, 50, 75, 100] {
-            assert!(acks.is_due_alone());
+            assert!(acks.is_pure_ack_due());
             last = acks.next_ack(last, 100);
             assert_eq!(last, expected);
             acks.sent(last, 100);

@@ -305,7 +305,9 @@ impl Observer for Watch {
         assert_eq!(now, self.0, "{event:?}");
         match event {
             TraceEvent::Cwnd { bytes } => assert!(bytes.is_finite() && bytes > 0.0),
-            TraceEvent::Slope(slope) => assert!(slope.is_finite() && slope > 0.0),
+            TraceEvent::Controller(traced) => {
+                assert!(traced.value.is_finite() && traced.value > 0.0)
+            }
             _ => {}
         }
     }

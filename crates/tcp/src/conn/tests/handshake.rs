@@ -136,7 +136,7 @@ fn another_controller_before_data_flows_begins_where_the_first_one_would_have() 
     assert_eq!(s.connection.cwnd(), 3600.0, "of the MSS agreed on");
     s.connection.set_congestion(super::config(Profile::Rfc5681, "new-ecn").congestion);
     assert_eq!(s.connection.cwnd(), 3600.0);
-    assert!(s.connection.slope().is_some(), "New-ECN has one, and no other");
+    assert!(s.connection.trace_value("slope").is_some(), "New-ECN has one, and no other");
 
     let mut s = Script::connect(plain().with(|c| c.window.initial = 4));
     s.advance_ms(1000);

@@ -245,7 +245,8 @@ fn every_controller_has_its_window_back() {
             c.extensions.timestamps = true;
         });
         let mut s = flight(config);
-        let before = (s.connection.cwnd(), s.connection.ssthresh(), s.connection.slope());
+        let before =
+            (s.connection.cwnd(), s.connection.ssthresh(), s.connection.trace_value("slope"));
         s.recv_times(3, ". 1 ack 1 TS 20:10100");
         s.skip();
         s.advance_ms(10);
@@ -253,7 +254,8 @@ fn every_controller_has_its_window_back() {
         s.recv(". 1 ack 989 TS 21:10100");
         let sent = s.skip();
         assert!(sent.iter().all(|run| !run.retransmission), "{name}: {sent:?}");
-        let after = (s.connection.cwnd(), s.connection.ssthresh(), s.connection.slope());
+        let after =
+            (s.connection.cwnd(), s.connection.ssthresh(), s.connection.trace_value("slope"));
         assert_eq!((after.1, after.2), (before.1, before.2), "{name}");
         assert!((before.0..=before.0 + 988.0).contains(&after.0), "{name}: {after:?}");
     }

@@ -1,12 +1,11 @@
 use crate::Config;
 use crate::config::Growth;
 
-/// Of the config, what every segment asks for, side by side.
+/// A copy of the options that every segment needs, side by side in memory.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Rules {
-    /// [`Config::window_limit`]; [`u64::MAX`] for none.
+pub(super) struct HotOptions {
+    /// [`WindowConfig::limit`](crate::config::WindowConfig::limit); [`u64::MAX`] for no limit.
     pub(super) window_limit: u64,
-    /// As in [`Config`], like the rest.
     pub(super) send_buffer: u64,
     pub(super) growth: Growth,
     pub(super) avoidance_growth: Growth,
@@ -24,9 +23,9 @@ pub(super) struct Rules {
     pub(super) push_when_held_back: bool,
 }
 
-impl Rules {
-    pub(super) fn of(config: &Config) -> Rules {
-        Rules {
+impl HotOptions {
+    pub(super) fn of(config: &Config) -> HotOptions {
+        HotOptions {
             window_limit: config.window.limit.unwrap_or(u64::MAX),
             send_buffer: config.buffers.send,
             growth: config.growth.credit,

@@ -1,0 +1,18 @@
+//! The engine's cache of a controller's getters.
+
+use super::TraceValue;
+use windlass_base::Ecn;
+
+/// The values of a controller's getters. They change only in its `on_*` methods.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct ControllerState {
+    pub cwnd: f64,
+    pub ssthresh: u64,
+    pub traced: Option<TraceValue>,
+    pub ecn_codepoint: Ecn,
+}
+
+/// Only the engine can make one, so only the engine can call or override the methods of
+/// [`Controller`](super::Controller) that take one.
+#[derive(Copy, Clone, Debug)]
+pub struct Engine;

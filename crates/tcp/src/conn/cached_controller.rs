@@ -1,0 +1,100 @@
+use crate::cc::{Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, TraceValue};
+use alloc::boxed::Box;
+use windlass_base::Ecn;
+
+/// A connection's controller and a copy of its state, so that the engine does not make dynamic calls
+/// for every segment. The state changes only in the methods of this type.
+#[derive(Debug)]
+pub(super) struct CachedController {
+    controller: Box<dyn Controller>,
+    state: ControllerState,
+    /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
+    cwnd_bytes: u64,
+}
+
+impl CachedController {
+    pub(super) fn new(controller: Box<dyn Controller>) -> CachedController {
+        let state = controller.state(Engine);
+        CachedController { controller, state, cwnd_bytes: state.cwnd as u64 }
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        self.controller.on_ack_and_refresh(ack, &mut self.state, Engine);
+        self.allow_cwnd();
+    }
+
+    pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
+        self.controller.on_congestion(congestion);
+        self.refresh();
+    }
+
+    pub(super) fn on_idle_restart(&mut self, restart: u64) {
+        self.controller.on_idle_restart(restart);
+        self.refresh();
+    }
+
+    /// A copy of the controller to restore later; `None` if its reductions are final.
+    pub(super) fn snapshot(&self) -> Option<Box<dyn Controller>> {
+        self.controller.snapshot()
+    }
+
+    /// Takes an unnecessary reduction back: restores the controller `before` it, with the current
+    /// MSS, unless the window has grown beyond that in the meantime.
+    pub(super) fn go_back_to(&mut self, before: Box<dyn Controller>, mss: u32) {
+        if before.cwnd() > self.state.cwnd {
+            self.controller = before;
+            self.controller.on_mss_change(mss);
+            self.refresh();
+        }
+    }
+
+    pub(super) fn on_mss_change(&mut self, mss: u32) {
+        self.controller.on_mss_change(mss);
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        self.state = self.controller.state(Engine);
+        self.allow_cwnd();
+    }
+
+    /// Sends by a window of `bytes` instead of cwnd, until [`CachedController::allow_cwnd`] or the
+    /// next change of the controller's state.
+    pub(super) fn allow(&mut self, bytes: u64) {
+        self.cwnd_bytes = bytes;
+    }
+
+    pub(super) fn allow_cwnd(&mut self) {
+        self.cwnd_bytes = self.state.cwnd as u64;
+    }
+
+    pub(super) fn state(&self) -> ControllerState {
+        self.state
+    }
+
+    /// cwnd in bytes, with its fraction.
+    pub(super) fn cwnd(&self) -> f64 {
+        self.state.cwnd
+    }
+
+    pub(super) fn cwnd_bytes(&self) -> u64 {
+        self.cwnd_bytes
+    }
+
+    pub(super) fn ssthresh(&self) -> u64 {
+        self.state.ssthresh
+    }
+
+    pub(super) fn trace_value(&self) -> Option<TraceValue> {
+        self.state.traced
+    }
+
+    pub(super) fn ecn_codepoint(&self) -> Ecn {
+        self.state.ecn_codepoint
+    }
+
+    /// Not cached: the engine needs it only at a loss.
+    pub(super) fn fast_recovery(&self) -> FastRecovery {
+        self.controller.fast_recovery()
+    }
+}
