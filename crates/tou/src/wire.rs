@@ -16,7 +16,7 @@ use std::fmt;
 use windlass_tcp::segment::wire::{emit_options, parse_options};
 
 pub use windlass_tcp::segment::wire::WireError;
-pub use windlass_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
+pub use windlass_tcp::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 
 /// ToU's magic cookie, in bytes 4 to 7 of the header. STUN has a different one in the same place.
 pub const COOKIE: u32 = 0x7194_b32e;

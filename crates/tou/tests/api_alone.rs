@@ -12,7 +12,7 @@ use windlass_tou::{
 
 #[test]
 fn options_can_be_written_out() {
-    let congestion: Arc<dyn ControllerFactory> = Arc::new(cc::NewReno::default());
+    let congestion: Arc<dyn ControllerFactory> = Arc::new(cc::NewReno);
     let keep_alive =
         KeepAlive { idle: Span::from_secs(60), interval: Span::from_secs(10), probes: 3 };
     let options = Options {
