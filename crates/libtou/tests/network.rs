@@ -1,5 +1,5 @@
-//! What only a network shows: unreachable hosts, and devices without offloads. Two threads are two
-//! hosts, each in a network namespace of its own.
+//! Tests that need a network: unreachable hosts, and devices without offloads. Two threads act as two
+//! hosts, each in its own network namespace.
 #![allow(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
@@ -48,7 +48,7 @@ fn address(ip: Ipv4Addr, port: u16) -> sockaddr_in {
     }
 }
 
-/// What connecting says, at once or by what the network reports; a minute is a hang.
+/// The result of connecting to a host. Gives up after a minute.
 fn connect(api: Api, ip: Ipv4Addr) -> i64 {
     let fd = api.fresh();
     let minute = timeval { tv_sec: 60, tv_usec: 0 };
@@ -66,13 +66,13 @@ fn an_unreachable_host_is_reported_as_by_tcp() {
     }
     let cases = [
         ("no route", [203, 0, 113, 1], libc::ENETUNREACH),
-        ("a router that knows no such host", [192, 0, 2, 1], libc::EHOSTUNREACH),
+        ("a router that reports an unreachable host", [192, 0, 2, 1], libc::EHOSTUNREACH),
         ("a router without a route", [198, 51, 100, 1], libc::ENETUNREACH),
         ("a router that prohibits the destination", [198, 18, 0, 1], libc::EHOSTUNREACH),
     ];
     let network = Network::new();
     network.other.sysctl("ipv4/ip_forward", "1");
-    // A router answers a host once in a second otherwise, and each try needs an answer.
+    // By default a router sends a host one report per second, but each attempt needs one.
     network.other.sysctl("ipv4/icmp_ratelimit", "0");
     network.other.ip("route add unreachable 192.0.2.0/24");
     network.other.ip("route add prohibit 198.18.0.0/24");
@@ -105,7 +105,7 @@ fn only_the_unreachable_one_of_two_peers_of_a_port_is_refused() {
         is_ready.recv().expect("the listener is ready");
         let socket = TouSocket::bind("0.0.0.0:0").expect("a port");
         let mut stream = socket.connect((OTHER, 7000).into()).expect("listens");
-        // No socket has these ports. ICMP says so, and quotes the datagram that it answers.
+        // No socket has these ports. The ICMP report quotes the datagram that it answers.
         for port in [7001, 7002] {
             let refused = socket.connect((OTHER, port).into()).expect_err("a closed port");
             assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
@@ -117,9 +117,10 @@ fn only_the_unreachable_one_of_two_peers_of_a_port_is_refused() {
     Network::new().run(host, other);
 }
 
-/// Older kernels refuse UDP_SEGMENT where the device makes no checksums; nothing is joined on arrival (GRO).
+/// Older kernels refuse UDP_SEGMENT if the device computes no checksums. Without GRO, datagrams also
+/// arrive one by one.
 #[test]
-fn bytes_arrive_where_the_device_cuts_nothing_apart_and_joins_nothing() {
+fn bytes_arrive_over_a_device_without_offloads() {
     if skip_unless(&[Need::Root, Need::Program("ip"), Need::Program("ethtool")]) {
         return;
     }
@@ -140,7 +141,7 @@ fn bytes_arrive_where_the_device_cuts_nothing_apart_and_joins_nothing() {
         let mut stream = TouStream::connect(to).expect("listens");
         stream.write_all(&sent).expect("open");
         stream.finish(None).expect("arrives");
-        assert_eq!(stream.info().expect("there").stats.timeouts, 0, "what was refused went singly");
+        assert_eq!(stream.info().expect("there").stats.timeouts, 0, "datagrams are sent singly");
     };
     let network = Network::new();
     for host in [&network.host, &network.other] {

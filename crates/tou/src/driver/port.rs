@@ -50,7 +50,7 @@ pub(crate) struct Port {
     state: Mutex<PortState>,
 }
 
-/// What a port's lock guards.
+/// The state of a port, behind its lock.
 pub(crate) struct PortState {
     pub(crate) endpoint: Endpoint<Waiters>,
     pub(crate) accepting: Vec<Waker>,
