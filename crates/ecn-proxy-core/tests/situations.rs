@@ -1,5 +1,7 @@
 //! Situations from RFC 3168, RFC 9768 and measurements of virtual losses, packet by packet.
 
+#[path = "scene/closing.rs"]
+mod closing;
 #[path = "scene/episodes.rs"]
 mod episodes;
 #[path = "scene/served.rs"]
