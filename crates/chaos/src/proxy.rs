@@ -1,4 +1,4 @@
-//! An ECN proxy on the way, and what must hold of all that passes it.
+//! An ECN proxy on the path, and the invariants that it must keep.
 
 use crate::end::Packet;
 use crate::setup::{Opening, ProxySetup, Setup};
@@ -15,10 +15,10 @@ pub(crate) struct Proxy {
     policy: Policy,
     /// The end that it serves.
     served: usize,
-    /// The connection is none of its business: nobody saw it begin, or the end has ECN itself and has
-    /// not fallen back to a SYN or SYN-ACK without.
+    /// The proxy must not touch the connection: it began before the proxy saw it, or the end requests
+    /// ECN itself and has not fallen back to a SYN or SYN-ACK without ECN.
     leaves_alone: bool,
-    /// It saw the connection begin, and the end has no ECN.
+    /// The proxy must hide ECN: it saw the connection begin, and the end has no ECN.
     hides: bool,
     /// The highest number that the far end acknowledged here.
     far_ack: Option<SeqNumber>,
@@ -56,17 +56,17 @@ impl Proxy {
         self.middlebox.counters()
     }
 
-    /// No ECN is to be seen at this end: it asks for none, and the proxy stands before it. Not when the
-    /// connection is over: what is late then may be as it was sent. And if a SYN without ECN, sent since
-    /// the first was not answered, overtakes the first, it is answered without ECN, and the connection
-    /// is left alone, whatever the far end makes of the first.
+    /// Whether `end` must see no ECN. Late packets of a closed connection are exempt. So is a connection
+    /// whose plain SYN overtook the first one: the answer has no ECN, and the proxy bypasses the
+    /// connection even if the far end accepts the first SYN later.
     pub(crate) fn hides_ecn_from(&self, end: usize) -> bool {
         let counters = self.counters();
         let overtaken = counters.fallbacks > 0 && counters.bypassed > 0;
         self.hides && self.served == end && counters.closed == 0 && !overtaken
     }
 
-    /// What becomes of a packet on its way to end `to`: packets, and the ends that they go to.
+    /// Passes a packet on its way to end `to` through the proxy. Returns the resulting packets and the
+    /// end that each goes to.
     pub(crate) fn handle(
         &mut self,
         now: Time,
@@ -109,7 +109,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// `kept_back`: it is the retransmission of what the far end has.
+    /// `kept_back` says that the proxy absorbed a retransmission of data that the far end has.
     fn check_from_host(
         &self,
         came: &Packet,
@@ -135,7 +135,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// No ACK number runs ahead of what the far end said.
+    /// No ACK number may exceed the highest one of the far end.
     fn check_ack(&self, shown: &Segment) -> Result<(), String> {
         let ahead = self.far_ack.is_none_or(|said| later(said, shown.ack) != said);
         let acknowledges = shown.flags.contains(Flags::ACK);
@@ -165,7 +165,7 @@ fn as_simulated(to: usize, packet: &Packet) -> packet::Packet {
     }
 }
 
-/// What came out for `came`: itself, an ACK beside it, or an answer to it.
+/// A packet that left the proxy for `came`: the packet itself, an ACK beside it, or an answer.
 fn made_of(came: &Packet, to: usize, passed: &packet::Packet, segment: Segment) -> Packet {
     let itself = passed.destination.node == to && segment.seq == came.segment.seq;
     let payload = if segment.payload_len > 0 { came.payload.clone() } else { Vec::new() };

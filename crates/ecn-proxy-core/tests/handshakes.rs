@@ -322,3 +322,32 @@ fn after_the_far_hosts_fallback_no_data_are_ect_until_the_far_host_shows_ect() {
     let next = Packet { seq: ISN + 101, ..data };
     assert_eq!(watch.pass(&next, Side::Host).1.forward[0].codepoint, 2, "confirmed");
 }
+
+/// RFC 2018 section 2: both SYNs must carry the option.
+#[test]
+fn a_connection_has_sack_only_if_both_hosts_offer_it() {
+    let mut watch = Watch::new(Policy::default());
+    let without = all_options() - Options::SACK_PERMITTED;
+    watch.pass(&syn(Flags::empty(), ISN, without), Side::Host);
+    watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
+    let data = Packet {
+        seq: ISN + 1,
+        ack: FAR_ISN + 1,
+        flags: Flags::ACK,
+        payload_bytes: 100,
+        segment_bytes: 100,
+        ..Packet::default()
+    };
+    assert_eq!(watch.pass(&data, Side::Host).1.forward, [data], "no ECT without SACK");
+}
+
+/// RFC 3168 section 6.1.1.1: the far host has given ECN up.
+#[test]
+fn a_far_client_that_falls_back_gets_an_answer_without_ecn() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+    watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    let answer = syn_ack(Flags::empty(), ISN, FAR_ISN + 1, all_options());
+    let (edit, out) = watch.pass(&answer, Side::Host);
+    assert_eq!((edit.reason(), out.forward), (Reason::Fallback, vec![answer]));
+}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
 /*
- * The ECN proxy in the packet path: programs for tc that hold each packet against the tables, ask
- * the state machine, and carry out what it says.
+ * The ECN proxy in the packet path: tc programs that look up each packet's connection, run the state
+ * machine and apply its edit.
  *
- * A connection is in `handshakes` until both ends have shown that they are there, then in `flows`
- * if it needs work, else nowhere: who is not known passes. So a flood of SYNs can push out
- * handshakes, but no connection that is served.
+ * A connection is in `handshakes` until both ends are proven to exist, then in `flows` if the proxy
+ * serves it. Packets of other connections pass. A flood of SYNs can therefore evict handshakes but no
+ * served connection.
  */
 #include "kernel.h"
 
@@ -18,7 +18,7 @@
 /* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Changes the packet. An action of tc: UNSPEC means that it goes on, to other programs first. */
+/* Applies the edit. Returns an action of tc; UNSPEC passes the packet to the next program. */
 SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 {
 	int ingress = flags & PROGRAM_INGRESS;
@@ -115,7 +115,7 @@ PROGRAM(network_out, "egress", PROGRAM_FROM_HOST | PROGRAM_ETHERNET)
 PROGRAM(network_in_l3, "ingress", PROGRAM_INGRESS)
 PROGRAM(network_out_l3, "egress", PROGRAM_FROM_HOST)
 
-/* What the loader hands to forget(), as a packet. */
+/* The request to forget(), which the loader passes as a packet. */
 struct forget {
 	struct flow_key key;
 	__u32 reserved;
@@ -123,7 +123,7 @@ struct forget {
 	__u64 closing_since_ns;
 };
 
-/* Removes a connection if it has been idle, and keeps count of what is left. 1 if it did. */
+/* Removes a connection that is still idle. Returns 1 if it did. */
 SEC("tc")
 int forget(struct __sk_buff *skb)
 {

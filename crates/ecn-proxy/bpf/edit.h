@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * Carries out what the machine decided. The kernel's checksum helpers do the right thing for every
- * state that a packet's checksum can be in; nothing here computes one where it need not.
+ * Applies an edit to a packet. The kernel's checksum helpers handle every checksum state of a packet,
+ * so this code computes a checksum only where no helper can.
  */
 #ifndef WINDLASS_EDIT_H
 #define WINDLASS_EDIT_H

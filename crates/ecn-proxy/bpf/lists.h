@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* Which connections are taken on. */
+/* Decides which connections the proxy takes on. */
 #ifndef WINDLASS_LISTS_H
 #define WINDLASS_LISTS_H
 
@@ -21,7 +21,7 @@ static __always_inline int is_in(void *networks, struct work *work)
 	return !!bpf_map_lookup_elem(networks, &work->network);
 }
 
-/* 1 if a connection that this SYN opens is to be taken on. */
+/* Returns 1 if the lists admit the connection of this SYN. */
 static __always_inline int is_listed(const struct settings *settings, struct work *work,
 				     const int from_host)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* TCP's options, in and out. */
+/* Parses TCP options. */
 #ifndef WINDLASS_OPTIONS_H
 #define WINDLASS_OPTIONS_H
 
@@ -36,7 +36,7 @@ static __always_inline void parse_sack(struct view *view, struct ecn_packet *pac
 	view->sack_bytes = bytes;
 	packet->options |= ECN_OPT_SACK;
 	packet->block_count = count;
-	/* Blocks after `count` are whatever follows: nobody reads them. */
+	/* Entries after `count` hold other bytes of the header and are never read. */
 	for (int i = 0; i < ECN_BLOCKS_MAX; i++) {
 		packet->blocks[i].start = get32(from + 8 * i);
 		packet->blocks[i].end = get32(from + 8 * i + 4);
@@ -105,7 +105,7 @@ static __always_inline int parse_options(struct work *work)
 	struct view *view = &work->view;
 	__u32 end = view->header_bytes;
 	__u32 at = TCP_HEADER_MIN;
-	/* In memory the verifier forgets what it knows of it, and has all rounds alike. */
+	/* A value in memory is unknown to the verifier, so it checks one iteration for all. */
 	view->cursor = at;
 	for (int i = 0; i < TCP_HEADER_MAX - TCP_HEADER_MIN; i++) {
 		__u32 bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* What the programs share with each other and with the loader, which knows these layouts. */
+/* Tables shared by the programs and the loader, which knows these layouts. */
 #ifndef WINDLASS_TABLES_H
 #define WINDLASS_TABLES_H
 
@@ -22,13 +22,13 @@ enum lists {
 };
 
 struct settings {
-	/* Everything passes after this point of the monotonic clock; 0: no end. */
+	/* Monotonic time after which the programs edit nothing; 0: no limit. */
 	__u64 lease_until_ns;
-	/* For how long a destination that failed is not asked for ECN. */
+	/* Time for which ECN is not requested from a failing destination. */
 	__u64 fallback_ns;
 	/* One bit. */
 	__u32 mark;
-	/* Connections are taken on while there are fewer. */
+	/* Largest number of served connections. */
 	__u32 flows_max;
 	struct ecn_policy policy;
 	/* enum lists */
@@ -47,10 +47,10 @@ struct flow_key {
 struct flow {
 	__u64 seen_ns;
 	__u64 opened_ns;
-	/* Super-packets as one. */
+	/* A super-packet counts once. */
 	__u32 packets_from_host;
 	__u32 packets_to_host;
-	/* What happened to it: of CE, ECHO, ECT, EPISODE, VIRTUAL_LOSS. */
+	/* Events CE, ECHO, ECT, EPISODE and VIRTUAL_LOSS of this connection. */
 	__u32 marks;
 	__u32 echoes;
 	__u32 ect;
@@ -70,7 +70,7 @@ struct handshake {
 
 /* struct host.ecn */
 enum host_ecn {
-	/* Its only connections so far have failed, too few to tell. */
+	/* All connections so far have failed, but too few of them to decide. */
 	HOST_UNKNOWN = 0,
 	HOST_CAPABLE = 1,
 	HOST_WITHOUT = 2,
@@ -121,7 +121,7 @@ struct network_key {
 	__u32 address[4];
 };
 
-/* What the machine was told, and what it answered. */
+/* One call of the state machine: its input and its output. */
 struct decision {
 	struct ecn_flow before;
 	struct ecn_flow after;
@@ -149,7 +149,7 @@ struct decision {
 /* The loader sets the sizes that are options. */
 TABLE(BPF_MAP_TYPE_ARRAY, settings, __u32, struct settings, 1, 0);
 TABLE(BPF_MAP_TYPE_PERCPU_ARRAY, counters, __u32, struct counters, 1, 0);
-/* How many entries `flows` has. */
+/* The number of entries in `flows`. */
 TABLE(BPF_MAP_TYPE_ARRAY, flow_count, __u32, __u64, 1, 0);
 TABLE(BPF_MAP_TYPE_LRU_HASH, handshakes, struct flow_key, struct handshake, 65536, 0);
 TABLE(BPF_MAP_TYPE_HASH, flows, struct flow_key, struct flow, 262144, BPF_F_NO_PREALLOC);
@@ -164,7 +164,7 @@ struct {
 	__uint(max_entries, 4096);
 } decisions SEC(".maps");
 
-/* The loader says whether `decisions` is filled. */
+/* The loader sets it to record into `decisions`. */
 const volatile __u32 log_decisions SEC(".rodata.log");
 
 #endif

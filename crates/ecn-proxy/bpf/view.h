@@ -40,14 +40,14 @@ struct view {
 	__u32 pseudo[10];
 };
 
-/* Where a program stands: constants of each. */
+/* Constants of each program: its hook and the layout of its packets. */
 enum program_flag {
 	PROGRAM_INGRESS = 1,
 	PROGRAM_FROM_HOST = 2,
 	PROGRAM_ETHERNET = 4,
 };
 
-/* What nearly every packet writes stands first, on few cache lines. */
+/* Fields that nearly every packet writes come first, on few cache lines. */
 struct work {
 	struct flow_key key;
 	struct ecn_packet packet;
@@ -69,8 +69,8 @@ struct {
 } work SEC(".maps");
 
 /*
- * A function that the verifier looks at once and by itself, whatever calls it: what it would
- * otherwise multiply over all ways there adds up instead.
+ * A function that the verifier checks once and separately. Inlined code it checks again for each path
+ * that leads there.
  */
 #define SPLIT __attribute__((noinline))
 
@@ -81,7 +81,7 @@ static __always_inline struct work *workspace(void)
 	return bpf_map_lookup_elem(&work, &zero);
 }
 
-/* Keeps the compiler from forgetting a bound that the verifier is to see. */
+/* Keeps the compiler from removing a bounds check that the verifier needs. */
 #define hide(value) asm volatile("" : "+r"(value))
 
 static __always_inline __u16 get16(const __u8 *at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* Which connections are in the tables, and what the machine says of their packets. */
+/* Keeps the tables of connections and runs the state machine for their packets. */
 #ifndef WINDLASS_WATCH_H
 #define WINDLASS_WATCH_H
 
@@ -67,7 +67,7 @@ static __always_inline void count_events(struct run *run)
 {
 	__u32 events = run->work->edit.events;
 
-	/* Nearly every packet with data that a served host sends. */
+	/* The common case: a data packet of a served host. */
 	if (events == ECN_EVENT_ECT)
 		count(run, COUNT_EVENTS + EVENT_ECT);
 	else if (events)
@@ -109,7 +109,7 @@ static __always_inline void log_decision(struct run *run, const struct ecn_flow 
 	bpf_ringbuf_submit(decision, 0);
 }
 
-/* 1 if it was there. */
+/* Returns 1 if the connection was in the table. */
 static __always_inline int remove_flow(struct run *run, const struct flow_key *key)
 {
 	__u32 zero = 0;
@@ -124,7 +124,7 @@ static __always_inline int remove_flow(struct run *run, const struct flow_key *k
 	return 1;
 }
 
-/* Some room is kept for those whose handshake is under way. */
+/* Reserves room for connections whose handshake is in progress. */
 static __always_inline int is_room(struct run *run)
 {
 	__u32 zero = 0;
@@ -134,7 +134,7 @@ static __always_inline int is_room(struct run *run)
 	return held && *held < limit - limit / 16;
 }
 
-/* Queues drop SYNs too: fewer failures in a row say nothing of a host. */
+/* Queues drop SYNs too, so fewer failures in a row prove nothing. */
 #define FAILURES_MAX 3
 
 static __always_inline void note_failure(struct run *run, struct host *host)
@@ -146,7 +146,7 @@ static __always_inline void note_failure(struct run *run, struct host *host)
 		host->ecn = HOST_FAILED;
 }
 
-/* It refuses whoever comes. */
+/* The host resets plain SYNs too, so ECN was not the cause. */
 static __always_inline void forget_failures(struct run *run)
 {
 	struct host *host = bpf_map_lookup_elem(&hosts, run->work->key.far);
@@ -177,14 +177,14 @@ static __always_inline void remember_host(struct run *run, __u32 ecn)
 		bpf_map_update_elem(&hosts, work->key.far, host, BPF_ANY);
 }
 
-/* Only of hosts that are there: an answer to the served host, not a SYN that anybody can forge. */
+/* Only for an answer to the served host, since a SYN may be forged. */
 static __always_inline void remember_answer(struct run *run, const struct handshake *handshake)
 {
 	__u32 events = run->work->edit.events;
 
 	if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
 		remember_host(run, HOST_CAPABLE);
-	/* The answer to a SYN without ECN says nothing of what becomes of one with it. */
+	/* The answer to a plain SYN does not show how the host handles ECN. */
 	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER) &&
 		 !(handshake->machine.notes & ECN_NOTE_PLAIN_SYN))
 		remember_host(run, HOST_WITHOUT);
@@ -199,7 +199,7 @@ static __always_inline int destination_fails(struct run *run)
 	       work->packet.now_ns - host->failed_ns < run->settings->fallback_ns;
 }
 
-/* A SYN of a connection that is served: it may be a new one, or somebody's forgery. */
+/* A SYN on a served connection: a new connection, or a forgery. */
 static __always_inline int reopen(struct run *run, struct flow *flow, const int from_host,
 				  __u8 fails)
 {
@@ -255,7 +255,7 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	return 1;
 }
 
-/* A SYN without ACK. 1 if the machine was asked. */
+/* A SYN without ACK. Returns 1 if the state machine ran. */
 SPLIT int open_by_host(void)
 {
 	struct run run;
@@ -270,7 +270,7 @@ SPLIT int open_by_far_host(void)
 	return begin(&run) ? open_from(&run, 0) : 0;
 }
 
-/* Both ends are there once the one that opened has answered the other's SYN-ACK. */
+/* Whether the opener has acknowledged the SYN-ACK, which proves both addresses. */
 static __always_inline int is_proven(const struct handshake *handshake,
 				     const struct ecn_packet *packet, int from_host)
 {
@@ -298,7 +298,7 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 		if (held)
 			__sync_fetch_and_add(held, 1);
 	}
-	/* One that the served host opened has been noted when it answered. */
+	/* For connections of the served host this was recorded at the SYN-ACK. */
 	if (!handshake->by_host)
 		remember_host(run, HOST_CAPABLE);
 	bpf_map_delete_elem(&handshakes, &work->key);
@@ -315,7 +315,7 @@ static __always_inline void run_machine(struct run *run, struct ecn_flow *machin
 		ecn_proxy_to_host(machine, &run->settings->policy, &work->packet, &work->edit);
 }
 
-/* Whether there is work left for it. */
+/* Whether the proxy must keep state for the connection. */
 static __always_inline int needs_tracking(__u8 phase)
 {
 	return phase != ECN_PHASE_BYPASS && phase != ECN_PHASE_CLOSED && phase != ECN_PHASE_NONE;
@@ -365,7 +365,7 @@ static __always_inline int advance_handshake(struct run *run, struct handshake *
 	return 1;
 }
 
-/* A packet of a handshake. 1 if the machine was asked, 2 if the connection is served now. */
+/* A packet of a handshake. Returns 1 if the state machine ran, 2 if the connection is now in flows. */
 static __always_inline int handle_handshake(const int from_host)
 {
 	struct run run;
@@ -392,7 +392,7 @@ SPLIT int handle_handshake_to_host(void)
 	return handle_handshake(0);
 }
 
-/* The time of the last tick is good enough for what the proxy forgets, and costs no clock. */
+/* A coarse clock is precise enough for expiry and costs less. */
 static __always_inline int is_lease_over(struct run *run)
 {
 	__u64 until = run->settings->lease_until_ns;
@@ -406,14 +406,14 @@ static __always_inline int is_lease_over(struct run *run)
 
 static __always_inline void clear_edit(struct ecn_edit *edit)
 {
-	/* What follows is read only where it has been written, but for the log. */
+	/* Later fields are read only after they have been written, except by the log. */
 	if (log_decisions)
 		__builtin_memset(edit, 0, sizeof(*edit));
 	else
 		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
 }
 
-/* What the packet changes of what is known of destinations, and what is counted. */
+/* Records what the packet shows about the destination, and counts the events. */
 static __always_inline void take_note(struct run *run)
 {
 	__u32 events = run->work->edit.events;
@@ -425,7 +425,7 @@ static __always_inline void take_note(struct run *run)
 	count_events(run);
 }
 
-/* Asks the machine about a SYN without ACK; 0 if it is none of its business. */
+/* Runs the state machine for a SYN without ACK; 0 if the proxy ignores it. */
 static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, const int from_host)
 {
 	int asked;
@@ -439,7 +439,7 @@ static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, con
 	return asked;
 }
 
-/* The same of any other packet. Of those that the proxy has no business with nothing else is read. */
+/* The same for any other packet. Packets of unknown connections are not read further. */
 static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, const int from_host)
 {
 	struct flow *flow = bpf_map_lookup_elem(&flows, &run->work->key);

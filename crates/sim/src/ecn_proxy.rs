@@ -10,19 +10,18 @@ use windlass_base::{Ecn, Time};
 use windlass_ecn_proxy_core::{Actions, Edit, Events, Flags, Flow, Policy, Side};
 use windlass_tcp::Segment;
 
-/// A destination counts as one that fails after so many connections in a row.
+/// Number of failed connections in a row after which a destination counts as failing.
 const FAILURES_MAX: u8 = 3;
 
-/// A proxy that serves some hosts.
+/// An ECN proxy that serves the hosts of some nodes.
 #[derive(Debug)]
 pub struct EcnProxy {
     policy: Policy,
-    /// By node.
+    /// Whether the proxy serves a node, by node.
     served: Vec<bool>,
-    /// By node: how many connections in a row found that SYNs which ask for ECN get lost on the way
-    /// there.
+    /// Connections in a row whose ECN SYN got lost, by destination node.
     failures: Vec<u8>,
-    /// By connection.
+    /// The state of each connection, by its number.
     flows: Vec<Flow>,
     counters: EcnProxyCounters,
 }
@@ -42,7 +41,7 @@ impl EcnProxy {
         proxy
     }
 
-    /// What it has done so far.
+    /// The counters so far.
     pub fn counters(&self) -> &EcnProxyCounters {
         &self.counters
     }
@@ -82,7 +81,7 @@ impl EcnProxy {
         edit
     }
 
-    /// One SYN that was lost tells little: queues drop them too.
+    /// A single lost SYN proves little, because queues drop SYNs too.
     fn remember(&mut self, far: NodeId, events: Events) {
         let tells = Events::DESTINATION_FAILED | Events::SERVER_ONLY | Events::PLAIN_REFUSED;
         if !events.intersects(tells) {

@@ -1,4 +1,4 @@
-//! The TOML file. Every fault is told with its line and its key, all of them at once.
+//! The TOML file of the configuration. The error lists every mistake with its line and key.
 
 use super::{PIN_FOLDER, Pin, Settings, value};
 use std::fmt;
@@ -11,16 +11,16 @@ use toml::de::{DeTable, DeValue};
 
 /// The version of the format.
 const SCHEMA_VERSION: &str = "1";
-/// More than a file with full lists needs.
+/// Largest accepted file in bytes, more than full lists need.
 const LEN_MAX: u64 = 1 << 20;
 
-/// Why a file could not be read, or what is wrong in it.
+/// The file could not be read, or contains mistakes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It could not be read.
+    /// The file could not be read.
     Io(PathBuf, io::Error),
-    /// A line for each fault: file, line, key, what was expected.
+    /// One line for each mistake: file, line, key, expected value.
     Faults(String),
 }
 
@@ -35,11 +35,10 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Reads the file.
+/// Reads and checks a configuration file.
 ///
 /// # Errors
-///
-/// It cannot be read, is no TOML, has a key that is not known or a value that makes no sense.
+/// The file cannot be read, is not TOML, or has an unknown key or an invalid value.
 pub fn read_file(path: &Path) -> Result<Settings, FileError> {
     let io = |error| FileError::Io(path.to_owned(), error);
     if fs::metadata(path).map_err(io)?.len() > LEN_MAX {
@@ -50,18 +49,19 @@ pub fn read_file(path: &Path) -> Result<Settings, FileError> {
     read_text(&path.display().to_string(), &text)
 }
 
-/// Reads the text of a file of that name.
+/// Parses the text of a file; `name` is the file name for messages.
 ///
 /// # Errors
 ///
 /// As [`read_file`].
 pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
-    let told = |mut faults: Vec<Fault>| {
+    let listed = |mut faults: Vec<FieldError>| {
         faults.sort_by_key(|fault| fault.span.start);
         let lines: Vec<String> = faults.iter().map(|fault| fault.line(name, text)).collect();
         FileError::Faults(lines.join("\n"))
     };
-    let table = DeTable::parse(text).map_err(|error| told(vec![Fault::of_syntax(&error)]))?;
+    let table =
+        DeTable::parse(text).map_err(|error| listed(vec![FieldError::of_syntax(&error)]))?;
     let mut settings = Settings::default();
     let mut faults = Vec::new();
     let mut schema = false;
@@ -70,21 +70,26 @@ pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
         let place = key.span();
         let key = key.into_inner();
         if let Err(fault) = set(&mut settings, &key, place, value) {
-            faults.push(Fault { key: key.into_owned(), ..fault });
+            faults.push(FieldError { key: key.into_owned(), ..fault });
         }
     }
     if !schema {
         let message = format!("expected schema = {SCHEMA_VERSION}, the version of the format");
-        faults.push(Fault { key: "schema".into(), span: 0..0, message });
+        faults.push(FieldError { key: "schema".into(), span: 0..0, message });
     }
-    if faults.is_empty() { Ok(settings) } else { Err(told(faults)) }
+    if faults.is_empty() { Ok(settings) } else { Err(listed(faults)) }
 }
 
 /// The keys, for who has written another.
 const KEYS: &str = "schema, client_side, network_side, policy, fallback, allow, deny, ports, deny_ports, \
     flows_max, handshakes_max, hosts_max, idle_timeout, closing_timeout, mark_bit, metrics, pin, socket, log_format";
 
-fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> Result<(), Fault> {
+fn set(
+    to: &mut Settings,
+    key: &str,
+    place: Range<usize>,
+    found: Found<'_>,
+) -> Result<(), FieldError> {
     match key {
         "schema" => drop(number(found, |text| match text == SCHEMA_VERSION {
             true => Ok(()),
@@ -108,26 +113,28 @@ fn set(to: &mut Settings, key: &str, place: Range<usize>, found: Found<'_>) -> R
         "pin" => to.pin = Some(pin(found)?),
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
-        _ => return Err(Fault::at(place, format!("unknown key, expected one of {KEYS}"))),
+        _ => return Err(FieldError::at(place, format!("unknown key, expected one of {KEYS}"))),
     }
     Ok(())
 }
 
 type Found<'a> = Spanned<DeValue<'a>>;
 
-fn text<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, Fault> {
+fn text<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
     match found.get_ref() {
-        DeValue::String(text) => parse(text).map_err(|told| Fault::at(found.span(), told)),
-        other => Err(Fault::kind(&found, "a text in quotes", other)),
+        DeValue::String(text) => {
+            parse(text).map_err(|message| FieldError::at(found.span(), message))
+        }
+        other => Err(FieldError::kind(&found, "a text in quotes", other)),
     }
 }
 
-fn number<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, Fault> {
+fn number<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
     match found.get_ref() {
         DeValue::Integer(number) => {
-            parse(&decimal(number)).map_err(|told| Fault::at(found.span(), told))
+            parse(&decimal(number)).map_err(|message| FieldError::at(found.span(), message))
         }
-        other => Err(Fault::kind(&found, "a whole number", other)),
+        other => Err(FieldError::kind(&found, "a whole number", other)),
     }
 }
 
@@ -139,56 +146,59 @@ fn decimal(number: &toml::de::DeInteger<'_>) -> String {
     }
 }
 
-fn flag(found: Found<'_>) -> Result<bool, Fault> {
+fn flag(found: Found<'_>) -> Result<bool, FieldError> {
     match found.get_ref() {
         DeValue::Boolean(value) => Ok(*value),
-        other => Err(Fault::kind(&found, "true or false", other)),
+        other => Err(FieldError::kind(&found, "true or false", other)),
     }
 }
 
-fn pin(found: Found<'_>) -> Result<Pin, Fault> {
+fn pin(found: Found<'_>) -> Result<Pin, FieldError> {
     match found.get_ref() {
         DeValue::Boolean(pin) => Ok(Pin(pin.then(|| PIN_FOLDER.into()))),
         DeValue::String(folder) if folder.starts_with('/') => Ok(Pin(Some(folder.as_ref().into()))),
-        other => Err(Fault::kind(&found, "true, false or the path of a folder", other)),
+        other => Err(FieldError::kind(&found, "true, false or the path of a folder", other)),
     }
 }
 
 /// A list of texts; a single number, such as a port, may stand without quotes.
-fn list<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Fault> {
+fn list<T>(
+    found: Found<'_>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, FieldError> {
     let span = found.span();
     match found.into_inner() {
         DeValue::Array(items) => items.into_iter().map(|item| one(item, &parse)).collect(),
-        other => Err(Fault::kind(&Spanned::new(span, ()), "a list", &other)),
+        other => Err(FieldError::kind(&Spanned::new(span, ()), "a list", &other)),
     }
 }
 
-fn one<T>(item: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, Fault> {
+fn one<T>(item: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
     match item.get_ref() {
         DeValue::Integer(_) => number(item, parse),
         _ => text(item, parse),
     }
 }
 
-/// Something wrong, and where in the text.
+/// A mistake and its place in the text.
 #[derive(Debug)]
-struct Fault {
+struct FieldError {
     span: Range<usize>,
     key: String,
     message: String,
 }
 
-impl Fault {
-    fn at(span: Range<usize>, message: String) -> Fault {
-        Fault { span, key: String::new(), message }
+impl FieldError {
+    fn at(span: Range<usize>, message: String) -> FieldError {
+        FieldError { span, key: String::new(), message }
     }
 
-    fn kind<T>(at: &Spanned<T>, expected: &str, found: &DeValue<'_>) -> Fault {
-        Fault::at(at.span(), format!("expected {expected}, found {}", described(found)))
+    fn kind<T>(at: &Spanned<T>, expected: &str, found: &DeValue<'_>) -> FieldError {
+        FieldError::at(at.span(), format!("expected {expected}, found {}", described(found)))
     }
 
-    fn of_syntax(error: &toml::de::Error) -> Fault {
-        Fault::at(error.span().unwrap_or_default(), error.message().replace('\n', ", "))
+    fn of_syntax(error: &toml::de::Error) -> FieldError {
+        FieldError::at(error.span().unwrap_or_default(), error.message().replace('\n', ", "))
     }
 
     /// File, line, key, message.

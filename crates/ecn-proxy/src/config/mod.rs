@@ -11,14 +11,14 @@ pub use value::{
     parse_ports, parse_prefix, parse_size, parse_timeout, policy_name,
 };
 
-use crate::datapath::{self, Lists, Policy, Rules, Side, Timeouts};
+use crate::datapath::{self, ConnectionFilter, Lists, Policy, Side, Timeouts};
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the daemon listens unless told otherwise.
+/// The default path of the control socket.
 pub const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
 /// Where pinned programs and tables are.
 pub const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
@@ -99,7 +99,7 @@ pub struct Config {
     pub client_side: Vec<String>,
     /// Interfaces that face the network, of a machine that serves itself.
     pub network_side: Vec<String>,
-    /// How served senders are told to slow down.
+    /// How the proxy signals a mark to a served sender.
     pub policy: Policy,
     /// Whether a SYN that is sent again goes without ECN.
     pub fallback: bool,
@@ -195,7 +195,7 @@ impl Config {
         client.chain(self.network_side.iter().map(|name| (name, Side::NetworkSide)))
     }
 
-    /// What the packet path is told when it is loaded.
+    /// The settings with which the packet path is loaded.
     pub fn datapath(&self) -> datapath::Settings {
         datapath::Settings {
             pin: self.pin.clone(),
@@ -210,8 +210,8 @@ impl Config {
     }
 }
 
-fn rules(networks: Option<Vec<IpNet>>, ports: Option<Vec<Ports>>) -> Rules {
-    Rules { networks: networks.unwrap_or_default(), ports: ports.unwrap_or_default() }
+fn rules(networks: Option<Vec<IpNet>>, ports: Option<Vec<Ports>>) -> ConnectionFilter {
+    ConnectionFilter { networks: networks.unwrap_or_default(), ports: ports.unwrap_or_default() }
 }
 
 #[cfg(test)]

@@ -37,11 +37,14 @@ fn every_key_arrives() {
         policy: Policy::NoEct,
         fallback: false,
         lists: Lists {
-            allow: Rules {
+            allow: ConnectionFilter {
                 networks: vec![prefix("192.168.0.0/16"), prefix("fd00::/8")],
                 ports: vec![443..=443, 8000..=8999],
             },
-            deny: Rules { networks: vec![prefix("192.168.9.9/32")], ports: vec![25..=25] },
+            deny: ConnectionFilter {
+                networks: vec![prefix("192.168.9.9/32")],
+                ports: vec![25..=25],
+            },
         },
         flows_max: 1000,
         handshakes_max: 2000,
@@ -71,8 +74,8 @@ fn options_win_over_the_file() {
 }
 
 #[test]
-fn every_fault_is_told_with_file_line_key_and_what_was_expected() {
-    for (line, from, to, told) in [
+fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
+    for (line, from, to, message) in [
         (5, "policy", "polcy", "polcy: unknown key, expected one of schema, client_side,"),
         (2, "schema = 1", "schema = 2", "schema: expected 1, the only version, found 2"),
         (3, "\"wlan0\"", "7.5", "client_side: expected a text in quotes, found a number with"),
@@ -99,7 +102,7 @@ fn every_fault_is_told_with_file_line_key_and_what_was_expected() {
         let (before, after) = FILE.split_at(key_at);
         let text = format!("{before}{}", after.replacen(from, to, 1));
         let error = read_text("proxy.toml", &text).expect_err(to).to_string();
-        let expected = format!("proxy.toml:{line}: {told}");
+        let expected = format!("proxy.toml:{line}: {message}");
         assert!(error.starts_with(&expected), "{error}\nexpected {expected}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
@@ -107,14 +110,21 @@ fn every_fault_is_told_with_file_line_key_and_what_was_expected() {
 
 #[test]
 fn a_file_without_its_version_and_one_that_is_no_toml_are_refused() {
-    let told = |text: &str| read_text("f", text).expect_err("a fault").to_string();
-    assert_eq!(told("pin = true"), "f:1: schema: expected schema = 1, the version of the format");
-    assert!(told("schema = 1\npin = ").starts_with("f:2: "), "{}", told("schema = 1\npin = "));
-    assert!(told("schema = 1\nschema = 1").starts_with("f:2: "), "a key twice");
+    let message = |text: &str| read_text("f", text).expect_err("a fault").to_string();
+    assert_eq!(
+        message("pin = true"),
+        "f:1: schema: expected schema = 1, the version of the format"
+    );
+    assert!(
+        message("schema = 1\npin = ").starts_with("f:2: "),
+        "{}",
+        message("schema = 1\npin = ")
+    );
+    assert!(message("schema = 1\nschema = 1").starts_with("f:2: "), "a key twice");
 }
 
 #[test]
-fn all_faults_are_told_at_once_in_the_order_of_the_file() {
+fn all_mistakes_are_reported_at_once_in_the_order_of_the_file() {
     let error = read_text("f", "schema = 1\nzeal = 1\nmark_bit = 99\nalpha = 2\n");
     let error = error.expect_err("faults").to_string();
     let begins: Vec<&str> = error.lines().map(|line| &line[..5]).collect();
@@ -123,20 +133,20 @@ fn all_faults_are_told_at_once_in_the_order_of_the_file() {
 
 #[test]
 fn what_makes_no_sense_together_is_refused() {
-    let told = |settings: Settings| Config::new(settings).expect_err("a fault");
-    assert!(told(Settings::default()).starts_with("no interface: expected --client-side"));
+    let message = |settings: Settings| Config::new(settings).expect_err("a fault");
+    assert!(message(Settings::default()).starts_with("no interface: expected --client-side"));
     let both = Settings {
         client_side: Some(vec!["a".into()]),
         network_side: Some(vec!["b".into(), "a".into()]),
         ..Settings::default()
     };
-    assert_eq!(told(both), "interface a is named twice");
+    assert_eq!(message(both), "interface a is named twice");
     let many = Settings {
         client_side: Some(vec!["a".into()]),
         ports: Some(vec![1..=2; LIST_MAX + 1]),
         ..Settings::default()
     };
-    assert_eq!(told(many), "ports: expected at most 1024 entries, found 1025");
+    assert_eq!(message(many), "ports: expected at most 1024 entries, found 1025");
 }
 
 #[test]
@@ -151,7 +161,7 @@ fn a_reload_changes_what_can_change_and_names_the_rest() {
 }
 
 proptest! {
-    /// Whatever stands in a file, it is read or each fault is told in a line of its own.
+    /// Whatever stands in a file, it is read, or each mistake has one line in the error.
     #[test]
     fn no_file_is_too_strange(
         text in "[ -~\\n]{0,80}",

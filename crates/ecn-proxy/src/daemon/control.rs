@@ -1,4 +1,4 @@
-//! The control socket: who holds its lock is the daemon there.
+//! The control socket. The process that holds its lock is the daemon at this path.
 
 use super::protocol::{Answer, Command, REQUEST_LEN_MAX};
 use nix::fcntl::{Flock, FlockArg};
@@ -14,29 +14,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{error, fmt, thread};
 
-/// Connections at once; one more is refused.
+/// Largest number of simultaneous connections; further ones are refused.
 const CONNECTIONS_MAX: usize = 32;
-/// How long who asks may take for a line, or for taking one.
+/// Time limit for a client to send or receive one line.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers a command, line by line.
 pub(super) trait Respond: Send + Sync {
-    /// Writes the answer. An error is of the connection.
+    /// Writes the answer.
+    ///
+    /// # Errors
+    ///
+    /// The client closed the connection or did not read in time.
     fn respond(&self, command: Command, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Why there is no socket.
+/// The control socket could not be created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SocketError {
-    /// Another daemon has it.
+    /// Another daemon holds the lock.
     Taken {
         /// The socket.
         socket: PathBuf,
-        /// The other daemon, if it says.
+        /// Process id of the other daemon, if its lock file contains one.
         pid: String,
     },
-    /// A file could not be made.
+    /// A file could not be created.
     Io(PathBuf, io::Error),
 }
 
@@ -56,7 +60,7 @@ impl fmt::Display for SocketError {
 
 impl error::Error for SocketError {}
 
-/// The socket and its lock; both files go with the value.
+/// The socket and its lock. Dropping the value removes both files.
 #[derive(Debug)]
 pub(super) struct Socket {
     path: PathBuf,
@@ -74,7 +78,7 @@ impl Socket {
         }
         let pid_path = path.with_extension("pid");
         let lock = lock(&pid_path, path)?;
-        // Nobody listens there, since this process has the lock.
+        // A left-over socket: this process holds the lock, so no daemon listens there.
         match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
             _ => {}
@@ -83,7 +87,7 @@ impl Socket {
         Ok(Socket { path: path.to_owned(), pid_path, listener, _lock: lock })
     }
 
-    /// Answers in threads of its own until the process ends.
+    /// Serves each connection in a thread of its own until the process ends.
     pub(super) fn serve(&self, respond: Arc<dyn Respond>) -> io::Result<()> {
         let listener = self.listener.try_clone()?;
         thread::Builder::new().name("control".into()).spawn(move || accept(&listener, &respond))?;
@@ -98,8 +102,8 @@ impl Drop for Socket {
     }
 }
 
-/// For root, and the group that the service manager may give: nobody can connect to it before it
-/// listens, and then it has its mode.
+/// Only root, and a group that the service manager may set, can connect. The mode is set before the
+/// socket listens, so no other user can connect in between.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let socket =
         socket::socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
@@ -109,7 +113,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-/// The lock goes with the process, however that ends; so it says better than the socket who is there.
+/// The kernel releases the lock when the process ends in any way, so a held lock proves a running daemon.
 fn lock(path: &Path, socket: &Path) -> Result<Flock<File>, SocketError> {
     let io = |error| SocketError::Io(path.to_owned(), error);
     loop {
@@ -124,7 +128,7 @@ fn lock(path: &Path, socket: &Path) -> Result<Flock<File>, SocketError> {
             }
             Err((_, errno)) => return Err(io(errno.into())),
         };
-        // Its last owner may have removed it meanwhile: then the lock is of no use.
+        // If the last owner has removed the file meanwhile, the lock protects nothing.
         let own = lock.metadata().map_err(io)?.ino();
         if fs::metadata(path).is_ok_and(|file| file.ino() == own) {
             lock.set_len(0).map_err(io)?;
@@ -138,7 +142,7 @@ fn accept(listener: &UnixListener, respond: &Arc<dyn Respond>) {
     let count = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // Out of file descriptors, say: later again.
+            // For example, no file descriptor is free: try again later.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
@@ -147,7 +151,7 @@ fn accept(listener: &UnixListener, respond: &Arc<dyn Respond>) {
         let too_many = open.0.load(Ordering::Relaxed) > CONNECTIONS_MAX;
         let talk = move || {
             let _open = open;
-            // Whoever goes away in the middle of an answer does not want it.
+            // A client that closes the connection during an answer does not need it.
             let _ = match too_many {
                 true => refuse(&stream, "too many at once, try again"),
                 false => converse(&stream, &*respond),
@@ -157,7 +161,7 @@ fn accept(listener: &UnixListener, respond: &Arc<dyn Respond>) {
     }
 }
 
-/// Counts a connection as long as it lives.
+/// Counts a connection while it is open.
 struct Open(Arc<AtomicUsize>);
 
 impl Open {
@@ -173,7 +177,7 @@ impl Drop for Open {
     }
 }
 
-/// Request after request until the other side closes; the first bad one ends it.
+/// Handles requests until the client closes the connection or sends a bad one.
 fn converse(stream: &UnixStream, respond: &dyn Respond) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -1,5 +1,5 @@
-//! What wakes the daemon: signals, interfaces that come and go, who asks it to stop. Each has a
-//! thread that only waits.
+//! Events that wake the daemon: signals, changes of interfaces, requests to stop. A thread waits for
+//! each kind.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::sys::signal::{SigSet, Signal};
@@ -7,24 +7,24 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// Something happened.
+/// An event for the main thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// SIGTERM or SIGINT.
+    /// SIGTERM or SIGINT arrived.
     Terminate,
-    /// SIGHUP.
+    /// SIGHUP arrived: reload the configuration.
     Reload,
-    /// An interface came, went or changed.
+    /// An interface was added, removed or changed.
     LinksChanged,
-    /// Somebody asks for the end.
+    /// A client asked the daemon to stop.
     Stop,
 }
 
 /// RTMGRP_LINK of linux/rtnetlink.h.
 const LINK_GROUP: u32 = 1;
 
-/// Keeps the signals from ending the process; to be called before there are other threads, which
-/// inherit it.
+/// Blocks the signals, so that they do not end the process. Call it before starting threads, which
+/// inherit the mask.
 pub(super) fn block_signals() -> io::Result<()> {
     Ok(signals().thread_block()?)
 }
@@ -58,7 +58,7 @@ pub(super) fn watch_links(events: Sender<Event>) -> io::Result<()> {
         loop {
             buffer.clear();
             match socket.recv(&mut buffer, 0) {
-                // Too many at once were lost (ENOBUFS): a change is a change.
+                // ENOBUFS: messages were lost, so something has changed.
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
                 Err(_) => return,

@@ -1,4 +1,4 @@
-//! The interfaces of the configuration: those that are there have the programs, whenever they come.
+//! The interfaces of the configuration. The programs are attached to each one as soon as it exists.
 
 use super::protocol::Interface;
 use crate::datapath::{Attachment, Datapath, Error, Side};
@@ -6,7 +6,7 @@ use nix::net::if_::if_nametoindex;
 use std::collections::BTreeMap;
 use tracing::{error, info, warn};
 
-/// What is wanted, and why it is not so where it is not.
+/// The wanted attachments, and the error for each that failed.
 #[derive(Debug, Default)]
 pub(super) struct Interfaces {
     wanted: Vec<(String, Side)>,
@@ -14,18 +14,18 @@ pub(super) struct Interfaces {
 }
 
 impl Interfaces {
-    /// From now on these.
+    /// Replaces the wanted interfaces.
     pub(super) fn want(&mut self, wanted: Vec<(String, Side)>) {
         self.troubles.retain(|name, _| wanted.iter().any(|(wanted, _)| wanted == name));
         self.wanted = wanted;
     }
 
-    /// Their names.
+    /// The names of the wanted interfaces.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.wanted.iter().map(|(name, _)| name)
     }
 
-    /// Attaches what is wanted and there, and leaves the rest. Only what changes is logged.
+    /// Attaches the wanted interfaces that exist and detaches from others. Logs changes only.
     pub(super) fn sync(&mut self, datapath: &mut Datapath) {
         let attached = datapath.attachments();
         for old in &attached {
@@ -55,7 +55,7 @@ impl Interfaces {
     }
 
     fn attach(&mut self, datapath: &mut Datapath, name: &str, side: Side) {
-        // What is still held of one that went away, or was detached by somebody else.
+        // An attachment of an interface that was removed, or detached by another program.
         leave(datapath, name);
         if if_nametoindex(name).is_err() {
             self.trouble(name, "no such interface; it is served as soon as it appears".to_owned());
@@ -81,7 +81,7 @@ impl Interfaces {
         self.troubles.insert(name.to_owned(), why);
     }
 
-    /// Each with what the kernel says of it.
+    /// Each wanted interface with its attachment as the kernel reports it.
     pub(super) fn status(&self, attached: &[Attachment]) -> Vec<Interface> {
         let one = |(name, side): &(String, Side)| Interface {
             name: name.clone(),
@@ -92,7 +92,7 @@ impl Interfaces {
         self.wanted.iter().map(one).collect()
     }
 
-    /// The first that is there but cannot be served.
+    /// The first interface that exists but could not be attached to.
     pub(super) fn refused(&self) -> Option<(&String, &String)> {
         self.troubles.iter().find(|(name, _)| if_nametoindex(name.as_str()).is_ok())
     }

@@ -1,4 +1,4 @@
-//! The counters and the state as Prometheus reads them (text format 0.0.4).
+//! The counters and the state in the text format 0.0.4 of Prometheus.
 
 use super::protocol::{State, Stats, Status};
 use crate::config::policy_name;
@@ -6,15 +6,15 @@ use crate::datapath::{Counters, Side};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-/// What every name begins with.
+/// Prefix of every metric name.
 const PREFIX: &str = "windlass_ecn_proxy_";
 
-/// The page.
+/// The whole page of metrics.
 pub(super) fn page(status: &Status, stats: &Stats) -> String {
     let mut page = Page::default();
     let sentences = Counters::default().named();
     for (name, count) in &stats.counters {
-        let help = sentences.iter().find(|(told, ..)| told == name);
+        let help = sentences.iter().find(|(known, ..)| known == name);
         let help = help.map_or("", |(.., sentence)| sentence.as_str());
         page.head(&format!("{name}_total"), "counter", help);
         page.value(&format!("{name}_total"), &[], count);
@@ -96,10 +96,10 @@ mod tests {
     fn labels_are_escaped_and_a_metric_has_its_head_once() {
         let mut page = Page::default();
         let values = BTreeMap::from([("a\"b\\c\nd".to_owned(), 7), ("e".to_owned(), 8)]);
-        page.by_label("flows", "state", "so many", &values);
+        page.by_label("flows", "state", "number of flows", &values);
         assert_eq!(
             page.0,
-            "# HELP windlass_ecn_proxy_flows so many\n# TYPE windlass_ecn_proxy_flows gauge\n\
+            "# HELP windlass_ecn_proxy_flows number of flows\n# TYPE windlass_ecn_proxy_flows gauge\n\
              windlass_ecn_proxy_flows{state=\"a\\\"b\\\\c\\nd\"} 7\n\
              windlass_ecn_proxy_flows{state=\"e\"} 8\n"
         );

@@ -1,8 +1,7 @@
-//! The daemon: it loads the programs, looks after them, and answers who asks.
-//!
-//! One thread changes things: it takes the events one by one, and every second looks what is due. The
-//! others wait for a signal, for changes of interfaces, for connections to the control socket
-//! or to the metrics, and hold the lock only for one answer.
+//! The daemon loads the programs, manages them and answers requests.
+//! One thread makes all changes: it handles the events one by one and runs periodic work every second.
+//! The other threads wait for signals, interface changes, and connections to the control socket or the
+//! metrics. They hold the lock for one answer only.
 
 pub mod client;
 mod control;
@@ -33,30 +32,30 @@ use std::{fmt, io};
 use tracing::{error, info, warn};
 use windlass_bpf::capabilities::{self, BPF, NET_ADMIN, PERFMON};
 
-/// Between looks at what is due.
+/// Interval of the periodic work.
 const TICK: Duration = Duration::from_secs(1);
-/// Between sweeps of the table; far less than the lease of the programs.
+/// Interval between sweeps of the table, far less than the lease of the programs.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Between looks for flow offload.
+/// Interval between checks for flow offload.
 const OFFLOAD: Duration = Duration::from_secs(60);
 
-/// Why the daemon does not run, or no longer.
+/// Why the daemon could not start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The options or the file make no sense.
+    /// The options or the configuration file are invalid.
     Config(String),
     /// These capabilities are missing.
     NotPermitted(Vec<&'static str>),
-    /// No socket.
+    /// The control socket could not be created.
     Socket(SocketError),
-    /// No metrics.
+    /// The address of the metrics cannot be used.
     Metrics(SocketAddr, io::Error),
     /// An interface that is there cannot be served.
     Interface(String, String),
-    /// The packet path.
+    /// The packet path failed.
     Datapath(Error),
-    /// Something else of the system.
+    /// Another system call failed.
     Io(&'static str, io::Error),
 }
 
@@ -84,11 +83,10 @@ impl From<Error> for RunError {
     }
 }
 
-/// Runs the proxy until a signal or somebody at the socket ends it.
+/// Runs the proxy until a signal or a request at the control socket stops it.
 ///
 /// # Errors
-///
-/// It cannot start. Once it runs, what goes wrong is logged, and it goes on.
+/// The proxy cannot start. After the start, errors are logged and the proxy continues.
 pub fn run(source: Source) -> Result<(), RunError> {
     let config = source.config().map_err(RunError::Config)?;
     let missing = capabilities::missing(&[NET_ADMIN, PERFMON, BPF]);
@@ -106,7 +104,7 @@ pub fn run(source: Source) -> Result<(), RunError> {
     let socket_path = config.socket.clone();
     let (sender, receiver) = mpsc::channel();
     events::watch_signals(sender.clone()).map_err(io("waiting for signals"))?;
-    // Before the first look at the interfaces, so that none comes in between.
+    // Before the interfaces are read, so that no change is missed.
     events::watch_links(sender.clone()).map_err(io("watching interfaces"))?;
     let shared = Arc::new(Shared::new(Proxy::start(source, config)?, sender));
     if let Some(listener) = metrics {
@@ -119,21 +117,21 @@ pub fn run(source: Source) -> Result<(), RunError> {
     notify(&[NotifyState::Ready]);
     let for_good = Loop::new(&shared).run(&receiver);
     notify(&[NotifyState::Stopping]);
-    // The threads that wait hold `shared` until the process ends, so nothing goes by itself.
+    // Waiting threads hold `shared` until the process ends, so drop does not detach the programs.
     let ended = shared.lock().end(for_good);
     drop(socket);
     info!("ended");
     ended.map_err(RunError::from)
 }
 
-/// Tells the service manager, if there is one.
+/// Notifies the service manager, if there is one.
 fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         warn!("service manager: {error}");
     }
 }
 
-/// What the one thread does that changes things.
+/// The loop of the thread that makes all changes.
 struct Loop<'a> {
     shared: &'a Shared,
     swept: Instant,
@@ -146,7 +144,7 @@ impl<'a> Loop<'a> {
         Loop { shared, swept: now, looked: now }
     }
 
-    /// Until the end. True if it is for good: nothing pinned is to stay.
+    /// Runs until the end. Returns true if pinned programs must be removed too.
     fn run(&mut self, events: &Receiver<Event>) -> bool {
         let mut tick = Instant::now();
         loop {
@@ -176,7 +174,7 @@ impl<'a> Loop<'a> {
         notify(&[NotifyState::Ready]);
     }
 
-    /// What is due. True if a drain is over.
+    /// Runs the periodic work. Returns true if a drain has ended.
     fn tick(&mut self, now: Instant) -> bool {
         if now - self.swept >= SWEEP {
             self.swept = now;

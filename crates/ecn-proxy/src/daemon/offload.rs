@@ -22,11 +22,11 @@ pub(super) struct FlowTable {
 
 #[derive(Deserialize)]
 struct Listing {
-    nftables: Vec<Entry>,
+    nftables: Vec<ListedObject>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ListedObject {
     flowtable: Option<Keys>,
 }
 
@@ -67,8 +67,8 @@ pub(super) fn flow_tables() -> Result<Vec<FlowTable>, String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(format!("nft: {error}")),
         Ok(output) if !output.status.success() => {
-            let told = String::from_utf8_lossy(&output.stderr);
-            Err(format!("nft -j list flowtables: {}", told.lines().next().unwrap_or_default()))
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(format!("nft -j list flowtables: {}", message.lines().next().unwrap_or_default()))
         }
         Ok(output) => parse(&output.stdout),
     }
@@ -164,7 +164,7 @@ mod tests {
         {"flowtable": {"family": "ip", "name": "hw", "table": "fw", "handle": 4,
             "hook": "ingress", "prio": 0, "dev": "eth9", "flags": ["offload"]}}]}"#;
 
-    fn told(interface: &str) -> Vec<String> {
+    fn messages(interface: &str) -> Vec<String> {
         let tables = parse(LISTING.as_bytes()).expect("sound");
         let below = |interface: &str| match interface {
             "br0" => vec!["lan1".to_owned(), "lan2".to_owned()],
@@ -175,15 +175,17 @@ mod tests {
 
     #[test]
     fn hardware_and_a_device_below_are_warned_of() {
-        assert_eq!(told("br0").len(), 1);
-        assert!(told("br0")[0].starts_with("flowtable inet fw fast has lan1, which is below br0"));
-        assert!(told("eth9")[0].starts_with("flowtable ip fw hw is offloaded to hardware"));
+        assert_eq!(messages("br0").len(), 1);
+        assert!(
+            messages("br0")[0].starts_with("flowtable inet fw fast has lan1, which is below br0")
+        );
+        assert!(messages("eth9")[0].starts_with("flowtable ip fw hw is offloaded to hardware"));
     }
 
     #[test]
     fn a_flowtable_in_software_at_the_interface_itself_passes_the_programs() {
-        assert_eq!(told("wan"), Vec::<String>::new());
-        assert_eq!(told("other"), Vec::<String>::new());
+        assert_eq!(messages("wan"), Vec::<String>::new());
+        assert_eq!(messages("other"), Vec::<String>::new());
     }
 
     #[test]
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_listing_is_told_in_one_line() {
+    fn output_that_is_no_listing_is_reported_in_one_line() {
         for text in ["", "{}", "[1]", "{\"nftables\":[{\"flowtable\":{}}]}"] {
             let error = parse(text.as_bytes()).expect_err(text);
             assert!(error.starts_with("nft -j list flowtables: "), "{error}");

@@ -1,4 +1,4 @@
-//! What is asked and answered over the control socket: a JSON object a line, each with the version.
+//! The protocol of the control socket: one JSON object a line, each with the version.
 //!
 //! A request is `{"version": 1, "command": "status"}`; the answer is a line with `result` or `error`.
 //! `flows` sends a line with `flow` for each connection before that.
@@ -9,28 +9,27 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The version of the requests and of the answers.
+/// Version of the requests and answers.
 pub const VERSION: u32 = 1;
-/// The longest request in bytes, its line feed included.
+/// Largest request in bytes, line feed included.
 pub const REQUEST_LEN_MAX: usize = 4096;
 
-/// What the daemon can be asked.
+/// A request to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// What is in force.
+    /// The settings and state in force.
     Status,
     /// The counters.
     Stats,
     /// The connections in the table.
     Flows,
-    /// Let everything pass untouched.
+    /// Stop editing packets.
     Off,
-    /// Serve again: the end of `off`, and of a drain.
+    /// Resume after `off` or a drain.
     On,
-    /// End, at once, or when the connections under way have ended and at the latest after so many
-    /// seconds.
+    /// Stop immediately, or once all served connections have ended.
     Stop {
-        /// `None`: at once.
+        /// Longest time to wait for connections, in seconds; `None` stops immediately.
         drain_s: Option<u64>,
     },
 }
@@ -56,7 +55,7 @@ enum Name {
 }
 
 impl Command {
-    /// The line that asks for it, with its line feed.
+    /// The line of the request, line feed included.
     pub fn line(self) -> String {
         let (command, drain_s) = match self {
             Command::Status => (Name::Status, None),
@@ -69,15 +68,14 @@ impl Command {
         format!("{}\n", json!(Request { version: VERSION, command, drain_s }))
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    ///
-    /// What is wrong with it, in one line.
+    /// The line is not a valid request. The message has one line.
     pub fn parse(line: &[u8]) -> Result<Command, String> {
         let value: Value =
             serde_json::from_slice(line).map_err(|error| format!("no request: {error}"))?;
-        // Before the rest, of which another version may know more.
+        // Checked first, because another version may have other fields.
         match value.get("version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(VERSION) => {}
             Some(version) => {
@@ -85,9 +83,9 @@ impl Command {
             }
             None => return Err(format!("no request: expected an object with version {VERSION}")),
         }
-        // It may quote a key, in which everything can be.
-        let told = |error: serde_json::Error| error.to_string().replace(char::is_control, " ");
-        let request = serde_json::from_value(value).map_err(told)?;
+        // The message may quote a key with any characters.
+        let message = |error: serde_json::Error| error.to_string().replace(char::is_control, " ");
+        let request = serde_json::from_value(value).map_err(message)?;
         let Request { command, drain_s, .. } = request;
         if drain_s.is_some() && command != Name::Stop {
             return Err("drain_s: only stop has it".into());
@@ -103,23 +101,23 @@ impl Command {
     }
 }
 
-/// A line of an answer.
+/// One line of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// [`VERSION`] of who answers.
+    /// [`VERSION`] of the daemon.
     pub version: u32,
-    /// The rest.
+    /// The content of the line.
     #[serde(flatten)]
     pub body: Body,
 }
 
-/// What a line of an answer says.
+/// The content of a line of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// The last line: it is done, and this is what was asked for.
+    /// The last line of a success: the result.
     Result(Value),
-    /// The last line: it is not.
+    /// The last line of a failure: the reason.
     Error(String),
     /// One connection.
     Flow(Value),
@@ -145,42 +143,42 @@ impl Answer {
         Answer { version: VERSION, body }
     }
 
-    /// With its line feed.
+    /// The line as bytes, line feed included.
     pub fn line(&self) -> String {
         format!("{}\n", json!(self))
     }
 }
 
-/// What the proxy does at present.
+/// The mode of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It serves.
+    /// The proxy serves connections.
     On,
-    /// It lets everything pass; the table stays.
+    /// The proxy edits nothing but keeps its table.
     Off,
-    /// It serves what is under way and takes nothing new.
+    /// The proxy serves existing connections and takes on no new ones.
     Draining,
 }
 
-/// What is in force.
+/// The settings and state in force.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// Of this Windlass.
+    /// Version of Windlass.
     pub windlass: &'static str,
-    /// The daemon's process.
+    /// Process id of the daemon.
     pub pid: u32,
-    /// What it does.
+    /// Mode of the proxy.
     pub state: State,
-    /// Since when, in seconds since 1970.
+    /// Start of this mode, in seconds since 1970.
     pub state_since_s: u64,
-    /// When the daemon was started, likewise.
+    /// Start of the daemon, in seconds since 1970.
     pub started_s: u64,
-    /// How served senders are told.
+    /// How the proxy signals marks to served senders.
     pub policy: Policy,
     /// The interfaces of the configuration, as the kernel has them.
     pub interfaces: Vec<Interface>,
-    /// What of this kernel is in use.
+    /// Kernel features in use.
     pub features: Features,
     /// Connections in the table, by state.
     pub flows: BTreeMap<String, u64>,
@@ -188,11 +186,11 @@ pub struct Status {
     pub sizes: Sizes,
     /// The file of the configuration.
     pub config_file: Option<PathBuf>,
-    /// What keeps the proxy from working as it should.
+    /// Conditions that keep the proxy from working fully.
     pub warnings: Vec<String>,
 }
 
-/// The room in the tables.
+/// Capacities of the tables.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[expect(missing_docs, reason = "as in Config")]
 pub struct Sizes {
@@ -204,13 +202,13 @@ pub struct Sizes {
 /// An interface of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interface {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Whom it is to face.
+    /// The side that the interface faces.
     pub side: Side,
-    /// How the programs stand there; `None`: they do not.
+    /// The attachment of the programs; `None` if they are not attached.
     pub attached: Option<Attachment>,
-    /// Why they do not.
+    /// Why the programs are not attached.
     pub trouble: Option<String>,
 }
 
@@ -219,11 +217,11 @@ pub struct Interface {
 pub struct Stats {
     /// By name; docs/reference/ecn-proxy.md says what each counts.
     pub counters: BTreeMap<String, u64>,
-    /// What of `bypassed`, `passed_over` and `ect_withdrawn` had which reason.
+    /// `bypassed`, `passed_over` and `ect_withdrawn` by reason.
     pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
     /// Far hosts remembered, by what is known of their ECN.
     pub hosts: BTreeMap<String, u64>,
-    /// Connections in the table, those in their handshake not among them.
+    /// Connections in the table, without those in their handshake.
     pub flows: u64,
 }
 
@@ -260,8 +258,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_request_is_told_in_one_line() {
-        for (line, told) in [
+    fn a_bad_request_is_reported_in_one_line() {
+        for (line, message) in [
             ("", "no request: EOF"),
             ("status", "no request: expected value"),
             ("[]", "no request: expected an object with version 1"),
@@ -277,7 +275,7 @@ mod tests {
             (&"[".repeat(4000), "no request: recursion limit exceeded"),
         ] {
             let error = Command::parse(line.as_bytes()).expect_err(line);
-            assert!(error.starts_with(told), "{line}: {error}");
+            assert!(error.starts_with(message), "{line}: {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
         }
     }
@@ -290,14 +288,14 @@ mod tests {
             sound in prop::sample::select(&ALL[..]),
             at in any::<prop::sample::Index>(),
         ) {
-            let told = |line: &[u8]| Command::parse(line).err().unwrap_or_default();
-            prop_assert!(told(&line).lines().count() <= 1);
+            let message = |line: &[u8]| Command::parse(line).err().unwrap_or_default();
+            prop_assert!(message(&line).lines().count() <= 1);
             // A sound request with something in its middle.
             let mut request = sound.line().into_bytes();
             let at = at.index(request.len());
             line.truncate(4);
             request.splice(at..at, line);
-            prop_assert!(told(&request).lines().count() <= 1);
+            prop_assert!(message(&request).lines().count() <= 1);
         }
     }
 

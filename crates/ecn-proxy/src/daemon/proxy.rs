@@ -1,4 +1,4 @@
-//! The packet path and what the daemon knows of it.
+//! The packet path and the daemon's state of it.
 
 use super::RunError;
 use super::counters;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{error, info, warn};
 
-/// A handshake without a packet for so long holds up no drain.
+/// A drain does not wait for a handshake that has been idle for this long.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// All that the daemon looks after.
+/// Everything that the daemon manages.
 #[derive(Debug)]
 pub(super) struct Proxy {
     source: Source,
@@ -31,7 +31,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Loads the programs and puts them at the interfaces that are there.
+    /// Loads the programs and attaches them to the existing interfaces.
     pub(super) fn start(source: Source, config: Config) -> Result<Proxy, RunError> {
         let datapath = Datapath::load(&config.datapath())?;
         let now = SystemTime::now();
@@ -46,7 +46,7 @@ impl Proxy {
             drain_until: None,
             warnings: Vec::new(),
         };
-        // What was pinned by an earlier daemon is as that one left it.
+        // Pinned tables keep the settings of the earlier daemon.
         proxy.apply()?;
         proxy.resume()?;
         match proxy.interfaces.refused() {
@@ -55,7 +55,7 @@ impl Proxy {
         }
     }
 
-    /// Brings the packet path to what the configuration says.
+    /// Applies the configuration to the packet path.
     fn apply(&mut self) -> Result<(), Error> {
         self.datapath.set_policy(self.config.policy)?;
         self.datapath.set_lists(&self.config.lists)?;
@@ -66,12 +66,12 @@ impl Proxy {
         Ok(())
     }
 
-    /// Serves the interfaces that are there now.
+    /// Attaches the programs to the interfaces that exist now.
     pub(super) fn sync_interfaces(&mut self) {
         self.interfaces.sync(&mut self.datapath);
     }
 
-    /// Reads the configuration again. What is wrong with it is logged, and nothing changes then.
+    /// Reloads the configuration. On a mistake it logs the error and changes nothing.
     pub(super) fn reload(&mut self) {
         let config = match self.source.config() {
             Ok(config) => config,
@@ -90,19 +90,19 @@ impl Proxy {
         }
     }
 
-    /// Everything passes untouched from now on.
+    /// Lets every packet pass untouched from now on.
     pub(super) fn switch_off(&mut self) -> Result<(), Error> {
         self.datapath.set_enabled(false)?;
         self.enter(State::Off);
         Ok(())
     }
 
-    /// What switches it off without waiting for the proxy.
+    /// A handle of the kill switch that does not need the lock of the proxy.
     pub(super) fn switch(&self) -> Switch {
         self.datapath.switch()
     }
 
-    /// Serves, old and new connections.
+    /// Serves existing and new connections.
     pub(super) fn resume(&mut self) -> Result<(), Error> {
         self.datapath.set_draining(false)?;
         self.datapath.set_enabled(true)?;
@@ -111,10 +111,10 @@ impl Proxy {
         Ok(())
     }
 
-    /// Takes nothing new on, for at most so long.
+    /// Takes on no new connection, for at most the given time.
     pub(super) fn drain(&mut self, at_most: Duration) -> Result<(), Error> {
         self.datapath.set_draining(true)?;
-        // While it is off nothing is served that could come to its end.
+        // While the proxy is off, it serves no connection that could end.
         let at_most = if self.state == State::Off { Duration::ZERO } else { at_most };
         self.drain_until = Instant::now().checked_add(at_most);
         self.enter(State::Draining);
@@ -129,18 +129,18 @@ impl Proxy {
         }
     }
 
-    /// What it does at present.
+    /// The current mode.
     pub(super) fn state(&self) -> State {
         self.state
     }
 
-    /// A drain is over: nothing is under way any more, or the time is up.
+    /// Whether the drain has ended: no connection is left, or the time is up.
     pub(super) fn drained(&self) -> Result<bool, Error> {
         let Some(deadline) = self.drain_until else { return Ok(false) };
         if Instant::now() >= deadline {
             return Ok(true);
         }
-        // The number first: it is there without a look at each.
+        // The number first: it does not need a look at each entry.
         if self.datapath.flow_count()? > 0 {
             return Ok(false);
         }
@@ -149,12 +149,12 @@ impl Proxy {
         Ok(!self.datapath.flows()?.iter().any(under_way))
     }
 
-    /// Forgets connections that are idle or closed, and tells the programs that someone is there.
+    /// Removes idle and closed connections and renews the lease of the programs.
     pub(super) fn sweep(&mut self) -> Result<u64, Error> {
         self.datapath.expire(&self.config.timeouts)
     }
 
-    /// Looks whether packets go past the programs, or come by twice, and logs what is new.
+    /// Checks whether packets bypass the programs or pass them twice, and logs new findings.
     pub(super) fn look_for_offload(&mut self) {
         let names = self.interfaces.names();
         let mut found = match offload::flow_tables() {
@@ -174,7 +174,7 @@ impl Proxy {
         self.datapath.flows()
     }
 
-    /// What is in force.
+    /// The settings and state in force.
     pub(super) fn status(&self) -> Result<Status, Error> {
         let flows = count(self.datapath.flows()?.into_iter().map(|flow| flow.state));
         Ok(Status { flows, ..self.overview() })
@@ -210,7 +210,7 @@ impl Proxy {
         })
     }
 
-    /// Leaves the interfaces. What is pinned stays for the next daemon, unless this is `for_good`.
+    /// Detaches from the interfaces. Pinned programs stay for the next daemon unless `for_good` is set.
     pub(super) fn end(&mut self, for_good: bool) -> Result<(), Error> {
         let pinned = self.datapath.features().pinned.clone();
         if pinned.is_some() && !for_good {
@@ -232,7 +232,7 @@ fn unix_s(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// How many of each there are, by the name that serde gives it.
+/// Counts equal values by the name that serde gives them.
 fn count<T: PartialEq + Serialize>(items: impl IntoIterator<Item = T>) -> BTreeMap<String, u64> {
     let mut counts: Vec<(T, u64)> = Vec::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! The answers to who asks.
+//! The answers to requests at the control socket.
 
 use super::control::Respond;
 use super::events::Event;
@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Between looks whether a drain that somebody waits for is still on.
+/// Interval at which a waiting client checks whether the drain has ended.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What the threads share.
+/// State shared by the threads.
 #[derive(Debug)]
 pub(super) struct Shared {
     proxy: Mutex<Proxy>,
@@ -29,8 +29,8 @@ impl Shared {
         Shared { switch: proxy.switch(), proxy: Mutex::new(proxy), events }
     }
 
-    /// The proxy, for a moment. A thread that panicked with it leaves it usable: every change of the
-    /// packet path is one call.
+    /// Locks the proxy. A panic in another thread leaves it usable, because each change of the packet
+    /// path is a single call.
     pub(super) fn lock(&self) -> MutexGuard<'_, Proxy> {
         self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl Shared {
     }
 
     fn flows(&self, out: &mut dyn Write) -> io::Result<()> {
-        // Collected first: who reads slowly must not hold up the rest.
+        // Collected first, so that a slow reader does not hold the lock.
         let flows = self.lock().flows();
         let last = match flows {
             Ok(flows) => {
@@ -97,7 +97,7 @@ impl Shared {
             return Ok(());
         }
         if drain_s.is_none() {
-            // If nobody listens any more, the daemon is about to end already.
+            // If the receiver is gone, the daemon is already stopping.
             let _ = self.events.send(Event::Stop);
             loop {
                 thread::park();

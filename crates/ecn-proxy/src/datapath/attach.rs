@@ -1,4 +1,4 @@
-//! Both programs at an interface, pinned or not.
+//! Attaches both programs to an interface, pinned or not.
 
 use super::error::doing;
 use super::load::links_folder;
@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 use windlass_bpf::Interface;
 use windlass_bpf::tc::{self, Filter, Place};
 
-/// Of the filters, so that those of a process that was killed are known again.
+/// Priority and handle of the filters. They are fixed, so that a new process finds the filters of a
+/// killed one.
 const PRIORITY: u32 = 0xecc0;
 const HANDLE: u32 = 0xec;
 
-/// The programs at one interface; they go when it is dropped, unless they are pinned.
+/// The programs of one interface. Dropping the value detaches them unless they are pinned.
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) attachment: Attachment,
-    ways: Vec<Way>,
+    programs: Vec<AttachedProgram>,
 }
 
 #[derive(Debug)]
-enum Way {
+enum AttachedProgram {
     Tcx(Link),
     Clsact(Filter),
 }
@@ -48,7 +49,7 @@ impl Attached {
     ) -> Result<Attached, Error> {
         let found = Interface::find(name).ok_or_else(|| Error::NoInterface(name.to_owned()))?;
         let Interface { index, ethernet, .. } = found;
-        let mut ways = Vec::new();
+        let mut programs = Vec::new();
         let hook = if has_tcx { Hook::Tcx } else { Hook::Clsact };
         for ingress in DIRECTIONS {
             let wanted = program_name(side, ingress, ethernet);
@@ -57,24 +58,24 @@ impl Attached {
                 .find(|program| program.name().to_string_lossy() == wanted)
                 .ok_or_else(|| Error::Unreadable(format!("the object has no program {wanted}")))?;
             let path = pin.map(|folder| pin_path(folder, index, side, ingress));
-            let way = if has_tcx {
+            let program_link = if has_tcx {
                 let link = tcx(&mut program, index, path.as_deref());
-                Way::Tcx(link.map_err(doing("attaching the programs"))?)
+                AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?)
             } else {
                 let place = Place { index, ingress, priority: PRIORITY, handle: HANDLE };
-                Way::Clsact(Filter::attach(&program, place, pin.is_some())?)
+                AttachedProgram::Clsact(Filter::attach(&program, place, pin.is_some())?)
             };
-            ways.push(way);
+            programs.push(program_link);
         }
         let attachment = Attachment { interface: name.to_owned(), index, side, hook, ethernet };
-        Ok(Attached { attachment, ways })
+        Ok(Attached { attachment, programs })
     }
 
-    /// Takes the programs away, pinned or not.
+    /// Detaches the programs, pinned or not.
     pub(super) fn detach(self, pin: Option<&Path>) -> Result<(), Error> {
         let Attachment { index, side, .. } = self.attachment;
-        for (way, ingress) in self.ways.into_iter().zip(DIRECTIONS) {
-            if let Way::Clsact(filter) = way {
+        for (program_link, ingress) in self.programs.into_iter().zip(DIRECTIONS) {
+            if let AttachedProgram::Clsact(filter) = program_link {
                 filter.remove();
             } else if let Some(folder) = pin {
                 let path = pin_path(folder, index, side, ingress);
@@ -84,11 +85,11 @@ impl Attached {
         Ok(())
     }
 
-    /// Whether the programs still stand there: an interface takes them along when it goes.
+    /// Whether the programs are still attached. Removing an interface detaches them.
     pub(super) fn is_there(&self) -> bool {
-        self.ways.iter().all(|way| match way {
-            Way::Tcx(link) => tc::is_there(link),
-            Way::Clsact(filter) => filter.is_there(),
+        self.programs.iter().all(|program_link| match program_link {
+            AttachedProgram::Tcx(link) => tc::is_there(link),
+            AttachedProgram::Clsact(filter) => filter.is_there(),
         })
     }
 }
@@ -106,7 +107,7 @@ fn tcx(program: &mut ProgramMut<'_>, index: u32, pin: Option<&Path>) -> libbpf_r
         if link.update_prog(program).is_ok() {
             return Ok(link);
         }
-        // Of an interface that is no more.
+        // The link belongs to a removed interface.
         fs::remove_file(path)?;
     }
     let mut link = tc::attach_tcx(program, index)?;

@@ -41,7 +41,7 @@ macro_rules! counters {
             $($(#[doc = $doc])+ pub $name: u64,)+
             /// Connections not served, by reason (as [`REASONS`] names them).
             pub bypassed_by_reason: Vec<u64>,
-            /// Marks nobody answers, by reason.
+            /// Episodes that ended without an answer, by reason.
             pub passed_over_by_reason: Vec<u64>,
             /// ECT withheld from then on, by reason.
             pub withdrawn_by_reason: Vec<u64>,

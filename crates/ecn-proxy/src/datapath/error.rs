@@ -29,7 +29,7 @@ pub enum Error {
         /// logged at debug level.
         log: String,
     },
-    /// The kernel told what this version of Windlass does not understand.
+    /// The kernel returned data that this version of Windlass does not understand.
     Unreadable(String),
 }
 

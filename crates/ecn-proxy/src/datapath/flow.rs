@@ -3,33 +3,33 @@ use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FlowState {
-    /// In its handshake.
+    /// The handshake is in progress.
     Handshake,
-    /// The far host speaks ECN, the served host does not: the proxy stands between.
+    /// The far host uses ECN, the served host does not: the proxy serves the connection.
     Simulated,
     /// One end has sent a FIN.
     Closing,
 }
 
-/// How far the answer to a mark has come.
+/// The state of the answer to a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum AnswerState {
-    /// No mark waits.
+    /// No mark is pending.
     Idle,
-    /// A mark waits for the moment to tell the sender.
+    /// A mark is pending; the proxy has not yet signalled the sender.
     Armed,
-    /// A virtual loss is open; the served host has not sent it again yet.
+    /// A virtual loss is open and not yet retransmitted.
     VirtualLoss,
-    /// The virtual loss was sent again and is not acknowledged yet.
+    /// The served host has retransmitted the virtual loss; the far host has not confirmed it.
     Retransmitted,
-    /// A packet was dropped and not sent again yet.
+    /// The proxy dropped a packet that is not yet retransmitted.
     Dropped,
 }
 
@@ -37,31 +37,31 @@ pub enum AnswerState {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Flow {
-    /// The served host's end.
+    /// Address and port of the served host.
     pub host: SocketAddr,
-    /// The far end.
+    /// Address and port of the far host.
     pub far: SocketAddr,
-    /// Where it stands.
+    /// The state of the connection.
     pub state: FlowState,
-    /// The answer to a mark that the far host told of.
+    /// The state of the answer to a mark that the far host echoed.
     pub answer: AnswerState,
-    /// Since its handshake; `None` during it.
+    /// Time since the handshake; `None` during it.
     pub age: Option<Duration>,
-    /// Since its last packet.
+    /// Time since the last packet.
     pub idle: Duration,
-    /// Packets of the served host, super-packets (GRO, GSO) as one, as all counts here.
+    /// Packets of the served host. Here and below a super-packet (GRO, GSO) counts once.
     pub packets_from_host: u64,
     /// Packets for the served host.
     pub packets_to_host: u64,
-    /// Packets for the served host that came with CE.
+    /// Packets for the served host that arrived with CE.
     pub marks: u64,
-    /// Packets of the served host that got ECE.
+    /// Packets of the served host on which the proxy set ECE.
     pub echoes: u64,
-    /// Packets of the served host that got ECT(0).
+    /// Packets of the served host on which the proxy set ECT(0).
     pub ect: u64,
-    /// Times that the far host told of a mark.
+    /// Episodes: the times that the far host began to echo a mark.
     pub episodes: u64,
-    /// Virtual losses.
+    /// Virtual losses opened.
     pub virtual_losses: u64,
     /// The served host's largest segment, in bytes.
     pub segment_bytes: u16,
@@ -156,33 +156,33 @@ impl Flow {
     }
 }
 
-/// What is known of a far host's ECN.
+/// The known ECN support of a far host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum HostEcn {
-    /// It has agreed to ECN.
+    /// The host has agreed to ECN.
     Capable,
-    /// It has answered, without ECN.
+    /// The host has answered without ECN.
     NotCapable,
-    /// It, or the path to it, did not answer SYNs that ask for ECN, three connections in a row: it is
-    /// not asked for a while.
+    /// ECN SYNs of three connections in a row were not answered. The proxy does not request ECN from
+    /// the host for a while.
     Unreachable,
-    /// The same once or twice, which may be chance: it is asked on.
+    /// One or two ECN SYNs were not answered, which may be chance. The proxy still requests ECN.
     Unknown,
 }
 
-/// What is known of a far host.
+/// A remembered far host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Host {
-    /// Its address.
+    /// Address of the host.
     pub address: IpAddr,
-    /// Its ECN.
+    /// ECN support of the host.
     pub ecn: HostEcn,
-    /// Connections by which that was learnt.
+    /// Number of connections that showed it.
     pub connections: u64,
-    /// Since the last of them.
+    /// Time since the last of them.
     pub seen: Duration,
 }
 

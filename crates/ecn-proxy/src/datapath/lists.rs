@@ -6,23 +6,23 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// What both ends of a connection are held against when it opens.
+/// Networks and ports that a new connection is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Networks with one of its ends.
+pub struct ConnectionFilter {
+    /// Matches a connection with an end in one of these networks.
     pub networks: Vec<IpNet>,
-    /// The port it is opened to.
+    /// Matches a connection to one of these ports.
     pub ports: Vec<RangeInclusive<u16>>,
 }
 
-/// Which connections are taken on.
+/// Which connections the proxy takes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lists {
-    /// If there are networks: one end is in one. If there are ports: it is opened to one.
-    pub allow: Rules,
-    /// Neither end is in one of these networks, the port it is opened to not among these. What is
-    /// denied is denied, however long the prefix that allows it.
-    pub deny: Rules,
+    /// With networks, one end must be in one of them. With ports, the connection must be to one.
+    pub allow: ConnectionFilter,
+    /// Neither end may be in one of these networks, nor the port among these ports. A denial wins over
+    /// `allow`, whatever the prefix lengths.
+    pub deny: ConnectionFilter,
 }
 
 /// enum lists of bpf/tables.h
@@ -34,7 +34,7 @@ const PORT_ALLOWED: u8 = 1;
 const PORT_DENIED: u8 = 2;
 
 impl Lists {
-    /// Which of them are to be asked.
+    /// The lists that are not empty, as `enum lists`.
     pub(super) fn bits(&self) -> u8 {
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         bit(!self.allow.networks.is_empty(), ALLOW_NETWORKS)
@@ -43,7 +43,7 @@ impl Lists {
             | bit(!self.deny.ports.is_empty(), DENY_PORTS)
     }
 
-    /// Brings the tables in line: what is new first, so that nothing is missing meanwhile.
+    /// Updates the tables. New entries go in before old ones are removed, so none is missing meanwhile.
     pub(super) fn write(&self, object: &Object) -> Result<(), Error> {
         replace(object, "allow_networks", &networks(&self.allow))?;
         replace(object, "deny_networks", &networks(&self.deny))?;
@@ -57,7 +57,7 @@ impl Lists {
     }
 }
 
-fn networks(rules: &Rules) -> BTreeMap<Vec<u8>, u8> {
+fn networks(rules: &ConnectionFilter) -> BTreeMap<Vec<u8>, u8> {
     let key = |network: &IpNet| {
         let above = if matches!(network, IpNet::V4(_)) { 96 } else { 0 };
         let bits = u32::from(network.prefix_len()) + above;
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn an_ipv4_network_is_a_network_of_mapped_addresses() {
-        let rules = Rules { networks: vec!["10.1.0.0/16".parse().expect("one")], ports: vec![] };
+        let rules =
+            ConnectionFilter { networks: vec!["10.1.0.0/16".parse().expect("one")], ports: vec![] };
         let keys: Vec<_> = networks(&rules).into_keys().collect();
         assert_eq!(keys[0][..4], 112u32.to_ne_bytes());
         assert_eq!(keys[0][14..], [0xff, 0xff, 10, 1, 0, 0]);

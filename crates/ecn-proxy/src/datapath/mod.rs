@@ -1,11 +1,10 @@
 //! The packet path: tc programs at interfaces, their tables, and the switch.
-//!
-//! [`Datapath::load`] brings the programs into the kernel, [`Datapath::attach`] puts them at an
-//! interface of the calling thread's network namespace. Without [`Settings::pin`] all of it goes when the value is dropped or the
-//! process dies. Nothing here runs by itself: who owns a `Datapath` calls [`Datapath::expire`] every
-//! few seconds, which is also the sign of life that the programs want (see [`Settings::lease`]).
-//!
-//! All of it wants root, or rather CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
+//! [`Datapath::load`] loads the programs into the kernel. [`Datapath::attach`] attaches them to an
+//! interface of the calling thread's network namespace. Without [`Settings::pin`] the kernel removes
+//! everything when the value is dropped or the process ends. The owner of a `Datapath` calls
+//! [`Datapath::expire`] every few seconds. This also renews [`Settings::lease`], without which the
+//! programs stop editing.
+//! The process needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
 
 mod attach;
 mod bytes;
@@ -20,7 +19,7 @@ mod switch;
 pub use counters::{Counters, REASONS};
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
-pub use lists::{Lists, Rules};
+pub use lists::{ConnectionFilter, Lists};
 pub use settings::{Policy, Settings, Side, Timeouts};
 pub use switch::Switch;
 
@@ -40,38 +39,38 @@ const BATCH: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
-    /// A TCX link (Linux 6.6): it goes with the process, or with its pin.
+    /// A TCX link (Linux 6.6), which ends with the process or its pin.
     Tcx,
-    /// Filters of a clsact qdisc: they stay when the process is killed, and pass everything once
-    /// the lease is over.
+    /// Filters of a clsact qdisc. They outlive a killed process, and pass every packet once the lease
+    /// has expired.
     Clsact,
 }
 
-/// An interface at which the programs stand.
+/// An interface with the programs attached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attachment {
-    /// Its name when it was attached.
+    /// Name of the interface at the time of attachment.
     pub interface: String,
-    /// The kernel's number of it.
+    /// Interface index.
     pub index: u32,
-    /// Whom it faces.
+    /// The side that the interface faces.
     pub side: Side,
     /// How the programs are attached.
     pub hook: Hook,
-    /// Its packets begin with an Ethernet header; else with that of IP (ppp, tun, wireguard).
+    /// Whether packets begin with an Ethernet header; otherwise with an IP header (ppp, tun, wireguard).
     pub ethernet: bool,
 }
 
-/// What of this kernel is in use.
+/// Kernel features in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Features {
-    /// Its release, as `uname -r` says.
+    /// Kernel release, as of `uname -r`.
     pub kernel: String,
-    /// It has TCX.
+    /// Whether the programs are attached by TCX.
     pub tcx: bool,
     /// The folder of the pins, if the tables and links outlive the process.
     pub pinned: Option<PathBuf>,
-    /// Tables were found there and taken over.
+    /// Whether existing pinned tables were reused.
     pub reused: bool,
 }
 
@@ -89,8 +88,7 @@ impl Datapath {
     /// Loads the programs, or takes over the tables pinned at [`Settings::pin`].
     ///
     /// # Errors
-    ///
-    /// Missing rights, a kernel without what is needed (named), settings out of range.
+    /// A capability is missing, the kernel lacks a feature (named), or a setting is out of range.
     pub fn load(settings: &Settings) -> Result<Datapath, Error> {
         let (object, reused) = load::load(settings)?;
         let kernel = windlass_bpf::release();
@@ -106,11 +104,10 @@ impl Datapath {
         Ok(Datapath { attached: Vec::new(), object, features, pin, switch })
     }
 
-    /// Stands at `interface`, in both directions. Again with the same side: nothing happens.
+    /// Attaches to `interface` in both directions. A second call with the same side does nothing.
     ///
     /// # Errors
-    ///
-    /// No such interface; attached with the other side; the kernel refuses.
+    /// The interface does not exist, is attached with the other side, or the kernel refuses.
     pub fn attach(&mut self, interface: &str, side: Side) -> Result<Attachment, Error> {
         self.attached.retain(Attached::is_there);
         let known = self.attached.iter().find(|known| known.attachment.interface == interface);
@@ -126,11 +123,10 @@ impl Datapath {
         Ok(attachment)
     }
 
-    /// Leaves `interface`. The flows stay in the table.
+    /// Detaches from `interface`. The flows stay in the table.
     ///
     /// # Errors
-    ///
-    /// Not attached there.
+    /// The programs are not attached to the interface.
     pub fn detach(&mut self, interface: &str) -> Result<(), Error> {
         let known = |attached: &Attached| attached.attachment.interface == interface;
         match self.attached.iter().position(known) {
@@ -139,33 +135,40 @@ impl Datapath {
         }
     }
 
-    /// Where the programs stand, as the kernel says: an interface that went away is not among them.
-    /// To be asked in the network namespace in which they were attached.
+    /// The current attachments as the kernel reports them, without removed interfaces. Call it in the
+    /// network namespace of the attachments.
     pub fn attachments(&self) -> Vec<Attachment> {
         let there = self.attached.iter().filter(|attached| attached.is_there());
         there.map(|attached| attached.attachment.clone()).collect()
     }
 
-    /// The kill switch. Off: no packet is changed from now on; connections are still followed.
+    /// The kill switch. While it is off the proxy edits no packet but still tracks connections.
     ///
     /// # Errors
-    ///
-    /// The kernel refuses, here and below.
+    /// The kernel refuses to update the table.
     pub fn set_enabled(&mut self, enabled: bool) -> Result<(), Error> {
         self.switch.set_enabled(enabled)
     }
 
-    /// The kill switch by itself, for who cannot wait until the `Datapath` is free.
+    /// A handle of the kill switch that works while another thread uses the `Datapath`.
     pub fn switch(&self) -> Switch {
         self.switch.clone()
     }
 
-    /// Draining: no new connection is taken on, those under way are served to their end.
+    /// Draining: the proxy takes on no new connection and serves existing ones to their end.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to update the table.
     pub fn set_draining(&mut self, draining: bool) -> Result<(), Error> {
         self.switch.change(|in_force| in_force.draining = draining)
     }
 
-    /// How served senders are told, from now on and for all connections.
+    /// Sets how the proxy signals marks to served senders, for all connections from now on.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to update the table.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
         self.switch.change(|in_force| in_force.policy = policy)
     }
@@ -205,8 +208,12 @@ impl Datapath {
         self.entries("hosts", |key, value| Host::from_entry(key, value, now))
     }
 
-    /// Removes connections that have been idle for too long, and renews the lease. Returns how many
-    /// went, handshakes not among them: those go after the time of closing connections.
+    /// Removes idle connections and renews the lease. Returns the number of removed connections without
+    /// handshakes, which expire after the time for closing connections.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read or update a table.
     pub fn expire(&mut self, timeouts: &Timeouts) -> Result<u64, Error> {
         self.switch.renew()?;
         self.expire_handshakes(timeouts.closing)?;
@@ -220,7 +227,7 @@ impl Datapath {
         })?;
         let mut removed = 0;
         for key in old.into_iter().flatten() {
-            // As struct forget of the program, which looks again whether it is idle.
+            // The layout of struct forget. The program checks again whether the connection is idle.
             let request = [&key, [0; 4].as_slice(), &limits[0], &limits[1]].concat();
             removed += u64::from(self.run("forget", &request)? == 1);
         }
@@ -235,19 +242,22 @@ impl Datapath {
         })?;
         let table = load::table(&self.object, "handshakes")?;
         for key in old.into_iter().flatten() {
-            // Promoted or pushed out meanwhile, perhaps.
+            // The entry may have been promoted or evicted meanwhile.
             let _ = table.delete(&key);
         }
         Ok(())
     }
 
-    /// What of this kernel is in use.
+    /// Kernel features in use.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// Runs a program on `frame`: what tests of single frames are made of. Returns the action and
-    /// the frame as the program left it.
+    /// Runs a program on `frame`, for tests. Returns the action of tc and the edited frame.
+    ///
+    /// # Errors
+    ///
+    /// There is no such program, or the kernel refuses to run it.
     pub fn run_frame(&self, program: &str, frame: &[u8]) -> Result<(i32, Vec<u8>), Error> {
         let mut out = vec![0; frame.len() + 256];
         let length;
@@ -269,15 +279,23 @@ impl Datapath {
         Ok((action, out))
     }
 
-    /// What a program takes for `frame`: the mean of so many runs, each of which finds the frame as
-    /// the run before left it.
+    /// Mean run time of a program for `frame` over `repeats` runs. Each run starts with the frame that
+    /// the last one left.
+    ///
+    /// # Errors
+    ///
+    /// There is no such program, or the kernel refuses to run it.
     pub fn time_frame(&self, program: &str, frame: &[u8], repeats: u32) -> Result<Duration, Error> {
         let input = Input { data_in: Some(frame), repeat: repeats, ..Input::default() };
         let output = self.program(program)?.test_run(input).map_err(doing("running a program"))?;
         Ok(output.duration)
     }
 
-    /// The ring of [`Settings::decisions_bytes`].
+    /// The ring buffer of [`Settings::decisions_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// The table is missing or cannot be opened.
     pub fn decisions(&self) -> Result<MapHandle, Error> {
         load::table(&self.object, "decisions")
     }

@@ -3,64 +3,62 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whom an interface faces.
+/// The side that an interface faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The served hosts: packets from them come in, packets to them go out.
+    /// The served hosts: their packets arrive here.
     ClientSide,
-    /// The network, on a machine that serves itself: packets from the served host go out.
+    /// The network, on a served host itself: its packets leave here.
     NetworkSide,
 }
 
-/// How a served sender is told of a mark.
+/// How the proxy signals a mark to a served sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// By ACKs that speak of a segment lost that was not.
+    /// By ACKs that simulate the loss of a segment.
     #[default]
     VirtualLoss,
-    /// By one packet dropped.
+    /// By dropping one packet.
     Drop,
-    /// Not at all: what it sends is not marked, as it gets no ECT.
+    /// Not needed: its data stays Not-ECT, so it is never marked.
     NoEct,
 }
 
-/// What is settled when the programs are loaded.
+/// Settings fixed when the programs are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// A folder in a BPF file system: tables and links are pinned there, and outlive the process.
     /// The next `load` with the same folder takes them over.
     pub pin: Option<PathBuf>,
-    /// Connections that need work, at once. The room is taken as they come.
+    /// Largest number of served connections. Memory is allocated as they arrive.
     pub flows_max: u32,
-    /// Handshakes at once; the oldest go when there are more. The room is taken at once.
+    /// Largest number of simultaneous handshakes; the oldest are evicted. Memory is allocated at load time.
     pub handshakes_max: u32,
-    /// Far hosts remembered; those not seen for longest go when there are more.
+    /// Largest number of remembered far hosts; the least recently seen are evicted.
     pub hosts_max: u32,
-    /// One bit of the packet mark: it keeps the proxy's own clones from being looked at again, and
-    /// is cleared after.
+    /// One bit of the packet mark. It marks the proxy's own clones until they have passed the programs
+    /// again, which then clear it.
     pub mark: u32,
-    /// The policy at first.
+    /// The initial policy.
     pub policy: Policy,
-    /// For how long a far host that did not answer SYNs with ECN, three connections in a row, is not
-    /// asked for it again.
+    /// Time for which the proxy does not request ECN from a far host after three connections in a row
+    /// whose ECN SYN was not answered.
     pub fallback_memory: Duration,
-    /// A SYN that is sent again goes without ECN (RFC 3168 section 6.1.1.1); else it asks again.
+    /// Whether a retransmitted SYN goes out without ECN (RFC 3168 section 6.1.1.1).
     pub fallback: bool,
-    /// Virtual loss for senders without SACK too, which so far come out too fast; else what they
-    /// send gets no ECT.
+    /// Whether senders without SACK get ECT and virtual losses too. They then reduce too little.
     pub without_sack: bool,
-    /// The programs pass everything untouched if `expire` was not called for this long: so a
-    /// filter left by a killed process does nothing. `None`, and always with `pin`: no end.
+    /// The programs stop editing if `expire` was not called for this long, so that a filter left by a
+    /// killed process does nothing. `None` is no limit; there is none with `pin` either.
     pub lease: Option<Duration>,
-    /// Filters of clsact even where the kernel has TCX.
+    /// Whether to use clsact filters even if the kernel has TCX.
     pub clsact: bool,
-    /// Bytes (a power of 2, at least 4096) of a ring of what the state machine was told and what it
-    /// answered, for tests; `None`: no such ring.
+    /// Size in bytes (a power of 2, at least 4096) of a ring buffer that records inputs and outputs of
+    /// the state machine, for tests. `None` is no ring buffer.
     pub decisions_bytes: Option<u32>,
-    /// Parts of a virtual loss to go without (enum ecn_part of the machine), for tests that show
-    /// what each is there for.
+    /// Parts of a virtual loss to leave out (`enum ecn_part`), for tests that show the purpose of each.
     pub parts_left_out: u32,
 }
 
@@ -84,7 +82,7 @@ impl Default for Settings {
     }
 }
 
-/// What the programs are told now: `struct settings` of bpf/tables.h.
+/// The current settings: `struct settings` of bpf/tables.h.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InForce {
     pub(super) enabled: bool,
@@ -134,12 +132,12 @@ impl InForce {
     }
 }
 
-/// After what time without a packet a connection goes.
+/// Idle times after which a connection is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
-    /// An open one.
+    /// For an open connection.
     pub idle: Duration,
-    /// One that has a FIN in one direction.
+    /// For a connection with a FIN in one direction.
     pub closing: Duration,
 }
 

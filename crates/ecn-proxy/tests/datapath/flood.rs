@@ -11,7 +11,7 @@ const CODEPOINT_AT: usize = 15;
 const FLAGS_AT: usize = 47;
 
 fn load(flows_max: u32) -> Datapath {
-    // A busy machine takes minutes over a million frames, and nobody renews a lease here.
+    // A busy machine takes minutes over a million frames, and this test renews no lease.
     let settings = Settings { flows_max, lease: None, ..Settings::default() };
     Datapath::load(&settings).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -67,7 +67,7 @@ fn a_flood_of_syns_pushes_out_no_connection_that_is_served() {
         }
     }
     assert_eq!(datapath.flow_count().expect("readable"), 100);
-    // A SYN that nobody answered says nothing of a host.
+    // An unanswered SYN shows nothing about a host.
     assert_eq!(datapath.hosts().expect("readable").len(), 100);
     for network in 1..=100 {
         assert_eq!(run(&datapath, network, true, 0, &data()), (2, ACK), "connection {network}");

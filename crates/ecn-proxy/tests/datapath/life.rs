@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
-use windlass_ecn_proxy::datapath::{Lists, Rules, Settings, Timeouts};
+use windlass_ecn_proxy::datapath::{ConnectionFilter, Lists, Settings, Timeouts};
 
 #[test]
 fn clsact_serves_where_there_is_no_tcx() {
@@ -31,8 +31,9 @@ fn the_switch_the_lists_and_draining_hold_from_now_on() {
     let first = bed.connect(false, true, "cubic");
     let proxied = |bed: &Testbed| bed.datapath.counters().expect("readable").proxied;
     assert_eq!(proxied(&bed), 1);
-    let all: Rules = Rules { networks: vec!["10.9.2.0/24".parse().expect("one")], ports: vec![] };
-    let none = Rules::default();
+    let all: ConnectionFilter =
+        ConnectionFilter { networks: vec!["10.9.2.0/24".parse().expect("one")], ports: vec![] };
+    let none = ConnectionFilter::default();
     let deny = Lists { allow: none.clone(), deny: all.clone() };
     bed.datapath.set_lists(&deny).expect("written");
     let _denied = bed.connect(false, true, "cubic");

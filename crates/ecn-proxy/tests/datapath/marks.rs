@@ -1,4 +1,5 @@
-//! Marks both ways: the served host echoes what it was sent, and slows down when told.
+//! Marks in both directions: the served host echoes those it receives and slows down for those of its
+//! own data.
 
 use crate::connection::Connection;
 use crate::skip;
@@ -80,9 +81,11 @@ fn assert_downloads_slow_down(place: Place, segments: bool) {
         let connection = bed.connect(ipv6, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(false, || {
             let mark = || {
-                let told = number(&bed.ss(false), "delivered_ce");
+                let before = number(&bed.ss(false), "delivered_ce");
                 bed.downward.mark(1);
-                wait_for(&bed, "not told", || number(&bed.ss(false), "delivered_ce") != told);
+                wait_for(&bed, "no mark echoed", || {
+                    number(&bed.ss(false), "delivered_ce") != before
+                });
             };
             let cuts = (0..MARKS).map(|_| Cut::by(&bed, false, mark)).collect();
             sleep(Duration::from_millis(200));

@@ -155,14 +155,19 @@ fn assert_the_same(log: &[Decision]) {
     let policy = Policy::default();
     let mut flow = Flow::default();
     let mut super_packets = 0;
-    for (at, told) in log.iter().enumerate() {
-        let from = if told.call % 2 == 1 { Side::Host } else { Side::Far };
-        let (kept, edit) = match told.call {
-            0 | 1 => flow.handle_syn(&policy, &told.packet, from, told.destination_fails),
-            _ => (true, flow.handle_packet(&policy, &told.packet, from)),
+    for (at, decision) in log.iter().enumerate() {
+        let from = if decision.call % 2 == 1 { Side::Host } else { Side::Far };
+        let (kept, edit) = match decision.call {
+            0 | 1 => flow.handle_syn(&policy, &decision.packet, from, decision.destination_fails),
+            _ => (true, flow.handle_packet(&policy, &decision.packet, from)),
         };
-        assert_eq!((kept, edit), (told.kept, told.edit), "decision {at}: {:?}", told.packet);
-        super_packets += u32::from(told.packet.payload_bytes > told.packet.segment_bytes);
+        assert_eq!(
+            (kept, edit),
+            (decision.kept, decision.edit),
+            "decision {at}: {:?}",
+            decision.packet
+        );
+        super_packets += u32::from(decision.packet.payload_bytes > decision.packet.segment_bytes);
     }
     assert!(super_packets > 0, "no super-packet among {} decisions", log.len());
 }

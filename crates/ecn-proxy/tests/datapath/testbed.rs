@@ -128,9 +128,9 @@ impl Testbed {
 
     /// The served host is refused.
     pub(crate) fn connect_to_closed_port(&self) {
-        let nobody = SocketAddr::from(([10, 9, 2, 2], 1));
+        let closed = SocketAddr::from(([10, 9, 2, 2], 1));
         let refused =
-            inside(&self.hosts.host, || dial(nobody, "cubic")).expect_err("nobody listens");
+            inside(&self.hosts.host, || dial(closed, "cubic")).expect_err("a closed port");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 

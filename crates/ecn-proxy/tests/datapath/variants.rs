@@ -26,14 +26,14 @@ const MARKS: u64 = 3;
 
 /// What a sender made of its marks.
 #[derive(Debug)]
-struct Told {
+struct Outcome {
     virtual_losses: u64,
     retransmits: u64,
     undone: u64,
 }
 
-/// [`MARKS`] marks for an upload, told without these parts.
-fn told(parts_left_out: u32, options_off: &[&str]) -> Told {
+/// [`MARKS`] marks for an upload, outcome without these parts.
+fn outcome(parts_left_out: u32, options_off: &[&str]) -> Outcome {
     let settings = Settings { parts_left_out, without_sack: true, ..Settings::default() };
     let bed = Testbed::new(Place::Router, false, &settings);
     for option in options_off {
@@ -48,7 +48,7 @@ fn told(parts_left_out: u32, options_off: &[&str]) -> Told {
         }
     });
     let undos = ["TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"];
-    Told {
+    Outcome {
         virtual_losses: counters(&bed).virtual_losses,
         retransmits: bed.host_counter("RetransSegs"),
         undone: undos.iter().map(|name| bed.host_counter(name)).sum(),
@@ -61,8 +61,8 @@ fn three_rewritten_acks_do_nothing_to_a_sender_with_sack() {
         return;
     }
     steady(|| {
-        let told = told(HOLD | BLOCKS, &[]);
-        assert!(told.virtual_losses >= MARKS && told.retransmits == 0, "{told:?}");
+        let outcome = outcome(HOLD | BLOCKS, &[]);
+        assert!(outcome.virtual_losses >= MARKS && outcome.retransmits == 0, "{outcome:?}");
     });
 }
 
@@ -72,8 +72,8 @@ fn three_rewritten_acks_make_a_sender_without_options_repeat_itself_for_nothing(
         return;
     }
     steady(|| {
-        let told = told(HOLD, &[SACK, TIMESTAMPS]);
-        assert!(told.retransmits > 4 * MARKS, "{told:?}");
+        let outcome = outcome(HOLD, &[SACK, TIMESTAMPS]);
+        assert!(outcome.retransmits > 4 * MARKS, "{outcome:?}");
     });
 }
 
@@ -83,8 +83,8 @@ fn a_dsack_that_is_shown_undoes_every_reduction() {
         return;
     }
     steady(|| {
-        let told = told(REPLY | STRIP, &[TIMESTAMPS]);
-        assert_eq!((told.virtual_losses, told.undone), (MARKS, MARKS), "{told:?}");
+        let outcome = outcome(REPLY | STRIP, &[TIMESTAMPS]);
+        assert_eq!((outcome.virtual_losses, outcome.undone), (MARKS, MARKS), "{outcome:?}");
     });
 }
 
@@ -94,9 +94,9 @@ fn an_older_time_that_is_echoed_undoes_reductions() {
         return;
     }
     steady(|| {
-        let told = told(REPLY | FLOOR, &[]);
+        let outcome = outcome(REPLY | FLOOR, &[]);
         // Times are in milliseconds: what was sent in that of the retransmission is not older.
-        assert!(told.virtual_losses == MARKS && told.undone > 0, "{told:?}");
+        assert!(outcome.virtual_losses == MARKS && outcome.undone > 0, "{outcome:?}");
     });
 }
 
@@ -106,7 +106,7 @@ fn a_release_before_the_confirmation_makes_a_sender_repeat_itself_for_nothing() 
         return;
     }
     steady(|| {
-        let told = told(CONFIRM, &[SACK, TIMESTAMPS]);
-        assert!(told.retransmits > 4 * told.virtual_losses, "{told:?}");
+        let outcome = outcome(CONFIRM, &[SACK, TIMESTAMPS]);
+        assert!(outcome.retransmits > 4 * outcome.virtual_losses, "{outcome:?}");
     });
 }

@@ -1,22 +1,22 @@
-//! Between the engine's segments and what the proxy's machine is told of them.
+//! Conversion between the engine's segments and the packets of the proxy's state machine.
 
 use windlass_base::{Ecn, Time};
-use windlass_ecn_proxy_core as machine;
+use windlass_ecn_proxy_core as proxy_core;
 use windlass_ecn_proxy_core::{Actions, Edit, Reply};
 use windlass_tcp::segment::{Options, SackBlocks, Timestamps};
 use windlass_tcp::{Flags, Segment, SeqNumber};
 
-/// What the machine is told of a segment.
-pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> machine::Packet {
+/// The segment as input of the state machine.
+pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> proxy_core::Packet {
     let Options { mss, window_scale, sack_permitted, timestamps, sack } = segment.options;
-    let mut options = machine::Options::empty();
-    options.set(machine::Options::MSS, mss.is_some());
-    options.set(machine::Options::WINDOW_SCALE, window_scale.is_some());
-    options.set(machine::Options::SACK_PERMITTED, sack_permitted);
-    options.set(machine::Options::TIMESTAMPS, timestamps.is_some());
-    options.set(machine::Options::SACK, !sack.is_empty());
+    let mut options = proxy_core::Options::empty();
+    options.set(proxy_core::Options::MSS, mss.is_some());
+    options.set(proxy_core::Options::WINDOW_SCALE, window_scale.is_some());
+    options.set(proxy_core::Options::SACK_PERMITTED, sack_permitted);
+    options.set(proxy_core::Options::TIMESTAMPS, timestamps.is_some());
+    options.set(proxy_core::Options::SACK, !sack.is_empty());
     let stamps = timestamps.unwrap_or_default();
-    let mut packet = machine::Packet {
+    let mut packet = proxy_core::Packet {
         now_ns: now.as_nanos(),
         seq: segment.seq.0,
         ack: segment.ack.0,
@@ -27,14 +27,14 @@ pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> machine::Packet
         window: segment.window,
         options,
         mss: mss.unwrap_or(0),
-        flags: machine::Flags::from_bits_retain(segment.flags.bits()),
+        flags: proxy_core::Flags::from_bits_retain(segment.flags.bits()),
         codepoint: ecn.bits(),
         window_scale: window_scale.unwrap_or(0),
         block_count: sack.as_slice().len() as u8,
-        ..machine::Packet::default()
+        ..proxy_core::Packet::default()
     };
     for (to, (start, end)) in packet.blocks.iter_mut().zip(sack.as_slice()) {
-        *to = machine::Block { start: start.0, end: end.0 };
+        *to = proxy_core::Block { start: start.0, end: end.0 };
     }
     packet
 }
@@ -66,7 +66,7 @@ pub(super) fn edited(segment: &Segment, edit: &Edit) -> Segment {
     edited
 }
 
-/// The pure ACK that goes behind the edited segment.
+/// The edited segment as a pure ACK, to go behind it.
 pub(super) fn pure_ack(segment: &Segment, edit: &Edit) -> Segment {
     let mut ack = edited(segment, edit);
     ack.seq = segment.seq.at(segment.sequence_len().into());
@@ -78,7 +78,7 @@ pub(super) fn pure_ack(segment: &Segment, edit: &Edit) -> Segment {
     ack
 }
 
-/// The proxy's own answer.
+/// The ACK that the proxy sends in the name of the far host.
 pub(super) fn reply(reply: &Reply) -> Segment {
     let stamps = Timestamps { value: reply.tsval, echo_reply: reply.tsecr };
     Segment {

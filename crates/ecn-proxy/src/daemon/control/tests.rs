@@ -92,7 +92,7 @@ fn a_bad_request_gets_one_clear_error_and_the_daemon_goes_on() {
     let path = folder.socket();
     let _socket = serve(&path);
     let long = vec![b'x'; 100_000];
-    for (bytes, told) in [
+    for (bytes, message) in [
         (&b"\n"[..], "no request: EOF"),
         (b"hello\n", "no request: expected value"),
         (b"{\"version\":1,\"command\":\"on\"", "no request: EOF"),
@@ -101,7 +101,7 @@ fn a_bad_request_gets_one_clear_error_and_the_daemon_goes_on() {
         (&long, "expected at most 4096 bytes"),
     ] {
         let answer = answer_to(&path, bytes);
-        let error = format!("{{\"error\":\"{told}");
+        let error = format!("{{\"error\":\"{message}");
         assert!(answer.is_empty() && bytes.len() > 4096 || answer.starts_with(&error), "{answer}");
         assert!(answer.lines().count() <= 1, "{answer}");
     }
