@@ -53,3 +53,18 @@ impl Exit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_linux_after_a_timeout_looks_for_the_end_of_slow_start_again() {
+        let after = |cause, hystart| Exit::after(cause, hystart, None).is_some();
+        assert!(after(CongestionCause::Timeout, HyStart::AckTrains));
+        assert!(!after(CongestionCause::FastRetransmit, HyStart::AckTrains));
+        assert!(!after(CongestionCause::Ecn, HyStart::AckTrains));
+        assert!(!after(CongestionCause::Timeout, HyStart::Rfc9406));
+        assert!(!after(CongestionCause::Timeout, HyStart::Off));
+    }
+}

@@ -57,3 +57,13 @@ fn smaller_buffers_hold_less() {
     s.connection.limit_buffers(u64::MAX, u64::MAX);
     assert_eq!(s.connection.writable(), 5000, "not beyond the configured buffer");
 }
+
+#[test]
+fn getters_report_what_was_negotiated_and_measured() {
+    for timestamps in [false, true] {
+        let s = Script::established(plain().with(|c| c.extensions.timestamps = timestamps));
+        assert_eq!(s.connection.timestamps_negotiated(), timestamps);
+        assert_eq!(s.connection.min_rtt(), Some(crate::Span::from_millis(100)));
+    }
+    assert_eq!(Script::connect(plain()).connection.min_rtt(), None);
+}

@@ -304,3 +304,10 @@ fn after_an_ecn_cut_the_window_is_held_until_what_was_in_flight_is_acknowledged(
     s.recv(". 1 ack 9001");
     s.expect_windows(4250, 4000);
 }
+
+#[test]
+fn a_mark_on_a_segment_without_payload_is_not_echoed() {
+    let mut s = Script::established(ecn());
+    s.recv("F. 1 ack 1 ce");
+    s.expect(&[". 1 ack 2"]);
+}

@@ -214,3 +214,20 @@ fn without_the_option_agreed_blocks_say_nothing() {
     s.recv(". 1 ack 1001");
     s.expect(&[". 1:1001 ack 1", ". 1001:2001 ack 1", ". 2001:3001 ack 1"]);
 }
+
+#[test]
+fn after_a_timeout_a_run_ends_where_the_peer_has_the_rest() {
+    let mut s = Script::established(plain().with(|c| {
+        c.extensions.sack = true;
+        c.window.initial = 8;
+        c.sending.nagle = false;
+    }));
+    s.max_run = 44;
+    s.write(8000);
+    s.skip();
+    s.recv(". 1 ack 1 sack 2001:4001");
+    s.advance_ms(1000);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.recv(". 1 ack 1001 sack 2001:4001");
+    s.expect(&[". 1001:2001 ack 1", ". 4001:5001 ack 1"]);
+}
