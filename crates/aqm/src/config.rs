@@ -9,19 +9,19 @@ use windlass_base::BitRate;
 /// A discipline and its settings, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
-    /// [`DropTail`].
+    /// Settings of [`DropTail`].
     DropTail(DropTailConfig),
-    /// [`Red`], adaptive or not.
+    /// Settings of [`Red`], adaptive or not.
     Red(RedConfig),
-    /// [`CoDel`].
+    /// Settings of [`CoDel`].
     CoDel(CoDelConfig),
-    /// [`FqCoDel`].
+    /// Settings of [`FqCoDel`].
     FqCoDel(FqCoDelConfig),
-    /// [`Pie`].
+    /// Settings of [`Pie`].
     Pie(PieConfig),
-    /// [`TcRed`].
+    /// Settings of [`TcRed`].
     TcRed(TcRedConfig),
-    /// One from outside this crate.
+    /// A discipline from outside this crate.
     Custom(CustomConfig),
 }
 
@@ -31,7 +31,11 @@ impl Config {
         Config::Custom(CustomConfig(Arc::new(factory)))
     }
 
-    /// Checks the settings as far as that is possible without the link's rate.
+    /// Checks the settings, except those that depend on the link's rate.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             Config::DropTail(config) => config.validate(),
@@ -44,8 +48,13 @@ impl Config {
         }
     }
 
-    /// An empty queue with these settings, for a link of the given rate. RED counts idle time by
-    /// the rate; without one its average does not decay while the link is idle.
+    /// Builds an empty queue with these settings, for a link of the given rate. RED counts idle time
+    /// by the rate; without one its average does not decay while the link is idle.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work, or [`ConfigError::NeedsLinkRate`] if RED's weight is to
+    /// come from a rate that is not given.
     pub fn build<P: Packet>(&self, link: Option<BitRate>) -> Result<Discipline<P>, ConfigError> {
         Ok(match self {
             Config::DropTail(config) => Discipline::DropTail(DropTail::new(*config)?),

@@ -5,19 +5,27 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use windlass_base::{BitRate, Ecn, Rng, Time};
 
-/// A discipline of a crate of your own and its settings; [`Config::Custom`](crate::Config::Custom)
-/// takes it to a link.
+/// The settings of a discipline from another crate, from which links build their queues;
+/// [`Config::custom`](crate::Config::custom) wraps it.
 pub trait QueueFactory: Debug + Send + Sync {
-    /// Checks the settings as far as that is possible without the link's rate.
+    /// Checks the settings, except those that depend on the link's rate.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     fn validate(&self) -> Result<(), ConfigError> {
         Ok(())
     }
 
-    /// An empty queue for a link of the given rate.
+    /// Builds an empty queue for a link of the given rate.
+    ///
+    /// # Errors
+    ///
+    /// A setting that cannot work, or that depends on a rate that is not given.
     fn build(&self, link: Option<BitRate>) -> Result<CustomQueue, ConfigError>;
 }
 
-/// A factory in a [`Config`](crate::Config). Equal to itself and its clones alone.
+/// A factory in a [`Config`](crate::Config). It equals only itself and its clones.
 #[derive(Clone, Debug)]
 pub struct CustomConfig(pub Arc<dyn QueueFactory>);
 
@@ -27,8 +35,8 @@ impl PartialEq for CustomConfig {
     }
 }
 
-/// What a discipline of your own holds in the place of a packet, which waits elsewhere: so that its
-/// code knows one type of packet, whatever the link carries.
+/// A handle that a custom discipline queues instead of a packet, which waits elsewhere. The
+/// discipline thus handles one type of packet, whatever the link carries.
 #[derive(Debug)]
 pub struct Ticket {
     slot: u32,
@@ -55,12 +63,12 @@ impl Packet for Ticket {
     }
 }
 
-/// A discipline of your own, ready for a link.
+/// A custom discipline, built for a link.
 #[derive(Debug)]
 pub struct CustomQueue(Box<dyn DynQueue>);
 
 impl CustomQueue {
-    /// Takes the queue, empty.
+    /// Wraps an empty queue.
     pub fn new(queue: impl Queue<Ticket> + Debug + 'static) -> CustomQueue {
         CustomQueue(Box::new(queue))
     }
@@ -129,7 +137,7 @@ impl<Q: Queue<Ticket> + Debug> DynQueue for Q {
     }
 }
 
-/// A discipline of a crate of your own, and the packets that it holds the tickets of.
+/// A custom discipline, and the packets whose tickets it holds.
 #[derive(Debug)]
 pub struct Custom<P> {
     queue: Box<dyn DynQueue>,
@@ -137,7 +145,11 @@ pub struct Custom<P> {
 }
 
 impl<P: Packet> Custom<P> {
-    /// An empty queue. The error is the factory's.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The error of [`QueueFactory::build`].
     pub fn new(config: &CustomConfig, link: Option<BitRate>) -> Result<Custom<P>, ConfigError> {
         let waiting = Waiting { slots: Vec::new(), free: Vec::new() };
         Ok(Custom { queue: config.0.build(link)?.0, waiting })
@@ -189,7 +201,7 @@ impl<P: Packet> Queue<P> for Custom<P> {
     }
 }
 
-/// Packets in slots that are used again.
+/// Packets in reusable slots.
 #[derive(Debug)]
 struct Waiting<P> {
     slots: Vec<Option<P>>,
@@ -208,8 +220,8 @@ impl<P: Packet> Waiting<P> {
         Ticket { slot, wire_bytes, ecn, flow_hash }
     }
 
-    /// The packet of a ticket, with the ECN field that the queue gave it. `None` for the ticket of
-    /// another link's queue.
+    /// Takes the packet of a ticket, with the ECN field that the queue set. `None` if the ticket
+    /// belongs to another queue.
     fn take(&mut self, ticket: &Ticket) -> Option<P> {
         let mut packet = self.slots.get_mut(ticket.slot as usize)?.take()?;
         self.free.push(ticket.slot);

@@ -1,8 +1,8 @@
 use crate::{CoDel, Custom, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats, TcRed};
 use windlass_base::{Rng, Time};
 
-/// Any of the queue disciplines, dispatched without virtual calls but for those from outside. Built
-/// by [`Config::build`](crate::Config::build).
+/// Any of the queue disciplines. All but custom ones are dispatched without virtual calls.
+/// [`Config::build`](crate::Config::build) creates it.
 #[derive(Debug)]
 pub enum Discipline<P> {
     /// First in, first out.
@@ -11,13 +11,13 @@ pub enum Discipline<P> {
     Red(Red<P>),
     /// Controlled Delay.
     CoDel(CoDel<P>),
-    /// Flows in turn, Controlled Delay in each.
+    /// Deficit round robin over flows, with Controlled Delay in each.
     FqCoDel(FqCoDel<P>),
     /// Proportional Integral controller Enhanced.
     Pie(Pie<P>),
-    /// Random Early Detection as Linux has it.
+    /// Random Early Detection as in Linux.
     TcRed(TcRed<P>),
-    /// One from outside this crate.
+    /// A discipline from outside this crate.
     Custom(Custom<P>),
 }
 

@@ -5,7 +5,7 @@ use windlass_base::{Rng, Time};
 /// Settings of [`DropTail`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DropTailConfig {
-    /// The most that may wait. Default: 100 packets.
+    /// The maximum length. Default: 100 packets.
     ///
     /// ns-2's DropTail holds one packet less than its limit says; this one holds exactly the limit.
     pub limit: Limit,
@@ -19,12 +19,16 @@ impl Default for DropTailConfig {
 
 impl DropTailConfig {
     /// Checks that something fits into the queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()
     }
 }
 
-/// First in, first out; what does not fit is lost.
+/// First in, first out. The queue drops arriving packets that exceed its limit.
 #[derive(Clone, Debug)]
 pub struct DropTail<P> {
     limit: Limit,
@@ -33,7 +37,11 @@ pub struct DropTail<P> {
 }
 
 impl<P: Packet> DropTail<P> {
-    /// An empty queue. The error is the first setting that cannot work.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn new(config: DropTailConfig) -> Result<DropTail<P>, ConfigError> {
         config.validate()?;
         Ok(DropTail { limit: config.limit, fifo: Fifo::new(), stats: Stats::default() })

@@ -1,6 +1,6 @@
 use core::fmt;
 
-/// A discipline's settings that cannot work.
+/// The setting of a discipline that cannot work.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -12,11 +12,11 @@ pub enum ConfigError {
     Probability(&'static str),
     /// RED's queue weight outside (0, 1].
     Weight,
-    /// A burst for which [`TcRed`] finds no weight: `min` holds more packets than it.
+    /// A burst for which [`TcRed`](crate::TcRed) finds no weight: fewer packets than `min` holds.
     Burst,
     /// A size, count or span that must not be zero (or must be finite); its name.
     Zero(&'static str),
-    /// A setting that is derived from the link's rate, which is not known; its name.
+    /// A setting that depends on the link's rate, where no rate is given; its name.
     NeedsLinkRate(&'static str),
 }
 

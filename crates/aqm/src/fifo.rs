@@ -1,7 +1,7 @@
 use crate::{Limit, Packet};
 use alloc::collections::VecDeque;
 
-/// Packets in order of arrival, and their bytes. Once warm it allocates nothing.
+/// Packets in order of arrival, and the sum of their bytes. It allocates only while it grows.
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     packets: VecDeque<P>,
@@ -9,22 +9,22 @@ pub struct Fifo<P> {
 }
 
 impl<P: Packet> Fifo<P> {
-    /// Without packets.
+    /// Creates an empty FIFO.
     pub fn new() -> Fifo<P> {
         Fifo { packets: VecDeque::new(), bytes: 0 }
     }
 
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// True if nothing waits.
+    /// True if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Bytes that wait, on the wire.
+    /// Number of bytes that wait, headers included.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -37,13 +37,13 @@ impl<P: Packet> Fifo<P> {
         }
     }
 
-    /// Takes a packet to the end.
+    /// Appends a packet.
     pub fn push(&mut self, packet: P) {
         self.bytes += u64::from(packet.wire_bytes());
         self.packets.push_back(packet);
     }
 
-    /// Gives the packet that has waited longest.
+    /// Takes the packet that has waited longest.
     pub fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.wire_bytes());

@@ -1,16 +1,20 @@
 use crate::ConfigError;
 
-/// The most that may wait in a queue.
+/// The maximum length of a queue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets, however large.
+    /// A number of packets, of any size.
     Packets(u32),
-    /// So many bytes on the wire.
+    /// A number of bytes, headers included.
     Bytes(u64),
 }
 
 impl Limit {
     /// Checks that the limit is not zero.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::ZeroLimit`] if it is.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             Limit::Packets(0) | Limit::Bytes(0) => Err(ConfigError::ZeroLimit),

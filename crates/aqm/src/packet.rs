@@ -1,6 +1,6 @@
 use windlass_base::Ecn;
 
-/// What a queue must know of a packet.
+/// The properties of a packet that a queue needs.
 pub trait Packet {
     /// Bytes that the packet takes on the link, headers included.
     fn wire_bytes(&self) -> u32;
@@ -13,6 +13,6 @@ pub trait Packet {
     fn set_ecn(&mut self, ecn: Ecn);
 
     /// A hash of what identifies the packet's flow (addresses, protocol, ports): equal for packets
-    /// of one flow. Only FQ-CoDel asks; it spreads the bits itself.
+    /// of one flow. Only FQ-CoDel uses it; it spreads the bits itself.
     fn flow_hash(&self) -> u64;
 }

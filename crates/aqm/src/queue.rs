@@ -3,11 +3,11 @@ use windlass_base::{Rng, Time};
 
 /// A queue in front of a link.
 ///
-/// What is lost goes to `dropped`, with the reason: the arriving packet, one that waited too long
-/// (CoDel), or a packet of a fatter flow (FQ-CoDel). Every packet offered comes out exactly once,
-/// there or from `dequeue`.
+/// A queue passes each packet that it drops to `dropped`, with the reason: the arriving packet, one
+/// that waited too long (CoDel), or a packet of the flow with the longest queue (FQ-CoDel). Every
+/// offered packet comes out exactly once, through `dropped` or from `dequeue`.
 pub trait Queue<P: Packet> {
-    /// Takes a packet, marks it, or loses it.
+    /// Enqueues a packet, perhaps with a mark, or drops it.
     fn enqueue(
         &mut self,
         now: Time,
@@ -16,7 +16,7 @@ pub trait Queue<P: Packet> {
         dropped: &mut impl FnMut(P, DropReason),
     );
 
-    /// The next packet for the link; `None` if nothing waits, with which the link falls idle.
+    /// Takes the next packet for the link. `None` if no packet waits: the link is idle from then on.
     fn dequeue(
         &mut self,
         now: Time,
@@ -24,8 +24,8 @@ pub trait Queue<P: Packet> {
         dropped: &mut impl FnMut(P, DropReason),
     ) -> Option<P>;
 
-    /// A packet arrives, and the link is free: [`Queue::enqueue`], and [`Queue::dequeue`] at once. To
-    /// be called only while nothing waits.
+    /// [`Queue::enqueue`] followed by [`Queue::dequeue`], for a packet that finds the link free. Call it
+    /// only while no packet waits.
     fn pass(
         &mut self,
         now: Time,
@@ -37,13 +37,13 @@ pub trait Queue<P: Packet> {
         self.dequeue(now, rng, dropped)
     }
 
-    /// Packets that wait; the one on the link is not among them.
+    /// Number of packets that wait, without the one in transmission.
     fn len_packets(&self) -> usize;
 
-    /// Bytes that wait.
+    /// Number of bytes that wait, headers included.
     fn len_bytes(&self) -> u64;
 
-    /// True if nothing waits.
+    /// True if no packet waits.
     fn is_empty(&self) -> bool {
         self.len_packets() == 0
     }
@@ -53,6 +53,6 @@ pub trait Queue<P: Packet> {
         None
     }
 
-    /// What happened so far.
+    /// Counters since the queue was created.
     fn stats(&self) -> &Stats;
 }

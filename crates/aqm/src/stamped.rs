@@ -1,7 +1,7 @@
 use crate::Packet;
 use windlass_base::{Ecn, Time};
 
-/// A packet and when it came: what disciplines that go by waiting time keep.
+/// A packet and its arrival time, for disciplines that measure the sojourn time.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamped<P> {
     pub(crate) packet: P,

@@ -1,20 +1,20 @@
 use crate::Packet;
 use windlass_base::Ecn;
 
-/// Why a queue lost a packet.
+/// Why a queue dropped a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
     /// The queue was at its limit.
     Full,
-    /// Chosen at random on arrival, as a signal of congestion (RED's and PIE's early drop).
+    /// The queue chose the packet at random on arrival, to signal congestion (RED and PIE).
     Early,
     /// RED's average was above its upper threshold.
     AboveMax,
-    /// The packet had waited too long when it was to leave (CoDel).
+    /// The packet had waited too long by the time of its dequeue (CoDel).
     Sojourn,
 }
 
-/// What happened at a queue since it was built. At any time
+/// Counters of a queue since it was created. At any time
 /// `offered == dequeued + dropped() + packets in the queue`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -30,35 +30,36 @@ pub struct Stats {
     pub marked: u64,
     /// Packets chosen to be marked that carried CE already: not in `marked`.
     pub already_ce: u64,
-    /// Packets lost as [`DropReason::Full`].
+    /// Packets dropped as [`DropReason::Full`].
     pub dropped_full: u64,
-    /// Packets lost as [`DropReason::Early`].
+    /// Packets dropped as [`DropReason::Early`].
     pub dropped_early: u64,
-    /// Packets lost as [`DropReason::AboveMax`].
+    /// Packets dropped as [`DropReason::AboveMax`].
     pub dropped_above_max: u64,
-    /// Packets lost as [`DropReason::Sojourn`].
+    /// Packets dropped as [`DropReason::Sojourn`].
     pub dropped_sojourn: u64,
 }
 
 impl Stats {
-    /// Packets lost for whatever reason.
+    /// Packets dropped, for any reason.
     pub fn dropped(&self) -> u64 {
         self.dropped_full + self.dropped_early + self.dropped_above_max + self.dropped_sojourn
     }
 
-    /// Counts a packet that arrives. A discipline says so before anything else.
+    /// Counts an arriving packet. A discipline calls it before anything else.
     pub fn offer(&mut self, packet: &impl Packet) {
         self.offered += 1;
         self.offered_bytes += u64::from(packet.wire_bytes());
     }
 
-    /// Counts a packet that goes to the link.
+    /// Counts a packet that the link takes.
     pub fn dequeue(&mut self, packet: &impl Packet) {
         self.dequeued += 1;
         self.dequeued_bytes += u64::from(packet.wire_bytes());
     }
 
-    /// Sets CE if the packet is ECN-capable, and counts that; false for one that may only be dropped.
+    /// Sets CE if the packet is ECN-capable, and counts the mark. Returns false for a packet that is not
+    /// ECN-capable, which the queue can only drop.
     pub fn try_mark(&mut self, packet: &mut impl Packet) -> bool {
         match packet.ecn() {
             Ecn::NotEct => return false,
@@ -71,7 +72,7 @@ impl Stats {
         true
     }
 
-    /// Counts a loss and gives the packet away.
+    /// Counts a drop and passes the packet to `dropped`.
     pub fn lose<P>(
         &mut self,
         packet: P,

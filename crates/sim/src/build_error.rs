@@ -9,10 +9,10 @@ pub enum BuildError {
     Queue {
         /// The link.
         link: String,
-        /// What is wrong with them.
+        /// The setting that cannot work.
         error: ConfigError,
     },
-    /// There is no path between the two ends of a flow, or none back.
+    /// No path connects the two ends of a flow in both directions.
     Unreachable {
         /// The flow.
         flow: String,

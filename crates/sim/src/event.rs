@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use windlass_base::Time;
 
-/// What is due at some time. Each kind names its source by an index.
+/// An event of a simulation. Each kind names its source by an index.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The first packet in a channel's pipe reaches the far end.
@@ -27,15 +27,15 @@ pub(crate) enum Event {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct PendingEvent {
     time: Time,
-    /// Which of the events of a time comes first, the one with less. From the top 40 bits of how
-    /// late it was set: less for what was set longer before its time, up to 18 minutes before; then
-    /// 24 of order.
+    /// Orders events of the same time; the smaller value comes first. The top 40 bits are smaller the
+    /// longer before its time the event was set, up to 18 minutes; the low 24 bits are the order of
+    /// insertion.
     tie: u64,
     /// From the top 3 bits of kind, 32 of index.
     event: u64,
 }
 
-/// As many orders are told apart: insertions between two renumberings.
+/// Number of different orders: insertions between two renumberings.
 const ORDERS: u64 = 1 << ORDER_BITS;
 const ORDER_BITS: u32 = 24;
 const LONGEST: u64 = u64::MAX >> ORDER_BITS;
@@ -64,7 +64,7 @@ impl PendingEvent {
         PendingEvent { tie: self.tie >> ORDER_BITS << ORDER_BITS | order, ..self }
     }
 
-    /// What the order of events is by: one number, since one compares faster than two.
+    /// The sort key of events. One number compares faster than two.
     fn sort_key(&self) -> u128 {
         u128::from(self.time.as_nanos()) << 64 | u128::from(self.tie)
     }
@@ -113,30 +113,30 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// A place for the arrivals of a channel that will have some.
+    /// Allocates the slot for the arrivals of a channel.
     pub(crate) fn add_arrival_slot(&mut self) -> ArrivalSlot {
         self.arrivals.add_slot()
     }
 
-    /// The time of the event that was taken last, or that is gone to.
+    /// The current time: that of the last event taken, or of [`EventQueue::go_to`].
     pub(crate) fn now(&self) -> Time {
         self.now
     }
 
-    /// What is done until the next event is taken is done ahead of time, at `time`.
+    /// Sets the current time to `time`, ahead of the next event, until that is taken.
     pub(crate) fn go_to(&mut self, time: Time) {
         self.now = time;
     }
 
-    /// Any event but an arrival.
+    /// Schedules any event but an arrival.
     pub(crate) fn schedule(&mut self, time: Time, event: Event) {
-        debug_assert!(!matches!(event, Event::Arrival { .. }), "arrivals have places of their own");
+        debug_assert!(!matches!(event, Event::Arrival { .. }), "arrivals have slots");
         let entry = self.entry(time, self.now, event);
         self.others.push(entry);
     }
 
-    /// When a channel's next arrival is due, and since when it has been the next. It stays in the
-    /// channel's place until that is set again, or cleared.
+    /// Sets the time of a channel's next arrival, and since when it has been the next. It stays in the
+    /// channel's slot until [`EventQueue::set_arrival`] or [`EventQueue::clear_arrival`].
     pub(crate) fn set_arrival(
         &mut self,
         place: ArrivalSlot,
@@ -148,7 +148,7 @@ impl EventQueue {
         self.arrivals.set(place, entry);
     }
 
-    /// A channel awaits no arrival.
+    /// Clears the slot of a channel that expects no arrival.
     pub(crate) fn clear_arrival(&mut self, place: ArrivalSlot) {
         self.arrivals.set(place, PendingEvent::NONE);
     }
@@ -161,7 +161,8 @@ impl EventQueue {
         PendingEvent::new(time, since, self.next_order - 1, event)
     }
 
-    /// The next event, if it is due no later than `end`. An arrival stays, to be set or cleared.
+    /// Takes the next event, if it is due no later than `end`. An arrival stays in its slot until the
+    /// channel sets or clears it.
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
         let (arrival, other) = (self.arrivals.first(), self.others.first());
@@ -194,22 +195,22 @@ impl EventQueue {
     }
 }
 
-/// A channel's place in the tournament.
+/// The slot of a channel's pending arrival in the tournament.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct ArrivalSlot(u32);
 
 /// The pending arrival of each channel, and which of them comes first: a complete tree of groups of
-/// four, each as the earliest of its members one member of a group above. A change costs three
-/// comparisons a level, none of which the processor has to guess.
+/// four; the earliest member of each group is a member of a group above. A change costs three
+/// comparisons a level, without branches to predict.
 #[derive(Debug)]
 struct Tournament {
-    /// The root's group at 0, those below the members of group n from 4n + 1 on; the last level
-    /// holds the places.
+    /// The root's group at 0; the groups below the members of group n from 4n + 1 on. The last level
+    /// holds the slots.
     groups: Vec<[PendingEvent; GROUP]>,
     /// Where the last level begins.
     last_level: usize,
     first: PendingEvent,
-    /// Places given away.
+    /// Number of allocated slots.
     used: u32,
 }
 
@@ -232,7 +233,7 @@ impl Tournament {
         ArrivalSlot(self.used - 1)
     }
 
-    /// One more level, on which the places are now.
+    /// Adds a level and moves the slots to it.
     fn grow(&mut self) {
         let places: Vec<PendingEvent> = self.places().collect();
         self.last_level = self.groups.len();
@@ -252,7 +253,7 @@ impl Tournament {
         self.set_numbers(place, time, tie, event);
     }
 
-    /// Number by number: as one block, what was just stored as numbers is slow to be read.
+    /// Takes the numbers one by one. Loading a whole entry just after storing its fields is slow.
     #[inline(never)]
     fn set_numbers(&mut self, place: ArrivalSlot, mut time: Time, mut tie: u64, mut event: u64) {
         let mut group = self.last_level + place.0 as usize / GROUP;
@@ -305,7 +306,7 @@ fn earlier(a: PendingEvent, b: PendingEvent) -> PendingEvent {
 /// Children of a node of the heap: four are half as deep as two.
 const ARITY: usize = 4;
 
-/// Events without a place of their own.
+/// Events without a slot: all but arrivals.
 #[derive(Debug, Default)]
 struct Heap {
     entries: Vec<PendingEvent>,
@@ -357,7 +358,7 @@ impl Heap {
         self.entries[hole] = last;
     }
 
-    /// The child of `parent` that comes first, and its place.
+    /// The child of `parent` that comes first, and its index.
     fn first_child(&self, parent: usize) -> Option<(usize, PendingEvent)> {
         let begin = parent * ARITY + 1;
         let children = self.entries.get(begin..)?;

@@ -1,4 +1,4 @@
-//! The event loop with nothing to do: what no simulation can be faster than.
+//! An event loop without work: a bound on the speed of any simulation.
 
 use crate::event::{ArrivalSlot, Event, EventQueue};
 use windlass_base::{Rng, Span, Time};

@@ -1,4 +1,4 @@
-//! The hosts' part of TCP: connections, the applications on them, their timers.
+//! TCP on the hosts: connections, their applications and timers.
 
 use crate::apps::{TcpSource, Writer};
 use crate::event::Event;
@@ -16,7 +16,7 @@ const SENDER: usize = 0;
 /// The side that listens and receives.
 const RECEIVER: usize = 1;
 
-/// The most segments that an endpoint is asked for at once.
+/// The largest run that an endpoint may return at once, in segments.
 const RUN_MAX: u32 = 64;
 
 /// All TCP endpoints of a run.
@@ -24,7 +24,7 @@ const RUN_MAX: u32 = 64;
 pub(crate) struct Hosts {
     flows: Vec<Flow>,
     sources: Vec<TcpSource>,
-    /// By number of the connection; those that are over have left their place empty.
+    /// By number of the connection; `None` for those that have ended.
     connections: Vec<Option<Box<Pair>>>,
     /// Receivers for whose timer an event is pending.
     receivers_armed: u32,
@@ -37,13 +37,13 @@ struct Pair {
     ends: [Endpoint; 2],
     writer: Writer,
     opened: Time,
-    /// The receiver has had the last byte, or the connection failed.
+    /// The receiver has the last byte, or the connection failed.
     done: bool,
 }
 
 /// One end of a connection.
 #[derive(Debug)]
-// In the order of need, as the connection itself.
+// In order of access, as the connection itself.
 #[repr(C)]
 struct Endpoint {
     /// When the pending timer event is due that counts; [`Time::MAX`] without one.
@@ -130,9 +130,9 @@ impl Hosts {
         }
     }
 
-    /// True if a packet that arrives at `at` may be taken by its endpoint now: no timer comes first,
-    /// and nothing begins or ends with it. Receivers may share the link on which they answer, so
-    /// that a timer of any of them is in the way; a sender has its own.
+    /// True if the endpoint of a packet that arrives at `at` may process it now: no timer expires
+    /// first, and the packet neither opens nor closes the connection. Receivers may share the link on
+    /// which they answer, so a timer of any of them prevents it; a sender has a link of its own.
     pub(crate) fn can_take_ahead(&self, at: Time, packet: &InFlight) -> bool {
         let Some(pair) = &self.connections[packet.to.connection() as usize] else { return false };
         let side = packet.to.side();
@@ -146,7 +146,8 @@ impl Hosts {
             && !packet.run.first.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
     }
 
-    /// A packet reaches its endpoint. Each side has code of its own, in which nothing asks which it is.
+    /// A packet reaches its endpoint. Each side has its own instance of the code, without branches on
+    /// the side.
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         now: Time,
@@ -213,7 +214,7 @@ impl Hosts {
         }
     }
 
-    /// As [`Hosts::drive`], out of line for all that is not a packet.
+    /// [`Hosts::drive`] out of line, for all events but packets.
     #[inline(never)]
     fn drive_apart<R: Recorder, const SIDE: usize>(
         &mut self,
@@ -225,7 +226,7 @@ impl Hosts {
         self.drive::<R, SIDE>(now, number, network, cx);
     }
 
-    /// Drains an endpoint that was changed.
+    /// Drains a changed endpoint.
     #[inline(always)]
     fn drive<R: Recorder, const SIDE: usize>(
         &mut self,
@@ -254,7 +255,7 @@ impl Hosts {
         }
     }
 
-    /// Adds up the counters of the connections that there still are.
+    /// Adds the counters of the open connections.
     pub(crate) fn finish<R>(&self, cx: &mut Context<'_, R>) {
         for pair in self.connections.iter().flatten() {
             cx.records.flows[pair.flow as usize].add(pair.ends[SENDER].connection.stats());
@@ -285,8 +286,7 @@ impl Pair {
         }
     }
 
-    /// Sends what the endpoint has to send. The engine makes each segment where it lies until it
-    /// arrives.
+    /// Sends the endpoint's segments. The engine builds each one in the slot in which it travels.
     fn transmit<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
@@ -324,7 +324,7 @@ impl Pair {
         }
     }
 
-    /// Answers a packet for an endpoint that is closed.
+    /// Answers a packet for a closed endpoint.
     #[cold]
     fn reply<R: Recorder>(
         &self,
@@ -344,7 +344,7 @@ impl Pair {
         network.send(now, slot, cx);
     }
 
-    /// Lets the applications act on what happened; false if nothing did.
+    /// Lets the applications handle the endpoint's events; false if there are none.
     #[inline(always)]
     fn handle_events<R: Recorder, const SIDE: usize>(
         &mut self,
@@ -368,7 +368,7 @@ impl Pair {
         any
     }
 
-    /// What happens at the beginning and at the end of a connection.
+    /// Handles the events at the beginning and the end of a connection.
     fn handle_rare_event<R: Recorder>(
         &mut self,
         now: Time,
@@ -394,7 +394,7 @@ impl Pair {
         }
     }
 
-    /// The receiver has had everything, or the sender's end has failed.
+    /// The receiver has all data, or the sender's end has failed.
     fn end<R>(
         &mut self,
         now: Time,
@@ -418,7 +418,7 @@ impl Pair {
         }
     }
 
-    /// Both ends are closed. The one that changed, which is at hand, mostly settles it.
+    /// True if both ends are closed. Checks the end that changed first, since it is in the cache.
     fn is_over(&self, changed: usize) -> bool {
         let is_closed = |side: usize| self.ends[side].connection.state() == State::Closed;
         is_closed(changed) && is_closed(1 - changed)
@@ -426,8 +426,8 @@ impl Pair {
 }
 
 impl Endpoint {
-    /// Sees to it that an event is pending for the endpoint's timer; true if none was before. A timer
-    /// set later leaves the earlier event, which then finds nothing to do.
+    /// Schedules an event for the endpoint's timer; true if none was pending. If the timer moves to a
+    /// later time, the earlier event stays and does nothing.
     fn arm<R>(&mut self, now: Time, sink: Sink, cx: &mut Context<'_, R>) -> bool {
         let Some(due) = self.connection.poll_timeout() else { return false };
         // A timer that does not move must not stop the clock.
@@ -442,7 +442,7 @@ impl Endpoint {
     }
 }
 
-/// Sends a run of several segments, which lies in one slot yet.
+/// Sends a run of several segments that shares one slot.
 #[cold]
 fn send_several<R: Recorder>(
     now: Time,
@@ -487,7 +487,7 @@ fn open(now: Time, flow: &Flow, rng: &mut Rng) -> [Connection; 2] {
     ]
 }
 
-/// The clocks of hosts tick independently of each other: a coarse one gets a phase of its own.
+/// Draws the phase of a coarse clock: the clocks of hosts tick independently.
 fn with_phase(config: &Config, rng: &mut Rng) -> Config {
     let mut config = config.clone();
     if config.timers.clock.tick > Span::from_nanos(1) {

@@ -1,8 +1,35 @@
-//! The simulator: networks of queues, links and hosts in virtual time, with the TCP engine that
-//! real carriers use on its hosts.
+//! A packet-level network simulator: queues, links and hosts in virtual time. Its hosts run the TCP
+//! of `windlass-tcp`, which also carries real traffic.
 //!
-//! [`run()`] is a pure function of a [`Scenario`] and a seed. What happens on the way can be listened
-//! to through a [`Recorder`].
+//! [`run()`] is a pure function of a [`Scenario`] and a seed. A [`Recorder`] receives the events of
+//! the run: time series ([`series`]), packet captures ([`pcapng`]), or your own.
+//!
+//! # Example
+//!
+//! Two connections share a bottleneck for ten seconds:
+//!
+//! ```
+//! use windlass_sim::{run, scenario};
+//!
+//! let text = r#"
+//!     schema = 1
+//!     name = "two-flows"
+//!     duration = "10s"
+//!     flows = [{ from = "each", controller = "cubic" }]
+//!     [dumbbell]
+//!     access = [{ delay = "1ms", count = 2 }]
+//!     bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "codel" }
+//! "#;
+//! let document = scenario::from_toml("two-flows.toml", text, &[])?;
+//! let summary = run(&document.scenario, document.seed, &mut ())?;
+//!
+//! assert_eq!(summary.flows.len(), 2);
+//! // 10 Mbit/s are 833 packets of 1,500 bytes per second.
+//! let rate = summary.total_packets_per_s.whole_run;
+//! assert!((700.0..834.0).contains(&rate), "{rate} packets/s");
+//! assert!(summary.fairness_index.whole_run.is_some_and(|index| index > 0.8));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod aggregate;
 mod apps;

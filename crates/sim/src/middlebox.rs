@@ -1,32 +1,33 @@
-//! What a node may do to the packets that pass it.
+//! Middleboxes: functions of a node on the packets that pass it.
 
 use crate::packet::Packet;
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_base::Time;
 
-/// A function on the path: packets in, packets out. A node hosts any number of them, one behind
-/// the other; every packet that a link brings to the node goes through all of them, whether it is
-/// for that node or goes on.
+/// A function on the path: packets in, packets out. A node hosts any number of middleboxes in a
+/// chain. Every packet that a link brings to the node passes all of them, whether the node is its
+/// destination or not.
 ///
 /// Packets that come out belong to a flow of the run, in either direction, and go on from this node
 /// to their destination.
 pub trait Middlebox {
-    /// A packet arrives. What goes on, in order, is appended to `out`; nothing: it is dropped.
+    /// Processes an arriving packet. Appends the packets to forward to `out`, in order; appending none
+    /// drops the packet.
     fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>);
 
-    /// When [`Middlebox::handle_timeout`] is to be called; `None`: never, as things stand.
+    /// When to call [`Middlebox::handle_timeout`]; `None` if no timer is set.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// The time has come. What is to be sent is appended to `out`.
+    /// Processes a due timer. Appends the packets to send to `out`.
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
         let _ = (now, out);
     }
 }
 
-/// A middlebox that its maker can look into when the run is over.
+/// A shared middlebox, whose owner can read it after the run.
 impl<M: Middlebox> Middlebox for Rc<RefCell<M>> {
     fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
         self.borrow_mut().handle_packet(now, packet, out);

@@ -1,4 +1,4 @@
-//! Packets: as the network moves them, and as middleboxes and captures see them.
+//! Packets, in the form of the network and in that of middleboxes and captures.
 
 use crate::scenario::model::NodeId;
 use windlass_base::Ecn;
@@ -9,7 +9,7 @@ pub const IPV4_HEADER_BYTES: u32 = 20;
 /// A UDP header, in bytes.
 pub const UDP_HEADER_BYTES: u32 = 8;
 
-/// A packet with everything that it says, without payload bytes.
+/// A packet with all its header fields, without payload bytes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Which flow: an index into the scenario's TCP flows, followed by its UDP sources.
@@ -18,13 +18,13 @@ pub struct Packet {
     pub connection: u32,
     /// True for packets from the receiver back to the sender.
     pub reverse: bool,
-    /// Where it comes from.
+    /// Source address.
     pub source: Address,
-    /// Where it goes.
+    /// Destination address.
     pub destination: Address,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// What the IP header is followed by.
+    /// Payload of the IP packet.
     pub body: Body,
 }
 
@@ -37,7 +37,7 @@ pub struct Address {
     pub port: u16,
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Body {
     /// A TCP segment.
@@ -62,18 +62,17 @@ impl Packet {
 
 /// A packet on its way. Queues and links move its [`Slot`].
 #[derive(Copy, Clone, Debug, Default)]
-// What is asked for on the way, and of most segments at their end, lies in one cache line.
+// The fields that the network reads, and those that endpoints read of most segments, share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct InFlight {
     /// The endpoint or UDP sink that it is for.
     pub(crate) to: Sink,
     /// As [`Packet::flow`].
     pub(crate) flow: u32,
-    /// Where in the list of hops it is.
+    /// Index of its present hop in the list of hops.
     pub(crate) hop: u32,
     pub(crate) wire_bytes: u32,
-    /// Its segment, as the engine made it, and its ECN field. Of several segments the first; without
-    /// meaning for UDP, but for the ECN field.
+    /// Its segment as the engine built it, and its ECN field. Only the ECN field has a meaning for UDP.
     pub(crate) run: Run,
 }
 
@@ -92,7 +91,7 @@ impl Slot {
     }
 }
 
-/// Who takes a packet at its destination: one end of a TCP connection, or a UDP sink.
+/// The destination of a packet: one end of a TCP connection, or a UDP sink.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sink(u32);
 
@@ -144,7 +143,7 @@ impl Sink {
     }
 }
 
-/// All packets on their way, in slots that are used again.
+/// All packets in the network, in reusable slots.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     slots: Vec<InFlight>,
@@ -152,7 +151,7 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// A slot for a packet, to be filled: it still holds an old one.
+    /// Allocates a slot, which the caller must fill: it still holds an old packet.
     pub(crate) fn allocate(&mut self) -> Slot {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
@@ -178,7 +177,7 @@ impl Packets {
         &mut self.slots[slot.0 as usize]
     }
 
-    /// The packet is no more.
+    /// Frees the slot of a packet that was delivered or lost.
     pub(crate) fn release(&mut self, slot: Slot) {
         self.free.push(slot);
     }

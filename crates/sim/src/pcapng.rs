@@ -43,8 +43,12 @@ struct Capture<W> {
 }
 
 impl<W: Write> Captures<W> {
-    /// Opens the captures of a scenario's links: `open` gives the writer for a name. Writers should
-    /// be buffered.
+    /// Opens the captures of a scenario's links. `open` returns the writer for a name, which should be
+    /// buffered.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `open` or of writing a file's header.
     pub fn new(
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
@@ -59,7 +63,11 @@ impl<W: Write> Captures<W> {
         Ok(Captures { links, error: None })
     }
 
-    /// Writes what is left; the first error that there was.
+    /// Flushes all files.
+    ///
+    /// # Errors
+    ///
+    /// The first error of any write since the captures were opened.
     pub fn finish(mut self) -> io::Result<()> {
         for link in &mut self.links {
             link.writer.flush()?;
@@ -156,7 +164,7 @@ const FLAG_OUTBOUND: u32 = 0b10;
 fn write_section_header(writer: &mut impl Write) -> io::Result<()> {
     let mut body = vec![];
     body.extend(0x1a2b_3c4d_u32.to_le_bytes());
-    // Version 1.0, length of the section not told.
+    // Version 1.0, length of the section not given.
     body.extend([1, 0, 0, 0]);
     body.extend(u64::MAX.to_le_bytes());
     write_block(writer, SECTION_HEADER_BLOCK, &body)

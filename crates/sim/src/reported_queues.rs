@@ -1,7 +1,7 @@
 use crate::scenario::model::{LinkDirection, NodeId, Scenario};
 
-/// The directions of links whose queues are worth a report: the bottleneck's first, then those
-/// between nodes that are no flow's end.
+/// The link directions whose queues a run reports: the bottleneck first, then the links between nodes
+/// that are not the end of any flow.
 pub fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
     let mut host = vec![false; scenario.nodes.len()];
     let tcp = scenario.flows.iter().map(|flow| [flow.from, flow.to]);

@@ -17,7 +17,11 @@ use std::rc::Rc;
 use windlass_base::Time;
 use windlass_tcp::Run;
 
-/// Runs a scenario: the same scenario and seed give the same summary, bit for bit, whoever listens.
+/// Runs a scenario. The same scenario and seed give the same summary, bit for bit, with any recorder.
+///
+/// # Errors
+///
+/// A [`BuildError`] if no network can be built from the scenario.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -26,7 +30,7 @@ pub fn run(
     Ok(Simulation::new(scenario, seed)?.run(recorder))
 }
 
-/// A scenario made ready to run, with whatever middleboxes its nodes are to host.
+/// A scenario ready to run. Middleboxes can be added to its nodes before that.
 #[derive(Debug)]
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
@@ -36,12 +40,16 @@ pub struct Simulation<'a> {
     udp: Vec<UdpSource>,
     events: EventQueue,
     records: Records,
-    /// Those of the scenario, in its order.
+    /// The ECN proxies of the scenario, in its order.
     proxies: Vec<Rc<RefCell<EcnProxy>>>,
 }
 
 impl<'a> Simulation<'a> {
     /// Builds the network of `scenario`.
+    ///
+    /// # Errors
+    ///
+    /// A queue's settings cannot work, or the ends of a flow do not reach each other.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Simulation<'a>, BuildError> {
         let source =
             |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
@@ -59,7 +67,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Puts a middlebox on a node, behind those that it hosts already.
+    /// Adds a middlebox to a node, behind those on it.
     pub fn add_middlebox(&mut self, node: NodeId, middlebox: impl Middlebox + 'static) {
         self.network.add_middlebox(node, Box::new(middlebox));
     }
@@ -102,7 +110,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// What is due now, and what it leads to at once.
+/// Handles an event, and the deliveries that follow from it at once.
 #[inline(always)]
 fn handle<R: Recorder>(
     now: Time,
@@ -147,7 +155,7 @@ fn handle<R: Recorder>(
     }
 }
 
-/// Puts the scenario's middleboxes where they belong, and returns them to be read later.
+/// Adds the scenario's middleboxes to their nodes, and returns them to be read after the run.
 fn place_middleboxes(scenario: &Scenario, network: &mut Network) -> Vec<Rc<RefCell<EcnProxy>>> {
     let place = |device: &Device| {
         let Device::EcnProxy { node, served, policy } = device;
@@ -190,7 +198,7 @@ fn deliver<R: Recorder>(
     network.transit.packets.release(packet);
 }
 
-/// A packet will reach its destination, which takes it now if nothing can come before.
+/// A packet will reach its destination, which takes it now if no other event can come first.
 fn deliver_ahead<R: Recorder>(
     handed: HandedOver,
     hosts: &mut Hosts,

@@ -9,8 +9,8 @@ use windlass_base::{Span, Time};
 use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::{Connection, TraceEvent};
 
-/// The version of the series' format: names and meanings of the columns. It stands in the summary
-/// of the run, where no reader of CSV stumbles over it.
+/// The version of the series' format: names and meanings of the columns. It is in the summary of the
+/// run, since CSV has no place for it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 const NANOS_PER_S: u64 = 1_000_000_000;
@@ -21,11 +21,11 @@ const FLOW_HEADER: &str = "time_s,cwnd_packets,ssthresh_packets,srtt_ms,slope,ac
 const QUEUE_HEADER: &str = "time_s,queue_packets,average_queue\n";
 
 /// Writes a CSV series for each TCP flow and each reported queue
-/// ([`reported_queues`]): a line for every time at which something changed. What is not known (yet)
-/// is an empty field.
+/// ([`reported_queues`]), with a line for every time at which a value changed. A field is empty while
+/// its value is not known.
 ///
-/// Names of series are `flow-NAME` and `queue-LINK-forward` or `queue-LINK-backward`. Errors of
-/// writing are kept until [`Series::finish`].
+/// Names of series are `flow-NAME` and `queue-LINK-forward` or `queue-LINK-backward`.
+/// [`Series::finish`] returns errors of writing.
 #[derive(Debug)]
 pub struct Series<W> {
     flows: Vec<FlowSeries<W>>,
@@ -34,8 +34,11 @@ pub struct Series<W> {
 }
 
 impl<W: Write> Series<W> {
-    /// Opens all series of a scenario: `open` gives the writer for a name. Writers need no
-    /// buffer.
+    /// Opens all series of a scenario. `open` returns the writer for a name, which needs no buffer.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `open`.
     pub fn new(
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
@@ -50,8 +53,12 @@ impl<W: Write> Series<W> {
         Ok(series)
     }
 
-    /// Opens the series of the flows alone. Those of the queues have a line or two for each packet,
-    /// which are most lines of a run.
+    /// Opens the series of the flows alone. The series of the queues have a line or two for each
+    /// packet, which are most lines of a run.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `open`.
     pub fn of_flows(
         scenario: &Scenario,
         mut open: impl FnMut(&str) -> io::Result<W>,
@@ -64,7 +71,11 @@ impl<W: Write> Series<W> {
         Ok(Series { flows, queues, error: None })
     }
 
-    /// Writes what is left; the first error that there was.
+    /// Writes the remaining lines.
+    ///
+    /// # Errors
+    ///
+    /// The first error of any write since the series were opened.
     pub fn finish(mut self) -> io::Result<()> {
         for flow in &mut self.flows {
             flow.finish()?;
@@ -227,13 +238,13 @@ struct FlowSeries<W> {
 struct FlowState {
     cwnd_packets: f64,
     seldom: Seldom,
-    /// What `seldom` was when `seldom_text` was written.
+    /// Value of `seldom` in `seldom_text`.
     seldom_written: Option<Seldom>,
     seldom_text: Vec<u8>,
     acked_packets: f64,
 }
 
-/// What stays the same from most lines to the next.
+/// Values that rarely change from one line to the next.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 struct Seldom {
     ssthresh_packets: Option<f64>,
@@ -282,7 +293,7 @@ impl<W: Write> FlowSeries<W> {
         result
     }
 
-    /// The handshake is over: the size of a segment is known, and the window in it.
+    /// The handshake is complete: the MSS is known, and with it the window in packets.
     fn connection_established(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
         let result = self.begin(now);
         self.mss = f64::from(connection.mss());
@@ -291,7 +302,7 @@ impl<W: Write> FlowSeries<W> {
     }
 
     fn event(&mut self, now: Time, event: TraceEvent) -> io::Result<()> {
-        if !is_told(event) {
+        if !changes_a_line(event) {
             return Ok(());
         }
         let result = self.begin(now);
@@ -322,8 +333,8 @@ impl<W: Write> FlowSeries<W> {
     }
 }
 
-/// True for events that change what a line tells.
-fn is_told(event: TraceEvent) -> bool {
+/// True for events that change a line.
+fn changes_a_line(event: TraceEvent) -> bool {
     matches!(
         event,
         TraceEvent::Cwnd { .. }

@@ -1,7 +1,8 @@
 //! The simple model of T. Hamann, "A New Fair Window Algorithm for ECN Capable TCP (New-ECN)",
 //! 1999, section 3.2 and appendix A: two connections, one RED queue, time in steps of 10 ms.
 //!
-//! Round-trip times are constant, nothing is lost, a mark is felt one round-trip time later.
+//! Round-trip times are constant and no packet is lost. A sender reacts to a mark one round-trip time
+//! later.
 
 use crate::summary::fairness_index;
 use serde::Serialize;
@@ -78,7 +79,7 @@ impl Default for Parameters {
     }
 }
 
-/// What the model gives.
+/// Results of the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// Jain's index of the mean rates.

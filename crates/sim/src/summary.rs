@@ -20,13 +20,13 @@ pub const KIND: &str = "sim.run";
 /// The result of a run: what `summary.json` holds.
 ///
 /// The steady window lasts from the scenario's `steady_from` to its end. Packets per second are
-/// payload acknowledged, in segments of the flow's size, over the time of the window. A `null`
-/// stands where there was nothing to average.
+/// acknowledged payload, in segments of the flow's size, over the time of the window. A value is
+/// `null` if there was nothing to average.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA_VERSION`].
+    /// The version of this format: [`SCHEMA_VERSION`].
     pub schema: u32,
-    /// [`KIND`].
+    /// The kind of this document: [`KIND`].
     pub kind: &'static str,
     /// The scenario's name.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct Summary {
     pub bottleneck_packets: u64,
     /// Segments with payload that reached their receivers, retransmissions included.
     pub delivered_segments: u64,
-    /// Events that the run took: a measure of work alone.
+    /// Events that the run processed, a measure of its cost.
     pub events: u64,
     /// TCP flows, in the scenario's order.
     pub flows: Vec<FlowSummary>,
@@ -110,7 +110,7 @@ pub struct FlowSummary {
     pub fast_retransmits: u64,
     /// Segments sent again.
     pub retransmitted_segments: u64,
-    /// For applications that send so many bytes and end.
+    /// For applications that send a fixed number of bytes; `None` for bulk flows.
     pub transfers: Option<Transfers>,
 }
 
@@ -145,12 +145,12 @@ pub struct Slope {
     pub time_mean: Option<f64>,
 }
 
-/// What became of transfers.
+/// Results of transfers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transfers {
-    /// How many were completed.
+    /// Number of completed transfers.
     pub completed: u64,
-    /// How many connections failed.
+    /// Number of connections that failed.
     pub failed: u64,
     /// Mean of [`Transfers::completion_s`].
     pub mean_completion_s: Option<f64>,
@@ -197,7 +197,7 @@ pub struct QueueSummary {
     pub drops: u64,
     /// Waiting packets, mean over time.
     pub mean_packets: Windows<Option<f64>>,
-    /// The most that ever waited.
+    /// Maximum number of waiting packets.
     pub max_packets: u64,
     /// RED's average, mean over time; `null` for other queues.
     pub mean_average_packets: Windows<Option<f64>>,
@@ -229,7 +229,7 @@ impl Lengths {
     }
 }
 
-/// Puts the result of a run together.
+/// Builds the summary of a run.
 pub(crate) fn summarise(
     scenario: &Scenario,
     seed: u64,

@@ -4,14 +4,14 @@
 use windlass_sim::summary::{EcnProxyCounters, MiddleboxCounters, Summary};
 use windlass_sim::{run, scenario};
 
-/// Which way the data go, seen from the served host.
+/// Direction of the data, from the view of the served host.
 #[derive(Copy, Clone, Debug, PartialEq)]
-enum Way {
-    Up,
-    Down,
+enum Transfer {
+    Upload,
+    Download,
 }
 
-/// Who has ECN.
+/// The ends that use ECN.
 #[derive(Copy, Clone, Debug, PartialEq)]
 enum Ecn {
     None,
@@ -21,7 +21,7 @@ enum Ecn {
 }
 
 struct Case {
-    way: Way,
+    way: Transfer,
     ecn: Ecn,
     flows: usize,
     bytes: u64,
@@ -33,19 +33,19 @@ struct Case {
 }
 
 impl Case {
-    fn new(way: Way, ecn: Ecn, flows: usize) -> Case {
+    fn new(way: Transfer, ecn: Ecn, flows: usize) -> Case {
         let bytes = 2_000_000;
         Case { way, ecn, flows, bytes, cross_traffic: true, tcp: "", delay_us: 10_000 }
     }
 
     fn text(&self) -> String {
         let (from, to) =
-            if self.way == Way::Up { ("client", "server") } else { ("server", "client") };
+            if self.way == Transfer::Upload { ("client", "server") } else { ("server", "client") };
         let client = matches!(self.ecn, Ecn::Native);
         let server = !matches!(self.ecn, Ecn::None);
         let (sender, receiver) =
-            if self.way == Way::Up { (client, server) } else { (server, client) };
-        let slow = if self.way == Way::Up { "router-far" } else { "router-near" };
+            if self.way == Transfer::Upload { (client, server) } else { (server, client) };
+        let slow = if self.way == Transfer::Upload { "router-far" } else { "router-near" };
         let rate = |link: &str| if link == slow { "10Mbit/s" } else { "100Mbit/s" };
         let (near_rate, far_rate) = (rate("router-near"), rate("router-far"));
         let delay = self.delay_us / 2;
@@ -151,8 +151,8 @@ fn assert_accounted(counters: &EcnProxyCounters, flows: u64) {
 #[test]
 fn a_download_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
     for flows in [1, 2, 3, 5] {
-        let native = median_s(&Case::new(Way::Down, Ecn::Native, flows), 3);
-        let case = Case::new(Way::Down, Ecn::Proxy("virtual-loss"), flows);
+        let native = median_s(&Case::new(Transfer::Download, Ecn::Native, flows), 3);
+        let case = Case::new(Transfer::Download, Ecn::Proxy("virtual-loss"), flows);
         let ratio = median_s(&case, 3) / native;
         assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
         let counters = counters(&case.run(1)).clone();
@@ -164,8 +164,8 @@ fn a_download_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
 #[test]
 fn an_upload_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
     for flows in [1, 2, 3, 5] {
-        let native = median_s(&Case::new(Way::Up, Ecn::Native, flows), 21);
-        let case = Case::new(Way::Up, Ecn::Proxy("virtual-loss"), flows);
+        let native = median_s(&Case::new(Transfer::Upload, Ecn::Native, flows), 21);
+        let case = Case::new(Transfer::Upload, Ecn::Proxy("virtual-loss"), flows);
         let proxied = runs(&case, 21);
         let ratio = median(proxied.iter().map(completion_s).collect()) / native;
         assert!((0.90..=1.05).contains(&ratio), "{flows} flows: {ratio}");
@@ -180,7 +180,7 @@ fn an_upload_through_the_proxy_is_as_fast_as_with_ecn_at_both_ends() {
 #[test]
 fn a_hole_is_one_fast_retransmit() {
     for tcp in ["", "timestamps = false", "window_scaling = false", "controller = \"newreno\""] {
-        let case = Case { tcp, ..Case::new(Way::Up, Ecn::Proxy("virtual-loss"), 1) };
+        let case = Case { tcp, ..Case::new(Transfer::Upload, Ecn::Proxy("virtual-loss"), 1) };
         for run in runs(&case, 3) {
             let (flow, counters) = (&run.flows[0], counters(&run));
             assert_eq!((flow.timeouts, counters.dropped), (0, 0), "{tcp}");
@@ -200,7 +200,7 @@ fn a_hole_is_one_fast_retransmit() {
 fn without_marks_the_proxy_costs_nothing() {
     let time = |ecn| {
         let tcp = "window_limit = \"16 segments\"";
-        Case { cross_traffic: false, tcp, ..Case::new(Way::Up, ecn, 1) }.run(1)
+        Case { cross_traffic: false, tcp, ..Case::new(Transfer::Upload, ecn, 1) }.run(1)
     };
     let (none, proxied) = (time(Ecn::None), time(Ecn::Proxy("virtual-loss")));
     assert!(completion_s(&proxied) / completion_s(&none) <= 1.01);
@@ -208,16 +208,16 @@ fn without_marks_the_proxy_costs_nothing() {
 
 #[test]
 fn policy_no_ect_leaves_uploads_as_they_are_without_ecn() {
-    let case = Case::new(Way::Up, Ecn::Proxy("no-ect"), 2);
+    let case = Case::new(Transfer::Upload, Ecn::Proxy("no-ect"), 2);
     let run = case.run(1);
     assert_eq!((counters(&run).ect, counters(&run).virtual_losses, run.flows[0].marks), (0, 0, 0));
-    let none = completion_s(&Case::new(Way::Up, Ecn::None, 2).run(1));
+    let none = completion_s(&Case::new(Transfer::Upload, Ecn::None, 2).run(1));
     assert!((completion_s(&run) / none - 1.0).abs() < 0.01);
 }
 
 #[test]
 fn policy_drop_tells_a_sender_by_a_loss() {
-    let run = Case::new(Way::Up, Ecn::Proxy("drop"), 2).run(1);
+    let run = Case::new(Transfer::Upload, Ecn::Proxy("drop"), 2).run(1);
     let counters = counters(&run);
     assert!(counters.answered_drop > 20 && counters.answered_drop <= counters.dropped);
     assert_accounted(counters, 2);
@@ -236,7 +236,8 @@ fn transfers_over_bad_paths_end_complete() {
         paths.iter().flat_map(|path| options.map(|tcp| (path, tcp))).enumerate()
     {
         for policy in ["virtual-loss", "drop"] {
-            let case = Case { tcp, bytes: 300_000, ..Case::new(Way::Up, Ecn::Proxy(policy), 2) };
+            let case =
+                Case { tcp, bytes: 300_000, ..Case::new(Transfer::Upload, Ecn::Proxy(policy), 2) };
             let far = "a = \"far\", b = \"server\", ";
             let mut text = case.text().replace(far, &format!("{far} {path}, "));
             text += "without_sack = true\n";
@@ -255,7 +256,7 @@ fn table_of_completion_times() {
         std::env::var(name).ok().and_then(|text: String| text.parse().ok()).unwrap_or(default)
     };
     let (bytes, seeds) = (number("BYTES", 2_000_000), number("SEEDS", 10));
-    for way in [Way::Up, Way::Down] {
+    for way in [Transfer::Upload, Transfer::Download] {
         for flows in [1, 2, 3, 5] {
             let case = |ecn| Case { bytes, ..Case::new(way, ecn, flows) };
             let native = median_s(&case(Ecn::Native), seeds);

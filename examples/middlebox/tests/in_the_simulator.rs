@@ -37,7 +37,7 @@ fn a_clean_path_marks_and_hardly_drops() {
 }
 
 /// RFC 3168 section 6.1.1: a SYN without ECE and CWR does not ask for ECN, and the answer to it
-/// does not offer it; such a connection sends Not-ECT and is told by losses.
+/// does not offer it; such a connection sends Not-ECT and reacts to losses.
 #[test]
 fn a_bleached_handshake_leaves_connections_without_ecn_on_either_side_of_the_queue() {
     for node in ["before", "after"] {
@@ -51,7 +51,7 @@ fn a_bleached_handshake_leaves_connections_without_ecn_on_either_side_of_the_que
     }
 }
 
-/// The ends believe in ECN, and the queue sees nothing of it: as many losses as without.
+/// The ends negotiate ECN, but the queue sees Not-ECT: as many losses as without ECN.
 #[test]
 fn a_bleached_field_before_the_queue_turns_marks_into_drops() {
     let (summary, bleacher) = with_box("before", Bleach::Field);
@@ -60,8 +60,8 @@ fn a_bleached_field_before_the_queue_turns_marks_into_drops() {
     assert!(bleacher.changed > 10_000, "{} changed", bleacher.changed);
 }
 
-/// Marks that do not arrive slow nobody down (RFC 3168 section 18.1.1): the queue grows until it
-/// drops, and stays longer than any honest path would leave it.
+/// Erased marks slow no sender down (RFC 3168 section 18.1.1). The queue grows until it drops, and
+/// stays longer than on a path that preserves marks.
 #[test]
 fn erased_marks_fill_the_queue_until_it_drops() {
     let clean = without_box();

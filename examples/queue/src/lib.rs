@@ -1,22 +1,22 @@
-//! How to write a queue discipline in a crate of your own.
+//! How to write a queue discipline in a separate crate.
 //!
 //! A discipline is two types:
 //!
 //! - a **factory** ([`Blue`] here): the settings as plain data, with documented defaults. It
 //!   implements [`QueueFactory`] and makes a queue for each link direction that it is put on.
-//! - a **queue** ([`BlueQueue`]): the packets that wait, and what the discipline remembers. It
-//!   implements [`Queue`] for any type of packet: it sees sizes, ECN fields and flow hashes.
+//! - a **queue** ([`BlueQueue`]): the packets that wait, and the state of the discipline. It
+//!   implements [`Queue`] for any type of packet: it reads sizes, ECN fields and flow hashes.
 //!
-//! What a link promises a queue, and what it expects:
+//! The contract between a link and a queue:
 //!
-//! - Time never decreases from call to call, and is an argument, as randomness is: read no clock,
-//!   draw from the `rng` given, take functions of floats from `libm`. A simulation must give the
+//! - Time and randomness are arguments, and time never decreases from call to call. Read no clock,
+//!   draw from the given `rng`, and take functions of floats from `libm`: a simulation must give the
 //!   same bytes on every machine.
-//! - There is no timer. What should happen periodically is made up for at the next call.
+//! - There is no timer. A discipline catches up with periodic steps at the next call.
 //! - `dequeue` is called once when the link falls idle, and then gives `None`.
 //! - Every packet offered comes out exactly once: from `dequeue`, or through `dropped`.
-//! - Count by [`Stats`]: `offer` before all else, `dequeue`, `try_mark`, `lose`. It is from these
-//!   that a link learns that a packet was marked; do not set CE by hand.
+//! - Count with [`Stats`]: `offer` before all else, `dequeue`, `try_mark`, `lose`. The link detects
+//!   marks by these counters; do not set CE directly.
 
 use windlass_aqm::{
     ConfigError, CustomQueue, DropReason, Fifo, Limit, Packet, Queue, QueueFactory, Stats,
@@ -27,7 +27,7 @@ use windlass_base::{BitRate, Rng, Span, Time};
 /// of marking, which goes up when the queue overflows and down when the link falls idle.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Blue {
-    /// The most that may wait. Default: 100 packets.
+    /// The maximum length. Default: 100 packets.
     pub limit: Limit,
     /// Added to the probability at an overflow. Default: 0.02.
     pub increment: f64,

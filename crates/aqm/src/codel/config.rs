@@ -2,16 +2,16 @@ use crate::error::check_positive;
 use crate::{ConfigError, Limit};
 use windlass_base::Span;
 
-/// What CoDel goes by, alone and within FQ-CoDel.
+/// Parameters of CoDel, alone and within FQ-CoDel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CoDelParams {
-    /// Waiting time that a standing queue may cost. Default: 5 ms (RFC 8289 §4.3).
+    /// Sojourn time that a standing queue may cause. Default: 5 ms (RFC 8289 §4.3).
     pub target: Span,
-    /// How long the waiting time must stay above target before the first drop; about a worst-case
+    /// How long the sojourn time must stay above target before the first drop; about a worst-case
     /// RTT. Default: 100 ms (RFC 8289 §4.2).
     pub interval: Span,
-    /// The largest packet of the link: with no more than this behind a packet, it is not dropped.
-    /// Default: 1514 bytes.
+    /// The size of the link's largest packet. CoDel does not drop while no more than this waits behind
+    /// a packet. Default: 1514 bytes.
     pub max_packet_bytes: u32,
     /// Mark ECN-capable packets instead of dropping them. Default: true.
     pub ecn: bool,
@@ -30,6 +30,10 @@ impl Default for CoDelParams {
 
 impl CoDelParams {
     /// Checks that the spans are not zero.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         check_positive(self.target.as_secs_f64(), "CoDel's target")?;
         check_positive(self.interval.as_secs_f64(), "CoDel's interval")
@@ -39,7 +43,7 @@ impl CoDelParams {
 /// Settings of [`CoDel`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// The most that may wait. Default: 1000 packets.
+    /// The maximum length. Default: 1000 packets.
     pub limit: Limit,
     /// Target, interval and ECN.
     pub params: CoDelParams,
@@ -52,7 +56,11 @@ impl Default for CoDelConfig {
 }
 
 impl CoDelConfig {
-    /// Checks that nothing is zero that must not be.
+    /// Checks that no limit and no span is zero.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()?;
         self.params.validate()

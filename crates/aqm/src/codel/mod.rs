@@ -1,4 +1,4 @@
-//! CoDel (RFC 8289): drops or marks when packets have waited too long for too long.
+//! CoDel (RFC 8289): drops or marks while the sojourn time has been above a target for an interval.
 
 mod config;
 mod control;
@@ -11,7 +11,7 @@ use crate::stamped::Stamped;
 use crate::{ConfigError, DropReason, Packet, Queue, Stats};
 use windlass_base::{Rng, Time};
 
-/// One FIFO under CoDel. It drops when packets leave, not when they come, except at its limit.
+/// One FIFO under CoDel. It drops packets at dequeue; only at its limit does it drop arriving ones.
 #[derive(Clone, Debug)]
 pub struct CoDel<P> {
     config: CoDelConfig,
@@ -21,7 +21,11 @@ pub struct CoDel<P> {
 }
 
 impl<P: Packet> CoDel<P> {
-    /// An empty queue. The error is the first setting that cannot work.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn new(config: CoDelConfig) -> Result<CoDel<P>, ConfigError> {
         config.validate()?;
         let (control, stats) = (Control::default(), Stats::default());

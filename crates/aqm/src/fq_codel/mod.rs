@@ -1,4 +1,4 @@
-//! FQ-CoDel (RFC 8290): flows in turn by deficit round robin, new flows first, CoDel in each.
+//! FQ-CoDel (RFC 8290): deficit round robin over flows, new flows first, with CoDel in each.
 
 use crate::codel::{CoDelParams, Control, Source};
 use crate::error::check_positive;
@@ -20,8 +20,8 @@ pub struct FqCoDelConfig {
     pub flows: u32,
     /// Bytes that a flow may send in its turn. Default: 1514 (RFC 8290 §5.2.5).
     pub quantum_bytes: u32,
-    /// The most packets dropped at once when a limit is passed, never more than half the fattest
-    /// flow's bytes and the packet that reaches it. Default: 64 (RFC 8290 §4.1).
+    /// The most packets dropped at once above a limit; never more than half of the longest flow's bytes,
+    /// rounded up to a packet. Default: 64 (RFC 8290 §4.1).
     pub drop_batch: u32,
     /// Changes which flows share a bucket. Default: 0; a host exposed to others draws it.
     pub perturbation: u64,
@@ -44,7 +44,11 @@ impl Default for FqCoDelConfig {
 }
 
 impl FqCoDelConfig {
-    /// Checks that nothing is zero that must not be.
+    /// Checks that limits, counts and spans are above zero.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if self.limit_packets == 0 || self.limit_bytes == 0 {
             return Err(ConfigError::ZeroLimit);
@@ -61,7 +65,7 @@ impl FqCoDelConfig {
 pub struct FqCoDel<P> {
     config: FqCoDelConfig,
     flows: Vec<Flow<P>>,
-    /// Flows that began to queue lately; served before `old_flows`.
+    /// Flows that became active recently; served before `old_flows`.
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
     packets: usize,
@@ -80,7 +84,11 @@ struct Flow<P> {
 }
 
 impl<P: Packet> FqCoDel<P> {
-    /// An empty queue. The error is the first setting that cannot work.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn new(config: FqCoDelConfig) -> Result<FqCoDel<P>, ConfigError> {
         config.validate()?;
         let flow =
@@ -105,7 +113,7 @@ impl<P: Packet> FqCoDel<P> {
         self.packets > self.config.limit_packets as usize || self.bytes > self.config.limit_bytes
     }
 
-    /// Drops from the head of the flow with most bytes waiting (RFC 8290 §4.1).
+    /// Drops from the head of the flow with the most waiting bytes (RFC 8290 §4.1).
     fn shed(&mut self, dropped: &mut impl FnMut(P, DropReason)) {
         // `max_by_key` takes the last of equals: reversed, ties go to the first bucket.
         let weight = |flow: &&mut Flow<P>| (flow.fifo.bytes(), flow.fifo.len());

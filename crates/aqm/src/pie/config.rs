@@ -5,9 +5,9 @@ use windlass_base::Span;
 /// Settings of [`Pie`].
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct PieConfig {
-    /// The most that may wait. Default: 1000 packets.
+    /// The maximum length. Default: 1000 packets.
     pub limit: Limit,
-    /// The waiting time that PIE steers to: QDELAY_REF. Default: 15 ms.
+    /// The queueing delay that PIE controls towards: QDELAY_REF. Default: 15 ms.
     pub target: Span,
     /// Time between updates of the probability: T_UPDATE. Default: 15 ms.
     pub update_interval: Span,
@@ -15,9 +15,9 @@ pub struct PieConfig {
     pub alpha: f64,
     /// Weight of the change since the last update, per second. Default: 1.25.
     pub beta: f64,
-    /// How long a burst after a quiet time passes untouched: MAX_BURST. Default: 150 ms.
+    /// How long PIE lets a burst pass after a time without congestion: MAX_BURST. Default: 150 ms.
     pub max_burst: Span,
-    /// With no more than twice this many bytes waiting nothing is dropped: MEAN_PKTSIZE.
+    /// PIE drops nothing while at most twice this many bytes wait: MEAN_PKTSIZE.
     /// Default: 1024.
     pub mean_packet_bytes: u32,
     /// ECN-capable packets are marked, not dropped, while the probability is no higher than this
@@ -44,7 +44,11 @@ impl Default for PieConfig {
 }
 
 impl PieConfig {
-    /// Checks that nothing is zero that must not be.
+    /// Checks that limit, spans and weights are above zero.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()?;
         check_positive(self.target.as_secs_f64(), "PIE's target")?;

@@ -1,5 +1,5 @@
-//! PIE (RFC 8033): drops on arrival with a probability that a controller sets from the waiting
-//! time and its trend.
+//! PIE (RFC 8033): drops on arrival with a probability that a controller derives from the queueing
+//! delay and its trend.
 
 mod config;
 mod controller;
@@ -29,7 +29,11 @@ pub struct Pie<P> {
 }
 
 impl<P: Packet> Pie<P> {
-    /// An empty queue. The error is the first setting that cannot work.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn new(config: PieConfig) -> Result<Pie<P>, ConfigError> {
         config.validate()?;
         Ok(Pie {
@@ -41,7 +45,7 @@ impl<P: Packet> Pie<P> {
         })
     }
 
-    /// The probability in force with which an arrival is dropped or marked.
+    /// The current probability with which PIE drops or marks an arrival.
     pub fn probability(&self) -> f64 {
         self.controller.probability()
     }

@@ -48,7 +48,7 @@ pub enum AboveMax {
 pub struct RedConfig {
     /// The most that may wait. Default: 100 packets.
     pub limit: Limit,
-    /// What `min` and `max` are measured in. Default: packets.
+    /// The unit of `min` and `max`. Default: packets.
     pub unit: Unit,
     /// Lower threshold of the average, in `unit`. Default: 5 packets.
     pub min: f64,
@@ -58,13 +58,14 @@ pub struct RedConfig {
     /// Weight of one sample in the average. `None` means 1 - exp(-1/C), C being the link's rate in
     /// mean packets a second (Floyd, Gummadi, Shenker 2001, section 5.2). Default: 0.002.
     pub weight: Option<f64>,
-    /// Probability as the average reaches `max`; where Adaptive RED starts. Default: 0.1.
+    /// Probability as the average reaches `max`; the initial one of Adaptive RED. Default: 0.1.
     pub max_p: f64,
-    /// What idle time is counted in and sizes are held against, in bytes. Default: 500, as in ns-2.
+    /// Mean packet size in bytes, by which idle time and packet sizes are converted to packets.
+    /// Default: 500, as in ns-2.
     pub mean_packet_bytes: u32,
-    /// Default: mark.
+    /// Action on packets chosen early. Default: mark.
     pub action: EarlyAction,
-    /// Default: wait.
+    /// Spacing of marks. Default: wait.
     pub spacing: Spacing,
     /// True: between `max` and twice `max` the probability goes on rising from `max_p` to 1. False:
     /// it jumps to 1 at `max`. Default: true, Floyd's advice of 2000; the original RED has false.
@@ -72,7 +73,7 @@ pub struct RedConfig {
     /// What happens from `max` on (gentle: from twice `max`). Default: drop everything. With
     /// [`EarlyAction::Drop`] it makes no difference.
     pub above_max: AboveMax,
-    /// Moves `max_p` by itself (Adaptive RED). Default: no.
+    /// Adjusts `max_p` at run time (Adaptive RED). Default: no.
     pub adaptive: Option<AdaptiveConfig>,
 }
 
@@ -102,7 +103,11 @@ impl RedConfig {
         RedConfig { weight: None, adaptive: Some(AdaptiveConfig::default()), ..Self::default() }
     }
 
-    /// Checks what can be checked without the link's rate.
+    /// Checks the settings, except those that depend on the link's rate.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()?;
         let max = self.max_threshold();
@@ -147,7 +152,7 @@ pub struct AdaptiveConfig {
     /// Added to `max_p` when the average is above the target range, but never more than a quarter
     /// of `max_p`. Default: 0.01.
     pub increase: f64,
-    /// What `max_p` is multiplied by when the average is below the target range. Default: 0.9.
+    /// Factor of `max_p` when the average is below the target range. Default: 0.9.
     pub decrease: f64,
 }
 

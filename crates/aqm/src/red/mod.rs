@@ -16,13 +16,13 @@ use windlass_base::{BitRate, Rng, Time};
 
 /// The RED queue.
 ///
-/// As in ns-2, the average is updated on every arrival with the length found by it; packets are
-/// chosen only if the average is at least `min` and more than one packet waits; `count` grows with
-/// every arrival, starts at 1 when the average crosses `min` upwards, is 0 after an early drop or a
-/// mark and is left alone by forced drops; the arriving packet is the one marked or dropped.
+/// As in ns-2, every arrival updates the average with the queue length that it finds; packets are
+/// chosen only if the average is at least `min` and more than one packet waits. `count` grows with
+/// every arrival, starts at 1 when the average crosses `min` upwards, and is 0 after an early drop or
+/// a mark; forced drops do not change it. RED marks or drops the arriving packet.
 ///
-/// Adaptive RED's step is taken by the first arrival at least one interval after the last step;
-/// intervals without any arrival make one step together, since the average did not move in them.
+/// Adaptive RED adjusts `max_p` at the first arrival at least one interval after the last step.
+/// Intervals without an arrival make one step together, since the average does not move in them.
 #[derive(Clone, Debug)]
 pub struct Red<P> {
     config: RedConfig,
@@ -39,7 +39,7 @@ pub struct Red<P> {
     stats: Stats,
 }
 
-/// What RED wants done with an arrival.
+/// RED's decision about an arrival.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Decision {
     Accept,
@@ -48,8 +48,11 @@ enum Decision {
 }
 
 impl<P: Packet> Red<P> {
-    /// An empty queue for a link of the given rate. The error is the first setting that cannot
-    /// work, or [`ConfigError::NeedsLinkRate`].
+    /// Creates an empty queue for a link of the given rate.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work, or [`ConfigError::NeedsLinkRate`].
     pub fn new(config: RedConfig, link: Option<BitRate>) -> Result<Red<P>, ConfigError> {
         config.validate()?;
         let weight = config.resolved_weight(link)?;
@@ -68,7 +71,7 @@ impl<P: Packet> Red<P> {
         })
     }
 
-    /// The probability at the upper threshold that is in force; Adaptive RED moves it.
+    /// The current probability at the upper threshold; Adaptive RED adjusts it.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
@@ -81,7 +84,7 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    /// What one packet adds to `count`.
+    /// The amount that one packet adds to `count`.
     fn share(&self, size: u32) -> f64 {
         match self.config.unit {
             Unit::Packets => 1.0,
@@ -134,8 +137,8 @@ impl<P: Packet> Red<P> {
         Decision::Accept
     }
 
-    /// Marks the packet if settings and packet allow it; false if it is to be dropped. Any mark
-    /// restarts the count, above the upper threshold too.
+    /// Marks the packet if settings and packet allow it; false if RED must drop it. Any mark restarts
+    /// the count, above the upper threshold too.
     fn marks(&mut self, decision: Decision, packet: &mut P) -> bool {
         let may_mark = self.config.action == EarlyAction::Mark
             && (decision == Decision::Early || self.config.above_max == AboveMax::MarkEct);

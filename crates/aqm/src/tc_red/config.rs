@@ -5,7 +5,7 @@ use windlass_base::BitRate;
 /// Settings of [`TcRed`](crate::TcRed), under tc's names.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct TcRedConfig {
-    /// The most that may wait, in bytes. Default: 400,000.
+    /// The maximum length, in bytes. Default: 400,000.
     pub limit_bytes: u64,
     /// Lower threshold of the average, in bytes. Default: 30,000.
     pub min_bytes: u32,
@@ -13,18 +13,19 @@ pub struct TcRedConfig {
     pub max_bytes: u32,
     /// The average size of a packet, in bytes. Default: 1,000.
     pub avpkt_bytes: u32,
-    /// So many packets of that size may come at once after idle time before the average is at
-    /// `min`; it sets the average's weight. Default: 55.
+    /// The number of packets of that size that may arrive at once after idle time before the average
+    /// reaches `min`. It determines the average's weight. Default: 55.
     pub burst: u32,
     /// Probability of a mark as the average reaches `max`. Default: 0.02.
     pub probability: f64,
-    /// What idle time is counted in; tc does not ask the device. Default: 10 Mbit/s.
+    /// The rate by which idle time is converted to packets; tc does not read the device's rate.
+    /// Default: 10 Mbit/s.
     pub bandwidth: BitRate,
-    /// Mark what is ECN-capable instead of dropping it, above `max` too. Default: true.
+    /// Mark ECN-capable packets instead of dropping them, above `max` too. Default: true.
     pub ecn: bool,
 }
 
-/// What tc takes for `bandwidth` if it is not told.
+/// tc's default for `bandwidth`.
 const TC_BANDWIDTH: BitRate = match BitRate::from_bits_per_sec(10_000_000) {
     Some(rate) => rate,
     None => panic!("not zero"),
@@ -50,7 +51,11 @@ impl Default for TcRedConfig {
 const THRESHOLD_BITS: u32 = 32;
 
 impl TcRedConfig {
-    /// Checks what tc and the kernel check.
+    /// Makes the checks of tc and the kernel.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn validate(&self) -> Result<(), ConfigError> {
         Limit::Bytes(self.limit_bytes).validate()?;
         if self.min_bytes >= self.max_bytes {

@@ -1,4 +1,4 @@
-//! RED as Linux has it: what `tc red` makes of its parameters, and what the kernel does with them,
+//! RED as in Linux: the values that `tc red` derives from its parameters, and the kernel's algorithm,
 //! in the kernel's integers.
 //!
 //! It differs from [`Red`](crate::Red), which follows the papers and ns-2: the average is of bytes
@@ -46,7 +46,7 @@ struct Spacing {
     due: u64,
 }
 
-/// What is to become of an arrival.
+/// The decision about an arrival.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Decision {
     Accept,
@@ -59,7 +59,7 @@ impl Spacing {
         self.due = u64::from((rng.bits() >> 32) as u32 / self.slope);
     }
 
-    /// True if an arrival is chosen that finds the average so far above `min`.
+    /// True if RED chooses an arrival that finds the average this far above `min`.
     fn chooses(&mut self, bytes_above_min: u64, rng: &mut Rng) -> bool {
         let Some(count) = &mut self.count else {
             self.draw(rng);
@@ -75,7 +75,11 @@ impl Spacing {
 }
 
 impl<P: Packet> TcRed<P> {
-    /// An empty queue. The error is the first setting that cannot work.
+    /// Creates an empty queue.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
     pub fn new(config: TcRedConfig) -> Result<TcRed<P>, ConfigError> {
         config.validate()?;
         let weight_log = config.weight_log()?;
@@ -95,7 +99,7 @@ impl<P: Packet> TcRed<P> {
         })
     }
 
-    /// After idle time the table alone moves the average, else the bytes that wait.
+    /// Updates the average: from the table after idle time, otherwise from the bytes that wait.
     fn update(&mut self, now: Time) {
         self.average = match self.idle_since.take() {
             Some(since) => self.idle.decayed(self.average, now.saturating_since(since)),

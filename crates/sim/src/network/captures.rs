@@ -1,13 +1,13 @@
-//! Packets that a listener has yet to see, in order of time.
+//! Captured packets that a recorder has yet to receive, in order of time.
 
 use crate::packet::Packet;
 use crate::scenario::model::LinkDirection;
 use std::collections::BTreeMap;
 use windlass_base::Time;
 
-/// Channels know of a transmission before it begins, each for itself: here the packets of all of
-/// them wait for their time, those of the same time in the order in which they were added. Empty
-/// unless somebody listens.
+/// A channel computes transmissions before they begin. The captured packets of all channels wait here
+/// for their time; those of the same time stay in order of insertion. Empty unless a recorder wants
+/// packets.
 #[derive(Debug, Default)]
 pub(super) struct Captures {
     packets: BTreeMap<(Time, u64), (LinkDirection, Packet)>,

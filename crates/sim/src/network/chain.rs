@@ -13,7 +13,7 @@ pub(crate) struct Chain {
     pub(crate) entries: Vec<Option<u32>>,
     /// When the pending event is due; [`Time::MAX`] without one.
     pub(crate) armed: Time,
-    /// What came out last.
+    /// The packets that came out last.
     pub(crate) out: Vec<Packet>,
     /// Spare room while packets go from one box to the next.
     next: Vec<Packet>,
@@ -33,7 +33,7 @@ impl Chain {
         }
     }
 
-    /// Calls the boxes whose time has come; what they send goes through those behind them, into
+    /// Calls the middleboxes that are due. Their packets pass the middleboxes behind them, into
     /// [`Chain::out`].
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.out.clear();
@@ -46,10 +46,10 @@ impl Chain {
         }
     }
 
-    /// When an event is due that is not pending yet; from then on it counts as pending.
+    /// When an event must be scheduled, which then counts as pending; `None` if none is needed.
     pub(crate) fn arm(&mut self, now: Time) -> Option<Time> {
         let due = self.boxes.iter().filter_map(|middlebox| middlebox.poll_timeout()).min()?;
-        // A box that is never content must not stop the clock.
+        // A middlebox that asks again at once must not stop the clock.
         let due = due.max(now + Span::from_nanos(1));
         if due >= self.armed {
             return None;

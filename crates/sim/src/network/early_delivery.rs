@@ -1,26 +1,25 @@
-//! Where a packet needs no event at its destination.
+//! Paths whose destination may process a packet before the event loop reaches its arrival.
 //!
-//! What an endpoint does about a packet changes the endpoint, and the channel into which it sends. If
-//! all that enters that channel comes from endpoints which get their packets by one and the same
-//! channel, in order, then they may take each packet as soon as its arrival is known, at the time of
-//! its arrival: nobody can tell the difference. Left to be looked at for every packet is whether a
-//! timer comes first.
+//! A packet changes only its endpoint and the channel into which that endpoint sends. Suppose that all
+//! traffic into that channel comes from endpoints that receive by one common channel, in order. Then
+//! each of them may process a packet as soon as its arrival time is known, with that time as the
+//! current one; the result is the same. The caller checks for each packet that no timer expires first.
 
 use super::routes::Routes;
 
-/// Who is at the end of a path.
+/// The endpoint of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// A receiver of TCP: it answers packets and does nothing else.
+    /// A TCP receiver, which only answers packets.
     Receiver,
-    /// A sender of TCP whose application does nothing any more, once it has started.
+    /// A TCP sender whose application does nothing after its start.
     Sender,
-    /// It answers nothing.
+    /// A UDP sink, which answers nothing.
     UdpSink,
     Other,
 }
 
-/// Who uses the channels.
+/// The paths on each channel.
 #[derive(Debug)]
 pub(super) struct EarlyDelivery {
     channels: Vec<Users>,
@@ -30,9 +29,9 @@ pub(super) struct EarlyDelivery {
 #[derive(Copy, Clone, Debug, Default)]
 struct Users {
     count: u32,
-    /// At least one does not end with it.
+    /// At least one path continues behind this channel.
     goes_on: bool,
-    /// All begin with it, and are for the answers to what comes by one and the same channel: this.
+    /// If all paths begin with this channel and answer packets of one other channel: that channel.
     answers_to: Option<u32>,
 }
 

@@ -39,10 +39,10 @@ pub(crate) struct Network {
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
     chain_behind: Vec<u32>,
-    /// Packets that have reached their destination otherwise than by a link: one between two ends
-    /// on one node, and those that middleboxes sent.
+    /// Packets that reached their destination without a link: between two ends on one node, or from a
+    /// middlebox on the destination's node.
     pub(crate) inbox: VecDeque<Slot>,
-    /// Packets whose arrival at their destination is known, and may be ahead of time.
+    /// Packets whose arrival at their destination is known, and which it may take early.
     ahead: VecDeque<HandedOver>,
 }
 
@@ -74,7 +74,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Spares events at hops, and at destinations.
+    /// Removes the events at hops and destinations that do not need them.
     fn merge_hops(&mut self, scenario: &Scenario) {
         let Network { routes, paths, channels, .. } = self;
         let can_hand_over = |channel: u32| channels[channel as usize].can_hand_over();
@@ -116,7 +116,7 @@ impl Network {
         &self.channels[numbering::number(direction) as usize]
     }
 
-    /// Puts a middlebox behind those that the node has already.
+    /// Adds a middlebox behind those on the node.
     pub(crate) fn add_middlebox(&mut self, node: NodeId, middlebox: Box<dyn Middlebox>) {
         let position = match self.chains.iter().position(|chain| chain.node == node) {
             Some(position) => position,
@@ -186,7 +186,7 @@ impl Network {
         }
     }
 
-    /// A packet of which it is to be decided whether its destination takes it now.
+    /// The next packet that its destination may take early; the caller decides.
     #[inline]
     pub(crate) fn next_ahead(&mut self) -> Option<HandedOver> {
         self.ahead.pop_front()
@@ -198,17 +198,17 @@ impl Network {
         self.channels[handed.channel as usize].is_empty()
     }
 
-    /// Shows a packet that is taken ahead.
+    /// Captures a packet that its destination takes early.
     pub(crate) fn capture_ahead<R: Recorder>(&mut self, handed: HandedOver, cx: &Context<'_, R>) {
         self.capture_arrival(handed.arrival, handed.channel, handed.packet, cx);
     }
 
-    /// A packet is not taken ahead: there will be an event at its arrival.
+    /// Schedules the arrival of a packet that its destination does not take early.
     pub(crate) fn await_arrival<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
         self.channels[handed.channel as usize].take_back(handed, cx);
     }
 
-    /// Shows a packet that reaches end `a` of its link.
+    /// Captures a packet that reaches end `a` of its link.
     fn capture_arrival<R: Recorder>(
         &mut self,
         now: Time,
@@ -222,7 +222,7 @@ impl Network {
         }
     }
 
-    /// The first packet in a channel's pipe reaches the far end. It is returned if it is at its
+    /// The first packet in flight on a channel reaches the far end. Returns it if that is its
     /// destination.
     pub(crate) fn handle_arrival<R: Recorder>(
         &mut self,
@@ -303,7 +303,7 @@ impl Network {
         self.send_from_chain(now, chain, cx);
     }
 
-    /// The middleboxes of a node want to be called.
+    /// A timeout of a node's middleboxes is due.
     pub(crate) fn handle_middlebox<R: Recorder>(
         &mut self,
         now: Time,
@@ -345,7 +345,7 @@ impl Network {
         Some(InFlight { to, flow: packet.flow, hop, wire_bytes: packet.wire_bytes(), run })
     }
 
-    /// Shows a listener the packets that it has not seen yet, up to `now`.
+    /// Passes the captured packets up to `now` to the recorder.
     pub(crate) fn show_captures<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
         while let Some((at, direction, packet)) = self.transit.captures.next_until(now) {
             cx.recorder.packet(at, direction, &packet);
@@ -361,8 +361,8 @@ impl Network {
     }
 }
 
-/// True if nothing but packets and timers will make the sender of a flow do anything once it has
-/// started, and it is the only one that the flow ever has.
+/// True if only packets and timers act on the sender of a flow after its start, and the flow has only
+/// one connection.
 fn sends_undisturbed(flow: &Flow) -> bool {
     flow.stop.is_none() && !matches!(flow.app, TcpApp::Repeated { .. })
 }

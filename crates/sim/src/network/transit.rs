@@ -6,7 +6,7 @@ use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::scenario::model::{LinkDirection, NodeId};
 use windlass_base::Time;
 
-/// The packets on their way, and who watches them.
+/// The packets in the network, and their captures.
 #[derive(Debug, Default)]
 pub(crate) struct Transit {
     pub(crate) packets: Packets,
@@ -19,11 +19,11 @@ pub(crate) struct Transit {
 const SERVER_PORT: u16 = 5001;
 /// The port of UDP sinks: discard (RFC 863).
 const DISCARD_PORT: u16 = 9;
-/// Senders have the ports from here on, one a connection.
+/// The first sender's port; each connection has the next one.
 const FIRST_CLIENT_PORT: u16 = 1024;
 
 impl Transit {
-    /// A packet with all that it says.
+    /// The complete packet, with addresses and ports.
     pub(super) fn view(&self, slot: Slot) -> Packet {
         let InFlight { to, flow, wire_bytes, ref run, .. } = *self.packets.get(slot);
         let connection = to.connection();
@@ -44,7 +44,7 @@ impl Transit {
         Packet { flow, connection, reverse, source, destination, ecn: run.ecn, body }
     }
 
-    /// A packet will pass end `a` of a link at `at`.
+    /// Records that a packet passes end `a` of a link at `at`.
     pub(super) fn capture(&mut self, at: Time, direction: LinkDirection, slot: Slot) {
         let packet = self.view(slot);
         self.captures.add(at, direction, packet);

@@ -5,7 +5,7 @@ use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, Observer, TraceEvent};
 
-/// What the sender of a TCP flow went through, over all its connections.
+/// Means and counts of the sender of a TCP flow, over all its connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowRecord {
     /// In packets.
@@ -33,7 +33,7 @@ pub(crate) struct Acked {
     on_earlier_connections: f64,
 }
 
-/// Sums of what the connections counted.
+/// Sums of the connections' counters.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) ecn_cuts: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Counts {
     pub(crate) retransmitted_segments: u64,
 }
 
-/// What became of transfers of a fixed size.
+/// Results of transfers of a fixed size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transfers {
     /// Seconds from the start of each completed transfer to the arrival of its last byte.
@@ -78,7 +78,7 @@ impl FlowRecord {
         self.slope.time.set(now, connection.trace_value(NewEcn::SLOPE));
     }
 
-    /// The handshake is over: the size of a segment is known.
+    /// The handshake is complete: the MSS is known.
     pub(crate) fn connection_established(&mut self, connection: &Connection) {
         self.mss = f64::from(connection.mss());
     }
@@ -90,7 +90,7 @@ impl FlowRecord {
         }
     }
 
-    /// Adds what a connection has counted, as it ends or as the run does.
+    /// Adds the counters of a connection that ends, or at the end of the run.
     pub(crate) fn add(&mut self, stats: &Stats) {
         self.counts.ecn_cuts += stats.ecn_cuts;
         self.counts.timeouts += stats.timeouts;
@@ -105,7 +105,7 @@ impl FlowRecord {
         }
     }
 
-    /// In line, where it is known which event it is.
+    /// Inlined where the kind of event is known at compile time.
     #[inline(always)]
     fn observe(&mut self, now: Time, event: TraceEvent) {
         match event {
@@ -130,7 +130,7 @@ impl FlowRecord {
     }
 }
 
-/// Listens to the sender of a flow for the summary and for whoever else listens.
+/// Observes the sender of a flow for the summary and for the recorder.
 pub(crate) struct FlowTap<'a, R> {
     pub(crate) flow: usize,
     pub(crate) record: &'a mut FlowRecord,

@@ -1,4 +1,4 @@
-//! What a run remembers: the means and counts of its summary, and whoever listens beside them.
+//! The records of a run: means and counts for its summary, and the recorder.
 
 mod flow;
 mod mean;
@@ -14,16 +14,16 @@ use crate::packet::InFlight;
 use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 
-/// What every part of a running simulation writes to.
+/// The outputs of a running simulation, which every part writes.
 pub(crate) struct Context<'a, R> {
     pub(crate) events: &'a mut EventQueue,
     pub(crate) records: &'a mut Records,
     pub(crate) recorder: &'a mut R,
-    /// When the run ends: what happens later does not count.
+    /// End of the run; later events do not count.
     pub(crate) end: Time,
 }
 
-/// Counts and means of a run, but for those that queues and connections keep themselves.
+/// Counts and means of a run, except those that queues and connections keep.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) bottleneck: Option<LinkDirection>,
@@ -33,13 +33,13 @@ pub(crate) struct Records {
     pub(crate) traffic: Vec<Traffic>,
     /// By UDP source.
     pub(crate) udp: Vec<UdpRecord>,
-    /// TCP flows of which more is to come.
+    /// TCP flows that have not finished.
     pub(crate) unfinished: usize,
     /// Segments with payload that reached their endpoint.
     pub(crate) delivered_segments: u64,
 }
 
-/// What the network did to the packets of a flow from its sender to its receiver.
+/// Marks, drops and losses of the packets of a flow from its sender to its receiver.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) bottleneck: AtQueues,
@@ -47,14 +47,14 @@ pub(crate) struct Traffic {
     pub(crate) lost: u64,
 }
 
-/// What queues did.
+/// Marks and drops of queues.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct AtQueues {
     pub(crate) marks: u64,
     pub(crate) drops: u64,
 }
 
-/// What a UDP source sent and its sink received.
+/// Packets that a UDP source sent and its sink received.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct UdpRecord {
     pub(crate) sent: u64,

@@ -2,7 +2,7 @@ use super::mean::{CountMean, TimeMean};
 use windlass_aqm::Queue;
 use windlass_base::Time;
 
-/// How long a channel's queue was, over time.
+/// Length of a channel's queue over time.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
     pub(crate) packets: CountMean,
@@ -21,7 +21,7 @@ impl QueueRecord {
         }
     }
 
-    /// Takes the queue's length and average; true if either changed.
+    /// Records the queue's length and average; true if either changed.
     pub(crate) fn update<P: windlass_aqm::Packet>(
         &mut self,
         now: Time,

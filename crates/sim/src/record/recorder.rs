@@ -1,22 +1,22 @@
-//! The public trait of whatever listens to a run.
+//! The trait of recorders.
 
 use crate::packet::Packet;
 use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 use windlass_tcp::{Connection, TraceEvent};
 
-/// A listener to a run: time series, captures. Every method does nothing unless implemented.
+/// Receives the events of a run, for time series or captures. By default every method does nothing.
 ///
-/// Of one flow, or of one link direction, events come in order of time. Between them they need not:
-/// a channel looks back at what left its queue when it is next asked, and an endpoint may take a
-/// packet before its time.
+/// The events of one flow, or of one link direction, come in order of time. Events of different ones
+/// may not: a channel catches up with departures from its queue at its next call, and an endpoint may
+/// process a packet early.
 pub trait Recorder {
     /// A connection of the flow starts; `connection` is the sender's end.
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         let _ = (now, flow, connection);
     }
 
-    /// The connection's handshake is over: what was to be agreed on, as the size of segments, is.
+    /// The connection's handshake is complete; the MSS and other options are negotiated.
     fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
         let _ = (now, flow, connection);
     }
@@ -38,7 +38,7 @@ pub trait Recorder {
         let _ = (now, direction, packets, average);
     }
 
-    /// True if [`Recorder::packet`] is to be called at all.
+    /// Whether the run calls [`Recorder::packet`].
     fn wants_packets(&self) -> bool {
         false
     }
@@ -50,10 +50,10 @@ pub trait Recorder {
     }
 }
 
-/// Nobody listens.
+/// Records nothing.
 impl Recorder for () {}
 
-/// Both listen.
+/// Passes every event to both recorders.
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         self.0.connection_started(now, flow, connection);
@@ -91,7 +91,7 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     }
 }
 
-/// Somebody listens, or nobody.
+/// Records nothing if `None`.
 impl<R: Recorder> Recorder for Option<R> {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         if let Some(recorder) = self {

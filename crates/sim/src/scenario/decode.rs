@@ -7,10 +7,10 @@ use serde_json::json;
 
 /// A type that a key's value can have.
 pub(super) trait Decode: Sized {
-    /// What messages say was expected, such as `a time such as "94ms"`.
+    /// The expected value as messages name it, such as `a time such as "94ms"`.
     const EXPECTED: &'static str;
 
-    /// The value, or `None` after telling `context` what is wrong.
+    /// The value, or `None` after reporting the problem to `context`.
     fn decode(node: &Node, context: &mut Context) -> Option<Self>;
 
     /// The value of a key that is absent; `None` if the key must be there.
@@ -18,7 +18,7 @@ pub(super) trait Decode: Sized {
         None
     }
 
-    /// Its JSON Schema; what deserves a name goes into `definitions`.
+    /// Its JSON Schema. Named schemas go into `definitions`.
     fn schema(definitions: &mut Definitions) -> serde_json::Value;
 }
 
@@ -27,7 +27,7 @@ pub(super) trait Keys: Sized {
     /// Each key's name.
     fn names() -> Vec<&'static str>;
 
-    /// The names of those that must be there.
+    /// The names of the required keys.
     fn required() -> Vec<&'static str>;
 
     /// Each key's schema.
@@ -36,7 +36,7 @@ pub(super) trait Keys: Sized {
         properties: &mut serde_json::Map<String, serde_json::Value>,
     );
 
-    /// Their values; unknown keys are not looked for.
+    /// Their values. Does not check for unknown keys.
     fn read(table: &Node, context: &mut Context) -> Option<Self>;
 }
 
@@ -67,19 +67,19 @@ impl Context {
         diagnostics
     }
 
-    /// Notes that the value at the present path is wrong.
+    /// Reports a problem of the value at the present path.
     pub(super) fn wrong(&mut self, location: Location, message: String) {
         let key = self.path.join(".");
         self.diagnostics.push(Diagnostic { location, key, message });
     }
 
-    /// Notes that something else than a `T` stands at the present path.
+    /// Reports that the value at the present path is not a `T`.
     pub(super) fn unexpected<T: Decode, U>(&mut self, node: &Node) -> Option<U> {
         self.wrong(node.location, format!("expected {}, found {}", T::EXPECTED, node.shown()));
         None
     }
 
-    /// Notes that a value already read is wrong.
+    /// Reports a problem of a value that was read before.
     pub(super) fn wrong_at(&mut self, spot: &Spot, message: String) {
         self.diagnostics.push(Diagnostic {
             location: spot.location,
@@ -88,7 +88,7 @@ impl Context {
         });
     }
 
-    /// Does `body` one step further down.
+    /// Calls `body` one step further down the path.
     pub(super) fn within<T>(
         &mut self,
         step: impl Into<String>,
@@ -111,7 +111,7 @@ impl Context {
         })
     }
 
-    /// Reads all keys of a table, of which `also` is none of `T`'s business.
+    /// Reads all keys of a table. `also` is a key that does not belong to `T`.
     pub(super) fn table<T: Keys>(&mut self, node: &Node, also: Option<&str>) -> Option<T> {
         let diagnostics = self.diagnostics.len();
         let names = T::names();
@@ -137,12 +137,12 @@ impl Context {
         self.within(key, |context| context.wrong(entry.key_location, message));
     }
 
-    /// The present path, to come back to.
+    /// The present path, for later messages.
     pub(super) fn spot(&self, location: Location) -> Spot {
         Spot { location, key: self.path.join(".") }
     }
 
-    /// Takes one of `names`, or says which there are.
+    /// The index of the word among `names`; reports a problem otherwise.
     pub(super) fn word(&mut self, node: &Node, what: &str, names: &[&str]) -> Option<usize> {
         let found = match &node.value {
             Value::Text(text) => names.iter().position(|name| name == text),
@@ -169,7 +169,7 @@ impl Context {
     }
 }
 
-/// Where a value stands, kept for checks that need more than the value.
+/// The location of a value, for checks that need several values.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     pub location: Location,
@@ -239,7 +239,7 @@ impl<T: Decode> Decode for Vec<T> {
         let Value::List(items) = &node.value else {
             return context.unexpected::<Self, _>(node);
         };
-        // Every item is read even if one is wrong: all diagnostics at once.
+        // Read every item even if one is wrong, to report all problems at once.
         let read: Vec<Option<T>> = items
             .iter()
             .enumerate()
@@ -272,7 +272,7 @@ impl Decode for String {
     }
 }
 
-/// A name that results and their files can bear.
+/// A name that is valid in results and file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(pub String);
 
@@ -356,7 +356,7 @@ impl Decode for f64 {
     }
 }
 
-/// Whatever a table holds: data that is not the simulator's business.
+/// A table with any content, which the simulator does not read.
 #[derive(Clone, Debug)]
 pub(super) struct FreeTable;
 

@@ -1,11 +1,11 @@
-//! `[defaults]`: options that every flow has unless it says otherwise.
+//! `[defaults]`: options of every flow that does not set its own.
 
 use super::decode::{Context, Decode};
 use super::keys::TcpKeys;
 use super::tree::{KeyValue, Node, Value};
 
-/// Puts each default into every flow that has no such key. Defaults that are wrong are left out:
-/// they are reported once, where they stand.
+/// Copies each default into every flow without that key. Invalid defaults are not copied, so that they
+/// are reported once.
 pub(super) fn inherit_defaults(root: &mut Node) {
     let Some(defaults) = root.get("defaults").cloned() else { return };
     if TcpKeys::decode(&defaults, &mut Context::default()).is_none() {

@@ -1,5 +1,5 @@
-//! The three ways to say what a file may hold: a table of keys, a choice of kinds, a set of words.
-//! Each yields a type, its reader and its JSON Schema.
+//! The three declarations of a file's contents: a table of keys, a choice of kinds, a set of words.
+//! Each generates a type, its reader and its JSON Schema.
 
 /// A table: each field is a key; `flatten` takes in the keys of another table.
 macro_rules! keys {
@@ -58,7 +58,7 @@ macro_rules! keys {
                 table: &$crate::scenario::tree::Node,
                 context: &mut $crate::scenario::decode::Context,
             ) -> Option<Self> {
-                // All keys first, so that every fault is found.
+                // Read all keys first, to find every problem.
                 $(let $field = context.key::<$type>(table, stringify!($field));)*
                 $(let $inner = <$inner_type as $crate::scenario::decode::Keys>::read(table, context);)?
                 Some(Self { $($field: $field?,)* $($inner: $inner?,)? })

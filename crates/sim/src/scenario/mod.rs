@@ -1,8 +1,8 @@
-//! Scenario files: what an experiment is, as TOML or JSON, checked and resolved to plain data.
+//! Scenario files: experiments in TOML or JSON, checked and resolved to plain data.
 //!
-//! The keys that a file may have are defined once, in `keys/`: the reader, its error messages and
-//! the JSON Schema ([`schema()`]) come from there. Every quantity carries its unit (`"94ms"`,
-//! `"10Mbit/s"`, `"64KiB"`, `"50 packets"`, `"128 segments"`), but for those whose key names it.
+//! Each key is defined once, in `keys/`; the reader, its error messages and the JSON Schema
+//! ([`schema()`]) derive from that. Every quantity carries its unit (`"94ms"`,
+//! `"10Mbit/s"`, `"64KiB"`, `"50 packets"`, `"128 segments"`) unless its key names the unit.
 
 #[macro_use]
 mod macros;
@@ -28,8 +28,12 @@ pub use units::{parse_rate, parse_size, parse_time};
 use decode::{Context, Decode, Keys};
 use tree::Node;
 
-/// Reads the TOML text of a scenario. `origin` is what messages call it, its path as a rule;
-/// `overrides` are `key=value` arguments that replace what the text says.
+/// Reads the TOML text of a scenario. Messages refer to the text as `origin`, usually its path.
+/// `overrides` are `key=value` arguments that replace values of the text.
+///
+/// # Errors
+///
+/// All problems of the text and the overrides, with their locations.
 pub fn from_toml(origin: &str, text: &str, overrides: &[String]) -> Result<Document, Problems> {
     let (root, diagnostics) = tree::parse_toml(text);
     if !diagnostics.is_empty() {
@@ -39,7 +43,11 @@ pub fn from_toml(origin: &str, text: &str, overrides: &[String]) -> Result<Docum
         .map_err(|diagnostics| Problems::new(origin, Some(text), overrides, diagnostics))
 }
 
-/// Reads the same document as a JSON value.
+/// Reads a scenario from a JSON value, which has the keys of the TOML format.
+///
+/// # Errors
+///
+/// All problems of the value and the overrides. JSON has no line numbers.
 pub fn from_json(
     origin: &str,
     value: &serde_json::Value,
@@ -49,8 +57,12 @@ pub fn from_json(
         .map_err(|diagnostics| Problems::new(origin, None, overrides, diagnostics))
 }
 
-/// Reads a queue discipline and its settings, as links have them under `queue`: the name of a kind,
-/// or an object with `kind`. For those who have queues and no scenario.
+/// Reads a queue discipline and its settings outside a scenario, in the form of a link's key `queue`:
+/// the name of a kind, or an object with `kind`.
+///
+/// # Errors
+///
+/// All problems of the value.
 pub fn queue_from_json(
     origin: &str,
     value: &serde_json::Value,

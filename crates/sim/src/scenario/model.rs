@@ -1,5 +1,5 @@
-//! A scenario, resolved and checked: plain data from which a network is built. What a file may
-//! say, and the shorthands that end up here, are the parser's business.
+//! A scenario, resolved and checked: plain data from which a network is built. The parser expands the
+//! shorthands of files.
 
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The seed of a scenario that names none.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// A scenario and what its file says beside it.
+/// A scenario, and the other contents of its file.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The experiment.
@@ -34,7 +34,7 @@ pub struct Source {
     pub table: Option<String>,
     /// Figure of the paper.
     pub figure: Option<String>,
-    /// What to know about it.
+    /// A remark about it.
     pub note: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// UDP sources.
     pub udp: Vec<UdpFlow>,
-    /// What stands on nodes between the ends.
+    /// Middleboxes on the nodes.
     pub middleboxes: Vec<Middlebox>,
     /// The link direction whose queue the summary reports first.
     pub bottleneck: LinkDirection,
@@ -85,16 +85,16 @@ impl Scenario {
     }
 }
 
-/// A device on a node that looks into the packets which pass it.
+/// A device on a node that processes the packets which pass it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Middlebox {
     /// ECN for hosts that do not ask for it.
     EcnProxy {
-        /// Where it stands.
+        /// The node that hosts it.
         node: NodeId,
         /// The hosts that it serves.
         served: Vec<NodeId>,
-        /// How it tells their senders of marks.
+        /// How it signals marks to their senders.
         policy: ecn_proxy_core::Policy,
     },
 }
@@ -123,7 +123,7 @@ pub struct Link {
     pub backward: Channel,
 }
 
-/// One direction of a link: a queue, a rate, a delay, and what goes wrong on the way.
+/// One direction of a link: a queue, a rate, a delay, losses and reordering.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// Bits per second; `None`: no serialisation time, so no queue ever builds.
@@ -132,7 +132,7 @@ pub struct Channel {
     pub delay: Span,
     /// The queue in front of it.
     pub queue: aqm::Config,
-    /// What the device takes from the queue ahead of the wire: as much as it sends in this time.
+    /// How much transmission time the device may take from the queue in advance.
     pub device_queue: Span,
     /// Loss after the queue.
     pub loss: Loss,
@@ -143,7 +143,7 @@ pub struct Channel {
 /// Loss on the wire, after the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
-    /// None.
+    /// No losses.
     None,
     /// Each packet independently.
     Random {
@@ -152,7 +152,7 @@ pub enum Loss {
     },
     /// The packets with these ordinals (the first packet to enter the channel is 1), ascending.
     Listed {
-        /// Ordinals.
+        /// Ordinals of the lost packets.
         packets: Vec<u64>,
     },
 }
@@ -185,7 +185,7 @@ pub struct Flow {
     pub start: Span,
     /// When it stops writing; bulk flows without one last to the end.
     pub stop: Option<Span>,
-    /// What it writes.
+    /// What the application writes.
     pub app: TcpApp,
 }
 
@@ -194,9 +194,9 @@ pub struct Flow {
 pub enum TcpApp {
     /// As much as the connection takes.
     Bulk,
-    /// So many bytes, then FIN.
+    /// A fixed number of bytes, then FIN.
     Transfer {
-        /// Size.
+        /// Size of the transfer.
         bytes: u64,
     },
     /// One transfer after the other, each on a connection of its own, with a pause in between.
@@ -207,7 +207,7 @@ pub enum TcpApp {
         pause: Span,
         /// Draw pauses from the exponential distribution.
         exponential: bool,
-        /// How many; `None`: until the end.
+        /// Number of transfers; `None`: until the end.
         count: Option<u64>,
     },
 }

@@ -1,4 +1,4 @@
-//! `--set key=value`: a value at a dotted path of the document, put there before it is read.
+//! `--set key=value`: sets the value at a dotted path of the document before it is read.
 
 use super::decode::Context;
 use super::problem::Location;
@@ -27,7 +27,7 @@ pub(super) fn apply(root: &mut Node, overrides: &[String], context: &mut Context
     }
 }
 
-/// TOML, or else a text that the shell took the quotes from: `1s` is the same as `"1s"`.
+/// Parses a TOML value, or else text whose quotes the shell removed: `1s` means `"1s"`.
 fn value(text: &str, location: Location) -> Option<Node> {
     let quoted = text.starts_with(['"', '\'', '[', '{']);
     parse_toml_value(text, location)
@@ -35,8 +35,7 @@ fn value(text: &str, location: Location) -> Option<Node> {
         .or_else(|| (!quoted).then(|| Node { location, value: Value::Text(text.to_owned()) }))
 }
 
-/// Puts `leaf` where `path` says. Tables on the way are made if they do not exist; a list has to
-/// have the item already.
+/// Puts `leaf` at `path`. Creates missing tables on the path; the items of lists must exist.
 fn put(node: &mut Node, path: &[&str], leaf: Node) -> Result<(), String> {
     let Some((step, rest)) = path.split_first() else {
         *node = leaf;
@@ -55,7 +54,7 @@ fn put(node: &mut Node, path: &[&str], leaf: Node) -> Result<(), String> {
                 )),
             }
         }
-        // What was a name alone becomes a table of that kind, to have a setting changed.
+        // A name alone becomes a table of that kind, whose settings can be changed.
         Value::Text(kind) => {
             let location = node.location;
             let kind = Node { location, value: Value::Text(kind.clone()) };

@@ -1,11 +1,11 @@
-//! What is wrong with a scenario, told so that the user finds the location.
+//! Problems of a scenario, with their locations in the user's input.
 
 use core::fmt;
 
-/// Where something stands in what the user wrote.
+/// A location in the user's input.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Location {
-    /// Nowhere in particular: JSON.
+    /// Not known: the input is JSON.
     Whole,
     /// At this byte of the file.
     Offset(usize),
@@ -13,27 +13,27 @@ pub(super) enum Location {
     Override(usize),
 }
 
-/// A problem before its location is turned into words.
+/// A problem before its location is turned into text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Diagnostic {
     pub location: Location,
-    /// Dotted path; empty for a fault of syntax.
+    /// Dotted path of the key; empty for an error of syntax.
     pub key: String,
     pub message: String,
 }
 
-/// One thing that is wrong with a scenario.
+/// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// File, line and column, or the argument at diagnostic.
     pub place: String,
-    /// The dotted path of the key, as `--set` takes it; empty where the syntax itself is wrong.
+    /// The dotted path of the key, as `--set` takes it; empty for an error of syntax.
     pub key: String,
-    /// What is wrong, and what was expected.
+    /// The error, and the expected value.
     pub message: String,
 }
 
-/// Everything that is wrong with a scenario: one problem a line, in the order of the file.
+/// All problems of a scenario. Displays one per line, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -45,7 +45,7 @@ impl Problems {
         mut diagnostics: Vec<Diagnostic>,
     ) -> Problems {
         diagnostics.sort();
-        // A fault in what several flows share is found once for each of them.
+        // An error in options that several flows share is found once for each flow.
         diagnostics.dedup_by(|a, b| {
             a.message == b.message
                 && a.location == b.location

@@ -1,4 +1,4 @@
-//! What a user meets: files that are right, and files that are wrong in every way we thought of.
+//! Valid scenario files, and the messages for invalid ones.
 
 use super::tree::{Node, Value};
 use super::*;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 mod bad_input;
 
-/// A scenario that is right; the cases change a line of it. Line numbers count from its `schema`.
+/// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.
 const GOOD: &str = r#"schema = 1
 name = "good"
 duration = "10s"

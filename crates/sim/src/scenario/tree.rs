@@ -1,4 +1,4 @@
-//! TOML and JSON as one tree whose nodes know where they stand.
+//! TOML and JSON as one tree whose nodes have locations.
 
 use super::problem::{Diagnostic, Location};
 use toml::Spanned;
@@ -11,15 +11,15 @@ pub(super) struct Node {
     pub value: Value,
 }
 
-/// What TOML and JSON have in common.
+/// The values that TOML and JSON have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Text(String),
     Integer(i64),
     Float(f64),
     Bool(bool),
-    /// Neither format's scenarios have any use for it: a TOML date, JSON's null, a number too
-    /// large. As text, for the message.
+    /// A value that no key accepts, as text for the message: a TOML date, JSON's null, or a number
+    /// that is too large.
     Other(String),
     List(Vec<Node>),
     Table(Vec<KeyValue>),
@@ -59,7 +59,7 @@ impl Node {
     }
 }
 
-/// Parses a TOML document. With diagnostics the tree is not to be used.
+/// Parses a TOML document. Do not use the tree if there are diagnostics.
 pub(super) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
     let (root, errors) = DeTable::parse_recoverable(text);
     let diagnostics = errors.iter().map(|error| Diagnostic {

@@ -171,12 +171,20 @@ fn exact_product(number: &str, factor: u64) -> Result<u64, QuantityError> {
     u64::try_from(product / scale).map_err(|_| QuantityError::Range)
 }
 
-/// The time that `text` says, such as `94ms`; or what was expected.
+/// Parses a time such as `94ms`.
+///
+/// # Errors
+///
+/// The expected form, and a suggestion for a unit that resembles a known one.
 pub fn parse_time(text: &str) -> Result<Span, String> {
     quantity(text, &[TIMES]).map(Span::from_nanos).map_err(|_| refusal::<Span>(text, TIMES))
 }
 
-/// The rate that `text` says, such as `10Mbit/s`; or what was expected.
+/// Parses a rate above zero such as `10Mbit/s`.
+///
+/// # Errors
+///
+/// The expected form, and a suggestion for a unit that resembles a known one.
 pub fn parse_rate(text: &str) -> Result<BitRate, String> {
     quantity(text, &[RATES])
         .ok()
@@ -184,7 +192,11 @@ pub fn parse_rate(text: &str) -> Result<BitRate, String> {
         .ok_or_else(|| refusal::<BitRate>(text, RATES))
 }
 
-/// The bytes that `text` says, such as `64KiB`; or what was expected.
+/// Parses a size such as `64KiB`, in bytes.
+///
+/// # Errors
+///
+/// The expected form, and a suggestion for a unit that resembles a known one.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     quantity(text, &[SIZES]).map_err(|_| refusal::<Bytes>(text, SIZES))
 }
@@ -318,8 +330,7 @@ impl Decode for Limit {
 impl Decode for Threshold {
     const EXPECTED: &'static str = "a threshold such as \"10 packets\" or \"64KiB\"";
 
-    /// Averages have fractions, so thresholds may as well: tenths of a packet are as fine as it
-    /// makes sense to ask for, millionths as it is possible.
+    /// Averages have fractions, and so may thresholds, down to millionths of a packet.
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         const MILLIONTHS: &[Unit] = &[("packets", 1_000_000), ("packet", 1_000_000)];
         if is_in(node, PACKETS) {
@@ -422,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_told_apart() {
+    fn errors_of_quantities_are_distinguished() {
         for text in ["", "s", "1", "1.s", ".5s", "1.2.3s", "1e3s", "1 sec", "10Mb", "+1s", "1S"] {
             assert_eq!(quantity(text, &[TIMES, RATES]), Err(QuantityError::Form), "{text:?}");
         }

@@ -1,4 +1,4 @@
-//! What middleboxes did.
+//! Counters of middleboxes.
 
 use serde::Serialize;
 use windlass_ecn_proxy_core::Events;
@@ -6,14 +6,14 @@ use windlass_ecn_proxy_core::Events;
 /// A middlebox of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MiddleboxSummary {
-    /// The node that it stands on.
+    /// The node that hosts it.
     pub node: String,
-    /// What it is, and what it did.
+    /// Its kind and counters.
     #[serde(flatten)]
     pub did: MiddleboxCounters,
 }
 
-/// What a middlebox did, by its kind.
+/// Counters of a middlebox, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum MiddleboxCounters {

@@ -1,4 +1,4 @@
-//! One direction of a link: a queue, a transmitter, and a pipe of packets on their way.
+//! One direction of a link: a queue, a transmitter, and the packets in flight.
 
 use super::decides_at_dequeue::DecidesAtDequeue;
 use super::decides_at_enqueue::DecidesAtEnqueue;
@@ -15,8 +15,8 @@ use windlass_aqm::{
 };
 use windlass_base::{Rng, Time};
 
-/// One direction of a link, by its queue. The only event that it has pending is the arrival of the
-/// first packet in its pipe.
+/// One direction of a link, by its queue. Its only pending event is the arrival of the first packet in
+/// flight.
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum Channel {
@@ -29,7 +29,7 @@ pub(crate) enum Channel {
     Custom(DecidesAtDequeue<Custom<QueuedPacket>>),
 }
 
-/// Calls the same on whichever channel this is.
+/// Evaluates the expression for the channel's kind of queue.
 macro_rules! each {
     ($self:expr, $channel:ident => $call:expr) => {
         match $self {
@@ -78,18 +78,18 @@ impl Channel {
         })
     }
 
-    /// What its queue did.
+    /// Counters of its queue.
     pub(crate) fn stats(&self) -> &Stats {
         each!(self, channel => channel.queue.stats())
     }
 
-    /// How long its queue was, if that is reported.
+    /// Length of its queue over time, if the run reports it.
     pub(crate) fn record(&self) -> Option<&QueueRecord> {
         each!(self, channel => channel.interface.record.as_deref())
     }
 
-    /// True if it can hand a packet over: if the packet's arrival at the far end is known, and
-    /// certain, as soon as the packet is let in.
+    /// True if the channel can hand packets over: the arrival of a packet at the far end is known, and
+    /// certain, as soon as the queue takes it.
     pub(crate) fn can_hand_over(&self) -> bool {
         match self {
             Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) | Channel::TcRed(_) => {
@@ -99,8 +99,8 @@ impl Channel {
         }
     }
 
-    /// A packet arrives at the queue. With `hand_over`, which it must be able to do, its arrival at
-    /// the far end is returned; otherwise there will be an event for it.
+    /// A packet arrives at the queue. With `hand_over`, which requires
+    /// [`Channel::can_hand_over`], returns its arrival at the far end; otherwise schedules that arrival.
     #[inline]
     pub(crate) fn offer<R: Recorder>(
         &mut self,
@@ -113,7 +113,7 @@ impl Channel {
         match self {
             // Most channels have a plain queue.
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            // Nor is a bottleneck to look through all others.
+            // RED is the usual queue of a bottleneck; it does not go through the list below.
             Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
             _ => self.offer_aqm(now, packet, hand_over, transit, cx),
         }
@@ -148,8 +148,8 @@ impl Channel {
         }
     }
 
-    /// The first packet in the pipe, whose time has come; true if it arrives indeed, else
-    /// [`Channel::take_mishap`] knows what becomes of it.
+    /// Takes the first packet in flight, which is due; true if it arrives on time. Otherwise
+    /// [`Channel::take_mishap`] returns its fate.
     #[inline]
     pub(crate) fn take_arrival<R: Recorder>(
         &mut self,
@@ -168,18 +168,18 @@ impl Channel {
         }
     }
 
-    /// True if no packet in its pipe waits for its arrival.
+    /// True if no packet is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         each!(self, channel => channel.interface.propagation.is_empty())
     }
 
-    /// A packet that was handed over does need an event at its arrival.
+    /// Takes back a packet that was handed over but needs an event at its arrival.
     pub(crate) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
         each!(self, channel => channel.interface.propagation.take_back(handed, cx));
     }
 
-    /// What becomes of the packet taken last.
+    /// The fate of the packet that [`Channel::take_arrival`] returned last as not on time.
     pub(crate) fn take_mishap(&mut self) -> Option<Fate> {
         each!(self, channel => channel.interface.propagation.take_mishap())
     }

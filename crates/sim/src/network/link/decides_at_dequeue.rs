@@ -1,5 +1,4 @@
-//! A channel whose queue decides when a packet leaves: CoDel, FQ-CoDel, and those of other
-//! crates.
+//! A channel whose queue decides at dequeue: CoDel, FQ-CoDel, and queues of other crates.
 
 use super::interface::Interface;
 use super::queued_packet::QueuedPacket;
@@ -10,12 +9,11 @@ use crate::scenario::model::LinkDirection;
 use windlass_aqm::Queue;
 use windlass_base::{Rng, Time};
 
-/// A queue that chooses at departure, and the line behind it.
+/// A queue that decides at dequeue, and the interface behind it.
 ///
-/// When a packet begins its transmission, the time of its arrival is known; so departures have no
-/// events. The channel catches up with them, each at its own time, whenever it is asked next. That
-/// is soon enough, since whatever leaves the queue after the packet in transmission arrives after
-/// it, too.
+/// The arrival time of a packet is known when its transmission begins, so departures have no events.
+/// The channel catches up with them at its next call, each at its own time. That is soon enough:
+/// packets that leave the queue later also arrive later.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct DecidesAtDequeue<Q> {
@@ -89,8 +87,8 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         self.interface.propagation.launch(self.interface.transmitter.sent_at, next.slot, cx);
     }
 
-    /// The first packet in the pipe arrives. What has begun its transmission before is put behind it
-    /// first, so that its arrival can be scheduled.
+    /// The first packet in flight arrives. Packets whose transmission has begun since are appended
+    /// first, so that the next arrival can be scheduled.
     pub(super) fn take_arrival<R: Recorder>(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
-//! A channel whose queue decides on arrival and keeps the order: drop-tail, RED, PIE.
+//! A channel whose queue decides at enqueue and keeps the order: drop-tail, RED, PIE.
 //!
-//! All that will happen to a packet is known when it has been let in: nobody overtakes it and nobody
-//! throws it out, so it begins its transmission when those before it have ended theirs. It goes into
-//! the pipe at once; the queue keeps only what it needs to know how long it is.
+//! The future of an enqueued packet is known: no other packet overtakes it and the queue does not drop
+//! it, so its transmission begins when those of the packets before it have ended. It is in flight at
+//! once; the queue keeps only what it needs for its own length.
 
 use super::interface::Interface;
 use super::queued_packet::QueuedPacket;
@@ -12,13 +12,13 @@ use crate::record::{Context, Recorder};
 use windlass_aqm::Queue;
 use windlass_base::{Ecn, Rng, Time};
 
-/// A queue that decides on arrival, and the line behind it, which lies at the same place in every kind
-/// of channel, so that to ask it is no question of kinds.
+/// A queue that decides at enqueue, and the interface behind it. The interface is the first field in
+/// every kind of channel, so that reading it does not depend on the kind.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct DecidesAtEnqueue<Q> {
     pub(super) interface: Interface,
-    /// When everything that was let in so far has been transmitted.
+    /// When the transmissions of all enqueued packets will have ended.
     free_at: Time,
     pub(super) queue: Q,
     rng: Rng,
@@ -29,8 +29,8 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         DecidesAtEnqueue { interface, free_at: Time::ZERO, queue, rng }
     }
 
-    /// A packet arrives at the queue. If it is let in and `hand_over` is true, its arrival at the far
-    /// end is returned instead of awaited.
+    /// A packet arrives at the queue. If the queue takes it and `hand_over` is true, returns its arrival
+    /// at the far end; otherwise schedules that arrival.
     #[inline(always)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
@@ -40,7 +40,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
-        // Most links are faster than what comes in.
+        // Most links are faster than their traffic.
         if self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
             self.drain(now, cx);
         }
@@ -63,7 +63,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         None
     }
 
-    /// A packet finds the link free. When its transmission begins, unless it is lost.
+    /// A packet finds the link free. Returns when its transmission begins; `None` if the queue drops it.
     #[inline(always)]
     fn pass<R>(
         &mut self,
@@ -87,7 +87,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         Some(begin)
     }
 
-    /// A packet has to wait. When its transmission begins, unless it is lost.
+    /// A packet has to wait. Returns when its transmission begins; `None` if the queue drops it.
     fn enqueue<R>(
         &mut self,
         now: Time,
@@ -109,7 +109,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         Some(begin)
     }
 
-    /// The queue may have marked the packet; it had marked `before` until then.
+    /// Copies a mark of the queue to the packet. `before`: the queue's count of marks until then.
     fn note_mark<R>(&mut self, before: u64, packet: &mut InFlight, cx: &mut Context<'_, R>) {
         if self.queue.stats().marked != before {
             packet.run.ecn = Ecn::Ce;
@@ -117,7 +117,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         }
     }
 
-    /// The transmitter asks for a packet, if it has not yet, and gets none.
+    /// The transmitter asks the empty queue for a packet, unless it is idle already.
     #[inline]
     fn fall_idle(&mut self) {
         if !self.interface.transmitter.idle {

@@ -1,14 +1,14 @@
-//! What goes wrong on the way from one end of a channel to the other.
+//! Loss and reordering between the ends of a channel.
 
 use crate::scenario::model::{Loss, Reorder};
 use windlass_base::{Rng, Span};
 
-/// What becomes of a packet that has left its queue.
+/// The fate of a packet that has left its queue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It arrives.
     Arrives,
-    /// It arrives by so much later.
+    /// It arrives later by this time.
     ArrivesLate(Span),
     /// It does not arrive.
     Lost,
@@ -22,12 +22,12 @@ pub(crate) struct Impairments {
     rng: Rng,
     /// Packets that have entered so far.
     entered: u64,
-    /// How many of the listed losses have happened.
+    /// Number of listed losses that have happened.
     listed: usize,
 }
 
 impl Impairments {
-    /// `None` for a wire on which nothing is ever lost or late.
+    /// `None` if no packet is ever lost or late.
     pub(crate) fn new(loss: Loss, reorder: Option<Reorder>, rng: Rng) -> Option<Impairments> {
         let perfect = loss == Loss::None && reorder.is_none();
         (!perfect).then_some(Impairments { loss, reorder, rng, entered: 0, listed: 0 })

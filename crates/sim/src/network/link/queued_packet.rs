@@ -1,10 +1,10 @@
-//! A packet as queues keep it.
+//! A packet as queues hold it.
 
 use crate::packet::{InFlight, Slot};
 use windlass_aqm::Packet;
 use windlass_base::Ecn;
 
-/// What a queue must know of a packet, which waits in its slot.
+/// The properties of a packet that a queue needs; the packet itself stays in its slot.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct QueuedPacket {
     pub(super) slot: Slot,

@@ -10,17 +10,17 @@ keys! {
         name: Option<At<Name>>,
         /// The sending host; "each": one flow from every sender of the shorthand.
         from: At<String>,
-        /// The receiving host. Default with a shorthand: the host that faces the sender.
+        /// The receiving host. Default with a shorthand: the host at the other end.
         to: Option<At<String>>,
-        /// So many flows, named NAME.1, NAME.2, ... Default: 1.
+        /// Number of flows, which are named NAME.1, NAME.2, ... Default: 1.
         count: Option<At<Positive>>,
         /// When the application starts. Default: 0s.
         start: Option<At<Span>>,
-        /// With `count` or "each": every next flow starts so much later. Default: 0s.
+        /// With `count` or "each": delay of each flow's start after the one before. Default: 0s.
         start_step: Option<Span>,
-        /// When it stops writing. Default: never.
+        /// When the application stops writing. Default: never.
         stop: Option<At<Span>>,
-        /// What it writes. Default: bulk.
+        /// What the application writes. Default: bulk.
         app: Option<AppKeys>,
         #flatten tcp: TcpKeys,
     }
@@ -46,7 +46,7 @@ keys! {
 keys! {
     /// Settings of a transfer.
     struct TransferKeys {
-        /// Size.
+        /// Size of the transfer.
         size: Bytes,
     }
 }
@@ -56,11 +56,11 @@ keys! {
     struct RepeatedKeys {
         /// Size of each.
         size: Bytes,
-        /// From the end of one to the start of the next.
+        /// Time from the end of one transfer to the start of the next.
         pause: Span,
         /// Draw the pauses from an exponential distribution with that mean. Default: false.
         exponential: Option<bool>,
-        /// How many. Default: until the end.
+        /// Number of transfers. Default: until the end.
         count: Option<Positive>,
     }
 }
@@ -72,7 +72,7 @@ keys! {
         name: Option<At<Name>>,
         /// The sending host.
         from: At<String>,
-        /// The receiving host. Default with a shorthand: the host that faces the sender.
+        /// The receiving host. Default with a shorthand: the host at the other end.
         to: Option<At<String>>,
         /// Size of a packet, IP and UDP headers included.
         packet_bytes: PacketBytes,

@@ -11,27 +11,27 @@ choice! {
 keys! {
     /// An ECN proxy.
     struct EcnProxyKeys {
-        /// The node that it stands on: a router that all packets of the served hosts pass.
+        /// The node that hosts it: a router that all packets of the served hosts pass.
         node: At<String>,
         /// The hosts that it serves.
         served: Vec<At<String>>,
-        /// How their senders are told of marks. Default: virtual-loss.
+        /// How the proxy signals marks to their senders. Default: virtual-loss.
         policy: Option<SenderPolicyKeys>,
-        /// Virtual losses, and ECT, for senders without SACK as well. Default: false.
+        /// Use virtual losses and ECT for senders without SACK too. Default: false.
         without_sack: Option<bool>,
-        /// Ask for ECN no more when a SYN is sent again (RFC 3168 section 6.1.1.1). Default: true.
+        /// Do not request ECN on a retransmitted SYN (RFC 3168 section 6.1.1.1). Default: true.
         fallback: Option<bool>,
     }
 }
 
 words! {
-    /// How an ECN proxy tells a served sender of marks.
+    /// How an ECN proxy signals marks to a served sender.
     enum SenderPolicyKeys as "a policy" {
-        /// By ACKs that say a segment is missing which is not.
+        /// By ACKs that report a segment as missing although it arrived.
         VirtualLoss = "virtual-loss",
         /// By dropping a packet.
         Drop = "drop",
-        /// Not at all: what it sends stays Not-ECT.
+        /// Not: its packets stay Not-ECT.
         NoEct = "no-ect",
     }
 }

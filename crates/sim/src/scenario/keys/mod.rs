@@ -24,7 +24,7 @@ use super::units::Version;
 use windlass_base::Span;
 
 keys! {
-    /// An experiment: a topology, the flows that cross it, and how long to watch.
+    /// An experiment: a topology, the flows that cross it, and its duration.
     struct ScenarioKeys {
         /// Version of the format: 1.
         schema: At<Version>,
@@ -44,9 +44,9 @@ keys! {
         jitter: Option<Span>,
         /// Where the experiment comes from.
         source: Option<SourceKeys>,
-        /// Published figures, as data for reports; the simulator does not look at them.
+        /// Published figures, as data for reports; the simulator does not read them.
         published: Option<FreeTable>,
-        /// TCP options of every flow that does not say otherwise.
+        /// TCP options of every flow that does not set its own.
         defaults: Option<TcpKeys>,
         /// Queue disciplines by name, for links to refer to.
         queues: Option<Named<QueueKeys>>,
@@ -54,12 +54,12 @@ keys! {
         dumbbell: Option<At<DumbbellKeys>>,
         /// Shorthand: bottlenecks in a row.
         parking_lot: Option<At<ParkingLotKeys>>,
-        /// Hosts and routers of a topology that is neither shorthand.
+        /// Hosts and routers of a topology without a shorthand.
         nodes: Vec<At<Name>>,
         /// Full-duplex links between them.
         links: Vec<At<LinkKeys>>,
         /// The link that the summary reports as the bottleneck, by its name; or its two nodes
-        /// turned round for the way back. Default: the shorthand's, or else the slowest.
+        /// in reverse order for the backward direction. Default: the shorthand's, or else the slowest.
         bottleneck: Option<At<String>>,
         /// TCP flows.
         flows: Vec<At<FlowKeys>>,
@@ -75,13 +75,13 @@ keys! {
     struct SourceKeys {
         /// Author, title, year.
         paper: String,
-        /// Section.
+        /// Section of the paper.
         section: Option<String>,
-        /// Table.
+        /// Table of the paper.
         table: Option<String>,
-        /// Figure.
+        /// Figure of the paper.
         figure: Option<String>,
-        /// What to know about it.
+        /// A remark about it.
         note: Option<String>,
     }
 }

@@ -29,7 +29,7 @@ choice! {
 keys! {
     /// Settings of DropTail.
     struct DropTailKeys {
-        /// The most that may wait. Default: 100 packets.
+        /// Maximum length. Default: 100 packets.
         limit: Option<Limit>,
     }
 }
@@ -57,7 +57,7 @@ words! {
 keys! {
     /// Settings of RED.
     struct RedKeys {
-        /// The most that may wait. Default: 100 packets.
+        /// Maximum length. Default: 100 packets.
         limit: Option<Limit>,
         /// Lower threshold of the average, in packets or bytes. Default: 5 packets.
         min: Option<Threshold>,
@@ -67,7 +67,7 @@ keys! {
         weight: Option<f64>,
         /// Probability as the average reaches `max`. Default: 0.1.
         p_max: Option<Probability>,
-        /// What idle time is counted in, in bytes. Default: 500.
+        /// Mean packet size, by which idle time is converted to packets, in bytes. Default: 500.
         mean_packet_bytes: Option<Positive>,
         /// What happens to packets chosen at random. Default: mark.
         action: Option<ActionKeys>,
@@ -92,7 +92,7 @@ keys! {
         highest_p_max: Option<Probability>,
         /// Added to p_max when the average is above its target. Default: 0.01.
         increase: Option<f64>,
-        /// What p_max is multiplied by when the average is below its target. Default: 0.9.
+        /// Factor of p_max when the average is below its target. Default: 0.9.
         decrease: Option<f64>,
         #flatten red: RedKeys,
     }
@@ -101,13 +101,13 @@ keys! {
 keys! {
     /// Settings of CoDel.
     struct CoDelKeys {
-        /// The most that may wait. Default: 1000 packets; fq-codel: 10240 packets and 32 MiB.
+        /// Maximum length. Default: 1000 packets; fq-codel: 10240 packets and 32 MiB.
         limit: Option<Limit>,
         /// Waiting time that a standing queue may cost. Default: 5ms.
         target: Option<Span>,
         /// How long it must stay above that before the first drop. Default: 100ms.
         interval: Option<Span>,
-        /// With no more than this waiting nothing is dropped. Default: 1514.
+        /// CoDel drops nothing while at most this many bytes wait. Default: 1514.
         max_packet_bytes: Option<Positive>,
         /// Mark ECN-capable packets instead of dropping them. Default: true.
         ecn: Option<bool>,
@@ -132,7 +132,7 @@ keys! {
 keys! {
     /// Settings of PIE.
     struct PieKeys {
-        /// The most that may wait. Default: 1000 packets.
+        /// Maximum length. Default: 1000 packets.
         limit: Option<Limit>,
         /// The waiting time that PIE steers to. Default: 15ms.
         target: Option<Span>,
@@ -144,7 +144,7 @@ keys! {
         beta: Option<f64>,
         /// How long a burst after a quiet time passes untouched. Default: 150ms.
         max_burst: Option<Span>,
-        /// With no more than twice this waiting nothing is dropped. Default: 1024.
+        /// PIE drops nothing while at most twice this many bytes wait. Default: 1024.
         mean_packet_bytes: Option<Positive>,
         /// ECN-capable packets are marked up to this probability; 0 never marks. Default: 0.1.
         mark_up_to: Option<Probability>,
@@ -156,7 +156,7 @@ keys! {
 keys! {
     /// Settings of tc-red, under the names of `tc red`. Defaults are those of the example in its manual.
     struct TcRedKeys {
-        /// The most that may wait. Default: 400kB.
+        /// Maximum length. Default: 400kB.
         limit: Option<Bytes>,
         /// Lower threshold of the average. Default: 30kB.
         min: Option<At<Bytes>>,
@@ -164,11 +164,11 @@ keys! {
         max: Option<At<Bytes>>,
         /// The average size of a packet. Default: 1000.
         avpkt_bytes: Option<Positive>,
-        /// So many packets may come at once before the average is at `min`. Default: 55.
+        /// Packets that may arrive at once before the average reaches `min`. Default: 55.
         burst: Option<Positive>,
         /// Probability of a mark as the average reaches `max`. Default: 0.02.
         probability: Option<Probability>,
-        /// What idle time is counted in. Default: 10Mbit/s, whatever the link has.
+        /// Rate by which idle time is converted to packets. Default: 10Mbit/s, for every link.
         bandwidth: Option<BitRate>,
         /// Mark ECN-capable packets instead of dropping them, above max too. Default: true.
         ecn: Option<bool>,

@@ -7,7 +7,7 @@ use windlass_base::Span;
 use windlass_tcp::Profile;
 
 keys! {
-    /// Options of a TCP connection. What is not given is as the profile has it.
+    /// Options of a TCP connection. The profile sets the others.
     struct TcpKeys {
         /// The set of options to start from. Default: rfc5681.
         profile: Option<Profile>,
@@ -209,7 +209,7 @@ choice! {
 keys! {
     /// Settings of growth per byte.
     struct PerByteKeys {
-        /// L: at most so many segments an ACK. Default: 1.
+        /// L: the most segments that one ACK counts for. Default: 1.
         limit: Option<Positive>,
     }
 }

@@ -35,7 +35,7 @@ keys! {
 keys! {
     /// A link of hosts to a router.
     struct AccessKeys {
-        /// So many hosts with such a link. Default: 1.
+        /// Number of hosts with such a link. Default: 1.
         count: Option<Positive>,
         /// With `count`: the last one's delay; those between are evenly spaced.
         delay_to: Option<At<Span>>,
@@ -60,7 +60,7 @@ keys! {
     /// What a link is like; the same both ways, but for `loss` and `reorder`, unless `back` says
     /// otherwise.
     struct PathKeys {
-        /// Rate. Default: so fast that no queue ever builds.
+        /// Rate. Default: unlimited, so that no queue builds.
         rate: Option<BitRate>,
         /// Propagation delay.
         delay: Span,
@@ -81,13 +81,13 @@ keys! {
 keys! {
     /// The way back of a link, where it differs.
     struct BackKeys {
-        /// Rate. Default: as forth.
+        /// Rate. Default: as forward.
         rate: Option<BitRate>,
-        /// Propagation delay. Default: as forth.
+        /// Propagation delay. Default: as forward.
         delay: Option<Span>,
-        /// The queue. Default: as forth.
+        /// The queue. Default: as forward.
         queue: Option<QueueRef>,
-        /// What the device takes from the queue ahead of the wire. Default: as forth.
+        /// What the device takes from the queue ahead of the wire. Default: as forward.
         device_queue: Option<Span>,
         /// Loss after the queue. Default: none.
         loss: Option<LossKeys>,
@@ -97,11 +97,11 @@ keys! {
 }
 
 keys! {
-    /// Some packets take longer.
+    /// Some packets arrive later.
     struct ReorderKeys {
-        /// How many.
+        /// Share of the packets.
         probability: Probability,
-        /// How much longer: a uniform draw from zero to this.
+        /// Maximum extra delay; each packet's is a uniform draw from zero to this.
         max_extra_delay: Span,
     }
 }
@@ -109,7 +109,7 @@ keys! {
 keys! {
     /// Loss of the packets with these ordinals; the first to enter the link is 1.
     struct ListedLossKeys {
-        /// Ordinals.
+        /// Ordinals of the lost packets.
         packets: Vec<u64>,
     }
 }

@@ -6,13 +6,13 @@ use crate::scenario::keys::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 use crate::scenario::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
 use windlass_base::Span;
 
-/// More than any experiment needs; a slip of the key in a count must not eat the memory.
+/// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_FLOWS: usize = 100_000;
 
-/// The host that stands for "one flow from every sender".
+/// The name in place of a host that means one flow from every sender.
 const EACH: &str = "each";
 
-/// The TCP flows, each `count` and "each" multiplied out.
+/// The TCP flows, with `count` and "each" expanded.
 pub(super) fn tcp(
     keys: &[At<FlowKeys>],
     topology: &Topology,
@@ -100,7 +100,7 @@ fn ends_of_group(
     Some(pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, count)).collect())
 }
 
-/// Sender and receiver, which must be two and connected.
+/// Sender and receiver, which must differ and be connected.
 fn ends(
     from: &At<String>,
     to: Option<&At<String>>,
@@ -126,7 +126,7 @@ fn ends(
     Some((sender, receiver))
 }
 
-/// The receiver that faces a sender, where the file names none.
+/// The default receiver of a sender, if the file names none.
 fn facing(
     from: &At<String>,
     sender: NodeId,

@@ -1,5 +1,5 @@
-//! From the keys of a file to a scenario: shorthands laid out, names looked up, and the checks
-//! that need more than one value.
+//! From the keys of a file to a scenario: expands shorthands, resolves names, and makes the checks that
+//! need more than one value.
 
 mod flows;
 mod middleboxes;
@@ -19,7 +19,7 @@ pub(super) use queues::queue;
 use topology::Topology;
 use windlass_base::Span;
 
-/// The scenario of a file, or `None` after telling `context` what is wrong.
+/// The scenario of a file, or `None` after reporting the problems to `context`.
 pub(super) fn document(keys: ScenarioKeys, context: &mut Context) -> Option<Document> {
     header(&keys, context);
     let steady_from = steady_from(&keys, context);

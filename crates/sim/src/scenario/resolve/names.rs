@@ -1,9 +1,9 @@
-//! Names: each exists, and stands once.
+//! Checks that names exist and are unique.
 
 use crate::scenario::decode::{At, Context, Name, did_you_mean};
 use std::collections::BTreeSet;
 
-/// The position of a name among `names`, or a message with the names that there are.
+/// The position of a name among `names`. Reports an unknown name with the known ones.
 pub(super) fn look_up(
     name: &At<String>,
     what: &str,
@@ -34,7 +34,7 @@ fn list_of(names: &[String]) -> String {
     }
 }
 
-/// Reports every name that stands a second time.
+/// Reports every repeated name.
 pub(super) fn check_unique(names: &[At<Name>], what: &str, context: &mut Context) {
     let mut seen = BTreeSet::new();
     for name in names {

@@ -10,7 +10,7 @@ use windlass_aqm as aqm;
 use windlass_aqm::Limit;
 use windlass_base::BitRate;
 
-/// The queues that have a name: those of the file, and each kind with its defaults.
+/// The named queues: those of the file, and each kind with its defaults.
 pub(super) struct Queues {
     names: Vec<String>,
     configs: Vec<aqm::Config>,
@@ -72,7 +72,7 @@ fn defaults() -> [aqm::Config; 7] {
     ]
 }
 
-/// A queue that stands by itself.
+/// A queue outside a scenario.
 pub(in crate::scenario) fn queue(node: &Node, context: &mut Context) -> Option<aqm::Config> {
     let At { value, spot } = At::<QueueKeys>::decode(node, context)?;
     Some(config(&value, &spot, context))

@@ -1,6 +1,6 @@
 use crate::scenario::model::{Link, NodeId};
 
-/// Which nodes can reach each other.
+/// The connected components of the network.
 pub(super) struct Components(Vec<usize>);
 
 impl Components {
@@ -24,7 +24,7 @@ impl Components {
         Components(component)
     }
 
-    /// True if there is a way from one to the other.
+    /// True if the two nodes are connected.
     pub(super) fn connected(&self, a: NodeId, b: NodeId) -> bool {
         self.0[a] == self.0[b]
     }

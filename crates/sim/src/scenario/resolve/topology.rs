@@ -10,21 +10,21 @@ use crate::scenario::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 
-/// More than any experiment needs; a slip of the key in a count must not eat the memory.
+/// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_HOSTS: usize = 100_000;
 
-/// Nodes and links, and who talks to whom if nothing else is said.
+/// Nodes and links, and the default receiver of each sender.
 pub(super) struct Topology {
     pub nodes: Vec<String>,
     pub links: Vec<Link>,
     pub bottleneck: LinkDirection,
-    /// Sender and receiver that face each other in a shorthand.
+    /// Sender and receiver at opposite ends of a shorthand.
     pub pairs: Vec<(NodeId, NodeId)>,
     pub components: Components,
 }
 
 impl Topology {
-    /// Lays out whichever way the file says it.
+    /// Builds the topology from the form that the file uses.
     pub(super) fn new(
         keys: &ScenarioKeys,
         queues: &Queues,
@@ -79,7 +79,7 @@ fn slowest(links: &[Link]) -> usize {
     (0..links.len()).min_by_key(|&index| rate(&links[index])).unwrap_or(0)
 }
 
-/// A link by its name, or, for the way back, by its ends turned round.
+/// A link direction by the link's name, or backward by its two nodes in reverse order.
 fn named_direction(
     name: &At<String>,
     nodes: &[String],
@@ -162,7 +162,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The queue that a link names; where that is wrong, any, to go on and find what else is.
+    /// The queue that a link names. After an error any queue, to find further problems.
     fn queue(
         &self,
         queue: Option<&QueueRef>,

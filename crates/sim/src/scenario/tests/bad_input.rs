@@ -352,7 +352,7 @@ fn a_wrong_unit_gets_the_right_one_suggested() {
 }
 
 #[test]
-fn several_mistakes_are_told_at_once_in_the_order_of_the_file() {
+fn several_mistakes_are_reported_at_once_in_the_order_of_the_file() {
     let text = GOOD.replace("10s", "10").replace("rfc5681", "rfc").replace("5ms", "5");
     let problems = from_toml("x.toml", &text, &[]).expect_err("three mistakes");
     let keys: Vec<_> = problems.list().iter().map(|problem| problem.key.as_str()).collect();
@@ -360,7 +360,7 @@ fn several_mistakes_are_told_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn a_mistake_in_the_defaults_is_told_once_for_all_flows() {
+fn a_mistake_in_the_defaults_is_reported_once_for_all_flows() {
     let text = GOOD
         .replace("profile = \"rfc5681\"", "min_rto = \"61s\"")
         .replace("start = \"1s\" }", "start = \"1s\" }, { from = \"s1\" }");
@@ -451,17 +451,17 @@ fn json_faults_have_a_key_but_no_line() {
 }
 
 #[test]
-fn a_proxy_must_stand_somewhere_and_serve_somebody_else() {
-    let told = |keys: &str| {
+fn a_proxy_needs_a_node_and_other_hosts_to_serve() {
+    let read = |keys: &str| {
         let proxy = format!("[[middleboxes]]\nkind = \"ecn-proxy\"\n{keys}");
         from_toml("x.toml", &format!("{GOOD}\n{proxy}"), &[]).map_err(|p| p.to_string())
     };
-    let message = |keys| told(keys).map(|_| ()).expect_err("a fault");
+    let message = |keys| read(keys).map(|_| ()).expect_err("a fault");
     assert!(message("node = \"nowhere\"\nserved = [\"s1\"]").contains("found \"nowhere\""));
     assert!(message("node = \"r1\"\nserved = []").contains("at least one host"));
     assert!(message("node = \"r1\"\nserved = [\"r1\"]").contains("behind the proxy"));
     let wrong = message("node = \"r1\"\nserved = [\"s1\"]\npolicy = \"no-etc\"");
     assert!(wrong.contains("did you mean \"no-ect\"?"), "{wrong}");
-    let scenario = told("node = \"r1\"\nserved = [\"s1\"]").expect("no fault").scenario;
+    let scenario = read("node = \"r1\"\nserved = [\"s1\"]").expect("no fault").scenario;
     assert_eq!(scenario.middleboxes.len(), 1);
 }
