@@ -122,8 +122,8 @@ def packets() -> tuple[int, int]:
 
 
 def transfer(seconds: float) -> Transfer:
-    """One run. Its receiver sends few ACKs or many, whoever forwards, which is worth more than the
-    proxy costs.
+    """One run. The number of ACKs varies from run to run, with the proxy and without, and changes
+    the throughput more than the proxy does.
     """
     data, acks = packets()
     rates = iperf(seconds)
@@ -227,7 +227,7 @@ def print_throughput(runs: dict[str, list[Transfer]]) -> None:
 
 
 def measure_table(flows: int) -> dict[str, int]:
-    """Nanoseconds a packet and memory with so many connections."""
+    """Nanoseconds per packet, and memory, with `flows` connections in the table."""
     return json.loads(run(f"{EXAMPLES}/table {flows}"))
 
 

@@ -1,4 +1,4 @@
-"""Runs one program to its end and tells what it cost."""
+"""Runs one program to its end and measures its cost."""
 
 import os
 import subprocess

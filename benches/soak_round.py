@@ -212,7 +212,7 @@ class Round:
         }
 
     def _peaceful(self) -> str:
-        """Whoever was to be ended was over before, or never connected."""
+        """The outcome when the victim ended before its time, or never connected."""
         return "blackouts" if self.plan.blackouts else "the path alone"
 
     def _ended(self, name: str) -> Ended:

@@ -26,8 +26,8 @@ from soak_round import Round
 from table import aligned
 
 ROOT = Path(__file__).resolve().parent.parent
-# An end may die in silence so long before the end: whoever retransmits gives up after a quarter
-# of an hour at the least.
+# An end may die in silence until this long before the end: a sender that retransmits gives up
+# after a quarter of an hour or more.
 SILENCE_S = 1000.0
 INTERRUPTED = 130
 TICK_S = 0.5

@@ -24,7 +24,7 @@ exit status:
   0    done; every judged figure agrees with the reference
   1    done; a figure differs from the reference by more than its tolerance
   2    wrong arguments, no binary, an output directory that is not the lab's, or an experiment that
-       was asked for by name and needs what this machine lacks (root)
+       is named and needs something that this machine lacks (such as root)
   3    the binary `windlass` failed, or a run on the kernel
   130  interrupted (143: terminated); nothing half-written is left
 """
@@ -127,11 +127,23 @@ def _add_reproduce(commands: Commands) -> None:
     )
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
-    add("--quick", action="store_true", help="only the experiments that end within a minute")
-    add("--kernel", action="store_true", help="also those on this machine's kernel (needs root)")
-    add("--runs", type=_positive, metavar="N", help="on the kernel, or of a test (5; tou: 11)")
-    add("--resume", action="store_true", help="leave out the runs on the kernel that DIR has whole")
-    add("--replicates", type=_positive, metavar="N", help="runs a case (20; ecn-proxy: 10)")
+    add("--quick", action="store_true", help="run only the experiments that end within a minute")
+    add(
+        "--kernel", action="store_true", help="also run those on this machine's kernel (needs root)"
+    )
+    add(
+        "--runs",
+        type=_positive,
+        metavar="N",
+        help="runs of each case on the kernel, or of each test (default: 5; tou: 11)",
+    )
+    add("--resume", action="store_true", help="skip the runs whose results are complete in DIR")
+    add(
+        "--replicates",
+        type=_positive,
+        metavar="N",
+        help="simulated runs of each case (default: 20; ecn-proxy: 10)",
+    )
     add(
         *("--jobs", "--parallel"),
         type=_positive,
@@ -139,10 +151,21 @@ def _add_reproduce(commands: Commands) -> None:
         metavar="N",
         help="runs, or testbeds, at the same time (default: the number of cores)",
     )
-    add("--seed", type=_seed, default=1, metavar="N", help="of the first replicate (1)")
-    add("--out", type=Path, metavar="DIR", help="where to (out/PAPER)")
-    add("--windlass", type=Path, metavar="PATH", help="the binary (else $WINDLASS, then the build)")
-    add("--scale", type=_scale, default=1.0, metavar="X", help="ecn-proxy, tou: of the sizes (1)")
+    add("--seed", type=_seed, default=1, metavar="N", help="seed of the first replicate (1)")
+    add("--out", type=Path, metavar="DIR", help="output directory (out/PAPER)")
+    add(
+        "--windlass",
+        type=Path,
+        metavar="PATH",
+        help="the binary (default: $WINDLASS, else target/release/windlass, else from $PATH)",
+    )
+    add(
+        "--scale",
+        type=_scale,
+        default=1.0,
+        metavar="X",
+        help="ecn-proxy, tou: factor of the sizes of transfers, at most 1 (default: 1)",
+    )
     add(
         "--tests",
         action="append",
@@ -151,8 +174,8 @@ def _add_reproduce(commands: Commands) -> None:
         help="ecn-proxy, tou: run only the tests with such names (as in runs.jsonl)",
     )
     where = command.add_mutually_exclusive_group()
-    where.add_argument("--sim", action="store_true", help="in the simulator alone")
-    where.add_argument("--real", action="store_true", help="ecn-proxy: on real kernels, as root")
+    where.add_argument("--sim", action="store_true", help="use the simulator only")
+    where.add_argument("--real", action="store_true", help="ecn-proxy: use real kernels, as root")
     add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
     command.set_defaults(run=_reproduce)
 
@@ -189,7 +212,7 @@ def _seed(argument: str) -> int:
     return value
 
 
-# What argparse calls the type of a wrong value in its message.
+# The names of these types in argparse's messages.
 _positive.__name__ = "whole number"
 _seed.__name__ = "whole number"
 _scale.__name__ = "number"

@@ -1,1 +1,1 @@
-"""What every experiment uses: the model, runs of the binary, verdicts, plots and the report."""
+"""Shared by all experiments: the model, runs of the binary, verdicts, plots, the report."""

@@ -29,7 +29,7 @@ def start(module: str, order: Mapping) -> subprocess.Popen:
 
 
 def result(name: str, process: subprocess.Popen) -> dict:
-    """What a process that has ended wrote. Raises `RunError`, with its last complaint."""
+    """The result of a process that has ended. Raises `RunError` with its last error message."""
     assert process.stdout and process.stderr
     with process.stdout as out, process.stderr as complaints:
         text, printed = out.read(), complaints.read().strip()

@@ -1,4 +1,4 @@
-"""What can go wrong, with the exit status that tells it apart."""
+"""The errors of the lab, each with its exit status."""
 
 
 class LabError(Exception):
@@ -8,6 +8,6 @@ class LabError(Exception):
 
 
 class RunError(LabError):
-    """The binary ran and failed, or said something the lab does not understand."""
+    """The binary failed, or its output is not in the format that the lab reads."""
 
     exit_status = 3

@@ -117,7 +117,7 @@ def pool(summaries: Sequence[Mapping], median: bool = False) -> dict:
     """One summary from those of single runs: each figure becomes `{mean, sd}` over them, or
     `{median, sd}`.
 
-    The standard deviation is that of a sample. What is no figure is taken from the first run.
+    The standard deviation is that of a sample. Values that are no numbers come from the first run.
     """
     name, middle = ("median", statistics.median) if median else ("mean", statistics.fmean)
     pooled = _pool(summaries, lambda values: {name: middle(values), "sd": statistics.stdev(values)})

@@ -50,7 +50,7 @@ class Evidence:
 
 
 def evidence_in(paper: Paper, results: Mapping) -> Evidence:
-    """What a result document holds, beside the reference of its paper."""
+    """The figures of a result document and of the reference of its paper."""
     seeds = {model.name: model.seeds for e in paper.experiments for model in e.models}
     measured = {
         name: CaseResult.from_summary(summary, seeds.get(name, results["replicates"]))

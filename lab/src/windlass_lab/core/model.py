@@ -11,12 +11,12 @@ from enum import StrEnum
 from windlass_lab.core.servers import ServerCase
 from windlass_lab.core.verdict import Tolerance
 
-# Whose TCP runs in a testbed.
+# The TCP stacks that a testbed can run.
 KERNEL, TOU = "kernel", "ToU"
 
 
 class Flows(StrEnum):
-    """What a check looks at: the case as a whole, or each flow in turn."""
+    """The scope of a check: the case as a whole, or each flow in turn."""
 
     TOGETHER = "together"
     EACH = "each"
@@ -342,7 +342,7 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[str, str]:
-        """What the columns of its reference and of its measured figures are called."""
+        """The headings of its reference and measured columns."""
         return columns(self.kernels[0].stack if self.kernels else "")
 
 

@@ -13,7 +13,7 @@ SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
 DATA = "data"
-# What each run on a kernel wrote: RUNS/CASE/run-N.
+# The output of each run on a kernel: RUNS/CASE/run-N.
 RUNS = "runs"
 # The runs of the ECN proxy's tests, a line each, from which a broken-off result goes on.
 RUN_LINES = "runs.jsonl"

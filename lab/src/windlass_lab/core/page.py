@@ -47,7 +47,7 @@ def render(
 
 
 def judged_tiles(comparisons: Sequence[Comparison], beside: str = "") -> list[dict]:
-    """What stands at the top; `beside` is what figures are held against, where that is a figure."""
+    """The tiles at the top of the page; `beside` names the reference figure, if there is one."""
     judged = (c for c in comparisons if c.headline and c.verdict != INFORMATIVE)
     return [_row(c) | {"beside": beside} for c in judged]
 

@@ -48,7 +48,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What plots are drawn from."""
+    """The results that plots show."""
 
     evidence: Evidence
     curves: Mapping[str, Sequence[Mapping]]

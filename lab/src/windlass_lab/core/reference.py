@@ -1,4 +1,4 @@
-"""What measured figures are held against: the published ones and those of the reference."""
+"""The figures to compare with: the published ones and those of the reference."""
 
 import json
 import tomllib

@@ -28,7 +28,7 @@ from windlass_lab.core.windlass import Run, Sampling, Series, Windlass
 
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
 CURVE_POINTS = 1600
-# What only grows has no peaks to lose.
+# A column that only grows has no peaks to lose.
 _SMOOTH_POINTS = {"acked_packets": 400}
 # Digits of a curve's values: beyond what a plot can show.
 _TIME_DIGITS = 3

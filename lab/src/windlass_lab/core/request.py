@@ -1,4 +1,4 @@
-"""What the command line asks of the experiments of a paper."""
+"""The options of one run of `windlass-lab reproduce`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class RunLines(Generic[R]):
         self._read = read
         self.runs: dict[Key, R] = dict(self._known(path)) if resume else {}
         try:
-            # What was cut off in the middle of a line goes.
+            # Drops a line that an interruption cut short.
             path.write_text("".join(map(self._line, self.runs.items())), encoding="utf-8")
             self._file = path.open("a", encoding="utf-8")
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What servers there are to measure, as plain data."""
+"""The kinds of servers that the probe measures, as plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

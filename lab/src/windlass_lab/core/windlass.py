@@ -65,7 +65,7 @@ class Windlass:
     commands: list[str] = field(default_factory=list)
 
     def version(self) -> str:
-        """What `windlass --version` says."""
+        """The output of `windlass --version`."""
         return self._run(["--version"], record=False).strip()
 
     def require_name(self) -> None:

@@ -33,7 +33,7 @@ _CLONE_NEWNET = 0x40000000
 
 
 class BuildError(Exception):
-    """What could not be built, in one line."""
+    """A step of the build that failed, in one line."""
 
 
 def build(order: Order) -> None:

@@ -1,4 +1,4 @@
-"""What a machine lacks for testbeds, one line each."""
+"""The requirements of testbeds that this machine lacks, one line each."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 
 
 def missing() -> Iterator[tuple[bool, str]]:
-    """What is missing: whether nothing runs without it, and a line that says what."""
+    """Each missing requirement: whether every run needs it, and a line that names it."""
     if not is_root():
         yield True, "root (CAP_NET_ADMIN and CAP_SYS_ADMIN): makes namespaces and devices"
     for program, package in _NEEDED.items():

@@ -57,11 +57,17 @@ def add(commands: argparse._SubParsersAction, positive: Number) -> None:
 
 def _add_run(option: Callable, positive: Number) -> None:
     option("file", type=Path, metavar="FILE", help="the experiment (docs/reference/testbed.md)")
-    option("--time", type=float, metavar="SECONDS", help="instead of the file's duration")
-    option("--out", type=Path, metavar="DIR", help="where to (out/testbed-NAME)")
-    option("--runs", type=positive, default=1, metavar="N", help="how often (1); each in DIR/run-N")
-    option("--jobs", type=positive, default=1, metavar="N", help="testbeds at a time (1)")
-    option("--resume", action="store_true", help="leave out the runs that DIR has whole already")
+    option("--time", type=float, metavar="SECONDS", help="duration, in place of the file's")
+    option("--out", type=Path, metavar="DIR", help="output directory (out/testbed-NAME)")
+    option(
+        "--runs",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="number of runs (1), each in DIR/run-N",
+    )
+    option("--jobs", type=positive, default=1, metavar="N", help="testbeds at the same time (1)")
+    option("--resume", action="store_true", help="skip the runs whose results are complete in DIR")
     option("--windlass", type=Path, metavar="PATH", help="the binary, for {windlass} in FILE")
 
 

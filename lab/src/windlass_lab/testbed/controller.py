@@ -71,7 +71,7 @@ def _unload(windlass: Path, lock: IO[str], progress: Progress) -> None:
 
 
 def _told(windlass: Path, *words: str) -> str:
-    """What `windlass cc` says; a process group of its own, lest Ctrl-C end it halfway."""
+    """The output of `windlass cc`. Its own process group keeps Ctrl-C from ending it halfway."""
     done = subprocess.run(
         [str(windlass), "cc", *words],
         capture_output=True,

@@ -116,7 +116,7 @@ def _hosts(names: Sequence[str], ecn: bool) -> list[Node]:
     sysctls = {"net.ipv4.tcp_ecn": int(ecn), "net.ipv4.tcp_timestamps": 0}
     # A flow whose SYN is lost goes on asking, or it would be another experiment.
     sysctls["net.ipv4.tcp_ecn_fallback"] = 0
-    # What one flow has learnt is not for the next.
+    # Flows do not inherit metrics from earlier connections.
     sysctls["net.ipv4.tcp_no_metrics_save"] = 1
     return [Node(name, sysctls) for name in names]
 

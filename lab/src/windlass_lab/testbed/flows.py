@@ -157,7 +157,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def complaint(plan_: Plan, output: str) -> str:
-    """What a client says went wrong."""
+    """The error message of a client."""
     if plan_.flow.app == "iperf3":
         try:
             return str(json.loads(output)["error"])

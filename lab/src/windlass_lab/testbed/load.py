@@ -1,4 +1,4 @@
-"""Experiments from TOML. What is wrong is said with its place: `flows[2].controller: ...`."""
+"""Reads experiments from TOML. Errors name the key at fault: `flows[2].controller: ...`."""
 
 import dataclasses
 import tomllib
@@ -27,7 +27,7 @@ Reader = Callable[[object, str], object]
 
 
 class FaultError(ValueError):
-    """What is wrong, and where."""
+    """An error in the file, with the key at fault."""
 
 
 def load(path: Path, time_s: float | None = None) -> Experiment:

@@ -22,7 +22,7 @@ class Job:
     windlass: Path | None = None
 
     def command(self) -> list[str]:
-        """What does it."""
+        """The command line of the run."""
         command = [sys.executable, "-P", "-m", "windlass_lab", "testbed", "run", str(self.file)]
         command += ["--out", str(self.out)]
         if self.time_s is not None:

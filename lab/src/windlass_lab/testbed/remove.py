@@ -69,7 +69,7 @@ def _remove_namespace(path: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells one namespace from another."""
+    """The identity of a namespace: its device and inode."""
     try:
         stat = path.stat()
     except OSError:

@@ -235,7 +235,7 @@ def _start_client(bed: Testbed, plan: Plan) -> subprocess.Popen:
 
 
 def _report(bed: Testbed, plan: Plan) -> Path:
-    """What a client printed."""
+    """The standard output of a client."""
     return bed.scratch / f"report-{plan.flow.name}"
 
 
@@ -313,7 +313,7 @@ def _read_samples(bed: Testbed, node: str) -> list[Sample]:
 
 
 def _check(bed: Testbed, plan: Plan, samples: Sequence[Sample]) -> None:
-    """What was measured must be what was asked for."""
+    """Checks that the measured connections use the flow's congestion controller."""
     name, asked = plan.flow.name, plan.flow.controller
     if not samples:
         printed = bed.complaint(_sampler(plan.flow.source))

@@ -1,4 +1,4 @@
-"""What a testbed is made of, as plain data. Times in seconds, rates in bit/s."""
+"""The parts of a testbed, as plain data. Times in seconds, rates in bit/s."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Tun:
 class Route:
     """A way from a node. With `controller`, connections that take it use that congestion
     controller, whichever program opens them and whether or not namespaces may choose it by sysctl;
-    with `initial_window` they begin with so many segments.
+    `initial_window` is their initial window in segments.
     """
 
     node: str
@@ -82,7 +82,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the builder is asked for: nodes with their devices or, later, the routes."""
+    """An order to the builder: nodes with their devices or, later, the routes."""
 
     run: str
     topology: Topology

@@ -1,4 +1,4 @@
-"""What a client of `windlass tou perf` tells of its flow, as the simulator's files."""
+"""Converts the report of a `windlass tou perf` client to the simulator's files."""
 
 import csv
 import json

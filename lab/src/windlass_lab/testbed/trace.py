@@ -31,7 +31,7 @@ _LINE = re.compile(
 
 
 class Probe(NamedTuple):
-    """What a connection knew when a segment arrived, before it looked at it."""
+    """The state of a connection when a segment arrives, before it processes the segment."""
 
     time_ns: int
     cookie: int

@@ -1,4 +1,4 @@
-"""What must hold of an experiment before anything is built."""
+"""The conditions that an experiment must meet before the testbed is built."""
 
 import re
 from collections.abc import Iterable, Iterator

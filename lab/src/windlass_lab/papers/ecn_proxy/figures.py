@@ -122,7 +122,7 @@ def _sample(values: Sequence[float]) -> tuple[str, str, str]:
 
 
 def title(direction: str, load: str, scale: float) -> str:
-    """What is transferred, in words."""
+    """The load, in words."""
     verb = {"download": "Downloads", "upload": "Uploads"}[direction]
     if load == FILES:
         counts = [Test(direction, load, cross, "").transfers(scale) for cross in (True, False)]

@@ -47,7 +47,7 @@ def client(
 
 
 def transfers(name: str, report: str, connections: int, size_bytes: int) -> Sequence[Transfer]:
-    """What a client's report tells of each. Raises `RunError` where one did not send all."""
+    """Each connection's figures from a client's report. Raises `RunError` for one cut short."""
     opened = {number: float(ms) / 1e3 for number, ms in _OPENED.findall(report)}
     sent = {number: (float(seconds), int(size)) for number, seconds, size in _SENT.findall(report)}
     whole = [number for number, (_, size) in sent.items() if size == size_bytes]

@@ -1,4 +1,4 @@
-"""What the tests must show."""
+"""The criteria of the tests, and their verdicts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
@@ -108,7 +108,7 @@ def _taken_on(test: Test, runs: Runs) -> Comparison | None:
 
 
 def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
-    """What the proxy says of itself: of every test's runs together, since some have few marks."""
+    """The proxy's counters, summed over the runs of a test: single runs have few marks."""
     proxies = [proxy for run in runs.get(test.name, ()) for proxy in run.proxies]
     proxies = [proxy for proxy in proxies if proxy.get("episodes")]
     if not proxies:

@@ -82,7 +82,7 @@ class Test:
         return not self.configuration.endswith("noProxy")
 
     def megabytes(self, scale: float) -> float:
-        """What each connection carries, in MB."""
+        """The size of each transfer, in MB."""
         if self.load == FILES:
             return FILE_MB
         whole = 20.0 if self.cross else 200.0 if self.direction == "download" else 100.0

@@ -135,7 +135,7 @@ def _run(
 
 
 def _made_by(windlass: Windlass, scenarios: Path, options: Options) -> dict:
-    """What a run depends on: another binary or scenario makes other runs."""
+    """The inputs of a run. Runs of another binary or scenario do not count as the same."""
     made = {"version": windlass.version(), "scale": options.scale, "real": options.real}
     binary = windlass.path.stat()
     made["binary"] = [binary.st_size, binary.st_mtime_ns]

@@ -72,7 +72,7 @@ def _feed(process: subprocess.Popen, requests: Sequence[Mapping]) -> None:
 
 
 def request(scenarios: Path, test: Test, seed: int, scale: float) -> dict:
-    """What `windlass sim batch` is asked for."""
+    """A request to `windlass sim batch`."""
     return {
         "file": str(scenarios / f"{test.direction}.toml"),
         "set": dict(overrides(test, scale)),
@@ -92,7 +92,7 @@ def _summary(test: Test, line: str) -> Mapping:
 
 
 def result(test: Test, scale: float, summary: Mapping) -> Run:
-    """What is kept of a summary. Raises `RunError` for a run in which not all was transferred."""
+    """The figures of a summary. Raises `RunError` for a run with an unfinished transfer."""
     try:
         transfers = [flow["transfers"] for flow in summary["flows"]]
         done = [transfer["completed"] for transfer in transfers]

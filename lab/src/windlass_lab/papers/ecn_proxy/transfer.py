@@ -57,7 +57,7 @@ class Proxy:
     socket: str
 
     def ask(self, what: str) -> dict:
-        """What `ecn-proxy status` or `stats` tells. Raises `RunError` where nothing answers."""
+        """The output of `ecn-proxy status` or `stats`. Raises `RunError` without an answer."""
         command = [str(self.windlass), "ecn-proxy", what, "--json", "--socket", self.socket]
         printed = subprocess.run(command, capture_output=True, text=True, check=False)
         if printed.returncode != 0:

@@ -59,7 +59,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the runs of a case gave: their summary, and the folder of the run in the middle."""
+    """The results of a case: the pooled summary, and the folder of the median run."""
 
     summary: dict
     middle: Path
@@ -71,7 +71,7 @@ def cases_of(experiments: Sequence[Experiment]) -> list[KernelCase]:
 
 
 def lacking(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
-    """What this machine lacks for such cases, in one line; empty for nothing."""
+    """The first requirement that this machine lacks, in one line; empty if it lacks none."""
     try:
         for job in (job for case in cases for job in kernel.jobs(case)[:1]):
             check.require_programs(load.load(job.file, job.time_s))
@@ -81,7 +81,7 @@ def lacking(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
 
 
 def _tools(cases: Sequence[KernelCase]) -> list[str]:
-    """What `windlass doctor` is asked for: the path, and the controller."""
+    """The tools that `windlass doctor` checks: the link, and the transport under test."""
     return ["link", *sorted({"cc" if case.stack == KERNEL else "tou" for case in cases})]
 
 

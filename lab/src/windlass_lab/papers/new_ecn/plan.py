@@ -1,4 +1,4 @@
-"""What the experiments of the New-ECN paper have in common: quantities, tolerances, patterns."""
+"""Quantities, tolerances and patterns that the experiments on New-ECN share."""
 
 from collections.abc import Sequence
 

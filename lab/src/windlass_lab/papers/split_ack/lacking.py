@@ -1,4 +1,4 @@
-"""What a machine lacks for measuring servers."""
+"""The requirements for measuring servers that this machine lacks."""
 
 import shutil
 import subprocess

@@ -54,7 +54,7 @@ def build_smoltcp() -> Path:
 
 
 def do(command: Sequence[str], what: str) -> str:
-    """What a command prints. Raises `RunError` where it fails."""
+    """The standard output of a command. Raises `RunError` if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -45,7 +45,7 @@ def _figure(test: str, key: str) -> Quantity:
 
 
 def _is(case: ServerCase, key: str, what: str, headline: bool = False) -> Near:
-    """What is either so (1) or not (0)."""
+    """A statement that holds (1) or does not (0)."""
     return Near(case.name, Quantity(key, f"{what} (1: so)"), _EXACTLY, target=1, headline=headline)
 
 

@@ -52,7 +52,7 @@ def of_server(outcome: Mapping) -> dict:
 
 
 def _run(number: int, run: Mapping) -> dict:
-    """What is kept of a run; a test without a flight has no figures."""
+    """The figures of a run; a test without a flight has none."""
     seen = run.get("observation") or {}
     kept = {"run": number, "test": seen.get("test", ""), "ending": run["ending"]["kind"]}
     if not seen:
@@ -122,8 +122,8 @@ def of_population(servers: Sequence[Row], hosts: Sequence[Row], runs: Sequence[R
     """The summary of a survey: the population's file, and the rows that the survey wrote.
 
     By test, in small letters: over all servers that were measured the mean of `data_packets`,
-    `retransmissions` and `total` (of each server the mean of its runs), and in `hosts_by_...` how
-    many servers had so many, rounded. `counts-acks` has the means of those servers alone.
+    `retransmissions` and `total` (of each server the mean of its runs), and in `hosts_by_...` the
+    number of servers by that figure, rounded. `counts-acks` has the means of those servers alone.
     """
     by_url = {row["host"]: row for row in hosts}
     means = _means(runs)

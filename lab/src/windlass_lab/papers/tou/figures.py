@@ -36,7 +36,7 @@ Groups = Sequence[tuple[str, Sequence[Contender]]]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What a window is drawn over: a column of the curve."""
+    """The column of the curve on the x axis."""
 
     id: str
     column: str

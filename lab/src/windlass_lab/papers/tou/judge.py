@@ -1,4 +1,4 @@
-"""What the cells must show."""
+"""The criteria of the cells, and their verdicts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median, stdev
@@ -92,7 +92,7 @@ def paired(above: Test, below: Test, figure: Callable[[Run], float], runs: Runs)
 
 
 def _own_losses(cell: Cell, runs: Runs) -> Iterator[Comparison]:
-    """What a queue lost: with any the contenders would not have met the same losses."""
+    """Packets that the queue dropped. Any drop makes the losses of the transports differ."""
     names = [Test(cell, contender).name for contender in CONTENDERS]
     found = [run for name in names for run in runs.get(name, {}).values()]
     if not found:

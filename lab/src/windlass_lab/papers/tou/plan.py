@@ -134,7 +134,7 @@ _SYSCTLS: Mapping[str, str | int] = {
     "net.ipv4.tcp_wmem": "4096 16384 16777216",
     "net.ipv4.tcp_no_metrics_save": 1,
 }
-# The paper's Figure 12 as far as a namespace has it.
+# The settings of the paper's Figure 12 that a namespace can have.
 FIGURE_12: Mapping[str, str | int] = {
     "net.ipv4.tcp_reordering": 3,
     "net.ipv4.tcp_dsack": 0,

@@ -149,7 +149,7 @@ def _run(
 
 
 def _made_by(windlass: Windlass, options: Options) -> dict:
-    """What a run depends on: another binary or path makes other runs."""
+    """The inputs of a run. Runs of another binary or path do not count as the same."""
     binary = windlass.path.stat()
     return {
         "version": windlass.version(),

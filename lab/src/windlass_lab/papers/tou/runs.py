@@ -22,8 +22,8 @@ class Run:
     """One transfer.
 
     `seconds` is from the first byte until the receiver has them all and the sender knows. `cwnd` is
-    the window's mean over time, in segments, as far as the receiver's lets it act; `cwnd_told` the
-    mean of what the sender tells. `lost` is what the list took of the sender's packets, `dropped`
+    the window's mean over time, in segments, bounded by the receiver's window; `cwnd_told` is the
+    mean that the sender reports. `lost` is what the list took of the sender's packets, `dropped`
     what the queue did; `load` the machine's load average at the end.
     """
 

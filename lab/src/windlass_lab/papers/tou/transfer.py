@@ -173,7 +173,7 @@ def _trace(file: Path, mss: int) -> list[Row]:
 
 
 def _path(bed: Testbed) -> dict:
-    """What the link did to what the client sent."""
+    """The link's counters for packets from the client."""
     bed.end(topology.LINK)
     last = bed.log(topology.LINK).read_text().splitlines()[-1:]
     try:
