@@ -126,7 +126,7 @@ impl Simulated {
         State {
             cwnd: segments(self.controller.cwnd()),
             ssthresh: ssthresh.map(|bytes| segments(bytes as f64)),
-            slope: self.controller.slope().expect("New-ECN has a slope"),
+            slope: self.controller.trace_value().expect("New-ECN has a slope").value,
         }
     }
 }
