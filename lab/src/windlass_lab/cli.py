@@ -128,9 +128,7 @@ def _add_reproduce(commands: Commands) -> None:
     add = command.add_argument
     add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
     add("--quick", action="store_true", help="run only the experiments that end within a minute")
-    add(
-        "--kernel", action="store_true", help="also run those on this machine's kernel (needs root)"
-    )
+    add("--kernel", action="store_true", help="also run those on this kernel (needs root)")
     add(
         "--runs",
         type=_positive,

@@ -64,7 +64,7 @@ def _add_run(option: Callable, positive: Number) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="number of runs (1), each in DIR/run-N",
+        help="runs (1), each in DIR/run-N",
     )
     option("--jobs", type=positive, default=1, metavar="N", help="testbeds at the same time (1)")
     option("--resume", action="store_true", help="skip the runs whose results are complete in DIR")
