@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench chaos fuzz sanitize verify-mutants soak install install-tou uninstall-tou install-service clean
+.PHONY: help setup build demo test lint bench chaos fuzz sanitize verify-mutants soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,12 +52,19 @@ soak: build ## Let ToU live on bad paths, with kills and blackouts, as root; SOA
 	@.venv/bin/python benches/tou_soak.py --seconds $(SOAK_SECONDS)
 
 ifdef PREFIX
-install: build install-tou ## Install the windlass binary where cargo puts binaries; PREFIX=/usr/local: there, and libtou with it
-	install -D --mode=755 target/release/windlass $(DESTDIR)$(PREFIX)/bin/windlass
+install: build install-tou ## Install the binary, man pages, completions for the user; PREFIX=/usr/local: there, and libtou
 else
 install: setup
 	cargo install --locked --path crates/cli
 endif
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install-windlass
+
+ifdef PREFIX
+uninstall: uninstall-tou ## Remove what install installed, given the same PREFIX
+else
+uninstall:
+endif
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install-windlass --uninstall
 
 install-tou: setup ## Install libtou for C and C++; PREFIX=/usr/local DESTDIR= LIBDIR=
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-tou

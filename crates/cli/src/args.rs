@@ -12,6 +12,7 @@ use crate::cmd::tou::args::{TOU_HELP, Tou};
 use crate::failure::EXIT_CODES;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use std::path::PathBuf;
 
 /// Tools around TCP's congestion window.
 #[derive(Debug, Parser)]
@@ -53,10 +54,15 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print a man page
-    #[command(after_help = "Example: windlass man sim run | man -l -")]
+    /// Print a man page, or write those of all commands
+    #[command(after_help = "Examples:\n  windlass man sim run | man -l -\n  windlass man --out \
+        ~/.local/share/man/man1")]
     Man {
-        /// The command whose page to print; none: windlass itself
+        /// The command whose page to print [default: windlass itself]
+        #[arg(conflicts_with = "out")]
         command: Vec<String>,
+        /// Write a page for each command into this folder, which is made if need be
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
 }

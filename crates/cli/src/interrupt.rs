@@ -18,7 +18,7 @@ pub(crate) fn watch() {
         if let Some(path) = temporary.as_deref() {
             remove(path);
         }
-        eprintln!("windlass: interrupted");
+        crate::failure::error("interrupted");
         std::process::exit(130);
     });
 }

@@ -44,7 +44,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Tou(command) => tou::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
-        Command::Man { command } => reference::man(&command),
+        Command::Man { out: Some(folder), .. } => reference::man_pages(&folder),
+        Command::Man { command, out: None } => reference::man(&command),
     }
     .map(|()| ExitCode::SUCCESS)
 }

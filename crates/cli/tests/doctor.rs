@@ -96,7 +96,7 @@ fn only_what_is_required_makes_the_exit_status_1() {
     let simulator = doctor(&empty, &["simulator"]);
     assert_eq!((simulator.status.code(), text(&simulator.stderr)), (Some(0), String::new()));
     let bench = doctor(&empty, &["simulator", "bench"]);
-    let told = "windlass: something is missing for bench\n";
+    let told = "error: something is missing for bench\n";
     assert_eq!((bench.status.code(), text(&bench.stderr)), (Some(1), told.to_owned()));
     assert!(text(&bench.stdout).contains("simulator: ready"), "{}", text(&bench.stdout));
     assert!(text(&bench.stdout).contains("bench: NOT READY"), "{}", text(&bench.stdout));

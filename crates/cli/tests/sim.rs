@@ -322,7 +322,7 @@ fn bad_lines_of_a_batch_are_answered_by_number_and_the_others_run() {
                  {\"file\": \"short.toml\", \"sets\": {}}\n{\"file\": \"short.toml\"}\n";
     let output = batch(&bench, lines, &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(stderr(&output), "3 lines were bad; their results say why\n");
+    assert_eq!(stderr(&output), "error: 3 lines were bad; their results say why\n");
     let results: Vec<Value> = stdout(&output).lines().map(json).collect();
     assert_eq!(results.len(), 5);
     assert_eq!((&results[0]["name"], &results[4]["name"]), (&"short".into(), &"short".into()));
@@ -333,7 +333,7 @@ fn bad_lines_of_a_batch_are_answered_by_number_and_the_others_run() {
         })
         .collect();
     let expected = [
-        (3, "column 2: EOF while parsing a list"),
+        (3, "not JSON: column 2: EOF while parsing a list"),
         (
             4,
             "line 4: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), found the \
@@ -365,7 +365,9 @@ fn check_tells_good_files_from_bad_ones() {
     let output = bench.windlass(&["sim", "check", "short.toml", "bad.toml"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "short.toml: ok\n");
-    assert!(stderr(&output).starts_with("bad.toml:14:57: dumbbell.bottleneck.queue: expected"));
+    assert!(
+        stderr(&output).starts_with("error: bad.toml:14:57: dumbbell.bottleneck.queue: expected")
+    );
 }
 
 #[test]

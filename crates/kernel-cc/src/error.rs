@@ -38,7 +38,7 @@ pub enum Error {
         /// The warnings of libbpf, and of the verifier through it.
         log: String,
     },
-    /// The kernel told what this version of Windlass does not understand.
+    /// The kernel gave an answer that this version of Windlass does not understand.
     Unreadable(String),
 }
 
@@ -99,8 +99,9 @@ impl fmt::Display for Error {
                 write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")
             }
             Error::NoTracing => f.write_str(
-                "this kernel takes no tracing programs, of which one lists the connections: it is locked \
-                 down (/sys/kernel/security/lockdown), or lacks CONFIG_BPF_EVENTS",
+                "the kernel refuses tracing programs, and one of them lists the connections: the kernel is \
+                 locked down (/sys/kernel/security/lockdown), lacks CONFIG_BPF_EVENTS, or has a security \
+                 module that refuses them",
             ),
             Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Error::Kernel { doing, source, log } => {

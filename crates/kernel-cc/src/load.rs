@@ -1,6 +1,6 @@
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
-use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject, ProgramType};
+use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
 use std::io;
 use std::os::fd::AsFd;
 use std::thread;
@@ -9,6 +9,9 @@ use windlass_bpf::{Aligned, log};
 
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o")));
+
+/// The program that lists the connections.
+const LIST: &str = "new_ecn_flows";
 
 /// How long the kernel may take to let go of a name.
 pub(crate) const UNLOAD_MAX: Duration = Duration::from_secs(10);
@@ -57,11 +60,29 @@ fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool),
     }
 }
 
-/// Whether the kernel takes tracing programs from this process; one lists the connections. A kernel that is
-/// locked down (kernel_lockdown(7)) may not, nor one without CAP_BPF and CAP_PERFMON here.
+/// Whether this process may load the tracing program that lists the connections. The program is loaded
+/// and let go of at once: a kernel that is locked down (kernel_lockdown(7)) refuses it, and so does one
+/// where this process lacks CAP_BPF or CAP_PERFMON.
 pub fn tracing_is_permitted() -> bool {
-    // Where that cannot be found out, loading tells.
-    ProgramType::Tracing.is_supported().unwrap_or(true)
+    log::begin();
+    let permitted = list_alone().and_then(OpenObject::load).is_ok();
+    log::take();
+    permitted
+}
+
+/// The program that lists the connections, without the controller.
+fn list_alone() -> libbpf_rs::Result<OpenObject> {
+    let mut object = ObjectBuilder::default().name("new_ecn")?.open_memory(&OBJECT.0)?;
+    for mut map in object.maps_mut() {
+        if map.name() == "new_ecn" {
+            map.set_autocreate(false)?;
+        }
+    }
+    for mut program in object.progs_mut() {
+        let is_list = program.name() == LIST;
+        program.set_autoload(is_list);
+    }
+    Ok(object)
 }
 
 pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
@@ -116,8 +137,8 @@ fn pin(object: &mut Object, mut registration: Registration, pins: &Pins) -> Resu
 
 fn flows_iterator(object: &mut Object) -> libbpf_rs::Result<Link> {
     let connections = map(object, "connections")?.as_fd().try_clone_to_owned()?;
-    let program = object.progs_mut().find(|program| program.name() == "new_ecn_flows");
-    program.ok_or_else(|| missing("new_ecn_flows"))?.attach_iter(connections.as_fd())
+    let program = object.progs_mut().find(|program| program.name() == LIST);
+    program.ok_or_else(|| missing(LIST))?.attach_iter(connections.as_fd())
 }
 
 /// Takes New-ECN away. Connections that use it go on with it until they end; no new one can choose

@@ -3,8 +3,11 @@
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::stdout;
+use crate::value::did_you_mean;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use std::fs;
+use std::path::Path;
 
 /// Prints a shell's completion script.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
@@ -19,7 +22,10 @@ pub(crate) fn man(words: &[String]) -> Result<(), Failure> {
     command.build();
     for word in words {
         let found = command.find_subcommand(word).cloned();
-        let unknown = || Failure::Input(format!("windlass has no command {:?}", words.join(" ")));
+        let unknown = || {
+            let near = did_you_mean(word, command.get_subcommands().map(|known| known.get_name()));
+            Failure::Input(format!("windlass has no command {:?}{near}", words.join(" ")))
+        };
         command = found.ok_or_else(unknown)?;
     }
     let mut page = Vec::new();
@@ -27,4 +33,11 @@ pub(crate) fn man(words: &[String]) -> Result<(), Failure> {
         .render(&mut page)
         .map_err(|error| Failure::io("man page", &error))?;
     stdout::line(String::from_utf8_lossy(&page).trim_end())
+}
+
+/// Writes the man page of each command into a folder: `windlass-sim-run.1` and so on.
+pub(crate) fn man_pages(folder: &Path) -> Result<(), Failure> {
+    let written =
+        fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+    written.map_err(|error| Failure::io(folder.display(), &error))
 }

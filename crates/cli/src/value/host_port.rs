@@ -21,16 +21,25 @@ fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
+/// A port from `least` on. Digits that are no port are named in the error; other text has none.
+fn port_number(text: &str, least: u16) -> Result<u16, Option<String>> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let port = text.parse().ok().filter(|port| digits && *port >= least);
+    port.ok_or_else(|| {
+        digits.then(|| format!("port {text}: expected a port from {least} to 65535"))
+    })
+}
+
 impl HostPort {
     /// `host:port`.
     pub(crate) fn parse(text: &str) -> Result<HostPort, String> {
         let expected = || "expected HOST:PORT, such as host:7000 or [::1]:7000".to_owned();
         let (host, port) = text.rsplit_once(':').ok_or_else(expected)?;
-        let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(expected)?;
         let bracketed = bare(host) != host;
         if bare(host).is_empty() || host.contains(':') && !bracketed {
             return Err(expected());
         }
+        let port = port_number(port, 1).map_err(|why| why.unwrap_or_else(expected))?;
         Ok(HostPort { host: bare(host).to_owned(), port })
     }
 
@@ -47,8 +56,10 @@ impl HostPort {
 impl Local {
     /// `port`, or `address:port`.
     pub(crate) fn parse(text: &str) -> Result<Local, String> {
-        if let Ok(port) = text.parse() {
-            return Ok(Local { address: None, port });
+        match port_number(text, 0) {
+            Ok(port) => return Ok(Local { address: None, port }),
+            Err(Some(why)) => return Err(why),
+            Err(None) => {}
         }
         let address: Result<SocketAddr, _> = text.parse();
         address

@@ -7,14 +7,16 @@ mod number;
 mod path;
 mod port;
 mod quantity;
+mod suggest;
 
 pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
 pub(crate) use name::{VARIANTS, parse_cc, parse_echo, parse_profile, parse_test, parse_variant};
-pub(crate) use number::{parse_count, parse_seed, parse_seeds};
+pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
 pub(crate) use path::{Side, Sided, last, parse_queue, sided};
 pub(crate) use port::{PortArg, parse_port};
 pub(crate) use quantity::{
-    parse_buffer, parse_bytes, parse_connection_rate, parse_probability, parse_rate, parse_seconds,
-    parse_time,
+    parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
+    parse_rate, parse_time, with_seconds,
 };
+pub(crate) use suggest::did_you_mean;

@@ -1,5 +1,6 @@
 //! Names of controllers, profiles, variants, tests.
 
+use super::suggest::expected_one_of;
 use windlass_probe::Test;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::Profile;
@@ -11,13 +12,13 @@ pub(crate) fn parse_cc(text: &str) -> Result<String, String> {
     if NAMES.contains(&text) {
         return Ok(text.to_owned());
     }
-    Err(format!("expected one of {}", NAMES.join(", ")))
+    Err(expected_one_of(text, &NAMES))
 }
 
 /// The name of a profile.
 pub(crate) fn parse_profile(text: &str) -> Result<Profile, String> {
-    let names = || Profile::ALL.map(Profile::name).join(", ");
-    Profile::by_name(text).ok_or_else(|| format!("expected one of {}", names()))
+    let names = Profile::ALL.map(Profile::name);
+    Profile::by_name(text).ok_or_else(|| expected_one_of(text, &names))
 }
 
 /// How marks are echoed, under the names of scenario files.
@@ -25,7 +26,7 @@ pub(crate) fn parse_echo(text: &str) -> Result<EcnEcho, String> {
     match text {
         "until-cwr" => Ok(EcnEcho::UntilCwr),
         "once-per-ce" => Ok(EcnEcho::OncePerCe),
-        _ => Err("expected until-cwr or once-per-ce".to_owned()),
+        _ => Err(expected_one_of(text, &["until-cwr", "once-per-ce"])),
     }
 }
 
@@ -33,7 +34,7 @@ pub(crate) const VARIANTS: &str = "printed|accumulate";
 
 pub(crate) fn parse_variant(text: &str) -> Result<Arrivals, String> {
     let found = Arrivals::ALL.into_iter().find(|arrivals| arrivals.name() == text);
-    found.ok_or_else(|| format!("expected {VARIANTS}"))
+    found.ok_or_else(|| expected_one_of(text, &Arrivals::ALL.map(Arrivals::name)))
 }
 
 pub(crate) fn parse_test(text: &str) -> Result<Test, String> {

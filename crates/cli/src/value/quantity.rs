@@ -8,23 +8,54 @@ const BUFFER_MAX: u64 = 4 << 30;
 /// A few segments.
 const BUFFER_MIN: u64 = 4096;
 
-/// A rate: `10M`, tc's `10mbit`, or the `10Mbit/s` of scenario files.
+/// A rate: `10M`, tc's `10mbit`, or the `10Mbit/s` of scenario files. A bare number is bits per
+/// second.
 pub(crate) fn parse_rate(text: &str) -> Result<BitRate, String> {
     let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let unit = match &text[number.len()..] {
+    let written = &text[number.len()..];
+    let unit = match written {
         "" | "bit" => "bit/s",
         "k" | "K" | "kbit" | "Kbit" => "kbit/s",
         "M" | "mbit" | "Mbit" => "Mbit/s",
         "G" | "gbit" | "Gbit" => "Gbit/s",
         unit => unit,
     };
-    scenario::parse_rate(&format!("{number}{unit}"))
-        .map_err(|_| "expected a rate above zero such as 10M, 256k or 1.5Gbit/s".to_owned())
+    scenario::parse_rate(&format!("{number}{unit}")).map_err(|_| {
+        let meant = bits_per_second(written)
+            .filter(|unit| scenario::parse_rate(&format!("{number}{unit}")).is_ok());
+        let hint =
+            meant.map_or_else(String::new, |unit| format!("; did you mean \"{number}{unit}\"?"));
+        format!("expected a rate above zero such as 10M, 256k or 1.5Gbit/s{hint}")
+    })
 }
 
-/// A time such as `40ms`.
+/// The unit that a common other spelling of it means, such as `Mbps`.
+fn bits_per_second(spelling: &str) -> Option<&'static str> {
+    let lower = spelling.trim().to_ascii_lowercase();
+    let prefix = ["bps", "bits/s", "bit/sec", "bits/sec", "bit/s", "b/s"]
+        .into_iter()
+        .find_map(|end| lower.strip_suffix(end))?;
+    // B/s and BPS are bytes.
+    match (prefix, spelling.contains('B')) {
+        ("", false) => Some("bit/s"),
+        ("k", false) => Some("kbit/s"),
+        ("m", false) => Some("Mbit/s"),
+        ("g", false) => Some("Gbit/s"),
+        _ => None,
+    }
+}
+
+/// A time such as `40ms`. A bare number is seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Span, String> {
-    scenario::parse_time(text)
+    scenario::parse_time(&with_seconds(text)).map_err(|_| {
+        "expected a time such as 40ms, 3s, 2min or 1h; a bare number is seconds".to_owned()
+    })
+}
+
+/// `text` with the unit seconds, if it is a bare number.
+pub(crate) fn with_seconds(text: &str) -> String {
+    let bare = text.ends_with(|c: char| c.is_ascii_digit());
+    if bare { format!("{text}s") } else { text.to_owned() }
 }
 
 /// A probability: `0.01` or `1%`.
@@ -39,11 +70,12 @@ pub(crate) fn parse_probability(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a probability such as 0.01 or 1%".to_owned())
 }
 
-/// A time above zero; a bare number is seconds.
-pub(crate) fn parse_seconds(text: &str) -> Result<Span, String> {
-    let seconds = text.ends_with(|c: char| c.is_ascii_digit());
-    let time = if seconds { parse_time(&format!("{text}s")) } else { parse_time(text) }?;
-    if time.is_zero() { Err("expected a time above zero".to_owned()) } else { Ok(time) }
+/// A time above zero, as [`parse_time`] reads it.
+pub(crate) fn parse_nonzero_time(text: &str) -> Result<Span, String> {
+    match parse_time(text)? {
+        Span::ZERO => Err("expected a time above zero".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// Bytes above zero: `100M`, `64KiB`, or a bare number.

@@ -17,7 +17,7 @@ fn a_second_daemon_at_the_same_socket_is_refused() {
     let _first = bed.run_plain();
     let mut second = bed.run(&["--client-side", WAN]);
     let line = second.wait_for("another ECN proxy runs at");
-    assert!(line.starts_with("windlass: ") && line.contains("proxy.sock"), "{line}");
+    assert!(line.starts_with("error: ") && line.contains("proxy.sock"), "{line}");
     assert_eq!(second.wait().code(), Some(1));
     assert_eq!(bed.json("status")["interfaces"][0]["name"], LAN, "the first runs on");
 }

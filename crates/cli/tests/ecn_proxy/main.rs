@@ -28,7 +28,10 @@ fn what_makes_no_sense_is_refused_in_one_line_that_names_it() {
         let output = windlass(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.starts_with(told) && stderr.lines().count() == 1, "{stderr}");
+        assert!(
+            stderr.starts_with(&format!("error: {told}")) && stderr.lines().count() == 1,
+            "{stderr}"
+        );
     }
 }
 
@@ -37,12 +40,12 @@ fn without_a_proxy_each_command_says_that_none_answers() {
     for command in ["status", "stats", "flows", "off", "on", "stop"] {
         let output = windlass(&[command, "--socket", "/nonexistent/proxy.sock"]);
         assert_eq!(output.status.code(), Some(1), "{command}");
-        let told = "windlass: no ECN proxy answers at /nonexistent/proxy.sock";
+        let told = "error: no ECN proxy answers at /nonexistent/proxy.sock";
         assert!(text(&output.stderr).starts_with(told), "{}", text(&output.stderr));
     }
     let output = windlass(&["stop", "--drain", "soon"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).starts_with("--drain: expected a time"));
+    assert!(text(&output.stderr).starts_with("error: --drain: expected a time"));
 }
 
 #[test]

@@ -113,7 +113,10 @@ fn set(
         "pin" => to.pin = Some(pin(found)?),
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
-        _ => return Err(FieldError::at(place, format!("unknown key, expected one of {KEYS}"))),
+        _ => {
+            let hint = value::did_you_mean(key, KEYS.split(", "));
+            return Err(FieldError::at(place, format!("unknown key, expected one of {KEYS}{hint}")));
+        }
     }
     Ok(())
 }

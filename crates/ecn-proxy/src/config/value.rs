@@ -13,6 +13,18 @@ const NAME_LEN_MAX: usize = 15;
 const SIZE_MAX: u32 = 1 << 26;
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 
+/// `; did you mean "x"?`, or nothing if no name is near `word`.
+pub(super) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let near = names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(word, name), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| {
+            *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
+        });
+    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
+}
+
 /// The policies, by their names.
 pub const POLICIES: [(&str, Policy); 3] =
     [("virtual-loss", Policy::VirtualLoss), ("drop", Policy::Drop), ("no-ect", Policy::NoEct)];
@@ -45,7 +57,10 @@ pub fn parse_interface(text: &str) -> Result<String, String> {
 /// What was expected.
 pub fn parse_policy(text: &str) -> Result<Policy, String> {
     let found = POLICIES.into_iter().find(|(name, _)| *name == text).map(|(_, policy)| policy);
-    found.ok_or_else(|| format!("expected virtual-loss, drop or no-ect, found {text:?}"))
+    found.ok_or_else(|| {
+        let hint = did_you_mean(text, POLICIES.map(|(name, _)| name));
+        format!("expected virtual-loss, drop or no-ect, found {text:?}{hint}")
+    })
 }
 
 /// `text` or `json`.

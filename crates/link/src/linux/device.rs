@@ -5,7 +5,7 @@ use super::namespace::Namespace;
 use super::netlink::Netlink;
 use ipnet::IpNet;
 use nix::net::if_::if_nametoindex;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -62,6 +62,9 @@ impl AsFd for Device {
     }
 }
 
+/// How to get TUN devices where they are not permitted.
+const TUN_HINT: &str = "run as root, or see windlass doctor link";
+
 fn create_here(config: &DeviceConfig) -> io::Result<Device> {
     let told = |what: &str| {
         let what = format!("{what} {}", config.name);
@@ -70,7 +73,12 @@ fn create_here(config: &DeviceConfig) -> io::Result<Device> {
     // Without the virtio header the kernel hands over no packet larger than the MTU and none
     // without its checksum.
     let tun = DeviceBuilder::new().name(config.name.as_str()).enable(false).build_sync();
-    let tun = tun.map_err(told("cannot make the TUN device"))?;
+    let tun = tun.map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => {
+            io::Error::new(error.kind(), format!("/dev/net/tun: {error}; {TUN_HINT}"))
+        }
+        _ => told("cannot make the TUN device")(error),
+    })?;
     tun.set_nonblocking(true)?;
     let index = if_nametoindex(tun.name()?.as_str())?;
     let netlink = Netlink::open()?;

@@ -74,6 +74,12 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
+/// An error in words, without the number that `std::io::Error` adds.
+fn described(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or_default().to_owned()
+}
+
 /// What the guard does, if this process is one: to be asked first of all.
 pub fn guard_main() -> Option<ExitCode> {
     let mut args = env::args_os();
@@ -83,7 +89,7 @@ pub fn guard_main() -> Option<ExitCode> {
     let pipe = args.next()?;
     let command: Vec<OsString> = args.collect();
     Some(guard(&pipe, &command).unwrap_or_else(|error| {
-        eprintln!("windlass: link: {error}");
+        eprintln!("error: link: {}", described(&error));
         ExitCode::FAILURE
     }))
 }
@@ -105,7 +111,7 @@ fn guard(pipe: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
     match child.spawn() {
         Ok(child) => attend(&signals, &parent, Pid::from_raw(child.id().cast_signed())),
         Err(error) => {
-            eprintln!("windlass: link: {}: {error}", program.display());
+            eprintln!("error: link: {}: {}", program.display(), described(&error));
             // As shells do it.
             Ok(ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }))
         }

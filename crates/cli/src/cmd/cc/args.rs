@@ -71,8 +71,8 @@ pub(crate) struct CcLoad {
     /// The slope is multiplied by this at every mark but the first
     #[arg(long, value_name = "FACTOR", default_value_t = 0.9, allow_negative_numbers = true)]
     pub alpha_slp: f64,
-    /// The slope grows by this times the square of the round-trip time (in seconds), once in a
-    /// round trip
+    /// Once per round trip the slope grows by this times the square of the round-trip time in seconds.
+    /// From 0 to 4000; with 0 it does not grow
     #[arg(long, value_name = "NUMBER", default_value_t = 16.0, allow_negative_numbers = true)]
     pub beta: f64,
     /// The name by which connections choose it: 1 to 15 letters, digits, underscores

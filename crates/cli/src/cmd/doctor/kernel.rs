@@ -52,12 +52,12 @@ fn names_in(btf: &[u8]) -> impl Iterator<Item = &[u8]> {
     names().unwrap_or_default().split(|&byte| byte == 0)
 }
 
-/// The kernel takes tracing programs from this process.
+/// The kernel takes tracing programs from this process: the one that `windlass cc load` loads is tried.
 #[cfg(all(feature = "kernel-cc", target_os = "linux"))]
 pub(super) fn tracing_programs() -> Finding {
     match windlass_kernel_cc::tracing_is_permitted() {
-        true => Present("can be loaded".to_owned()),
-        false => Missing("the kernel refuses them".to_owned()),
+        true => Present("the program of windlass cc can be loaded".to_owned()),
+        false => Missing("the kernel refuses the program of windlass cc".to_owned()),
     }
 }
 

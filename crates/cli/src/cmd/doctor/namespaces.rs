@@ -55,7 +55,7 @@ fn succeeds(attempt: Attempt) -> Result<(), String> {
         true => Ok(()),
         false => {
             let told = String::from_utf8_lossy(&output.stderr);
-            Err(told.trim().trim_start_matches("windlass: ").to_owned())
+            Err(told.trim().trim_start_matches("error: ").to_owned())
         }
     }
 }

@@ -118,7 +118,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ),
             required(
                 Check::TracingPrograms,
-                "one lists the connections",
+                "one of them lists the connections",
                 "a kernel with CONFIG_BPF_EVENTS=y that is not locked down, and root",
             ),
             optional(

@@ -2,6 +2,7 @@
 
 use super::args::EcnProxyRun;
 use crate::failure::Failure;
+use crate::value::with_seconds;
 use windlass_ecn_proxy::config::{
     PIN_FOLDER, Pin, Settings, Source, parse_interface, parse_log_format, parse_mark_bit,
     parse_metrics, parse_policy, parse_ports, parse_prefix, parse_size, parse_timeout,
@@ -31,8 +32,8 @@ pub(super) fn source(args: EcnProxyRun) -> Result<Source, Failure> {
         flows_max: one("--flows-max", table.flows_max, parse_size)?,
         handshakes_max: one("--handshakes-max", table.handshakes_max, parse_size)?,
         hosts_max: one("--hosts-max", table.hosts_max, parse_size)?,
-        idle_timeout: one("--idle-timeout", table.idle_timeout, parse_timeout)?,
-        closing_timeout: one("--closing-timeout", table.closing_timeout, parse_timeout)?,
+        idle_timeout: one("--idle-timeout", table.idle_timeout, timeout)?,
+        closing_timeout: one("--closing-timeout", table.closing_timeout, timeout)?,
         mark_bit: one("--mark-bit", table.mark_bit, parse_mark_bit)?,
         metrics: one("--metrics", daemon.metrics, parse_metrics)?,
         pin: daemon.pin.map(|folder| Pin(Some(folder.unwrap_or_else(|| PIN_FOLDER.into())))),
@@ -40,6 +41,11 @@ pub(super) fn source(args: EcnProxyRun) -> Result<Source, Failure> {
         log_format: one("--log-format", daemon.log_format, parse_log_format)?,
     };
     Ok(Source { options, file: config })
+}
+
+/// A time of an option; a bare number is seconds.
+pub(super) fn timeout(text: &str) -> Result<std::time::Duration, String> {
+    parse_timeout(&with_seconds(text))
 }
 
 fn one<T>(

@@ -2,9 +2,9 @@
 
 use crate::value::{
     PortArg, Side, Sided, last, parse_loss, parse_port, parse_probability, parse_queue, parse_rate,
-    parse_time, sided,
+    parse_seed, parse_time, sided, whole,
 };
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use windlass_aqm::Config as Queue;
@@ -61,11 +61,11 @@ pub(crate) struct Link {
     #[command(flatten)]
     pub watch: Watch,
     /// Seed of the random streams
-    #[arg(long, value_name = "N", default_value_t = windlass_link::DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = windlass_link::DEFAULT_SEED, value_parser = parse_seed)]
     pub seed: u64,
     /// The largest IP packet in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
-    #[arg(value_parser = value_parser!(u32).range(68..=65_535))]
+    #[arg(value_parser = whole::<u32>(68..=65_535))]
     pub mtu: u32,
     /// Join two TUN devices instead of running a command; to be given twice. up is from the first
     /// to the second
@@ -92,7 +92,7 @@ pub(crate) struct LinkRun {
     /// The link: TOML
     pub file: PathBuf,
     /// Seed of the random streams [default: the file's, or 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_seed)]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub watch: Watch,

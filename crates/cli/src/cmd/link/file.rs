@@ -1,6 +1,6 @@
 //! The file of `windlass link run`.
 
-use crate::value::{LossKeys, parse_rate, parse_time};
+use crate::value::{LossKeys, did_you_mean, parse_rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
@@ -80,8 +80,7 @@ struct PathKeys {
 
 /// Reads a file's text; what is wrong, if it is.
 pub(super) fn read(text: &str) -> Result<LinkFile, String> {
-    let keys: FileKeys =
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let keys: FileKeys = toml::from_str(text).map_err(|error| described(text, &error))?;
     if keys.schema != SCHEMA_VERSION {
         let (only, found) = (SCHEMA_VERSION, keys.schema);
         return Err(format!("schema: expected {only}, the only version there is, found {found}"));
@@ -94,6 +93,25 @@ pub(super) fn read(text: &str) -> Result<LinkFile, String> {
     }
     let link = LinkConfig { seed: keys.seed.unwrap_or(windlass_link::DEFAULT_SEED), ports };
     Ok(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), devices })
+}
+
+/// Line and message of an error of the TOML text, with a suggestion for a misspelt key.
+fn described(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', ", ");
+    let hint = match message.split('`').collect::<Vec<_>>()[..] {
+        ["unknown field ", found, ref names @ ..] => {
+            did_you_mean(found, names.iter().copied().skip(1).step_by(2))
+        }
+        _ => String::new(),
+    };
+    match error.span() {
+        Some(span) => {
+            let before = text.as_bytes().get(..span.start).unwrap_or(text.as_bytes());
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            format!("line {line}: {message}{hint}")
+        }
+        None => format!("{message}{hint}"),
+    }
 }
 
 impl PortKeys {
@@ -142,7 +160,7 @@ fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BitRate>, D
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-    parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    scenario::parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
 #[cfg(test)]
@@ -209,6 +227,7 @@ limit = "5 packets"
     fn a_fault_is_told_with_its_place() {
         let told = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
         assert!(told("seed", "sead").contains("line 3"));
+        assert!(told("seed", "sead").ends_with("; did you mean \"seed\"?"));
         assert!(told("20ms", "20").contains("expected a time such as"));
         assert!(told("schema = 1", "schema = 2").contains("found 2"));
         assert!(told("5 packets", "5").contains("port a: up: queue: limit: expected a limit"));

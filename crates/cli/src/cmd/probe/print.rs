@@ -2,7 +2,7 @@
 
 use crate::stdout;
 use windlass_probe::classify::{InitialWindow, Verdict};
-use windlass_probe::session::{Outcome, TestRow};
+use windlass_probe::session::{Failure, Outcome, TestRow};
 
 const HEADER: [&str; 12] = [
     "test",
@@ -28,6 +28,12 @@ pub(super) fn text(outcome: &Outcome) -> String {
     }
     match (&outcome.verdict, &outcome.failure) {
         (Some(verdict), _) => lines.extend(tell(verdict)),
+        // Its own text names the host, which a redirect may have given.
+        (None, Some(Failure::NoSuchHost { host, why }))
+            if outcome.target.contains(host.as_str()) =>
+        {
+            lines.push(format!("{}: not measured: no such host: {why}", outcome.target));
+        }
         (None, Some(failure)) => lines.push(format!("{}: not measured: {failure}", outcome.target)),
         (None, None) => lines.push(format!("{}: not measured", outcome.target)),
     }

@@ -19,7 +19,7 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     match linux::serve(Network::new(&servers, args.seed), &args.tun, ready) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!(
-            "probe serve: device {}: {error} (it takes CAP_NET_ADMIN and /dev/net/tun)",
+            "probe serve: device {}: {error}; it takes CAP_NET_ADMIN and /dev/net/tun: run as root, or see windlass doctor link",
             args.tun
         ))),
     }

@@ -1,7 +1,9 @@
 //! The arguments of `windlass sim`.
 
-use crate::value::{VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant};
-use clap::{Args, Subcommand, value_parser};
+use crate::value::{
+    VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant, whole,
+};
+use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -91,7 +93,8 @@ pub(crate) struct Changes {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The scenario: TOML, or JSON if its name ends in .json
+    /// The scenario: TOML, or JSON if its name ends in .json or its text begins with {; "-" for
+    /// standard input
     pub file: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
@@ -141,10 +144,10 @@ pub(crate) struct Check {
 pub(crate) struct Floor {
     /// Events in the queue at any time
     #[arg(long, default_value_t = 16, value_name = "N")]
-    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000_000))]
     pub pending: u32,
     /// Events to take
-    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    #[arg(long, default_value_t = 20_000_000, value_name = "N", value_parser = parse_seed)]
     pub events: u64,
 }
 
@@ -155,11 +158,11 @@ pub(crate) struct SimpleModel {
     pub variant: Arrivals,
     /// Steps of 10 ms; the paper's listing has 500
     #[arg(long, default_value_t = 3000, value_name = "N")]
-    #[arg(value_parser = value_parser!(u32).range(2..=10_000_000))]
+    #[arg(value_parser = whole::<u32>(2..=10_000_000))]
     pub steps: u32,
     /// Runs, with seeds in a row
     #[arg(long, default_value_t = 20, value_name = "N")]
-    #[arg(value_parser = value_parser!(u64).range(1..=1_000_000))]
+    #[arg(value_parser = whole::<u64>(1..=1_000_000))]
     pub seeds: u64,
     /// The first seed
     #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
@@ -179,7 +182,7 @@ pub(crate) struct Chaos {
     #[arg(long, default_value = "0..2000", value_name = "A..B", value_parser = parse_seeds)]
     pub seeds: Range<u64>,
     /// Seeds at a time [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub jobs: Option<NonZeroUsize>,
     /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, as ToU
     #[arg(long)]
@@ -188,6 +191,7 @@ pub(crate) struct Chaos {
     #[arg(long)]
     pub ecn_proxy: bool,
     /// Run one seed and print everything that happens
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "jobs"])]
+    #[arg(long, value_name = "SEED", value_parser = parse_seed)]
+    #[arg(conflicts_with_all = ["seeds", "jobs"])]
     pub replay: Option<u64>,
 }

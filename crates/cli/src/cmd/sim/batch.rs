@@ -63,8 +63,8 @@ fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
 fn result_of(number: u64, bytes: &[u8]) -> Result<Value, String> {
     let text = str::from_utf8(bytes).map_err(|_| "not a text in UTF-8")?;
     let value: Value = load::json(text).map_err(|error| match error.split_once(':') {
-        Some((_, column_and_message)) => format!("column {column_and_message}"),
-        None => error,
+        Some((_, column_and_message)) => format!("not JSON: column {column_and_message}"),
+        None => format!("not JSON: {error}"),
     })?;
     let document = match value.get("file") {
         Some(_) => request(&value)?,

@@ -1,5 +1,6 @@
 //! Scenarios from files.
 
+use crate::failure::plain;
 use std::path::Path;
 use windlass_sim::Simulation;
 use windlass_sim::scenario::{self, Document};
@@ -8,9 +9,14 @@ use windlass_sim::scenario::{self, Document};
 /// returned can be run: the network has been built once.
 pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String> {
     let origin = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("{origin}: cannot read: {error}"))?;
-    let document = if path.extension().is_some_and(|extension| extension == "json") {
+    let read = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let origin = if path == Path::new("-") { "standard input".to_owned() } else { origin };
+    let text = read.map_err(|error| plain(&format!("{origin}: cannot read: {error}")))?;
+    let named_json = path.extension().is_some_and(|extension| extension == "json");
+    let document = if named_json || text.trim_start().starts_with('{') {
         let json = json(&text).map_err(|message| format!("{origin}:{message}"))?;
         scenario::from_json(&origin, &json, overrides)
     } else {

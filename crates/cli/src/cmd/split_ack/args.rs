@@ -1,6 +1,7 @@
 //! The arguments of `windlass split-ack`.
 
-use clap::{Args, value_parser};
+use crate::value::whole;
+use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use windlass_probe::PARTS_MAX;
@@ -33,10 +34,10 @@ Exit status: that of COMMAND, 128 and the signal's number if one ended it; 125 s
 pub(crate) struct SplitAck {
     /// How many ACKs to send for one; 1 only counts
     #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = value_parser!(u32).range(1..=i64::from(PARTS_MAX)))]
+    #[arg(value_parser = whole::<u32>(1..=u64::from(PARTS_MAX)))]
     pub split: u32,
     /// How many ACKs of new data to split, the first ones of each connection
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]
     pub acks: u32,
     /// Allow more than 64 ACKs for one, up to 1024
     #[arg(long)]

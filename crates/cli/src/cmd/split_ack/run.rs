@@ -3,7 +3,7 @@
 use super::args::SplitAck;
 use super::print;
 use crate::envelope::Document;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;
@@ -33,7 +33,7 @@ struct Report<'a> {
 /// Does what the arguments say.
 pub(crate) fn main(args: &SplitAck) -> Result<ExitCode, Failure> {
     let code = work(args).unwrap_or_else(|message| {
-        eprintln!("windlass: split-ack: {message}");
+        failure::error(format!("split-ack: {message}"));
         OWN_FAILURE
     });
     Ok(ExitCode::from(code))
@@ -65,14 +65,14 @@ fn work(args: &SplitAck) -> Result<u8, String> {
     let mut splitter = Splitter::new(&settings, &cgroup).map_err(told)?;
     let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(told)?;
     for trouble in splitter.troubles() {
-        eprintln!("windlass: split-ack: its ACKs are not split at {trouble}");
+        failure::error(format!("split-ack: its ACKs are not split at {trouble}"));
     }
     if let Some(error) = trouble {
         let name = args.command_line.first().map(|name| name.display().to_string());
         let name = name.unwrap_or_default();
         match code {
-            NOT_FOUND => eprintln!("windlass: split-ack: {name}: no such command"),
-            _ => eprintln!("windlass: split-ack: {name}: {error}"),
+            NOT_FOUND => failure::error(format!("split-ack: {name}: no such command")),
+            _ => failure::error(format!("split-ack: {name}: {error}")),
         }
         return Ok(code);
     }

@@ -2,10 +2,10 @@
 
 use super::perf::STREAMS_MAX;
 use crate::value::{
-    HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_profile, parse_seconds,
-    parse_time,
+    HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
+    parse_profile, parse_time, whole,
 };
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use windlass_base::Span;
@@ -136,8 +136,11 @@ pub(crate) struct TouConnect {
 #[derive(Debug, Args)]
 pub(crate) struct PerfServer {
     /// The port; 0: a free one
-    #[arg(long, default_value_t = DEFAULT_PORT)]
+    #[arg(long, default_value_t = DEFAULT_PORT, value_parser = whole::<u16>(0..=65_535))]
     pub port: u16,
+    /// Refused: clients take HOST:PORT, so a user may try PORT here.
+    #[arg(hide = true, value_name = "PORT", value_parser = misplaced_port)]
+    pub misplaced: Option<u16>,
     /// The address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
@@ -158,31 +161,31 @@ pub(crate) struct PerfClient {
     /// The server; an IPv6 address with a port stands in brackets
     #[arg(value_name = "HOST[:PORT]", value_parser = |text: &str| HostPort::parse_or(text, DEFAULT_PORT))]
     pub server: HostPort,
-    /// Send for so long [default: 10s]; a bare number is seconds
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds, conflicts_with = "bytes")]
+    /// Send for this long [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_nonzero_time, conflicts_with = "bytes")]
     pub time: Option<Span>,
     /// Send so much instead, over all connections: 100M, 64KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub bytes: Option<u64>,
     /// Leave the first seconds, in which the window grows, out of the figures at the end; a test of a
     /// time lasts so much longer
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_nonzero_time)]
     pub omit: Option<Span>,
     /// The server sends
     #[arg(long)]
     pub reverse: bool,
     /// Connections at once
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = value_parser!(u16).range(1..=i64::from(STREAMS_MAX)))]
+    #[arg(value_parser = whole::<u16>(1..=u64::from(STREAMS_MAX)))]
     pub parallel: u16,
     /// Time between lines
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_nonzero_time)]
     pub interval: Span,
     /// Write cwnd, ssthresh, SRTT and bytes of each connection to a new CSV file
     #[arg(long, value_name = "FILE", conflicts_with = "reverse")]
     pub trace: Option<PathBuf>,
     /// Time between the trace's samples
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_nonzero_time)]
     pub trace_interval: Span,
     /// Print one JSON object at the end instead of text
     #[arg(long)]
@@ -247,7 +250,7 @@ pub(crate) struct PathOptions {
     pub ecn_echo: EcnEcho,
     /// Payload bytes of the largest segment over IPv4, TCP options among them; over IPv6 20 fewer
     #[arg(long, value_name = "BYTES", default_value_t = 1456)]
-    #[arg(value_parser = value_parser!(u16).range(88..=65_475))]
+    #[arg(value_parser = whole::<u16>(88..=65_475))]
     pub mss: u16,
     /// Send what the window allows at once, not over the round trip
     #[arg(long)]
@@ -258,4 +261,9 @@ pub(crate) struct PathOptions {
     /// Bytes that may wait to be read
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]
     pub receive_buffer: u64,
+}
+
+/// Says where the port goes.
+fn misplaced_port(text: &str) -> Result<u16, String> {
+    Err(format!("the server takes its port as an option: --port {text}"))
 }

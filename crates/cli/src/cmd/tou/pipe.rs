@@ -6,7 +6,7 @@ use super::copy::{self, CopyError};
 use super::live::OpenStreams;
 use super::print::{self, ConnectionLog, Traffic};
 use super::{address, settings};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interrupt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
             return Ok(());
         }
         match converse(&stream, args.tell, false) {
-            Err(Failure::Work(message)) => eprintln!("windlass: {peer}: {message}"),
+            Err(Failure::Work(message)) => failure::error(format!("{peer}: {message}")),
             result => result?,
         }
         live.clear();
@@ -84,7 +84,7 @@ fn watch(live: &OpenStreams, waits: bool) {
             return 0;
         }
         live.abort();
-        eprintln!("windlass: interrupted");
+        failure::error("interrupted");
         130
     });
 }

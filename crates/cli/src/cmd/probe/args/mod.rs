@@ -6,8 +6,8 @@ mod survey;
 pub(crate) use serve::{Population, Serve};
 pub(crate) use survey::Survey;
 
-use crate::value::{parse_test, parse_time};
-use clap::{Args, Subcommand, value_parser};
+use crate::value::{parse_test, parse_time, whole};
+use clap::{Args, Subcommand};
 use serve::SERVE_HELP;
 use survey::SURVEY_HELP;
 use windlass_base::Span;
@@ -73,14 +73,14 @@ pub(crate) enum ProbeCommand {
 pub(crate) struct MeasureArgs {
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
-    #[arg(value_parser = value_parser!(u16).range(1..=i64::from(PARTS_MAX)))]
+    #[arg(value_parser = whole::<u16>(1..=u64::from(PARTS_MAX)))]
     pub split: Vec<u16>,
     /// How many segments to acknowledge so, the first ones
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u16>(1..=64))]
     pub acks: u16,
     /// Runs of each test
     #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = value_parser!(u32).range(1..=1000))]
+    #[arg(value_parser = whole::<u32>(1..=1000))]
     pub runs: u32,
     /// How long to look on after the ACKs, so that retransmissions are seen
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
@@ -89,7 +89,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "TIME", default_value = "6s", value_parser = parse_time)]
     pub patience: Span,
     /// The MSS to announce [default: 1460, with IPv6 1440]
-    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u16).range(88..=65_495))]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<u16>(88..=65_495))]
     pub mss: Option<u16>,
     /// What to call ourselves to the server
     #[arg(long, value_name = "TEXT", default_value = windlass_probe::http::USER_AGENT)]

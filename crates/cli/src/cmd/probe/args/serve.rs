@@ -1,8 +1,8 @@
 //! The arguments of `windlass probe serve` and `windlass probe population`.
 
-use crate::value::{parse_probability, parse_time};
+use crate::value::{parse_probability, parse_seed, parse_time, whole};
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, value_parser};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use windlass_base::Span;
@@ -39,11 +39,11 @@ pub(crate) struct Serve {
     #[arg(value_parser = PossibleValuesParser::new(Stack::ALL.map(Stack::name)))]
     pub stack: String,
     /// Its initial window in segments
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=1000))]
     pub initial_window: u32,
     /// Its MSS in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1460)]
-    #[arg(value_parser = value_parser!(u16).range(88..=9000))]
+    #[arg(value_parser = whole::<u16>(88..=9000))]
     pub mss: u16,
     /// The round-trip time of its path
     #[arg(long, value_name = "TIME", default_value = "80ms", value_parser = parse_time)]
@@ -52,10 +52,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_probability)]
     pub loss: f64,
     /// Its page in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 200_000)]
+    #[arg(long, value_name = "BYTES", default_value_t = 200_000, value_parser = whole::<usize>(1..=1 << 40))]
     pub page: usize,
     /// Which packets are lost
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub seed: u64,
     /// Play the servers of this file instead, as `windlass probe population` prints it
     #[arg(long, value_name = "FILE")]
@@ -67,10 +67,10 @@ pub(crate) struct Serve {
 #[derive(Debug, Args)]
 pub(crate) struct Population {
     /// How many servers
-    #[arg(value_name = "COUNT", value_parser = value_parser!(u32).range(1..=60_000))]
+    #[arg(value_name = "COUNT", value_parser = whole::<u32>(1..=60_000))]
     pub count: u32,
     /// Which ones
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub seed: u64,
     /// The longest round-trip time; the shortest is 5 ms
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]

@@ -1,7 +1,7 @@
 //! The arguments of `windlass probe survey`.
 
 use super::MeasureArgs;
-use crate::value::{parse_connection_rate, parse_test, parse_time};
+use crate::value::{parse_connection_rate, parse_test, parse_time, whole};
 use clap::Args;
 use std::path::PathBuf;
 use windlass_base::Span;
@@ -47,7 +47,7 @@ pub(crate) struct Survey {
     #[arg(long, value_name = "N", default_value = "50", value_parser = parse_connection_rate)]
     pub rate: f64,
     /// Hosts under way at once, at most [default: as many as have connections in ten seconds]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub under_way: Option<u32>,
     /// Between two connections to a host
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]

@@ -8,7 +8,7 @@ mod summary;
 use super::args::Survey as Args;
 use super::run::settings;
 use crate::envelope::Document;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use os::Guesser;
@@ -98,7 +98,10 @@ fn run(
     if rows.len() == count {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("windlass: interrupted: {} of {count} hosts are done; --resume goes on", rows.len());
+    failure::error(format!(
+        "interrupted: {} of {count} hosts are done; --resume goes on",
+        rows.len()
+    ));
     Ok(ExitCode::from(INTERRUPTED))
 }
 

@@ -7,7 +7,7 @@ use super::message::{self, Direction, Limit, Message, StreamHead, Test, VERSION}
 use super::print;
 use super::trace::Trace;
 use super::transfer::{Carrier, KEEP_ALIVE, Link, Outcome, Run, unexpected};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interrupt, stdout};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ pub(crate) fn main(args: &PerfClient) -> Result<(), Failure> {
     let watched = live.clone();
     interrupt::end_with(move || {
         watched.abort();
-        eprintln!("windlass: interrupted");
+        failure::error("interrupted");
         130
     });
     let control = address::connect(&args.server.resolve(args.family)?, args.timeout, &options)?;

@@ -6,7 +6,7 @@ use super::super::{print::listening, settings};
 use super::message::{self, Direction, Message, StreamHead, Test};
 use super::print;
 use super::transfer::{Carrier, KEEP_ALIVE, Link, Outcome, PATIENCE, Run};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::value::Local;
 use crate::{interrupt, stdout};
 use std::io;
@@ -84,7 +84,9 @@ fn report_all(done: &Receiver<Done>, args: &PerfServer) -> Result<(), Failure> {
                 stdout::line(&print::summary(&outcome, sends))?;
             }
             Err(failure) if args.one_off => return Err(failure),
-            Err(Failure::Work(why) | Failure::Input(why)) => eprintln!("windlass: {peer}: {why}"),
+            Err(Failure::Work(why) | Failure::Input(why)) => {
+                failure::error(format!("{peer}: {why}"))
+            }
             Err(Failure::ReaderGone) => {}
         }
         if args.one_off {
@@ -217,7 +219,7 @@ fn prepare(stream: &TouStream, test: &Test, profile: Profile) -> io::Result<()> 
 
 /// Says why not, to both.
 fn refuse(mut stream: &TouStream, peer: SocketAddr, why: &str) {
-    eprintln!("windlass: {peer}: {why}");
+    failure::error(format!("{peer}: {why}"));
     // It may be gone, or something else than a client.
     if message::write(&mut stream, &Message::Error(why.to_owned())).is_ok() {
         let _ = stream.finish(Some(PATIENCE));
