@@ -10,8 +10,11 @@ use crate::cmd::sim::args::Sim;
 use crate::cmd::split_ack::args::{SPLIT_ACK_HELP, SplitAck};
 use crate::cmd::tou::args::{TOU_HELP, Tou};
 use crate::failure::EXIT_CODES;
-use clap::{Parser, Subcommand};
+use crate::value::nearest;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Tools around TCP's congestion window.
@@ -65,4 +68,37 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+}
+
+/// Parses the command line. A mistake ends the process with status 2 and a suggestion; help and version
+/// end it with status 0.
+pub(crate) fn parse() -> Cli {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    Cli::try_parse_from(&arguments).unwrap_or_else(|mut error| {
+        suggest_command(&mut error, &arguments);
+        error.exit()
+    })
+}
+
+/// Adds the command that an unknown word may mean, where clap finds none: it does not see two letters
+/// that have changed places in a short word.
+fn suggest_command(error: &mut clap::Error, arguments: &[OsString]) {
+    let unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => return,
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let mut command = Cli::command();
+    for word in arguments.iter().skip(1).take_while(|word| ***word != *unknown) {
+        if let Some(found) = word.to_str().and_then(|word| command.find_subcommand(word)) {
+            command = found.clone();
+        }
+    }
+    let names = command.get_subcommands().filter(|known| !known.is_hide_set());
+    if let Some(near) = nearest(&unknown, names.map(clap::Command::get_name)) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
 }

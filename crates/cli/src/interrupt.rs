@@ -23,14 +23,14 @@ pub(crate) fn watch() {
     });
 }
 
-/// From now on the first Ctrl-C (or request to terminate) is told by the flag, so that what is under way
-/// can be ended in order; the second one ends the process with status 130.
+/// From now on the first Ctrl-C (or SIGTERM) sets the flag, so that the caller can end its work in order;
+/// the second ends the process with status 130.
 #[cfg(target_os = "linux")]
 pub(crate) fn flag() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&flag);
+    let set = Arc::clone(&flag);
     let _ = ctrlc::set_handler(move || {
-        if told.swap(true, Ordering::Relaxed) {
+        if set.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
     });

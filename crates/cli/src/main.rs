@@ -10,8 +10,7 @@ mod parallel;
 mod stdout;
 mod value;
 
-use args::{Cli, Command};
-use clap::Parser;
+use args::Command;
 use cmd::{cc, doctor, ecn_proxy, link, probe, reference, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
@@ -22,7 +21,7 @@ fn main() -> ExitCode {
         return code;
     }
     let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
-    let result = child.unwrap_or_else(|| run(Cli::parse().command));
+    let result = child.unwrap_or_else(|| run(args::parse().command));
     interrupt::give_way();
     match result {
         Ok(code) => code,

@@ -1,4 +1,4 @@
-//! A directory of results that is there in whole or not at all.
+//! A directory of results that appears complete or does not appear.
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -62,7 +62,7 @@ impl Drop for OutputDir {
     fn drop(&mut self) {
         interrupt::set_temporary(None);
         if !self.finished {
-            // Nothing is left to be told if this fails too: the cause has been.
+            // The cause has been reported already.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }

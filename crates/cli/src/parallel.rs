@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order_whoever_is_done_first() {
+    fn results_come_in_the_order_of_the_work() {
         let mut taken = Vec::new();
         let work = |n: u64| (0..(50 - n) * 1000).fold(n, |sum, k| sum ^ (k & 1)) & !1 | n;
         map_in_order(0..50, 4, work, |n| {

@@ -400,6 +400,11 @@ fn schema_completions_and_man_pages_are_printed() {
     }
     assert!(good(&bench.windlass(&["man", "sim", "run"])).contains("replicates"));
     assert!(good(&bench.windlass(&["man"])).contains(".TH windlass"));
+    good(&bench.windlass(&["man", "--out", "pages"]));
+    let pages = bench.file_names("pages");
+    for page in ["windlass.1", "windlass-sim-run.1", "windlass-tou-perf-client.1"] {
+        assert!(pages.iter().any(|name| name == page), "{page} in {pages:?}");
+    }
 }
 
 /// Appendix A of the New-ECN paper, measured again: fairness at least 0.98, windows within 10 %.

@@ -31,7 +31,7 @@ fn port_number(text: &str, least: u16) -> Result<u16, Option<String>> {
 }
 
 impl HostPort {
-    /// `host:port`.
+    /// Parses `host:port`.
     pub(crate) fn parse(text: &str) -> Result<HostPort, String> {
         let expected = || "expected HOST:PORT, such as host:7000 or [::1]:7000".to_owned();
         let (host, port) = text.rsplit_once(':').ok_or_else(expected)?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_link::Loss;
 use windlass_link::config::{GilbertElliott, ListedLossConfig};
 
-/// What `loss` can be; flags have the same keys.
+/// The forms of `loss` in a file; `--loss` takes the same keys.
 #[derive(Debug, Deserialize)]
 #[serde(
     untagged,

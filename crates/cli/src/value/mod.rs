@@ -19,4 +19,4 @@ pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
     parse_rate, parse_time, with_seconds,
 };
-pub(crate) use suggest::did_you_mean;
+pub(crate) use suggest::{did_you_mean, nearest};

@@ -91,8 +91,8 @@ mod tests {
         let limit = Limit::Bytes(65_536);
         let queue = Queue::DropTail(DropTailConfig { limit });
         assert_eq!(parse_queue("droptail:limit=64KiB"), Ok(queue));
-        let told = parse_queue("red:mni=10").expect_err("an unknown key");
-        assert_eq!(told, "queue: mni: unknown key; did you mean \"min\"?");
+        let error = parse_queue("red:mni=10").expect_err("an unknown key");
+        assert_eq!(error, "queue: mni: unknown key; did you mean \"min\"?");
         assert!(parse_queue("rde").expect_err("an unknown kind").contains("did you mean \"red\"?"));
     }
 

@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-/// `--port`.
+/// A value of `--port`: the device, its namespace and address.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PortArg {
     pub name: String,

@@ -1,15 +1,20 @@
 //! Suggestions for misspelt names.
 
-/// `; did you mean "x"?`, or nothing if no name is near `word`.
-pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    let near = names
+/// The name that `word` may be a misspelling of.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let nearest = names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| {
             *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
         });
-    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
+    nearest.map(|(_, name)| name)
+}
+
+/// `; did you mean "x"?`, or nothing if no name is near `word`.
+pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, names).map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
 /// `expected one of a, b, c`, with a suggestion.

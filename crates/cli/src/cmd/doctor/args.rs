@@ -10,8 +10,8 @@ Examples:
   windlass doctor link cc               # these alone
   windlass doctor cc --json             # for a script
 
-Looks at programs, capabilities and the kernel as the user who runs it finds them: what root has, \
-`sudo windlass doctor` says. Nothing is changed; namespaces are tried in a child that ends at once.
+Looks at programs, capabilities and the kernel with the rights of the user; `sudo windlass doctor` \
+checks those of root. Nothing is changed; namespaces are tried in a child that ends at once.
 
 Exit status: 0 all that the tools need is there; 1 something without which one of them does not \
 work is missing (what is optional does not count); 2 no such tool.";

@@ -27,7 +27,7 @@ pub(super) enum Check {
     KernelType(&'static str),
     /// The kernel takes tracing programs.
     TracingPrograms,
-    /// A part of the kernel that may be a module, and a type by which it is known if it is none.
+    /// A part of the kernel that may be a module. Where it is built in, a type of its own shows it.
     KernelPart { module: &'static str, kind: &'static str },
     /// A file system at its place.
     Mounted { kind: &'static str, at: &'static str },
@@ -49,7 +49,7 @@ pub(super) enum Finding {
 use Finding::{Missing, Present};
 
 impl Check {
-    /// What is looked for, in few words.
+    /// Name of the check in reports.
     pub(super) fn name(&self) -> String {
         match self {
             Check::Program(names) => names[0].to_owned(),

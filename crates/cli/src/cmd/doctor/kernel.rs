@@ -1,4 +1,4 @@
-//! What the kernel has.
+//! Checks of the kernel.
 
 use super::check::Finding::{self, Missing, Present};
 #[cfg(target_os = "linux")]

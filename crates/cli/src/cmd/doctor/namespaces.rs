@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// The name under which this program runs as the child: no argument, for those are the user's.
 const CHILD: &str = "windlass-doctor-child";
 
-/// What the child is to make.
+/// The namespaces that the child makes.
 #[derive(Copy, Clone, Debug)]
 enum Attempt {
     /// A network namespace.
@@ -54,8 +54,8 @@ fn succeeds(attempt: Attempt) -> Result<(), String> {
     match output.status.success() {
         true => Ok(()),
         false => {
-            let told = String::from_utf8_lossy(&output.stderr);
-            Err(told.trim().trim_start_matches("error: ").to_owned())
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(message.trim().trim_start_matches("error: ").to_owned())
         }
     }
 }
@@ -64,7 +64,7 @@ fn user_namespaces_max() -> Option<u64> {
     fs::read_to_string("/proc/sys/user/max_user_namespaces").ok()?.trim().parse().ok()
 }
 
-/// What the child has to say; `None` in any other process.
+/// The result of the attempt, if this process is the child; `None` in any other process.
 pub(crate) fn child() -> Option<Result<(), Failure>> {
     let mut args = env::args_os();
     if args.next()? != CHILD {

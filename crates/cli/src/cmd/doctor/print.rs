@@ -1,4 +1,4 @@
-//! What was found, for people and for scripts.
+//! The findings as text and as JSON.
 
 use super::check::Finding;
 use super::machine::Machine;

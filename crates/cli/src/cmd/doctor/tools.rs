@@ -14,7 +14,7 @@ pub(super) struct Tool {
 #[derive(Debug)]
 pub(super) struct Need {
     pub(super) check: Check,
-    /// What the tool does with it.
+    /// Purpose of the need for the tool.
     pub(super) why: &'static str,
     /// Where it is missing: required things stop the tool, others only what `why` says.
     pub(super) required: bool,

@@ -86,8 +86,7 @@ pub(crate) enum EcnProxy {
     Stop {
         #[command(flatten)]
         at: SocketArg,
-        /// First serve the connections under way to their end, for at most so long; no new one is
-        /// taken on
+        /// First serve the present connections to their end, at most for this time; take no new one
         #[arg(long, value_name = "TIME")]
         drain: Option<String>,
     },
@@ -109,8 +108,8 @@ pub(crate) struct EcnProxyRun {
     /// Interface that faces the network, on a machine that serves itself
     #[arg(long, value_name = "INTERFACE")]
     pub network_side: Vec<String>,
-    /// How a served sender is told to slow down: virtual-loss (ACKs speak of a loss that was none),
-    /// drop (one packet is lost), no-ect (not at all: what it sends is never marked)
+    /// How a mark slows a served sender down: virtual-loss (the proxy simulates one loss in the ACKs),
+    /// drop (the proxy drops one packet), no-ect (nothing does: its packets carry no ECT)
     /// [default: virtual-loss]
     #[arg(long, value_name = "virtual-loss|drop|no-ect")]
     pub policy: Option<String>,
@@ -161,7 +160,7 @@ pub(crate) struct TableArgs {
     /// Far hosts of which is remembered whether ECN works [default: 65536]
     #[arg(long, value_name = "N")]
     pub hosts_max: Option<String>,
-    /// A connection without a packet for so long is forgotten [default: 2h 4m]
+    /// Forget a connection without a packet for this time [default: 2h 4m]
     #[arg(long, value_name = "TIME")]
     pub idle_timeout: Option<String>,
     /// The same for one that has a FIN [default: 4m]

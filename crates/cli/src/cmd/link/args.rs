@@ -75,7 +75,7 @@ pub(crate) struct Link {
     /// Run this on the other side of the link as long as COMMAND runs, by sh -c
     #[arg(long, value_name = "COMMAND")]
     pub outside: Option<OsString>,
-    /// What to run behind the link
+    /// The program to run behind the link, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command_line: Vec<OsString>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct LinkRun {
     pub watch: Watch,
 }
 
-/// What both directions of the link are like.
+/// The properties of the two directions of the link.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The link")]
 pub(crate) struct PathArgs {
@@ -108,7 +108,7 @@ pub(crate) struct PathArgs {
     /// Delay one way, such as 40ms
     #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
     pub delay: Vec<Sided<Span>>,
-    /// The delay varies uniformly by up to so much, both ways; without --reorder in order
+    /// The delay varies uniformly by up to this time, in both directions; without --reorder in order
     #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
     pub jitter: Vec<Sided<Span>>,
     /// Packets with less jitter overtake others
@@ -118,7 +118,7 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]KIND[:KEY=VALUE,...]")]
     #[arg(value_parser = |s: &str| sided(s, parse_queue))]
     pub aqm: Vec<Sided<Queue>>,
-    /// What the device takes from the queue ahead of the wire: as much as it sends in this time
+    /// Packets that the device takes from the queue ahead of the wire, as the time to send them
     #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
     pub device_queue: Vec<Sided<Span>>,
     /// Loss behind the queue: a probability, or a KIND with its settings

@@ -12,7 +12,7 @@ use windlass_sim::scenario;
 
 /// The version of the format.
 const SCHEMA_VERSION: u32 = 1;
-/// Ethernet's.
+/// The MTU of Ethernet, in bytes.
 const MTU_DEFAULT: u32 = 1500;
 
 /// A link and the devices at its ports.
@@ -118,7 +118,7 @@ impl PortKeys {
     fn resolve(self, queues: &BTreeMap<String, Value>) -> Result<(PortConfig, PortDevice), String> {
         let up = self.up.resolve(queues, &format!("port {}: up", self.name))?;
         let down = self.down.resolve(queues, &format!("port {}: down", self.name))?;
-        // What is said to be behind a port, or else the device's own addresses.
+        // The networks behind a port; by default the device's own addresses.
         let own = self.addresses.iter().map(|address| IpNet::from(address.addr()));
         let networks = if self.networks.is_empty() { own.collect() } else { self.networks };
         let Self { name, namespace, addresses, routes, .. } = self;
@@ -224,13 +224,13 @@ limit = "5 packets"
     }
 
     #[test]
-    fn a_fault_is_told_with_its_place() {
-        let told = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
-        assert!(told("seed", "sead").contains("line 3"));
-        assert!(told("seed", "sead").ends_with("; did you mean \"seed\"?"));
-        assert!(told("20ms", "20").contains("expected a time such as"));
-        assert!(told("schema = 1", "schema = 2").contains("found 2"));
-        assert!(told("5 packets", "5").contains("port a: up: queue: limit: expected a limit"));
-        assert!(told("first", "frist").contains("retransmissions"));
+    fn an_error_names_its_place() {
+        let fault = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
+        assert!(fault("seed", "sead").contains("line 3"));
+        assert!(fault("seed", "sead").ends_with("; did you mean \"seed\"?"));
+        assert!(fault("20ms", "20").contains("expected a time such as"));
+        assert!(fault("schema = 1", "schema = 2").contains("found 2"));
+        assert!(fault("5 packets", "5").contains("port a: up: queue: limit: expected a limit"));
+        assert!(fault("first", "frist").contains("retransmissions"));
     }
 }

@@ -18,11 +18,11 @@ pub(super) fn main(args: Link) -> Result<ExitCode, Failure> {
     let link = LinkConfig { seed: args.seed, ports };
     let log = args.watch.log.as_deref().map(|path| (path, args.watch.log_interval));
     let mut report = Report::new(&link, log, LiveFigures::No)?;
-    let told = |error: io::Error| match error.kind() {
+    let failure = |error: io::Error| match error.kind() {
         ErrorKind::InvalidInput => Failure::Input(format!("link: {error}")),
         _ => Failure::Work(format!("link: {error}")),
     };
-    acquire_privilege().map_err(told)?;
+    acquire_privilege().map_err(failure)?;
     let nested = Nested {
         link,
         command: args.command_line,
@@ -30,7 +30,7 @@ pub(super) fn main(args: Link) -> Result<ExitCode, Failure> {
         mtu: args.mtu,
         spin: args.watch.spin,
     };
-    let (code, carrier) = nested.run(&mut report).map_err(told)?;
+    let (code, carrier) = nested.run(&mut report).map_err(failure)?;
     report.finish(&carrier)?;
     if args.watch.json {
         // Standard output is the command's.

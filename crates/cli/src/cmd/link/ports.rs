@@ -49,15 +49,15 @@ pub(super) fn run_two(args: &Link) -> Result<ExitCode, Failure> {
 
 fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
     let network = Network::new(&file.link).map_err(|error| Failure::Input(error.to_string()))?;
-    let told = |error: io::Error| Failure::Work(format!("link: {error}"));
-    if acquire_privilege().map_err(told)? == Privilege::Private {
+    let failure = |error: io::Error| Failure::Work(format!("link: {error}"));
+    if acquire_privilege().map_err(failure)? == Privilege::Private {
         return Err(Failure::Work(
             "link: devices for others to use need root (CAP_NET_ADMIN and CAP_SYS_ADMIN); \
              without it run a command behind the link: windlass link ... -- COMMAND"
                 .into(),
         ));
     }
-    let stop = stop_signals().map_err(told)?;
+    let stop = stop_signals().map_err(failure)?;
     let devices = devices(&file)?;
     let live = if watch.json { LiveFigures::Json } else { LiveFigures::Text };
     let log = watch.log.as_deref().map(|path| (path, watch.log_interval));
@@ -65,7 +65,7 @@ fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
     let mut carrier = Carrier::new(network, devices, watch.spin);
     match carrier.run(stop.as_fd(), &mut report) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Err(Failure::ReaderGone),
-        result => result.map_err(told)?,
+        result => result.map_err(failure)?,
     }
     report.finish(&carrier)?;
     if watch.json {

@@ -1,4 +1,4 @@
-//! What a link reports: the log, live figures and the summary.
+//! The output of a link: the log, live figures and the summary.
 
 use crate::envelope::Document;
 use crate::failure::Failure;
@@ -38,7 +38,7 @@ struct Reported {
     name: String,
     port: usize,
     direction: Direction,
-    /// What had been delivered at the last live figures.
+    /// Bytes delivered at the last live figures.
     delivered_bytes: u64,
 }
 

@@ -47,7 +47,7 @@ fn about(outcome: &Outcome, url: &str) -> String {
     let announced =
         announced.map_or("no MSS announced".to_owned(), |mss| format!("MSS {mss} announced"));
     let hops = outcome.syn_ack.map_or(0, |syn_ack| syn_ack.hop_limit);
-    // What a server says goes to a terminal: no control characters.
+    // The name comes from the server and goes to a terminal: no control characters.
     let server: String = server.chars().filter(|c| !c.is_control()).take(80).collect();
     format!("{url} at {address}: {server}, {announced}, TTL {hops}")
 }

@@ -86,7 +86,7 @@ fn exit_code(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// On standard error, if somebody sits before it.
+/// A progress bar on standard error, if that is a terminal.
 fn bar(runs: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

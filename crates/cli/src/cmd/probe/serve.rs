@@ -12,9 +12,9 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     let servers = servers(args)?;
     interrupt::watch();
     let ready = || {
-        let told = format!("serving {} addresses at {}", servers.len(), args.tun);
-        // Nobody who reads it need be there.
-        let _ = stdout::line(&told);
+        let message = format!("serving {} addresses at {}", servers.len(), args.tun);
+        // Standard output may be closed: the servers work all the same.
+        let _ = stdout::line(&message);
     };
     match linux::serve(Network::new(&servers, args.seed), &args.tun, ready) {
         Ok(never) => match never {},

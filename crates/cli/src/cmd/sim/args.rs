@@ -101,7 +101,7 @@ pub(crate) struct Run {
     /// Print one JSON object instead of tables
     #[arg(long)]
     pub json: bool,
-    /// Run with so many seeds, from the given one on, and print means and standard deviations
+    /// Run with N consecutive seeds from the given one on, and print means and standard deviations
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub replicates: Option<NonZeroUsize>,
     /// Replicates at a time [default: as many as there are cores]

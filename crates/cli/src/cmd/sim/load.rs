@@ -5,8 +5,12 @@ use std::path::Path;
 use windlass_sim::Simulation;
 use windlass_sim::scenario::{self, Document};
 
-/// The scenario of a file, with `overrides` put over it; or what is wrong, a line each. What is
-/// returned can be run: the network has been built once.
+/// The scenario of a file, or of standard input for `-`, with `overrides` applied. It can be run: its
+/// network has been built once.
+///
+/// # Errors
+///
+/// The problems, one per line.
 pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String> {
     let origin = path.display().to_string();
     let read = match path == Path::new("-") {

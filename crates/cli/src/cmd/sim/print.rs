@@ -49,7 +49,7 @@ fn cited(source: &Source) -> String {
 /// A column: its heading, the path of its value in a row, decimals.
 type Column = (&'static str, &'static [&'static str], usize);
 
-/// What fits 80 characters; `--json` has it all.
+/// The columns that fit 80 characters; `--json` has all figures.
 const FLOWS: &[Column] = &[
     ("flow", &["name"], 0),
     ("control", &["controller"], 0),

@@ -1,7 +1,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
-/// A progress bar of `count` `things` on standard error, if somebody sits before it.
+/// A progress bar of `count` `things` on standard error, if that is a terminal.
 pub(super) fn bar(count: u64, things: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

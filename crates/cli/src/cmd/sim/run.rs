@@ -112,24 +112,24 @@ fn simulate(
     let Some(Output { folder, queues, pcap }) = output else {
         return call(scenario, seed, &mut ());
     };
-    let told = |error: io::Error| Failure::io("writing the results", &error);
+    let failure = |error: io::Error| Failure::io("writing the results", &error);
     let open = |name: &str| create(folder, name, "csv");
     let series =
         if queues { Series::new(scenario, open) } else { Series::of_flows(scenario, open) };
-    let mut series = series.map_err(told)?;
+    let mut series = series.map_err(failure)?;
     let summary = if pcap {
         let captures =
             Captures::new(scenario, |name| create(folder, name, "pcapng").map(BufWriter::new))
-                .map_err(told)?;
+                .map_err(failure)?;
         let mut both = (series, captures);
         let summary = call(scenario, seed, &mut both)?;
-        both.1.finish().map_err(told)?;
+        both.1.finish().map_err(failure)?;
         series = both.0;
         summary
     } else {
         call(scenario, seed, &mut series)?
     };
-    series.finish().map_err(told)?;
+    series.finish().map_err(failure)?;
     Ok(summary)
 }
 

@@ -18,13 +18,13 @@ COMMAND runs as it is, in a cgroup of its own; the connections that it and its c
 are the ones concerned, and no others. The kernel's ACK of new data becomes N ACKs with ascending \
 numbers, the last of them the kernel's own. ACKs that come with data or with a SACK option are left alone \
 (docs/internals/split-ack.md says why), and so are those that leave by another network namespace than this one. \
-What came in is counted; the table comes on standard error when COMMAND has ended.
+Received segments are counted; the table goes to standard error when COMMAND has ended.
 
 Split ACKs make some servers send faster than the path bears: use them on paths that are yours.
 
 Needs CAP_BPF and CAP_NET_ADMIN, a cgroup in which it may make another (root's, or a delegated one), and \
 CAP_SYS_ADMIN where no cgroup2 is mounted, as behind ip netns exec: root has all of it. COMMAND gets the \
-rights of whoever started windlass, no more. Linux 6.1 or later. Nothing is left when windlass ends, even \
+rights of the user who started windlass. Linux 6.1 or later. Nothing is left when windlass ends, even \
 if it is killed, and COMMAND gets SIGTERM then (before Linux 6.6 a filter that does nothing stays).
 
 Exit status: that of COMMAND, 128 and the signal's number if one ended it; 125 split-ack itself failed; \
@@ -54,7 +54,7 @@ pub(crate) struct SplitAck {
     /// Write the table or the JSON to this file instead of standard error
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// What to run
+    /// The program to run, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command_line: Vec<OsString>,
 }

@@ -15,7 +15,7 @@ const HEADER: [&str; 9] = [
     "MSS seen",
 ];
 
-/// What a person reads.
+/// The table as text.
 pub(super) fn text(connections: &[Connection], missed: u64) -> String {
     if connections.is_empty() {
         return "split-ack: the command had no TCP connection of its own".to_owned();

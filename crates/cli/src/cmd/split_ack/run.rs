@@ -17,7 +17,7 @@ use windlass_split_ack::{
 /// As env(1), nice(1) and timeout(1) have it.
 const OWN_FAILURE: u8 = 125;
 
-/// What `--json` prints.
+/// The body of the JSON report.
 #[derive(Serialize)]
 struct Report<'a> {
     split: u32,
@@ -58,12 +58,12 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         interfaces: args.interface.clone(),
         clsact: args.clsact,
     };
-    let told = |error: windlass_split_ack::Error| error.to_string();
-    check_capabilities().map_err(told)?;
+    let message = |error: windlass_split_ack::Error| error.to_string();
+    check_capabilities().map_err(message)?;
     // Dropped in the other order: the programs first.
-    let cgroup = Cgroup::new().map_err(told)?;
-    let mut splitter = Splitter::new(&settings, &cgroup).map_err(told)?;
-    let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(told)?;
+    let cgroup = Cgroup::new().map_err(message)?;
+    let mut splitter = Splitter::new(&settings, &cgroup).map_err(message)?;
+    let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(message)?;
     for trouble in splitter.troubles() {
         failure::error(format!("split-ack: its ACKs are not split at {trouble}"));
     }
@@ -82,8 +82,8 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         interfaces: splitter.interfaces().collect(),
         hook: splitter.hook(),
         exit_status: code,
-        connections: splitter.connections().map_err(told)?,
-        packets_missed: splitter.missed().map_err(told)?,
+        connections: splitter.connections().map_err(message)?,
+        packets_missed: splitter.missed().map_err(message)?,
     };
     let text = match args.json {
         true => Document::new("split-ack.connections", &report).line(),

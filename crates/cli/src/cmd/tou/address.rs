@@ -27,7 +27,7 @@ impl HostPort {
 }
 
 impl Local {
-    /// Listens there: at one address, or at all of the family's.
+    /// Listens at the address, or at every address of the family.
     pub(super) fn listen(self, family: Family, options: &Options) -> Result<TouListener, Failure> {
         let at = |address: IpAddr| {
             let address = SocketAddr::new(address, self.port);

@@ -29,14 +29,14 @@ Examples:
   windlass tou listen 127.0.0.1:0 -v              # a free port, which standard error names
   windlass tou listen 7000 --keep-open >> log     # one connection after the other, until Ctrl-C
 
-What comes goes to standard output, standard input goes to the peer; the end of either ends that \
-direction alone. It ends when both have ended. On port 0, and with --verbose, standard error says \
+Received data goes to standard output, standard input goes to the peer; the end of either ends that \
+direction alone. The command ends when both have ended. On port 0, and with --verbose, standard error says \
 where it listens.
 
 Exit status: 0 both directions ended in order, and all input was acknowledged; 1 refused, \
 unreachable, no answer, reset, or standard input or output failed; 2 bad arguments; 130 interrupted, \
-the connection is reset then. With --keep-open: 0 after Ctrl-C between two connections; what befalls one \
-of them is told, and the next is taken.";
+the connection is reset then. With --keep-open: 0 after Ctrl-C between two connections; an error of \
+one is reported, and the next is accepted.";
 
 const CONNECT_HELP: &str = "\
 Examples:
@@ -57,7 +57,7 @@ Examples:
   windlass tou perf server                        # port 7000, test after test, until Ctrl-C
   windlass tou perf server --port 0 --one-off --json
 
-One test at a time; another client is told that the server is busy. Standard error says where it listens, \
+One test at a time; the server refuses another client as busy. Standard error says where it listens, \
 standard output has the figures of each test. A client that offers ECN gets it.
 
 Exit status: 0 after Ctrl-C or SIGTERM, or after a test with --one-off; 1 the port cannot be had, or the \
@@ -122,7 +122,7 @@ pub(crate) struct TouConnect {
     /// The peer; an IPv6 address stands in brackets
     #[arg(value_name = "HOST:PORT", value_parser = HostPort::parse)]
     pub peer: HostPort,
-    /// Give an address up after so long without an answer [default: two minutes]
+    /// Try the next address after this long without an answer [default: two minutes]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub timeout: Option<Span>,
     #[command(flatten)]
@@ -164,11 +164,11 @@ pub(crate) struct PerfClient {
     /// Send for this long [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_nonzero_time, conflicts_with = "bytes")]
     pub time: Option<Span>,
-    /// Send so much instead, over all connections: 100M, 64KiB
+    /// Send this much instead, over all connections: 100M, 64KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub bytes: Option<u64>,
     /// Leave the first seconds, in which the window grows, out of the figures at the end; a test of a
-    /// time lasts so much longer
+    /// time lasts longer by it
     #[arg(long, value_name = "TIME", value_parser = parse_nonzero_time)]
     pub omit: Option<Span>,
     /// The server sends
@@ -190,7 +190,7 @@ pub(crate) struct PerfClient {
     /// Print one JSON object at the end instead of text
     #[arg(long)]
     pub json: bool,
-    /// Give an address up after so long without an answer [default: two minutes]
+    /// Try the next address after this long without an answer [default: two minutes]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub timeout: Option<Span>,
     #[command(flatten)]
@@ -199,7 +199,7 @@ pub(crate) struct PerfClient {
     pub how: Transport,
 }
 
-/// What ToU's tools use if nothing else is said.
+/// The default port of the tools.
 const DEFAULT_PORT: u16 = 7000;
 
 /// Which addresses.
@@ -208,18 +208,18 @@ pub(crate) struct Family {
     /// Only IPv4
     #[arg(short = '4', conflicts_with = "v6")]
     pub v4: bool,
-    /// Only IPv6 addresses; listening at all of them takes IPv4 as well where the system has it so
+    /// Only IPv6; a socket that listens at all addresses may take IPv4 too, as the system is set
     #[arg(short = '6')]
     pub v6: bool,
 }
 
-/// What to say on standard error.
+/// Messages on standard error.
 #[derive(Copy, Clone, Debug, Args)]
 pub(crate) struct Verbosity {
-    /// Say who is connected, and at the end how much went each way
+    /// Report the peer, and at the end the bytes sent and received
     #[arg(short, long)]
     pub verbose: bool,
-    /// Say it as JSON, an object a line
+    /// Report it as JSON, an object per line
     #[arg(long)]
     pub json: bool,
 }

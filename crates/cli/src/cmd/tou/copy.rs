@@ -12,7 +12,7 @@ use windlass_tou::TouStream;
 
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 17;
-/// How long to wait for the last acknowledgment of a peer that has said all it will ever say.
+/// How long to wait for the last acknowledgment of a peer that has sent its FIN.
 const LAST_ACK: Duration = Duration::from_secs(5);
 
 /// Why a direction ended before its end.
@@ -33,11 +33,12 @@ pub(super) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
-/// Writes what comes until the peer ends. `told` hears of what was written.
+/// Writes received data to `output` until the peer ends its direction. `on_written` gets the number of
+/// bytes after each write.
 pub(super) fn receive(
     mut stream: &TouStream,
     mut output: impl Write,
-    mut told: impl FnMut(usize),
+    mut on_written: impl FnMut(usize),
 ) -> Result<(), CopyError> {
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -46,7 +47,7 @@ pub(super) fn receive(
             break;
         }
         output.write_all(&chunk[..count]).map_err(CopyError::Output)?;
-        told(count);
+        on_written(count);
     }
     output.flush().map_err(CopyError::Output)
 }
@@ -76,8 +77,8 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Ends the direction out, and waits until the peer has acknowledged everything. A peer whose own
-/// end has come may be gone when its acknowledgment of the FIN is lost: what counts are the bytes.
+/// Sends the FIN and waits until the peer has acknowledged all data. A peer that has sent its own FIN may
+/// exit, and its acknowledgment of ours may be lost: then the acknowledged bytes decide.
 fn deliver(stream: &TouStream, sent: u64) -> io::Result<()> {
     loop {
         let error = match stream.finish(Some(LAST_ACK)) {

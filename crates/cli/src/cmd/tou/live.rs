@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use windlass_tou::TouStream;
 
-/// Connections whose peers are to be told when the process is interrupted. There is no kernel that
-/// would do it.
+/// Connections to reset when the process is interrupted: no kernel does that for a user-space transport.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenStreams(Arc<Mutex<Vec<TouStream>>>);
 
@@ -13,7 +12,7 @@ impl OpenStreams {
         self.lock().push(stream.clone());
     }
 
-    /// Nothing of them is under way any more.
+    /// Forgets all of them: they have ended.
     pub(super) fn clear(&self) {
         let streams = std::mem::take(&mut *self.lock());
         drop(streams);

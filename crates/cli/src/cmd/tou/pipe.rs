@@ -19,15 +19,15 @@ use windlass_tcp::State;
 use windlass_tcp::config::KeepAlive;
 use windlass_tou::{Options, TouStream};
 
-/// How long the direction out may take to its end when nobody reads what comes in.
+/// How long sending may go on after standard output was closed.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a thread may take to tell what it has been told, while the machine is busy.
-const TELLING: Duration = Duration::from_secs(10);
-/// No kernel speaks for a process that was killed: who only receives from one would wait for ever.
-/// After two minutes and a quarter of silence it is told.
+/// How long the other thread may take to report its error on a busy machine.
+const REPORT_MAX: Duration = Duration::from_secs(10);
+/// No kernel resets the connections of a killed process, so a pure receiver would wait for ever. With these
+/// keep-alives it gets an error after two and a quarter minutes of silence.
 const KEEP_ALIVE: KeepAlive =
     KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
-/// Longer than this nobody waits in TIME-WAIT.
+/// The longest wait in TIME-WAIT.
 const LINGER_MAX: Duration = Duration::from_secs(3);
 
 /// Connects and copies both ways.
@@ -49,13 +49,13 @@ pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
     let live = OpenStreams::default();
     watch(&live, args.keep_open);
     let listener = args.local.listen(args.family, &options)?;
-    let told = |error| Failure::io("listen", &error);
-    let local = listener.local_addr().map_err(told)?;
+    let failure = |error| Failure::io("listen", &error);
+    let local = listener.local_addr().map_err(failure)?;
     if args.local.port == 0 || args.tell.verbose || args.tell.json {
         print::listening(local, args.tell.json);
     }
     loop {
-        let (stream, peer) = listener.accept().map_err(told)?;
+        let (stream, peer) = listener.accept().map_err(failure)?;
         live.add(&stream);
         if !args.keep_open {
             drop(listener);
@@ -75,8 +75,8 @@ fn options(how: &Transport) -> Result<Options, Failure> {
     Ok(Options { keep_alive: Some(KEEP_ALIVE), ..settings::options(how)? })
 }
 
-/// Ctrl-C resets the connection; there is no kernel that would tell the peer. Who waits for the
-/// next connection may be ended so.
+/// Ctrl-C resets the connection, as no kernel does it. While a listener waits for its next connection,
+/// Ctrl-C ends it with status 0.
 fn watch(live: &OpenStreams, waits: bool) {
     let live = live.clone();
     interrupt::end_with(move || {
@@ -102,30 +102,30 @@ fn converse(stream: &TouStream, how: Verbosity, sends: bool) -> Result<(), Failu
     let sent = stream.info().map_or(0, |info| info.bytes_acked);
     story.end(stream, Traffic { sent, received: received.load(Ordering::Relaxed) });
     if result.is_err() {
-        // The peer must not take what it has for all there was.
+        // A reset, so that the peer does not take a part for the whole.
         stream.abort();
     }
     result
 }
 
 fn copy_both(stream: &TouStream, sends: bool, received: &Arc<AtomicU64>) -> Result<(), Failure> {
-    let (tell, told) = channel();
-    receive(stream.clone(), Arc::clone(received), tell.clone())?;
-    send(stream.clone(), sends, tell)?;
+    let (sender, ended) = channel();
+    receive(stream.clone(), Arc::clone(received), sender.clone())?;
+    send(stream.clone(), sends, sender)?;
     let (mut receives, mut sending) = (true, true);
     while receives || sending {
-        match told.recv() {
+        match ended.recv() {
             Ok(Ended::Received(Ok(()))) => receives = false,
             Ok(Ended::Sent(Ok(_))) => sending = false,
             Ok(Ended::Received(Err(CopyError::Output(error)))) if is_gone(&error) => {
-                let sent = !sending || told.recv_timeout(GRACE).is_ok_and(is_sent);
+                let sent = !sending || ended.recv_timeout(GRACE).is_ok_and(is_sent);
                 return Err(reader_gone(sent));
             }
             Ok(Ended::Sent(Err(CopyError::Connection(error)))) if is_gone(&error) => {
-                return Err(told_as(cause_of(error, &told)));
+                return Err(failure_of(cause_of(error, &ended)));
             }
             Ok(Ended::Received(Err(fault)) | Ended::Sent(Err(fault))) => {
-                return Err(told_as(fault));
+                return Err(failure_of(fault));
             }
             Err(_) => return Err(Failure::Work("a thread ended early".to_owned())),
         }
@@ -146,7 +146,7 @@ fn receive(
         let received = copy::receive(&stream, output, count);
         let orderly = received.is_ok();
         let _ = tell.send(Ended::Received(received));
-        // The other thread may wait for input, and would not hear of it.
+        // The other thread may wait for input and would miss the error.
         if orderly && let Err(error) = copy::until_over(&stream) {
             let _ = tell.send(Ended::Sent(Err(CopyError::Connection(error))));
         }
@@ -172,16 +172,16 @@ fn is_sent(ended: Ended) -> bool {
     matches!(ended, Ended::Sent(Ok(_)))
 }
 
-/// A connection tells its error once (SO_ERROR), and then that nobody is there: what it was is told by
-/// the thread that has been told.
-fn cause_of(gone: io::Error, told: &Receiver<Ended>) -> CopyError {
-    match told.recv_timeout(TELLING) {
+/// The cause of a broken connection. It returns its error once, as SO_ERROR does, and EPIPE from then on:
+/// the other thread may have got the error.
+fn cause_of(gone: io::Error, ended: &Receiver<Ended>) -> CopyError {
+    match ended.recv_timeout(REPORT_MAX) {
         Ok(Ended::Received(Err(cause))) => cause,
         _ => CopyError::Connection(gone),
     }
 }
 
-/// Nobody reads standard output any more: no failure, if all of the input had its way.
+/// Standard output was closed: a failure only if some of the input was not delivered.
 fn reader_gone(sent: bool) -> Failure {
     if sent {
         return Failure::ReaderGone;
@@ -189,7 +189,7 @@ fn reader_gone(sent: bool) -> Failure {
     Failure::Work("standard output is closed, and the input was not all delivered".to_owned())
 }
 
-fn told_as(fault: CopyError) -> Failure {
+fn failure_of(fault: CopyError) -> Failure {
     match fault {
         CopyError::Connection(error) => Failure::io("the connection", &error),
         CopyError::Input(error) => Failure::io("standard input", &error),
@@ -197,8 +197,8 @@ fn told_as(fault: CopyError) -> Failure {
     }
 }
 
-/// What TIME-WAIT is for (RFC 9293 §3.6.1), as nobody is there to do it when the process has ended:
-/// the peer's FIN is acknowledged once more if the first acknowledgment was lost.
+/// Stays in TIME-WAIT (RFC 9293 section 3.6.1) for two retransmission timeouts, to acknowledge a
+/// retransmitted FIN of the peer. After that the process ends, and no kernel would answer.
 fn linger(stream: &TouStream) {
     let Ok(info) = stream.info() else { return };
     if info.state == State::TimeWait {

@@ -40,10 +40,10 @@ impl ConnectionLog {
             story.object("tou.connected", info.map_or(json!({}), |info| agreed(&info)));
         } else if how.verbose {
             let has = |word: &'static str, yes: bool| if yes { word } else { "" };
-            let told = info.map_or(String::new(), |info| {
+            let agreed_options = info.map_or(String::new(), |info| {
                 format!(", MSS {}{}{}", info.mss, has(", SACK", info.sack), has(", ECN", info.ecn))
             });
-            eprintln!("connected to {}{told}", story.peer);
+            eprintln!("connected to {}{agreed_options}", story.peer);
         }
         story
     }

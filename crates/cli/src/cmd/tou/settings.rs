@@ -1,4 +1,4 @@
-//! What the flags of `windlass tou` say.
+//! The options of a connection from the arguments of `windlass tou`.
 
 use super::args::{PathOptions, Transport};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! What the proxy answers, for people.
+//! The answers of the proxy as text.
 
 mod counters;
 mod status;

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_told_with_its_reason() {
-        let told = text(&json!({
+        let shown = text(&json!({
             "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
             "state_since_s": 0, "started_s": 0,
             "features": { "kernel": "6.1.0", "tcx": false, "pinned": null, "reused": false },
@@ -104,7 +104,7 @@ mod tests {
             "wg0 NOT SERVED: no such one",
             "warning: flowtable",
         ] {
-            assert!(told.contains(part), "{part} in\n{told}");
+            assert!(shown.contains(part), "{part} in\n{shown}");
         }
     }
 }

@@ -26,7 +26,7 @@ Each run is a connection: a GET, the first flight unacknowledged until it is in,
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
 name something large: an answer of less than twice the initial window tells little. docs/reference/probe.md \
 explains the tests, the models and the words of the verdict. With https no certificate is verified: \
-what is measured is whoever answers.
+the probe measures the host that answers.
 
 Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
 packets.
@@ -91,7 +91,7 @@ pub(crate) struct MeasureArgs {
     /// The MSS to announce [default: 1460, with IPv6 1440]
     #[arg(long, value_name = "BYTES", value_parser = whole::<u16>(88..=65_495))]
     pub mss: Option<u16>,
-    /// What to call ourselves to the server
+    /// The User-Agent of the requests
     #[arg(long, value_name = "TEXT", default_value = windlass_probe::http::USER_AGENT)]
     pub user_agent: String,
     /// Only IPv4

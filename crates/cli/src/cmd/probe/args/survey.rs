@@ -23,9 +23,9 @@ measured), runs.csv, a row for each run, hosts.txt and survey.json, what was ask
 hosts are done; after a kill --resume takes a torn row off and goes on with the hosts that are left. \
 It wants the same hosts, tests and measuring; --rate, --under-way, --pause and --exclude may change.
 
-Ask before you probe what is not yours, and name somebody with --contact whom owners can ask. A host is \
-asked for one page at a time, tests times runs in all, some ten to thirty packets each; whoever asks you to \
-stop goes on the list of --exclude.
+Ask before you probe what is not yours, and give owners a contact with --contact. A host is \
+asked for one page at a time, tests times runs in all, some ten to thirty packets each; put the \
+hosts of owners who object on the list of --exclude.
 
 Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
@@ -61,7 +61,7 @@ pub(crate) struct Survey {
     /// Networks and addresses to leave alone; may be given several times
     #[arg(long, value_name = "FILE")]
     pub exclude: Vec<PathBuf>,
-    /// Whom owners of servers can ask: an address or a page, told in the User-Agent
+    /// Contact for owners of servers: an address or a page, sent in the User-Agent
     #[arg(long, value_name = "TEXT")]
     pub contact: Option<String>,
     /// Let nmap guess the operating system of each host: some 30 packets more

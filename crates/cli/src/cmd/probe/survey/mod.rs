@@ -26,7 +26,7 @@ use windlass_probe::session::Outcome;
 use windlass_probe::survey::{Exclusions, HostRow, Pace, RunRow, Survey, hosts};
 use windlass_probe::{Settings, http};
 
-/// Hosts under way, unless told: as many as have connections in this time.
+/// Default of `--under-way`: the hosts that get a connection within this time, in seconds.
 const UNDER_WAY_S: f64 = 10.0;
 const INTERRUPTED: u8 = 130;
 
@@ -115,7 +115,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// What nmap has still to say; without it, if nobody wants to wait.
+    /// Writes the rows that wait for nmap; after an interrupt without its guesses.
     fn finish(&mut self, complete: bool) -> io::Result<()> {
         if let Some(guesser) = self.guesser.take() {
             let wait = || complete && !self.stop.load(Ordering::Relaxed);
@@ -180,11 +180,11 @@ fn read_exclusions(args: &Args) -> Result<Exclusions, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let told = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
-    std::fs::read_to_string(path).map_err(told)
+    let failure = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    std::fs::read_to_string(path).map_err(failure)
 }
 
-/// On standard error, if somebody sits before it.
+/// A progress bar on standard error, if that is a terminal.
 fn bar(count: u64, done: u64) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

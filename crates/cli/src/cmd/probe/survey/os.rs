@@ -1,4 +1,4 @@
-//! Nmap's guess of an operating system, for those who ask.
+//! Guesses of operating systems by nmap, for `--os`.
 
 use roxmltree::{Document, Node, ParsingOptions};
 use std::io;
@@ -64,7 +64,7 @@ impl Guesser {
         Some(rows)
     }
 
-    /// All the rest, as long as `wait` says so; then those that nobody has looked at, without a guess.
+    /// The remaining rows: with their guesses while `wait` is true, then without.
     pub(super) fn finish(mut self, wait: impl Fn() -> bool) -> Vec<Rows> {
         let mut rows = Vec::new();
         let moment = std::time::Duration::from_millis(100);
@@ -84,7 +84,7 @@ impl Guesser {
         rows
     }
 
-    /// What no thread has taken. A thread that waits holds the lock, but then there is nothing.
+    /// A row that no thread has taken. Where a waiting thread holds the lock, there is none.
     fn unasked(&self) -> Option<Rows> {
         self.taken.try_lock().ok()?.try_recv().ok()
     }

@@ -1,11 +1,11 @@
-//! What a survey would do.
+//! The plan of a survey, for `--dry-run`.
 
 use std::net::IpAddr;
 use windlass_base::Span;
 use windlass_probe::survey::{Exclusions, Pace};
 use windlass_probe::{Settings, Target};
 
-/// Told before anything is sent.
+/// The text of a dry run: hosts, pace and duration. Nothing has been sent yet.
 pub(super) fn text(
     hosts: &[String],
     done: usize,

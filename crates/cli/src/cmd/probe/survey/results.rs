@@ -28,7 +28,7 @@ pub(super) struct Manifest {
     /// In seconds since 1970.
     begun_unix_s: u64,
     hosts: usize,
-    /// What has to be the same for rows to compare.
+    /// Arguments that must be the same for all rows of a survey.
     arguments: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -69,8 +69,8 @@ impl Manifest {
     fn difference(&self, now: &Manifest) -> Option<String> {
         let differs = |name: &&String| self.arguments.get(*name) != now.arguments.get(*name);
         let name = now.arguments.keys().find(differs)?;
-        let told = |of: &Manifest| of.arguments.get(name).cloned().unwrap_or_default().to_string();
-        Some(format!("{name} was {} and is {}", told(self), told(now)))
+        let value = |of: &Manifest| of.arguments.get(name).cloned().unwrap_or_default().to_string();
+        Some(format!("{name} was {} and is {}", value(self), value(now)))
     }
 }
 
@@ -171,12 +171,12 @@ impl Results {
         &self.done
     }
 
-    /// A host is done: its runs first, since its own row says that all is there.
+    /// Adds a host. Its runs are written first: the row of the host shows that they are complete.
     pub(super) fn add(&mut self, row: HostRow, runs: &[RunRow]) -> io::Result<()> {
-        let told = |error: io::Error| io::Error::new(error.kind(), format!("results: {error}"));
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("results: {error}"));
         if let (Some(hosts_csv), Some(runs_csv)) = (&mut self.hosts, &mut self.runs) {
-            runs_csv.write_all(&journal::rows(runs)).map_err(told)?;
-            hosts_csv.write_all(&journal::rows(std::slice::from_ref(&row))).map_err(told)?;
+            runs_csv.write_all(&journal::rows(runs)).map_err(named)?;
+            hosts_csv.write_all(&journal::rows(std::slice::from_ref(&row))).map_err(named)?;
         }
         self.done.push(row);
         Ok(())

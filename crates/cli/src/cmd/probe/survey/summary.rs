@@ -1,4 +1,4 @@
-//! What a survey shows in the end.
+//! The summary of a survey.
 
 use super::plan::duration;
 use crate::stdout;

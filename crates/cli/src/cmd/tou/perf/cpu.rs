@@ -19,7 +19,7 @@ impl CpuTime {
         CpuTime { user_us: us(usage.user_time()), system_us: us(usage.system_time()) }
     }
 
-    /// What has come since then.
+    /// The time spent since `then`.
     pub(super) fn since(self, then: CpuTime) -> CpuTime {
         CpuTime {
             user_us: self.user_us.saturating_sub(then.user_us),

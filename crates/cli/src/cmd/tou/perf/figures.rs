@@ -38,14 +38,14 @@ pub(super) struct StreamFigures {
 }
 
 impl StreamFigures {
-    /// A connection now; the first `head` bytes that it sent are none of the test's. What is over
-    /// and forgotten has no figures.
+    /// The figures of a sending connection. The first `head` bytes do not belong to the test. A closed
+    /// connection has no figures.
     pub(super) fn of_sender(stream: &TouStream, head: u64) -> StreamFigures {
         let Ok(info) = stream.info() else { return StreamFigures::default() };
         StreamFigures::of(&info, info.bytes_acked.saturating_sub(head))
     }
 
-    /// A connection now, of which the application has had so many bytes.
+    /// The figures of a receiving connection, from which the application has read `bytes`.
     pub(super) fn of_receiver(stream: &TouStream, bytes: u64) -> StreamFigures {
         match stream.info() {
             Ok(info) => StreamFigures::of(&info, bytes),
@@ -119,7 +119,7 @@ pub(super) fn bit_per_s(bytes: u64, duration_us: u64) -> Option<f64> {
     (duration_us > 0).then(|| bytes as f64 * 8e6 / duration_us as f64)
 }
 
-/// What happened between two looks.
+/// The figures between two snapshots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interval {
     pub(super) from_us: u64,
@@ -130,7 +130,7 @@ pub(super) struct Interval {
     pub(super) omitted: bool,
 }
 
-/// What was seen at a look at all connections.
+/// The figures of all connections at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
     /// Since the start.

@@ -17,7 +17,7 @@ const TIME_MAX_MS: u64 = 86_400_000;
 /// Characters of another's text that are shown.
 const SHOWN_MAX: usize = 200;
 
-/// What the two ends say to each other.
+/// A message between the two ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Message {
@@ -35,7 +35,7 @@ pub(super) enum Message {
     Error(String),
 }
 
-/// Who sends.
+/// The direction of the data.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Direction {
@@ -63,7 +63,7 @@ pub(super) enum Limit {
     Bytes(u64),
 }
 
-/// What is to be done.
+/// The test that the client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Test {
     pub(super) version: u32,
@@ -72,7 +72,7 @@ pub(super) struct Test {
     pub(super) direction: Direction,
     pub(super) streams: u16,
     pub(super) limit: Limit,
-    /// What happens before this is in no figures. A test of a time lasts so much longer.
+    /// Time at the beginning that no figure covers. A test with a time limit lasts longer by it.
     #[serde(default)]
     pub(super) omit_ms: u64,
     /// The sender's congestion controller.
@@ -197,7 +197,7 @@ fn check_id(id: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err("expected an id of 1 to 64 letters and digits".to_owned()) }
 }
 
-/// What another says goes to a terminal: no control characters, and not too much.
+/// Text from the other end, safe for a terminal: without control characters, at most 200 characters.
 pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
 }
@@ -284,8 +284,8 @@ mod tests {
                     // What passes can be written again.
                     Ok(message) => { line(&message); }
                     Err(fault) => {
-                        let told = fault.to_string();
-                        prop_assert!(!told.contains(char::is_control) && told.len() < 1000, "{}", told);
+                        let text = fault.to_string();
+                        prop_assert!(!text.contains(char::is_control) && text.len() < 1000, "{}", text);
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! What is printed of a test.
+//! The output of a test.
 
 use super::figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
 use super::message::{Limit, Test};
@@ -23,7 +23,7 @@ pub(super) fn line(interval: &Interval, sends: bool) -> String {
     format!("{moved}  sent again {again:5}  cwnd {cwnd:>9}  RTT {rtt:>10}{mark}")
 }
 
-/// What is to come, in a line.
+/// The parameters of a test in one line.
 pub(super) fn announcement(test: &Test, peer: SocketAddr) -> String {
     let limit = match test.limit {
         Limit::TimeMs(ms) => format!("{} s", ms as f64 / 1e3),
@@ -200,10 +200,10 @@ mod tests {
         let before = look(1_000_000, vec![stream(1000, 3, None), stream(500, 0, None)]);
         let now = vec![stream(126_000, 5, Some(10_000)), stream(500, 0, Some(20_000))];
         let interval = Interval::between(&before, &look(2_000_000, now), false);
-        let told = line(&interval, true);
+        let text = line(&interval, true);
         for part in ["1.00 to    2.00 s", "125.00 kB", "1.00 Mbit/s", "again     2", "15.00 ms"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(told.contains("40.00 kB") && !line(&interval, false).contains("cwnd"), "{told}");
+        assert!(text.contains("40.00 kB") && !line(&interval, false).contains("cwnd"), "{text}");
     }
 }

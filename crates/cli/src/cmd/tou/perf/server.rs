@@ -21,10 +21,10 @@ use windlass_tou::{Options, TouListener, TouStream};
 
 /// Connections that have not said yet what they are for.
 const STRANGERS_MAX: usize = 256;
-/// How long the lines of a test are apart; nobody reads them here.
+/// Time between the intervals of a test. The server prints none, so it is long.
 const INTERVAL: Duration = Duration::from_secs(3600);
 
-/// What the threads of the server share.
+/// State that the threads of the server share.
 struct Shared {
     profile: Profile,
     current: Mutex<Option<Current>>,
@@ -32,7 +32,7 @@ struct Shared {
     live: OpenStreams,
 }
 
-/// The test that is under way, and who waits for its connections.
+/// The running test, and the channel to the thread that waits for its connections.
 struct Current {
     id: String,
     arrived: Sender<(u16, TouStream)>,
@@ -150,7 +150,7 @@ impl Shared {
         self.live.add(&control);
         let link = Link::new(control);
         let result = self.run(&test, &link, &arrivals);
-        // What it has heard of the end, the client can count on: the next test may come.
+        // The client has read the result, so it may start its next test at once.
         self.live.clear();
         *self.current() = None;
         link.end();

@@ -18,13 +18,13 @@ use windlass_tou::TouStream;
 
 /// Bytes written and read at a time.
 const CHUNK: usize = 1 << 17;
-/// How long the other end may think about what it says next.
+/// How long to wait for the next message of the other end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
-/// So that an end whose peer went without a word hears of it in a minute or so.
+/// Keep-alives that detect a vanished peer within about a minute.
 pub(super) const KEEP_ALIVE: KeepAlive =
     KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 4 };
 
-/// What a test waits for.
+/// An event that a test waits for.
 pub(super) enum Event {
     /// A connection has come to its end.
     Ended(usize, io::Result<()>),
@@ -75,7 +75,7 @@ impl Link {
     pub(super) fn say(&self, message: &Message) -> Result<(), Failure> {
         let Err(error) = message::write(&mut &self.control, message) else { return Ok(()) };
         let failure = Failure::io("the control connection", &error);
-        // The cause is told once, and has gone to who listens.
+        // The connection returns its error once, and the listening thread has received it.
         let elsewhere = error.kind() == ErrorKind::BrokenPipe && !self.over.get();
         let cause = elsewhere.then(|| self.hear().err()).flatten();
         Err(cause.unwrap_or(failure))
@@ -176,7 +176,7 @@ pub(super) struct Run<'a> {
     pub(super) interval: Duration,
 }
 
-/// What a run knows of itself.
+/// The state of a run.
 struct Progress {
     start: Instant,
     last: Snapshot,
@@ -189,7 +189,7 @@ struct Progress {
 
 impl Run<'_> {
     /// Runs the test to its end at both ends. On an error the connections are reset and the other
-    /// end is told.
+    /// end gets an error message.
     pub(super) fn to_its_end(
         &self,
         on_interval: impl FnMut(&Interval) -> Result<(), Failure>,
@@ -261,7 +261,7 @@ impl Run<'_> {
             self.look(&mut progress, &mut on_interval)?;
         }
         self.check_bytes(progress.last.bytes())?;
-        // What ended before anything counted has figures of no time.
+        // A run that ended within the omitted time has figures of zero duration.
         let from = progress.counts_from.as_ref().unwrap_or(&progress.last);
         let counted = Snapshot { cpu: CpuTime::now(), ..progress.last.clone() };
         self.conclude(counted.since(from), progress.peer)
