@@ -41,13 +41,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(len(faults), 2)
 
     def test_other_bytes_are_a_fault_whatever_is_said(self) -> None:
-        lost = "windlass: the connection: connection reset"
+        lost = "error: the connection: connection reset"
         swapped = THERE[1:2] + THERE[:1]
         outcome, faults = judge(ends(connector(1, lost, b""), listener(1, lost, swapped)))
         self.assertEqual((outcome, len(faults)), ("fault", 1))
 
     def test_a_killed_end_leaves_the_other_with_an_error(self) -> None:
-        lost = "windlass: the connection: connection reset"
+        lost = "error: the connection: connection reset"
         killed = listener(-signal.SIGKILL, taken=THERE[:70])
         self.assertEqual(judge(ends(connector(1, lost, BACK[:9]), killed)), ("reset", []))
         self.assertEqual(judge(ends(connector(), killed)), ("ended first", []))

@@ -144,7 +144,7 @@ def parse():
 
 def misbehave():
     if MODE == "fail":
-        sys.exit("windlass: scenario.toml:3: unknown key `rat`")
+        sys.exit("error: scenario.toml:3: unknown key `rat`")
     if MODE == "garbage":
         print("not JSON")
         sys.exit(0)

@@ -24,8 +24,8 @@ fn the_scenario_of_the_page_runs_and_its_flows_share_the_link() {
             .arg(&file)
             .output()
             .expect("starts");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), &*told), (Some(0), ""), "block {number}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*errors), (Some(0), ""), "block {number}");
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let flows = summary["flows"].as_array().expect("a list");
         let steady = flows.iter().flat_map(|flow| flow["packets_per_s"]["steady"].as_f64());

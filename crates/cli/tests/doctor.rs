@@ -83,10 +83,10 @@ fn without_programs_each_that_is_missing_is_named_with_how_to_get_it() {
         assert_eq!((&need["present"], &need["required"]), (&false.into(), &required.into()));
         let advice = need["get"].as_str().expect("text");
         assert!(advice.starts_with(get), "{name}: {advice}");
-        let told = text(&doctor(&empty, &[tool]).stdout);
+        let message = text(&doctor(&empty, &[tool]).stdout);
         let word = if required { "MISSING " } else { "optional" };
-        assert!(told.contains(&format!("  {word}  {name}: ")), "{told}");
-        assert!(told.contains(&format!("get it: {get}")), "{told}");
+        assert!(message.contains(&format!("  {word}  {name}: ")), "{message}");
+        assert!(message.contains(&format!("get it: {get}")), "{message}");
     }
 }
 
@@ -96,8 +96,8 @@ fn only_what_is_required_makes_the_exit_status_1() {
     let simulator = doctor(&empty, &["simulator"]);
     assert_eq!((simulator.status.code(), text(&simulator.stderr)), (Some(0), String::new()));
     let bench = doctor(&empty, &["simulator", "bench"]);
-    let told = "error: something is missing for bench\n";
-    assert_eq!((bench.status.code(), text(&bench.stderr)), (Some(1), told.to_owned()));
+    let message = "error: something is missing for bench\n";
+    assert_eq!((bench.status.code(), text(&bench.stderr)), (Some(1), message.to_owned()));
     assert!(text(&bench.stdout).contains("simulator: ready"), "{}", text(&bench.stdout));
     assert!(text(&bench.stdout).contains("bench: NOT READY"), "{}", text(&bench.stdout));
 }
@@ -176,8 +176,8 @@ fn an_ordinary_user_is_told_which_capabilities_are_missing() {
 fn a_tool_that_does_not_exist_is_refused_with_those_that_do() {
     let output = doctor(&folder("unknown"), &["toaster"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
-    let told = text(&output.stderr);
-    assert!(TOOLS.iter().all(|tool| told.contains(tool)), "{told}");
+    let message = text(&output.stderr);
+    assert!(TOOLS.iter().all(|tool| message.contains(tool)), "{message}");
 }
 
 #[test]
@@ -193,10 +193,10 @@ fn help_man_page_and_completions_know_the_tools() {
         &["completions", "zsh"],
     ] {
         // In a man page a dash is escaped.
-        let told = windlass(args).replace("\\-", "-");
-        assert!(TOOLS.iter().all(|tool| told.contains(tool)), "{args:?}: {told}");
+        let message = windlass(args).replace("\\-", "-");
+        assert!(TOOLS.iter().all(|tool| message.contains(tool)), "{args:?}: {message}");
     }
-    // fish is not told the values of arguments without a flag (clap_complete).
+    // clap_complete gives fish no values of arguments without a flag.
     assert!(windlass(&["completions", "fish"]).contains("subcommand doctor"));
     for args in [["doctor", "--help"], ["man", "doctor"]] {
         assert!(windlass(&args).contains("Exit status: 0 all"), "{args:?}");

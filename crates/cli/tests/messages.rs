@@ -173,14 +173,14 @@ impl Drop for PublicCopy {
     }
 }
 
-/// As root the test starts windlass as nobody; it needs a machine where that user cannot open
+/// As root the test starts windlass under another user; it needs a machine where that user cannot open
 /// /dev/net/tun.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_tun_device_that_is_not_permitted_is_named_with_what_to_do() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
-    const NOBODY: u32 = 65_534;
+    const OTHER_USER: u32 = 65_534;
     let closed =
         fs::metadata("/dev/net/tun").is_ok_and(|device| device.permissions().mode() & 0o006 == 0);
     let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
@@ -195,7 +195,7 @@ fn a_tun_device_that_is_not_permitted_is_named_with_what_to_do() {
     for arguments in ["link -- true", "probe serve --tun try --address 10.9.0.1"] {
         let mut command = Command::new(&copy.0);
         let output =
-            command.args(arguments.split(' ')).uid(NOBODY).gid(NOBODY).current_dir("/").output();
+            command.args(arguments.split(' ')).uid(OTHER_USER).gid(OTHER_USER).current_dir("/").output();
         let input = Input { arguments: "", standard_input: "" };
         let output = output.expect("starts");
         check(&input, &output, "/dev/net/tun", 1);

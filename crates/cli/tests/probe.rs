@@ -38,7 +38,7 @@ fn skipped() -> bool {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (&[][..], "HOST|URL"),
         (&["ftp://a.example/"], "expected http or https"),
         (&["a.example", "--split", "0"], "--split"),
@@ -59,7 +59,7 @@ fn what_makes_no_sense_is_refused() {
         let output = probe(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(printed), "{arguments:?}: {stderr}");
     }
 }
 
@@ -139,9 +139,9 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
     let target = format!("http://127.0.0.1:{port}/large");
     let short = ["--tests", "A,C", "--runs", "2", "--timeout", "100ms"];
     let table = probe(&[&[target.as_str()], &short[..]].concat());
-    let told = text(&table.stdout);
+    let printed = text(&table.stdout);
     for part in ["data packets", "initial window: ", "reaction: ", ": test, MSS "] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let output = probe(&[&[target.as_str(), "--json"], &short[..]].concat());
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -154,10 +154,10 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
 #[test]
 fn help_and_man_page_show_examples_and_exit_codes() {
     let man = Command::new(env!("CARGO_BIN_EXE_windlass")).args(["man", "probe"]).output();
-    for told in [text(&probe(&["--help"]).stdout), text(&man.expect("starts").stdout)] {
-        let told = told.replace("\\-", "-");
+    for printed in [text(&probe(&["--help"]).stdout), text(&man.expect("starts").stdout)] {
+        let printed = printed.replace("\\-", "-");
         for part in ["windlass probe www.example.org", "Exit status: 0", "CAP_NET_RAW"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(printed.contains(part), "{part}: {printed}");
         }
     }
 }

@@ -116,11 +116,11 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         (&[&hosts, "--out", &new, "--resume"], "nothing to resume"),
         (&[hosts.as_str(), "--resume"], "--out"),
     ];
-    for (arguments, told) in cases {
+    for (arguments, printed) in cases {
         let output = survey(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(printed), "{arguments:?}: {stderr}");
     }
     assert!(!Path::new(&new).exists());
     if !skipped() {
@@ -137,7 +137,7 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
     let list = folder.file("list.txt", "192.0.2.2/32 asked us to stop\n");
     let contact = "who@example.org";
     let output = survey(&[&hosts, "--dry-run", "--exclude", &list, "--contact", contact]);
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     for part in [
         "hosts: 3 (1 of them names",
@@ -147,7 +147,7 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
         "(who@example.org)",
         "nothing was sent",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
 }
 
@@ -174,8 +174,8 @@ fn hosts_are_measured_kept_and_after_a_torn_end_resumed() {
         survey(&[&arguments.iter().map(String::as_str).collect::<Vec<&str>>()[..], more].concat())
     };
     let output = run("2", &[]);
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&summary["schema"], &summary["done"]), (&1.into(), &4.into()), "{summary}");
     assert_eq!(
@@ -196,8 +196,8 @@ fn hosts_are_measured_kept_and_after_a_torn_end_resumed() {
         .expect("written");
     let output = run("3", &["--resume"]);
     assert_eq!(output.status.code(), Some(2));
-    let told = text(&output.stderr);
-    assert!(told.contains("runs was 2 and is 3") && told.lines().count() == 1, "{told}");
+    let printed = text(&output.stderr);
+    assert!(printed.contains("runs was 2 and is 3") && printed.lines().count() == 1, "{printed}");
     let output = run("2", &["--resume"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let again = folder.read("out/hosts.csv");
@@ -230,17 +230,17 @@ fn ctrl_c_keeps_what_is_done() {
     let id = child.0.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("starts").success());
     let status = child.0.wait().expect("ends");
-    let mut told = String::new();
-    child.0.stderr.take().expect("piped").read_to_string(&mut told).expect("text");
-    assert_eq!(status.code(), Some(130), "{told}");
-    assert!(told.contains("1 of 2 hosts are done; --resume goes on"), "{told}");
+    let mut printed = String::new();
+    child.0.stderr.take().expect("piped").read_to_string(&mut printed).expect("text");
+    assert_eq!(status.code(), Some(130), "{printed}");
+    assert!(printed.contains("1 of 2 hosts are done; --resume goes on"), "{printed}");
     assert!(folder.read("out/hosts.csv").contains("refused"));
 }
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
-    let told = text(&survey(&["--help"]).stdout);
+    let printed = text(&survey(&["--help"]).stdout);
     for part in ["windlass probe survey hosts.txt --dry-run", "Exit status: 0", "CAP_NET_RAW"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
 }

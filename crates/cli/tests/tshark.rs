@@ -99,7 +99,7 @@ fn tshark_reads_the_captures_and_sees_what_the_summary_says() {
     assert_eq!(count("tcp.analysis.out_of_order || tcp.analysis.lost_segment"), 0);
     assert!(count("tcp.options.sack.count >= 1") > 2);
 
-    // Behind the queue marks are to be seen, before it none; each cut is told once.
+    // Marks are visible behind the queue and not before it; each cut is signalled by one CWR.
     assert!(flow("marks") > 3);
     assert_eq!(captured.count("r1-d", "ip.dsfield.ecn == 3"), flow("marks"));
     assert_eq!(count("ip.dsfield.ecn == 3"), 0);

@@ -72,9 +72,9 @@ fn the_service_manager_is_told_when_it_is_ready_reloads_and_stops() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 result => result.unwrap_or_else(|error| panic!("{word}: {error}")),
             };
-            let told = text(&buffer[..count]);
-            if told.lines().any(|line| line == word) {
-                return told;
+            let printed = text(&buffer[..count]);
+            if printed.lines().any(|line| line == word) {
+                return printed;
             }
         }
     };
@@ -146,9 +146,9 @@ fn killed_it_leaves_no_program_and_the_next_one_takes_its_place() {
     connection.carries();
     if hook == "tcx" {
         assert!(!bed.serves(), "the programs went with the process");
-        let told = bed.on_router("bpftool").args(["net", "show"]).output();
-        if let Ok(told) = told {
-            assert!(!text(&told.stdout).contains("ecn"), "{}", text(&told.stdout));
+        let printed = bed.on_router("bpftool").args(["net", "show"]).output();
+        if let Ok(printed) = printed {
+            assert!(!text(&printed.stdout).contains("ecn"), "{}", text(&printed.stdout));
         }
     }
     assert_eq!(bed.ask(&["status"]).status.code(), Some(1));
@@ -220,7 +220,7 @@ fn pinned_it_leaves_no_gap_until_it_is_stopped() {
     let mut old = bed.open();
     first.signal("TERM");
     assert_eq!(first.wait().code(), Some(0));
-    assert!(bed.serves(), "nobody is there, the programs are");
+    assert!(bed.serves(), "the daemon has ended, its programs have not");
     let mut second = bed.run(&options);
     second.wait_for("running");
     let status = bed.json("status");

@@ -15,7 +15,7 @@ fn windlass(arguments: &[&str]) -> Output {
 
 #[test]
 fn what_makes_no_sense_is_refused_in_one_line_that_names_it() {
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (&["run"][..], "no interface: expected --client-side"),
         (&["run", "--client-side", "a/b"], "--client-side: expected the name of an interface"),
         (&["run", "--client-side", "a", "--policy", "x"], "--policy: expected virtual-loss, drop"),
@@ -29,7 +29,7 @@ fn what_makes_no_sense_is_refused_in_one_line_that_names_it() {
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(
-            stderr.starts_with(&format!("error: {told}")) && stderr.lines().count() == 1,
+            stderr.starts_with(&format!("error: {printed}")) && stderr.lines().count() == 1,
             "{stderr}"
         );
     }
@@ -40,8 +40,8 @@ fn without_a_proxy_each_command_says_that_none_answers() {
     for command in ["status", "stats", "flows", "off", "on", "stop"] {
         let output = windlass(&[command, "--socket", "/nonexistent/proxy.sock"]);
         assert_eq!(output.status.code(), Some(1), "{command}");
-        let told = "error: no ECN proxy answers at /nonexistent/proxy.sock";
-        assert!(text(&output.stderr).starts_with(told), "{}", text(&output.stderr));
+        let printed = "error: no ECN proxy answers at /nonexistent/proxy.sock";
+        assert!(text(&output.stderr).starts_with(printed), "{}", text(&output.stderr));
     }
     let output = windlass(&["stop", "--drain", "soon"]);
     assert_eq!(output.status.code(), Some(2));
@@ -91,9 +91,9 @@ fn status_stats_and_flows_tell_what_is_in_force() {
     assert!(packets(&after) > packets(&before) + 10, "{after}");
     let table = text(&bed.ask(&["stats"]).stdout);
     assert!(table.contains("packets") && table.contains("far hosts: capable"), "{table}");
-    let told = text(&bed.ask(&["status"]).stdout);
+    let printed = text(&bed.ask(&["status"]).stdout);
     for part in ["state   on, since 2", LAN, "client", "virtual-loss"] {
-        assert!(told.contains(part), "{part} in\n{told}");
+        assert!(printed.contains(part), "{part} in\n{printed}");
     }
 }
 

@@ -36,7 +36,7 @@ fn killed_at_any_moment_it_leaves_nothing_behind() {
         return;
     }
     // A namespace of the test's own: all devices in it are those of the links killed here. The
-    // command has a child that has left its session, and nobody's signals reach.
+    // command has a child in a session of its own, which no signal to the group reaches.
     let script = r#"
 for delay in 0 0.01 0.02 0.03 0.04 0.06 0.08 0.1 0.15 0.2 0.3 0.5; do
     "$0" link --delay 10ms --outside 'sleep 731906' -- \

@@ -143,11 +143,11 @@ fn the_command_has_a_network_and_processes_of_its_own() {
     }
     let script = "ip -o link | wc -l; echo $$; ls -d /proc/[0-9]* | wc -l; echo $WINDLASS_OUTSIDE";
     let output = output(&["--", "sh", "-c", script]);
-    let told = text(&output.stdout);
-    let lines: Vec<&str> = told.lines().map(str::trim).collect();
-    assert_eq!(&lines[..2], ["2", "2"], "lo and the link; the second process: {told}");
-    assert!(lines[2].parse::<u32>().expect("a count") <= 5, "{told}");
-    assert!(lines[3].starts_with("100."), "{told}");
+    let printed = text(&output.stdout);
+    let lines: Vec<&str> = printed.lines().map(str::trim).collect();
+    assert_eq!(&lines[..2], ["2", "2"], "lo and the link; the second process: {printed}");
+    assert!(lines[2].parse::<u32>().expect("a count") <= 5, "{printed}");
+    assert!(lines[3].starts_with("100."), "{printed}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn packets_leave_at_the_rate() {
         return;
     }
     let log = fresh("rate.csv");
-    // Nobody listens, and nobody needs to: the link's log tells.
+    // No receiver is needed: the log of the link has the figures.
     let sender = SENDER.replace("s.recv(100)", "import time; time.sleep(1.5)");
     let mut command = link(&["--rate", "up:20M", "--aqm", "droptail:limit=4000"]);
     command.args(["--log", &log.to_string_lossy(), "--", "python3", "-c", &sender]);
@@ -459,17 +459,17 @@ for n in range(100):
 
 #[test]
 fn what_cannot_be_is_told_before_anything_is_made() {
-    let told = |args: &[&str]| {
+    let printed = |args: &[&str]| {
         let output = output(args);
         (output.status.code(), text(&output.stderr))
     };
-    let (code, errors) = told(&["--aqm", "rde:min=1", "--", "true"]);
+    let (code, errors) = printed(&["--aqm", "rde:min=1", "--", "true"]);
     assert_eq!(code, Some(2));
     assert!(errors.contains("did you mean \"red\"?"), "{errors}");
-    let (code, errors) = told(&["--delay", "5ms", "--jitter", "10ms", "--", "true"]);
+    let (code, errors) = printed(&["--delay", "5ms", "--jitter", "10ms", "--", "true"]);
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("jitter: expected no more than the delay"), "{errors}");
-    assert_eq!(told(&["--rate", "10M"]).0, Some(2), "neither a command nor ports");
-    assert_eq!(told(&["--port", "a", "--rate", "1M"]).0, Some(2), "one port");
-    assert_eq!(told(&["run", "/nonexistent.toml"]).0, Some(2));
+    assert_eq!(printed(&["--rate", "10M"]).0, Some(2), "neither a command nor ports");
+    assert_eq!(printed(&["--port", "a", "--rate", "1M"]).0, Some(2), "one port");
+    assert_eq!(printed(&["run", "/nonexistent.toml"]).0, Some(2));
 }

@@ -29,7 +29,7 @@ fn the_exit_status_is_that_of_the_command() {
     }
     let bed = Bed::new();
     fs::write(bed.path("plain"), "no program").expect("writable");
-    for (command, status, told) in [
+    for (command, status, message) in [
         (&["sh", "-c", "exit 7"][..], 7, ""),
         (&["sh", "-c", "kill -TERM $$"], 143, ""),
         (&["no-such-command-anywhere"], 127, "no such command"),
@@ -37,7 +37,7 @@ fn the_exit_status_is_that_of_the_command() {
     ] {
         let output = bed.split_ack(&[], command).output().expect("starts");
         assert_eq!(output.status.code(), Some(status), "{command:?}: {}", text(&output.stderr));
-        assert!(text(&output.stderr).contains(told), "{command:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(message), "{command:?}: {}", text(&output.stderr));
     }
     let output = bed.split_ack(&["--interface", "nowhere"], &["true"]).output().expect("starts");
     assert_eq!(output.status.code(), Some(125));
@@ -73,10 +73,10 @@ fn without_the_capabilities_one_line_says_which_and_how_to_give_them() {
         }
         output => output.expect("starts"),
     };
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(125), "{told}");
-    assert!(told.contains("CAP_BPF and CAP_NET_ADMIN") && told.contains("setcap"), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{message}");
+    assert!(message.contains("CAP_BPF and CAP_NET_ADMIN") && message.contains("setcap"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn an_ordinary_user_is_told_in_one_line_too() {
         }
         output => output.expect("starts"),
     };
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(125), "{told}");
-    assert!(told.contains("CAP_BPF") && told.lines().count() == 1, "{told}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{message}");
+    assert!(message.contains("CAP_BPF") && message.lines().count() == 1, "{message}");
 }
 
-/// The command's own process, once it is told, and its cgroup.
+/// A command that waits, its process id and its cgroup.
 fn waiting(bed: &Bed, script: &str) -> (Waiting, String, Option<PathBuf>) {
     let script = format!("echo $$ > pid; touch ready; read go; {script}");
     let windlass = bed.split_ack(&[], &["sh", "-c", &script]);
@@ -170,7 +170,7 @@ fn processes_that_go_on_keep_their_cgroup_until_the_next_run_after_them() {
     assert!(!is_gone(&pid) && cgroup.as_ref().is_none_or(|folder| folder.exists()));
     kill("KILL", pid.parse().expect("a number"));
     assert!(eventually(|| is_gone(&pid)));
-    // Who adopted it collects it at some time, and until then the cgroup is not empty.
+    // The cgroup is not empty until the new parent has collected the process.
     let removed = || {
         let run = bed.split_ack(&[], &["true"]).status();
         run.is_ok_and(|status| status.success())

@@ -24,8 +24,8 @@ while stream.readline() != b'\\r\\n':
 sys.stdout.buffer.write(stream.read(1500000))
 client.shutdown(socket.SHUT_WR)
 assert stream.read() == b''
-told = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-open('segments', 'w').write(str(struct.unpack_from('=I', told, 136)[0]))";
+printed = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+open('segments', 'w').write(str(struct.unpack_from('=I', printed, 136)[0]))";
 
 /// Segments that the kernel sent for the last program of that kind.
 fn segments_sent(bed: &Bed) -> u64 {
@@ -256,9 +256,9 @@ fn the_table_names_the_connection() {
     windlass.args(["split-ack", "--", "curl", "-s", &bed.url(true)]);
     let output = windlass.output().expect("starts");
     assert_whole(&output);
-    let told = text(&output.stderr);
+    let printed = text(&output.stderr);
     for part in ["ACKs split", "MSS seen", " <- [fd09::2]:", &answer_bytes().to_string()] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let mut idle = bed.on_client(bed::WINDLASS);
     let output = idle.args(["split-ack", "--", "true"]).output().expect("starts");
@@ -270,10 +270,10 @@ fn help_and_man_page_show_examples_and_exit_codes() {
     let windlass = |arguments: &[&str]| {
         text(&Command::new(bed::WINDLASS).args(arguments).output().expect("starts").stdout)
     };
-    for told in [windlass(&["split-ack", "--help"]), windlass(&["man", "split-ack"])] {
-        let told = told.replace("\\-", "-");
+    for printed in [windlass(&["split-ack", "--help"]), windlass(&["man", "split-ack"])] {
+        let printed = printed.replace("\\-", "-");
         for part in ["windlass split-ack -- curl -O", "125 split-ack itself", "CAP_BPF"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(printed.contains(part), "{part}: {printed}");
         }
     }
 }

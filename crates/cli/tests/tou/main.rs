@@ -47,9 +47,9 @@ fn the_story_is_told_as_text_and_as_json() {
     let peer = format!("127.0.0.1:{}", listener.port);
     let listener = listener.feed(Vec::new());
     let connected = Running::start(&["connect", &peer, "-v"]).feed(b"12345".to_vec()).output();
-    let told = text(&connected.stderr);
-    assert!(told.contains(&format!("connected to {peer}, MSS ")), "{told}");
-    assert!(told.contains("5 bytes sent, 0 received"), "{told}");
+    let printed = text(&connected.stderr);
+    assert!(printed.contains(&format!("connected to {peer}, MSS ")), "{printed}");
+    assert!(printed.contains("5 bytes sent, 0 received"), "{printed}");
     let listened = listener.output();
     let lines: Vec<serde_json::Value> = text(&listened.stderr)
         .lines()
@@ -60,15 +60,15 @@ fn the_story_is_told_as_text_and_as_json() {
 }
 
 #[test]
-fn nobody_there_is_told_in_one_line_with_status_1() {
+fn a_host_without_a_listener_gives_one_line_and_status_1() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let peer = free.local_addr().expect("bound").to_string();
     drop(free);
     for arguments in [&["connect", &peer][..], &["perf", "client", &peer]] {
         let output = run(arguments);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{told}");
-        assert!(told.contains("refused") && told.lines().count() == 1, "{told}");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(printed.contains("refused") && printed.lines().count() == 1, "{printed}");
     }
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let peer = silent.local_addr().expect("bound").to_string();
@@ -82,7 +82,7 @@ fn nobody_there_is_told_in_one_line_with_status_1() {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_status_2() {
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (&["connect", "host"][..], "HOST:PORT"),
         (&["connect", "host:0"], "HOST:PORT"),
         (&["connect", "::1:7000"], "HOST:PORT"),
@@ -105,7 +105,7 @@ fn what_makes_no_sense_is_refused_with_status_2() {
         let output = run(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(printed), "{arguments:?}: {stderr}");
     }
 }
 
@@ -175,10 +175,10 @@ fn help_and_man_pages_show_examples_and_exit_codes() {
         let help = run(&[words, &["--help"]].concat());
         let mut man = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         let man = man.args(["man", "tou"]).args(words).output().expect("starts");
-        for told in [text(&help.stdout), text(&man.stdout)] {
-            let told = told.replace("\\-", "-");
+        for printed in [text(&help.stdout), text(&man.stdout)] {
+            let printed = printed.replace("\\-", "-");
             let example = format!("windlass tou {} ", words.join(" "));
-            assert!(told.contains(&example) && told.contains("Exit status: 0"), "{told}");
+            assert!(printed.contains(&example) && printed.contains("Exit status: 0"), "{printed}");
         }
     }
 }

@@ -39,13 +39,13 @@ fn every_byte_asked_for_is_counted_once_at_both_ends() {
         (&["--cc", "none"], 1),
         (&["--reverse", "--parallel", "4", "--profile", "rfc2581"], 4),
     ] {
-        let told = client(&server, &[&["--bytes", "1000001"], more].concat());
-        assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"tou.perf".into()));
-        assert_eq!(told["test"]["bytes"], 1_000_001);
-        assert_eq!(told["test"]["streams"], streams);
-        assert_eq!(sum(&told["intervals"], "bytes"), 1_000_001);
+        let report = client(&server, &[&["--bytes", "1000001"], more].concat());
+        assert_eq!((&report["schema"], &report["kind"]), (&1.into(), &"tou.perf".into()));
+        assert_eq!(report["test"]["bytes"], 1_000_001);
+        assert_eq!(report["test"]["streams"], streams);
+        assert_eq!(sum(&report["intervals"], "bytes"), 1_000_001);
         for end in ["sender", "receiver"] {
-            let end = &told[end];
+            let end = &report[end];
             assert_eq!(end["bytes"], 1_000_001);
             assert_eq!(sum(&end["streams"], "bytes"), 1_000_001);
             assert_eq!(end["streams"].as_array().map(Vec::len), Some(streams));
@@ -53,38 +53,38 @@ fn every_byte_asked_for_is_counted_once_at_both_ends() {
             assert!(end["bit_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{end}");
             assert!(end["cpu_user_s"].is_f64() && end["cpu_system_s"].is_f64(), "{end}");
         }
-        let sender = &told["sender"]["streams"][0];
+        let sender = &report["sender"]["streams"][0];
         let packets = 1_000_001 / streams as u64 / 1456;
         assert!(sender["data_segments"].as_u64() >= Some(packets), "{sender}");
         assert!(sender["rtt_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{sender}");
         assert_eq!(sender["ecn"], more.contains(&"--ecn"), "agreed on if the client offers it");
-        let up = told["test"]["direction"] == "up";
+        let up = report["test"]["direction"] == "up";
         assert_eq!(up, !more.contains(&"--reverse"));
-        assert_eq!(told["intervals"][0]["streams"][0]["cwnd_bytes"].is_u64(), up, "{told}");
+        assert_eq!(report["intervals"][0]["streams"][0]["cwnd_bytes"].is_u64(), up, "{report}");
     }
 }
 
 #[test]
 fn a_timed_test_lasts_its_time_and_tells_of_each_interval() {
     let server = server(&["--one-off", "--json"]);
-    let told = client(&server, &["--time", "0.3", "--interval", "100ms", "--cc", "tahoe"]);
-    assert_eq!(told["test"]["time_s"], 0.3);
-    let lasted = told["sender"]["duration_s"].as_f64().expect("a time");
+    let report = client(&server, &["--time", "0.3", "--interval", "100ms", "--cc", "tahoe"]);
+    assert_eq!(report["test"]["time_s"], 0.3);
+    let lasted = report["sender"]["duration_s"].as_f64().expect("a time");
     assert!(lasted >= 0.3, "{lasted}");
-    let intervals = told["intervals"].as_array().expect("a list");
+    let intervals = report["intervals"].as_array().expect("a list");
     assert!(!intervals.is_empty() && intervals[0]["from_s"] == 0.0);
     for pair in intervals.windows(2) {
         assert_eq!(pair[0]["to_s"], pair[1]["from_s"]);
     }
-    assert_eq!(intervals[intervals.len() - 1]["to_s"], told["sender"]["duration_s"]);
-    assert_eq!(sum(&told["intervals"], "bytes"), told["sender"]["bytes"].as_u64().expect("bytes"));
+    assert_eq!(intervals[intervals.len() - 1]["to_s"], report["sender"]["duration_s"]);
+    assert_eq!(sum(&report["intervals"], "bytes"), report["sender"]["bytes"].as_u64().expect("bytes"));
     // What was acknowledged has arrived.
-    assert!(told["receiver"]["bytes"].as_u64() >= told["sender"]["bytes"].as_u64(), "{told}");
+    assert!(report["receiver"]["bytes"].as_u64() >= report["sender"]["bytes"].as_u64(), "{report}");
     let served = server.output();
     assert_eq!(served.status.code(), Some(0), "{}", text(&served.stderr));
     let served: Value = serde_json::from_slice(&served.stdout).expect("one object");
     for key in ["sender", "receiver", "test"] {
-        assert_eq!(served[key], told[key], "both ends say the same");
+        assert_eq!(served[key], report[key], "both ends say the same");
     }
 }
 
@@ -93,38 +93,38 @@ fn what_is_omitted_is_told_and_in_no_sum() {
     let server = server(&["--json"]);
     for way in [&[][..], &["--reverse"]] {
         let omit = ["--time", "0.2", "--omit", "0.3", "--interval", "200ms"];
-        let told = client(&server, &[&omit, way].concat());
-        assert_eq!((&told["test"]["omit_s"], &told["test"]["time_s"]), (&0.3.into(), &0.2.into()));
-        let intervals = told["intervals"].as_array().expect("a list");
+        let report = client(&server, &[&omit, way].concat());
+        assert_eq!((&report["test"]["omit_s"], &report["test"]["time_s"]), (&0.3.into(), &0.2.into()));
+        let intervals = report["intervals"].as_array().expect("a list");
         let count = |omitted: bool| -> u64 {
             let counted = intervals.iter().filter(|interval| interval["omitted"] == omitted);
             counted.map(|interval| interval["bytes"].as_u64().expect("bytes")).sum()
         };
         // The first count; one ends where they do.
         let first = intervals.iter().find(|one| one["omitted"] == false).expect("what counts");
-        assert!(first["from_s"].as_f64().is_some_and(|from| from >= 0.3), "{told}");
-        assert_eq!(intervals[0]["omitted"], true, "{told}");
+        assert!(first["from_s"].as_f64().is_some_and(|from| from >= 0.3), "{report}");
+        assert_eq!(intervals[0]["omitted"], true, "{report}");
         let own = if way.is_empty() { "sender" } else { "receiver" };
-        assert_eq!(told[own]["bytes"], count(false), "{told}");
-        let lasted = told["sender"]["duration_s"].as_f64().expect("a time");
+        assert_eq!(report[own]["bytes"], count(false), "{report}");
+        let lasted = report["sender"]["duration_s"].as_f64().expect("a time");
         let whole = intervals.last().and_then(|last| last["to_s"].as_f64()).expect("a time");
-        assert!(lasted > 0.0 && (own == "receiver" || lasted <= whole - 0.299_999), "{told}");
+        assert!(lasted > 0.0 && (own == "receiver" || lasted <= whole - 0.299_999), "{report}");
     }
-    let told = client(&server, &["--bytes", "50k", "--omit", "1h"]);
-    assert_eq!((&told["sender"]["bytes"], &told["sender"]["bit_per_s"]), (&0.into(), &Value::Null));
+    let report = client(&server, &["--bytes", "50k", "--omit", "1h"]);
+    assert_eq!((&report["sender"]["bytes"], &report["sender"]["bit_per_s"]), (&0.into(), &Value::Null));
 }
 
 #[test]
 fn a_timed_test_the_other_way_ends_too() {
     let server = server(&["--one-off"]);
-    let told = client(&server, &["--time", "0.2", "--reverse", "--parallel", "2"]);
-    assert!(told["sender"]["duration_s"].as_f64().is_some_and(|s| s >= 0.2), "{told}");
-    assert!(told["receiver"]["bytes"].as_u64() >= told["sender"]["bytes"].as_u64(), "{told}");
+    let report = client(&server, &["--time", "0.2", "--reverse", "--parallel", "2"]);
+    assert!(report["sender"]["duration_s"].as_f64().is_some_and(|s| s >= 0.2), "{report}");
+    assert!(report["receiver"]["bytes"].as_u64() >= report["sender"]["bytes"].as_u64(), "{report}");
     let served = server.output();
     assert_eq!(served.status.code(), Some(0));
-    let told = text(&served.stdout);
+    let report = text(&served.stdout);
     for part in ["down, 2 connections, 0.2 s, cubic", "sender ", "receiver ", "CPU"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(report.contains(part), "{part}: {report}");
     }
 }
 
@@ -167,11 +167,11 @@ fn text_has_a_line_an_interval_and_both_ends() {
     let server = server(&[]);
     let address = format!("127.0.0.1:{}", server.port);
     let output = run(&["perf", "client", &address, "--bytes", "50k"]);
-    let told = text(&output.stdout);
-    let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 3, "{told}");
+    let report = text(&output.stdout);
+    let lines: Vec<&str> = report.lines().collect();
+    assert_eq!(lines.len(), 3, "{report}");
     for (line, part) in lines.iter().zip(["cwnd", "sender ", "receiver "]) {
-        assert!(line.contains("50.00 kB") && line.contains(part), "{told}");
+        assert!(line.contains("50.00 kB") && line.contains(part), "{report}");
     }
 }
 
@@ -192,15 +192,15 @@ fn a_busy_server_says_so_and_a_client_that_goes_leaves_it_free() {
     assert!(server.stderr_line().contains("busy"));
     first.terminate();
     assert_eq!(first.wait().code(), Some(130));
-    assert!(server.stderr_line().contains("reset"), "told, and the server goes on");
+    assert!(server.stderr_line().contains("reset"), "reported, and the server goes on");
     client(&server, &["--bytes", "1"]);
 }
 
 #[test]
-fn what_is_no_client_gets_one_line_and_harms_nobody() {
+fn a_peer_that_is_no_client_gets_one_line_and_does_no_harm() {
     let mut server = server(&[]);
     let address = format!("127.0.0.1:{}", server.port);
-    for (input, told) in [
+    for (input, report) in [
         ("GET / HTTP/1.1\r\n\r\n", "no message of a test"),
         ("\"start\"\n", "expected a test"),
         ("", "ended early"),
@@ -212,9 +212,9 @@ fn what_is_no_client_gets_one_line_and_harms_nobody() {
     ] {
         let stranger = Running::start(&["connect", &address]).feed(input.as_bytes().to_vec());
         let line = server.stderr_line();
-        assert!(line.contains(told), "{line}");
+        assert!(line.contains(report), "{line}");
         let answer = text(&stranger.output().stdout);
-        assert!(answer.starts_with("{\"error\":") && answer.contains(told), "{answer}");
+        assert!(answer.starts_with("{\"error\":") && answer.contains(report), "{answer}");
     }
     client(&server, &["--bytes", "1000"]);
 }
