@@ -194,8 +194,12 @@ fn a_tun_device_that_is_not_permitted_is_named_with_what_to_do() {
     let copy = PublicCopy::new("tun");
     for arguments in ["link -- true", "probe serve --tun try --address 10.9.0.1"] {
         let mut command = Command::new(&copy.0);
-        let output =
-            command.args(arguments.split(' ')).uid(OTHER_USER).gid(OTHER_USER).current_dir("/").output();
+        let output = command
+            .args(arguments.split(' '))
+            .uid(OTHER_USER)
+            .gid(OTHER_USER)
+            .current_dir("/")
+            .output();
         let input = Input { arguments: "", standard_input: "" };
         let output = output.expect("starts");
         check(&input, &output, "/dev/net/tun", 1);

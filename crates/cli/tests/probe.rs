@@ -54,7 +54,7 @@ fn what_makes_no_sense_is_refused() {
         (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--stack", "bsd"], "freebsd-7"),
         (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--loss", "2"], "from 0 to 1"),
         (&["serve", "--tun", "engine", "--population", "/dev/null"], "no servers in it"),
-        (&["population", "0"], "0 is not in 1..=60000"),
+        (&["population", "0"], "expected a whole number from 1 to 60000"),
     ] {
         let output = probe(arguments);
         let stderr = text(&output.stderr);

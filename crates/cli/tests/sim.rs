@@ -147,7 +147,7 @@ fn a_bad_scenario_is_refused_with_its_line_and_nothing_is_written() {
     let output = bench.windlass(&["sim", "run", "bad.toml", "--out", "results"]);
     assert_eq!(
         refused(&output),
-        "bad.toml:7:40: flows.1.start: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
+        "error: bad.toml:7:40: flows.1.start: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
          found the bare number 100 (no unit)\n"
     );
     assert_eq!(bench.file_names("."), ["bad.toml", "short.toml"]);
@@ -158,7 +158,7 @@ fn wrong_arguments_are_refused() {
     let bench = Bench::new("arguments");
     for args in [
         &["sim", "run", "short.toml", "--pcap"][..],
-        &["sim", "run", "short.toml", "--jitter", "5"],
+        &["sim", "run", "short.toml", "--jitter", "5m"],
         &["sim", "run", "short.toml", "--jitter", "-5ms"],
         &["sim", "run", "short.toml", "--seed", "-1"],
         &["sim", "run", "short.toml", "--replicates", "0"],
@@ -271,7 +271,7 @@ fn replicates_give_means_and_deviations_whatever_the_number_of_jobs() {
     let table = good(&bench.windlass(&["sim", "run", "short.toml", "--replicates", "2"]));
     assert!(table.contains("2 replicates (seeds 1 to 2)") && table.contains("±"), "{table}");
     assert_eq!((&summary["schema"], &summary["series_schema"]), (&1.into(), &1.into()));
-    assert_eq!(summary["kind"], "sim.run");
+    assert_eq!(summary["kind"], "sim.replicates");
 }
 
 fn batch(bench: &Bench, lines: &str, args: &[&str]) -> Output {
@@ -353,7 +353,10 @@ fn a_line_of_a_batch_that_is_no_text_does_not_stop_the_others() {
     let output = bench.windlass(&["sim", "batch", "lines"]);
     assert_eq!(output.status.code(), Some(2));
     let results: Vec<Value> = stdout(&output).lines().map(json).collect();
-    assert_eq!(results[1], serde_json::json!({"line": 2, "error": "not a text in UTF-8"}));
+    let expected = serde_json::json!({
+        "schema": 1, "kind": "sim.batch-error", "line": 2, "error": "not a text in UTF-8"
+    });
+    assert_eq!(results[1], expected);
     assert_eq!((&results[0]["seed"], &results[2]["seed"]), (&1.into(), &3.into()));
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn parse_probability(text: &str) -> Result<f64, String> {
     value
         .ok()
         .filter(|value| (0.0..=1.0).contains(value))
-        .ok_or_else(|| "expected a probability such as 0.01 or 1%".to_owned())
+        .ok_or_else(|| "expected a probability from 0 to 1 such as 0.01 or 1%".to_owned())
 }
 
 /// A time above zero, as [`parse_time`] reads it.

@@ -354,7 +354,7 @@ above_max = "mark-ect"
     fs::write(&file, ports).expect("writable");
     let mut command = link(&["run", &file.to_string_lossy(), "--json"]);
     let mut windlass = command.stdout(Stdio::piped()).spawn().expect("starts");
-    wait_for_line(&mut windlass, "\"kind\":\"live\"");
+    wait_for_line(&mut windlass, "\"kind\":\"link.live\"");
 
     let mut receiver = right.command(&["python3", "-c", ECN_RECEIVER, "6", "5000"]);
     let mut receiver =

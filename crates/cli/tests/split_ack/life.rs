@@ -75,7 +75,10 @@ fn without_the_capabilities_one_line_says_which_and_how_to_give_them() {
     };
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{message}");
-    assert!(message.contains("CAP_BPF and CAP_NET_ADMIN") && message.contains("setcap"), "{message}");
+    assert!(
+        message.contains("CAP_BPF and CAP_NET_ADMIN") && message.contains("setcap"),
+        "{message}"
+    );
     assert_eq!(message.lines().count(), 1, "{message}");
 }
 

@@ -77,7 +77,10 @@ fn a_timed_test_lasts_its_time_and_tells_of_each_interval() {
         assert_eq!(pair[0]["to_s"], pair[1]["from_s"]);
     }
     assert_eq!(intervals[intervals.len() - 1]["to_s"], report["sender"]["duration_s"]);
-    assert_eq!(sum(&report["intervals"], "bytes"), report["sender"]["bytes"].as_u64().expect("bytes"));
+    assert_eq!(
+        sum(&report["intervals"], "bytes"),
+        report["sender"]["bytes"].as_u64().expect("bytes")
+    );
     // What was acknowledged has arrived.
     assert!(report["receiver"]["bytes"].as_u64() >= report["sender"]["bytes"].as_u64(), "{report}");
     let served = server.output();
@@ -94,7 +97,10 @@ fn what_is_omitted_is_told_and_in_no_sum() {
     for way in [&[][..], &["--reverse"]] {
         let omit = ["--time", "0.2", "--omit", "0.3", "--interval", "200ms"];
         let report = client(&server, &[&omit, way].concat());
-        assert_eq!((&report["test"]["omit_s"], &report["test"]["time_s"]), (&0.3.into(), &0.2.into()));
+        assert_eq!(
+            (&report["test"]["omit_s"], &report["test"]["time_s"]),
+            (&0.3.into(), &0.2.into())
+        );
         let intervals = report["intervals"].as_array().expect("a list");
         let count = |omitted: bool| -> u64 {
             let counted = intervals.iter().filter(|interval| interval["omitted"] == omitted);
@@ -111,7 +117,10 @@ fn what_is_omitted_is_told_and_in_no_sum() {
         assert!(lasted > 0.0 && (own == "receiver" || lasted <= whole - 0.299_999), "{report}");
     }
     let report = client(&server, &["--bytes", "50k", "--omit", "1h"]);
-    assert_eq!((&report["sender"]["bytes"], &report["sender"]["bit_per_s"]), (&0.into(), &Value::Null));
+    assert_eq!(
+        (&report["sender"]["bytes"], &report["sender"]["bit_per_s"]),
+        (&0.into(), &Value::Null)
+    );
 }
 
 #[test]
