@@ -115,7 +115,10 @@ fn set(
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
         _ => {
             let hint = value::did_you_mean(key, KEYS.split(", "));
-            return Err(FieldError::at(place, format!("unknown key, expected one of {KEYS}{hint}")));
+            return Err(FieldError::at(
+                place,
+                format!("unknown key, expected one of {KEYS}{hint}"),
+            ));
         }
     }
     Ok(())
