@@ -1,4 +1,4 @@
-//! RFC 5681 §3.2, RFC 3042 and RFC 6582: losses told by duplicate ACKs, without SACK.
+//! RFC 5681 §3.2, RFC 3042 and RFC 6582: losses that duplicate ACKs show, without SACK.
 
 use super::script::{Script, plain, with_controller};
 use crate::config::ReductionBase;

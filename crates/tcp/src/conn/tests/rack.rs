@@ -1,4 +1,4 @@
-//! RFC 8985 §6: losses told by time. The round trip of the handshake took 100 ms.
+//! RFC 8985 §6: losses that time shows. The round trip of the handshake took 100 ms.
 
 use super::script::{Script, plain};
 use crate::Config;

@@ -1,4 +1,4 @@
-//! RFC 2018 and RFC 6675: losses told by SACK.
+//! RFC 2018 and RFC 6675: losses that SACK shows.
 
 use super::script::{Script, plain};
 use crate::Config;

@@ -87,3 +87,14 @@ fn dropping_whole_flights_leaves_the_next_as_the_first() {
     assert_eq!(timing.acknowledge(4500), Timed::Pending);
     assert_eq!(timing.acknowledge(4501), Timed::Sent(ms(20)));
 }
+
+#[test]
+fn flights_taken_away_are_timed_again_before_later_ones() {
+    let mut timing = two_flights();
+    let mut taken = timing.take();
+    assert_eq!(timing.acknowledge(5501), Timed::Nothing);
+    timing.start(Flight::new(5501..6501, 1000, ms(30)));
+    taken.append(timing);
+    assert_eq!(taken.acknowledge(1001), Timed::Sent(ms(10)));
+    assert_eq!(taken.acknowledge(6501), Timed::Sent(ms(30)));
+}
