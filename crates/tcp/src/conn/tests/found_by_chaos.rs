@@ -203,7 +203,7 @@ fn what_waits_for_a_larger_window_goes_out_in_the_end() {
     assert_eq!((sent[0].stream_offset, sent[0].first.payload_len), (4900, 100));
 }
 
-/// The peer sends a byte at a time into a scaled window and the application reads nothing: the right edge stays
+/// The peer sends a byte at a time into a scaled window unread: the right edge stays
 /// where the buffer ends.
 #[test]
 fn a_scaled_window_does_not_run_away_from_its_buffer() {

@@ -239,8 +239,8 @@ impl Script {
 
     #[track_caller]
     pub(super) fn expect_events(&mut self, events: &[Event]) {
-        let events_seen: Vec<Event> = core::iter::from_fn(|| self.connection.poll_event()).collect();
-        assert_eq!(events_seen, events);
+        let seen: Vec<Event> = core::iter::from_fn(|| self.connection.poll_event()).collect();
+        assert_eq!(seen, events);
     }
 
     /// Takes the events of the trace since the last call.
