@@ -2,8 +2,8 @@
 #![cfg(all(feature = "kernel-cc", target_os = "linux"))]
 
 use serde_json::Value;
-use std::path::Path;
 use std::process::{Command, Output};
+use windlass_testbed::{Need, skip, skip_unless};
 
 fn windlass(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
@@ -15,13 +15,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// True, after a line that says why, where nothing can be loaded.
-fn skip(test: &str) -> bool {
-    let loads = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
-        && Path::new("/sys/kernel/btf/vmlinux").exists();
-    if !loads {
-        eprintln!("skipped: {test} needs root and a kernel with BTF");
-    }
-    !loads
+fn skipped() -> bool {
+    skip_unless(&[Need::Root, Need::Btf])
 }
 
 /// Unloads, however the test ends.
@@ -35,11 +30,11 @@ impl Drop for Unload {
 
 #[test]
 fn what_is_loaded_is_seen_until_it_is_unloaded() {
-    if skip("what_is_loaded_is_seen_until_it_is_unloaded") {
+    if skipped() {
         return;
     }
     if !windlass_kernel_cc::tracing_is_permitted() {
-        eprintln!("skipped: what_is_loaded_is_seen_until_it_is_unloaded needs tracing programs");
+        skip("needs a kernel that takes tracing programs");
         return;
     }
     let name = format!("wc{}", std::process::id());
@@ -91,7 +86,7 @@ fn what_makes_no_sense_is_refused_before_the_kernel_is_asked() {
 
 #[test]
 fn another_controller_is_neither_replaced_nor_unloaded() {
-    if skip("another_controller_is_neither_replaced_nor_unloaded") {
+    if skipped() {
         return;
     }
     for command in ["cc load new-ecn --name reno", "cc unload new-ecn --name reno"] {

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use windlass_testbed::skip;
 
 const TOOLS: [&str; 10] = [
     "simulator",
@@ -158,7 +159,7 @@ fn an_ordinary_user_is_told_which_capabilities_are_missing() {
     }
     let output = match command.output() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            eprintln!("skipped: an ordinary user cannot reach {}", env!("CARGO_BIN_EXE_windlass"));
+            skip("an ordinary user cannot reach the binary");
             return;
         }
         output => output.expect("starts"),

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::thread;
+use windlass_testbed::{Need, skip, skip_unless};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
@@ -24,16 +25,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// True if a test cannot run; says why.
+/// True, after a line that says why, if a test cannot run.
 fn skipped() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    let lacking = set >> 13 & 1 == 0;
-    if lacking {
-        println!("skipped: needs CAP_NET_RAW");
-    }
-    lacking
+    skip_unless(&[Need::RawSockets])
 }
 
 #[test]
@@ -83,7 +77,7 @@ fn without_the_capability_one_line_says_which_and_how_to_give_it() {
     }
     let output = match command.output() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            println!("skipped: an ordinary user cannot reach {}", env!("CARGO_BIN_EXE_windlass"));
+            skip("an ordinary user cannot reach the binary");
             return;
         }
         output => output.expect("starts"),

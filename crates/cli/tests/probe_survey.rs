@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use windlass_testbed::{Need, skip_unless, wait_until};
 
 /// A directory of a test's own, which goes with it.
 struct Folder(PathBuf);
@@ -65,16 +65,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// True if a test cannot run; says why.
+/// True, after a line that says why, if a test cannot run.
 fn skipped() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let set = effective.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    let lacking = set >> 13 & 1 == 0;
-    if lacking {
-        println!("skipped: needs CAP_NET_RAW");
-    }
-    lacking
+    skip_unless(&[Need::RawSockets])
 }
 
 /// A web server at an address of this machine; gives its URL.
@@ -222,11 +215,7 @@ fn ctrl_c_keeps_what_is_done() {
     let mut command = command(&[&hosts, "--out", &out, "--timeout", "3600s"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Running(command.spawn().expect("starts"));
-    let begun = Instant::now();
-    while folder.read("out/hosts.csv").lines().count() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no row comes");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the row of the first host", || folder.read("out/hosts.csv").lines().count() >= 2);
     let id = child.0.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("starts").success());
     let status = child.0.wait().expect("ends");

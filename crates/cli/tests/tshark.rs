@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use windlass_testbed::skip;
 
 /// CUBIC with ECN through CoDel, which marks; the wire behind it loses two packets.
 const SCENARIO: &str = r#"schema = 1
@@ -26,7 +27,7 @@ loss = { packets = [400, 900] }
 fn has_tshark() -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: tshark is not installed");
+        skip("needs tshark");
     }
     found
 }

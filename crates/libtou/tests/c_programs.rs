@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use windlass_testbed::skip;
 
 /// A folder that is removed after the test.
 struct Folder(PathBuf);
@@ -44,7 +45,7 @@ fn run(command: &mut Command) -> Output {
 fn have(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
-        eprintln!("skipped: no {program} here");
+        skip(&format!("needs {program}"));
     }
     there
 }
@@ -229,7 +230,7 @@ fn examples_are_clean_under_address_sanitizer() {
         .stderr(Stdio::null())
         .status();
     if !works.expect("runs").success() {
-        eprintln!("skipped: gcc has no AddressSanitizer here (libasan, libubsan)");
+        skip("needs gcc's AddressSanitizer (libasan, libubsan)");
         return;
     }
     install(&folder.path("prefix"), None);

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
+use windlass_testbed::skip;
 
 /// The path of an example that `cargo test` has built. Prints a line and returns `None` if it was not
 /// built, as when only this test was selected.
@@ -12,7 +13,7 @@ fn example(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().expect("a path");
     let path = own.ancestors().nth(2)?.join("examples").join(name);
     if !path.exists() {
-        eprintln!("skipped: {name} is not built (cargo build --examples)");
+        skip(&format!("{name} is not built (cargo build --examples)"));
         return None;
     }
     Some(path)

@@ -25,12 +25,13 @@ enum Sender {
 }
 
 use Sender::{Client, Server};
+use windlass_testbed::skip;
 
 /// Whether tshark is installed. Prints a line if not.
 fn has_tshark() -> bool {
     let found = Command::new("tshark").arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: tshark is not installed");
+        skip("needs tshark");
     }
     found
 }

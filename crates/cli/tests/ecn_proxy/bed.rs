@@ -2,107 +2,52 @@
 //! router. The client asks for no ECN; the server agrees to it.
 
 use serde_json::Value;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Output};
 use std::thread;
-use std::time::{Duration, Instant};
+use windlass_testbed::{Need, Routed, SocketOptions, connect, skip_unless, unique};
+
+pub(crate) use windlass_testbed::{Background as Proxy, PATIENCE, eventually, text};
 
 pub(crate) const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
-/// Longer than anything here takes on a machine under load.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// The router's interface to the client, and the one to the server.
 pub(crate) const LAN: &str = "lan";
 pub(crate) const WAN: &str = "wan";
 
-/// True if a test cannot run; says why.
+/// True, after a line that says why, if a test cannot run.
 pub(crate) fn skipped(programs: &[&str]) -> bool {
-    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
-    let has = |program: &&&str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).exists())
-    };
-    let missing = ["ip", "ss", "nsenter"].iter().chain(programs).find(|program| !has(program));
-    match (root, missing, Path::new("/sys/kernel/btf/vmlinux").exists()) {
-        (false, ..) => println!("skipped: needs root"),
-        (_, Some(program), _) => println!("skipped: needs {program}"),
-        (.., false) => println!("skipped: needs a kernel with BTF"),
-        _ => return false,
-    }
-    true
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Waits until `done`; false if it never is.
-pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> bool {
-    let start = Instant::now();
-    while !done() {
-        if start.elapsed() > PATIENCE {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    true
+    let programs = ["ip", "ss", "nsenter"].iter().chain(programs);
+    let programs = programs.map(|program| Need::Program(program));
+    skip_unless(&[Need::Root, Need::Btf].into_iter().chain(programs).collect::<Vec<_>>())
 }
 
 /// The namespaces and a folder, as long as the value lives.
 pub(crate) struct Bed {
-    client: String,
-    router: String,
-    server: String,
+    network: Routed,
     folder: PathBuf,
 }
 
 impl Bed {
     pub(crate) fn new() -> Bed {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("wep{}x{next}", std::process::id());
-        let [client, router, server] = ["c", "r", "s"].map(|host| format!("{name}{host}"));
-        let folder = std::env::temp_dir().join(&name);
+        let folder = std::env::temp_dir().join(unique("wep"));
         fs::create_dir_all(&folder).expect("writable");
-        let bed = Bed { client, router, server, folder };
-        for namespace in bed.namespaces() {
-            ip(&format!("netns add {namespace}"));
-            ip(&format!("-n {namespace} link set lo up"));
-        }
-        bed.connect(LAN, &bed.client, 1);
-        bed.connect(WAN, &bed.server, 2);
-        sysctl(&bed.router, "ip_forward", "1");
-        sysctl(&bed.client, "tcp_ecn", "0");
-        sysctl(&bed.server, "tcp_ecn", "1");
-        bed
+        let network = Routed::new("wep", [LAN, WAN], "", "");
+        network.client.sysctl("ipv4/tcp_ecn", "0");
+        network.server.sysctl("ipv4/tcp_ecn", "1");
+        Bed { network, folder }
     }
 
-    fn namespaces(&self) -> [&String; 3] {
-        [&self.client, &self.router, &self.server]
-    }
-
-    /// Joins the router and a host; the router's end gets the name.
-    fn connect(&self, own: &str, host: &str, subnet: u32) {
-        let router = &self.router;
-        ip(&format!("-n {router} link add {own} type veth peer router netns {host}"));
-        ip(&format!("-n {router} address add 10.9.{subnet}.1/24 dev {own}"));
-        ip(&format!("-n {host} address add 10.9.{subnet}.2/24 dev router"));
-        ip(&format!("-n {router} link set {own} up"));
-        ip(&format!("-n {host} link set router up"));
-        ip(&format!("-n {host} route add default via 10.9.{subnet}.1"));
-    }
-
-    /// Takes the interface to the client away, and gives the router another of that name.
+    /// Removes the interface to the client.
     pub(crate) fn remove_lan(&self) {
-        ip(&format!("-n {} link del {LAN}", self.router));
+        self.network.disconnect_client();
     }
 
+    /// Gives the router another interface of that name.
     pub(crate) fn restore_lan(&self) {
-        self.connect(LAN, &self.client, 1);
+        self.network.connect_client();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -115,9 +60,7 @@ impl Bed {
 
     /// A command in the router's namespace.
     pub(crate) fn on_router(&self, program: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{}", self.router)).arg(program);
-        command
+        self.network.router.command(program)
     }
 
     /// `windlass ecn-proxy run` there, with these options.
@@ -158,29 +101,26 @@ impl Bed {
 
     /// A connection from the client to the server.
     pub(crate) fn open(&self) -> Connection {
-        let address = SocketAddr::from((Ipv4Addr::new(10, 9, 2, 2), 0));
-        let listener = inside(&self.server, || TcpListener::bind(address)).expect("a free port");
-        let peer = listener.local_addr().expect("bound");
-        let client = inside(&self.client, || TcpStream::connect(peer)).expect("a way there");
-        let (server, _) = listener.accept().expect("connected");
+        let Routed { client, server, .. } = &self.network;
+        let options = SocketOptions::default();
+        let address = self.network.server_address(false);
+        let ends = connect((client, options), (server, options), address).expect("a route");
+        let (client, server) = ends;
         for end in [&client, &server] {
             end.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         }
         Connection { client, server }
     }
 
-    /// The server's end speaks ECN, as its kernel says.
+    /// Whether the server's end uses ECN, by its kernel's own account.
     pub(crate) fn server_has_ecn(&self, connection: &Connection) -> bool {
         let port = connection.client.local_addr().expect("connected").port();
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{}", self.server));
-        command.args(["ss", "-Htnie", "dport", "=", &format!(":{port}")]);
-        let told = text(&command.output().expect("starts").stdout);
-        assert!(told.contains("cwnd"), "ss knows the connection: {told:?}");
-        told.split_whitespace().any(|word| word == "ecn")
+        let listed = self.network.server.output("ss", &format!("-Htnie dport = :{port}"));
+        assert!(listed.contains("cwnd"), "ss knows the connection: {listed:?}");
+        listed.split_whitespace().any(|word| word == "ecn")
     }
 
-    /// A new connection is served: the server's end speaks ECN, which the client never asked for.
+    /// Whether a new connection is served: the server's end uses ECN, and the client never asks.
     pub(crate) fn serves(&self) -> bool {
         self.server_has_ecn(&self.open())
     }
@@ -188,9 +128,6 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        for namespace in self.namespaces() {
-            let _ = Command::new("ip").args(["netns", "del", namespace]).status();
-        }
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -216,91 +153,16 @@ impl Connection {
         }
     }
 
-    /// The served host's end as the proxy writes it.
+    /// The address of the served host's end, as the proxy prints it.
     pub(crate) fn host(&self) -> String {
         self.client.local_addr().expect("connected").to_string()
     }
 }
 
-/// A running daemon; killed with the value.
-pub(crate) struct Proxy {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Proxy {
-    pub(crate) fn start(mut command: Command) -> Proxy {
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("starts");
-        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || stderr.lines().map_while(Result::ok).all(|l| sender.send(l).is_ok()));
-        Proxy { child, lines }
-    }
-
-    /// The next line of the log with these words.
-    pub(crate) fn wait_for(&self, words: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        let mut log = String::new();
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
-                Ok(line) if line.contains(words) => return line,
-                Ok(line) => log += &format!("{line}\n"),
-                Err(RecvTimeoutError::Timeout) => panic!("no {words:?} in time after\n{log}"),
-                Err(RecvTimeoutError::Disconnected) => panic!("ended without {words:?}:\n{log}"),
-            }
-        }
-    }
-
-    pub(crate) fn signal(&self, signal: &str) {
-        let mut kill = Command::new("kill");
-        kill.args([format!("-{signal}"), self.child.id().to_string()]);
-        assert!(kill.status().expect("starts").success());
-    }
-
-    /// Waits for its end.
-    pub(crate) fn wait(&mut self) -> ExitStatus {
-        let mut status = None;
-        let ended = || {
-            status = self.child.try_wait().expect("a child");
-            status.is_some()
-        };
-        assert!(eventually(ended), "it does not end");
-        status.expect("ended")
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn ip(arguments: &str) {
-    let output = Command::new("ip").args(arguments.split(' ')).output().expect("starts");
-    assert!(output.status.success(), "ip {arguments}: {}", text(&output.stderr));
-}
-
-fn sysctl(namespace: &str, key: &str, value: &str) {
-    let path = format!("/proc/sys/net/ipv4/{key}");
-    inside(namespace, || fs::write(&path, value)).expect("a key of the kernel");
-}
-
-/// Runs `action` on a thread of its own in a network namespace.
-fn inside<T: Send>(namespace: &str, action: impl FnOnce() -> T + Send) -> T {
-    let file = File::open(format!("/run/netns/{namespace}")).expect("made by ip");
-    let enter = || {
-        nix::sched::setns(&file, nix::sched::CloneFlags::CLONE_NEWNET).expect("root");
-        action()
-    };
-    thread::scope(|scope| scope.spawn(enter).join().expect("no panic"))
-}
-
-/// What `address` on the router serves at `path`.
+/// The response of an HTTP server on the router to a request for `path`.
 pub(crate) fn get(bed: &Bed, address: SocketAddr, path: &str) -> String {
     assert_eq!(address.ip(), IpAddr::from(Ipv4Addr::LOCALHOST));
-    let mut stream = inside(&bed.router, || TcpStream::connect(address)).expect("a server");
+    let mut stream = bed.network.router.inside(|| TcpStream::connect(address)).expect("a server");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: router\r\n\r\n").expect("open");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("UTF-8");

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use windlass_testbed::skip;
 
 #[test]
 fn a_second_daemon_at_the_same_socket_is_refused() {
@@ -209,7 +210,8 @@ fn pinned_it_leaves_no_gap_until_it_is_stopped() {
     }
     let mounts = fs::read_to_string("/proc/mounts").expect("readable");
     if !mounts.contains(" /sys/fs/bpf bpf ") {
-        return println!("skipped: needs a BPF file system at /sys/fs/bpf");
+        skip("needs a BPF file system at /sys/fs/bpf");
+        return;
     }
     let folder = Pins::new();
     let bed = Bed::new();
@@ -278,7 +280,7 @@ fn the_capabilities_that_the_page_names_are_enough() {
         command.status().is_ok_and(|status| status.success())
     };
     if !readable(Path::new(WINDLASS)) {
-        println!("skipped: an ordinary user cannot reach {}", WINDLASS);
+        skip("an ordinary user cannot reach the binary");
         return;
     }
     let proxy = run("-all,+bpf,+net_admin,+perfmon");

@@ -1,11 +1,11 @@
 //! Whatever is killed, no device, route, namespace or process is left.
 
-use super::{PATIENCE, WINDLASS, fresh, link, skipped};
+use super::{WINDLASS, fresh, link, skipped};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use windlass_testbed::eventually;
 
 /// The processes with this word among their arguments.
 fn processes(word: &str) -> Vec<String> {
@@ -16,18 +16,6 @@ fn processes(word: &str) -> Vec<String> {
     };
     let found = entries.map(|entry| entry.path()).filter(|path| argument(path));
     found.map(|path| path.display().to_string()).collect()
-}
-
-/// Waits until `done`; false if it never is.
-fn eventually(done: impl Fn() -> bool) -> bool {
-    let start = Instant::now();
-    while !done() {
-        if start.elapsed() > PATIENCE {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
 }
 
 #[test]

@@ -6,42 +6,18 @@
 mod left_behind;
 
 use serde_json::Value;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use windlass_testbed::{Need, PATIENCE, skip, skip_unless, text};
 
 const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
 
-/// Longer than anything here takes on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// True if a test cannot run; says why.
+/// True, after a line that says why, if a test cannot run.
 fn skipped(programs: &[&str]) -> bool {
-    let reason = reason_to_skip(programs);
-    if let Some(reason) = &reason {
-        println!("skipped: {reason}");
-    }
-    reason.is_some()
-}
-
-fn reason_to_skip(programs: &[&str]) -> Option<String> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    let capabilities = u64::from_str_radix(capabilities.trim(), 16).ok()?;
-    // CAP_NET_ADMIN and CAP_SYS_ADMIN.
-    if capabilities >> 12 & capabilities >> 21 & 1 == 0 {
-        return Some("needs root".to_owned());
-    }
-    if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
-        return Some(format!("/dev/net/tun: {error}"));
-    }
-    let missing = |program: &&&str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        !std::env::split_paths(&path).any(|folder| folder.join(program).exists())
-    };
-    programs.iter().find(missing).map(|program| format!("needs {program}"))
+    let programs = programs.iter().map(|program| Need::Program(program));
+    skip_unless(&[Need::Root, Need::Tun].into_iter().chain(programs).collect::<Vec<_>>())
 }
 
 fn link(args: &[&str]) -> Command {
@@ -52,10 +28,6 @@ fn link(args: &[&str]) -> Command {
 
 fn output(args: &[&str]) -> Output {
     link(args).output().expect("starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The JSON object on the last line of standard error, and its path `inside up`.
@@ -433,7 +405,7 @@ fn without_root_the_outside_is_a_namespace_too() {
         return;
     }
     if fs::read_to_string("/proc/sys/user/max_user_namespaces").is_ok_and(|max| max.trim() == "0") {
-        println!("skipped: user.max_user_namespaces is 0");
+        skip("user.max_user_namespaces is 0");
         return;
     }
     // The server may need a while to start.

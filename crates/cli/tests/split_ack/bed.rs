@@ -1,54 +1,29 @@
 //! A client and a server, each a network namespace of the test's own, and what the server's wire sees.
 
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use windlass_testbed::{Namespace, Need, join, skip_unless, unique};
+
+pub(crate) use windlass_testbed::{eventually, is_gone, text};
 
 pub(crate) const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
-/// Longer than anything here takes on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The device at each end.
+const DEVICE: &str = "veth0";
 pub(crate) const FILE_BYTES: usize = 1_500_000;
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1500000\r\n\r\n";
-/// True if a test cannot run; says why.
+
+/// True, after a line that says why, if a test cannot run.
 pub(crate) fn skipped(programs: &[&str]) -> bool {
-    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
-    let has = |program: &&&str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).exists())
-    };
-    let missing = ["ip", "nsenter", "curl"].iter().chain(programs).find(|program| !has(program));
-    match (root, missing) {
-        (false, _) => println!("skipped: needs root"),
-        (_, Some(program)) => println!("skipped: needs {program}"),
-        _ => return false,
-    }
-    true
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Waits until `done`; false if it never is.
-pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> bool {
-    let start = Instant::now();
-    while !done() {
-        if start.elapsed() > PATIENCE {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    true
+    let programs = ["ip", "nsenter", "curl"].iter().chain(programs);
+    let programs = programs.map(|program| Need::Program(program));
+    skip_unless(&[Need::Root].into_iter().chain(programs).collect::<Vec<_>>())
 }
 
 /// The file that all fetch: no two stretches of it are alike.
@@ -58,33 +33,22 @@ pub(crate) fn file() -> Vec<u8> {
 
 /// The namespaces and a folder, as long as the value lives.
 pub(crate) struct Bed {
-    client: String,
-    server: String,
+    client: Namespace,
+    server: Namespace,
     folder: PathBuf,
     port: u16,
 }
 
 impl Bed {
     pub(crate) fn new() -> Bed {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("wsa{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(&name);
+        let folder = std::env::temp_dir().join(unique("wsa"));
         fs::create_dir_all(&folder).expect("writable");
-        let mut bed =
-            Bed { client: format!("{name}c"), server: format!("{name}s"), folder, port: 0 };
-        for namespace in [&bed.client, &bed.server] {
-            ip(&format!("netns add {namespace}"));
-            ip(&format!("-n {namespace} link set lo up"));
-        }
-        ip(&format!("-n {} link add veth0 type veth peer veth0 netns {}", bed.client, bed.server));
-        for (namespace, host) in [(&bed.client, 1), (&bed.server, 2)] {
-            ip(&format!("-n {namespace} address add 10.9.0.{host}/24 dev veth0"));
-            ip(&format!("-n {namespace} address add fd09::{host}/64 dev veth0 nodad"));
-            ip(&format!("-n {namespace} link set veth0 up"));
-            keep_in_order(namespace);
-        }
-        bed.port = inside(&bed.server, serve);
-        bed
+        let (client, server) = (Namespace::new("wsac"), Namespace::new("wsas"));
+        join((&client, DEVICE), (&server, DEVICE));
+        client.bring_up(DEVICE, &["10.9.0.1/24", "fd09::1/64"]);
+        server.bring_up(DEVICE, &["10.9.0.2/24", "fd09::2/64"]);
+        let port = server.inside(serve);
+        Bed { client, server, folder, port }
     }
 
     /// Where the file is.
@@ -99,22 +63,20 @@ impl Bed {
 
     /// A server in the client's namespace too, for connections over its loopback device.
     pub(crate) fn url_at_home(&self) -> String {
-        format!("http://127.0.0.1:{}/file", inside(&self.client, serve))
+        format!("http://127.0.0.1:{}/file", self.client.inside(serve))
     }
 
     /// The client's namespace, entered by nsenter.
     pub(crate) fn on_client(&self, program: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{}", self.client)).arg(program);
-        command.current_dir(&self.folder).stdin(Stdio::null());
+        let mut command = self.client.command(program);
+        command.current_dir(&self.folder);
         command
     }
 
     /// The same by iproute2, which hides the mounts of cgroups.
     pub(crate) fn by_ip_netns(&self, program: &str) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.client, program]);
-        command.current_dir(&self.folder).stdin(Stdio::null());
+        let mut command = self.client.command_without_cgroups(program);
+        command.current_dir(&self.folder);
         command
     }
 
@@ -131,13 +93,12 @@ impl Bed {
         serde_json::from_slice(&text).expect("JSON")
     }
 
-    /// What comes to the server from now on.
+    /// Captures the packets that arrive at the server from now on.
     pub(crate) fn capture(&self, ipv6: bool) -> Capture {
-        // That of packets which come: those that leave only ETH_P_ALL shows.
+        // The protocol of arriving packets: only ETH_P_ALL shows those that leave.
         let protocol: u16 = if ipv6 { 0x86dd } else { 0x0800 };
         let protocol = Protocol::from(i32::from(protocol.to_be()));
-        let socket =
-            inside(&self.server, || Socket::new(Domain::PACKET, Type::RAW, Some(protocol)));
+        let socket = self.server.inside(|| Socket::new(Domain::PACKET, Type::RAW, Some(protocol)));
         let socket = socket.expect("root");
         set_socket_recv_buffer_size_force(&socket, 64 << 20).expect("root");
         socket.set_nonblocking(true).expect("possible");
@@ -147,11 +108,11 @@ impl Bed {
     /// No checksum is left to the device: what is captured has those that a wire would see.
     pub(crate) fn without_offloads(&self) {
         for namespace in [&self.client, &self.server] {
-            ip(&format!("netns exec {namespace} ethtool -K veth0 tx off tso off gso off gro off"));
+            namespace.run("ethtool", &format!("-K {DEVICE} tx off tso off gso off gro off"));
         }
     }
 
-    /// What tc says of the client's filters.
+    /// The client's egress filters, as tc lists them.
     pub(crate) fn filters(&self) -> String {
         let tc = self.on_client("tc").args(["filter", "show", "dev", "veth0", "egress"]).output();
         text(&tc.expect("iproute2").stdout)
@@ -165,9 +126,6 @@ pub(crate) fn add_arguments(windlass: &mut Command, options: &[&str], command: &
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        for namespace in [&self.client, &self.server] {
-            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
-        }
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -190,29 +148,6 @@ fn serve() -> u16 {
         }
     });
     port
-}
-
-pub(crate) fn inside<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
-    let file = File::open(format!("/run/netns/{namespace}")).expect("made by ip");
-    let enter_and_work = || {
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root");
-        work()
-    };
-    thread::scope(|scope| scope.spawn(enter_and_work).join()).expect("no panic")
-}
-
-fn ip(arguments: &str) {
-    let output = Command::new("ip").args(arguments.split(' ')).output().expect("iproute2");
-    assert!(output.status.success(), "ip {arguments}: {}", text(&output.stderr));
-}
-
-/// A veth hands packets to the processor that sent them, and reorders them when a sender moves to
-/// another. One processor takes all.
-fn keep_in_order(namespace: &str) {
-    let script = "echo 1 > /sys/class/net/veth0/queues/rx-0/rps_cpus";
-    let enter = ["netns", "exec", namespace, "sh", "-c", script];
-    let status = Command::new("ip").args(enter).status().expect("iproute2");
-    assert!(status.success(), "{script}: {status}");
 }
 
 /// A packet socket.
@@ -308,7 +243,7 @@ impl Acks {
     }
 }
 
-/// A command that waits for a line before it goes on, and is told in time.
+/// A command that waits for a line on standard input before it continues.
 pub(crate) struct Waiting(pub Child);
 
 impl Waiting {
@@ -351,10 +286,4 @@ impl Waiting {
 /// The bytes of the answer, head and all.
 pub(crate) fn answer_bytes() -> usize {
     HEAD.len() + FILE_BYTES
-}
-
-/// True once nobody listens or answers there: used to see that a process is gone.
-pub(crate) fn is_gone(pid: &str) -> bool {
-    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.is_empty() || state.contains(") Z ")
 }

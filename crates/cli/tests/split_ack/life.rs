@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use windlass_testbed::skip;
 
 /// The folder of the cgroup in which a process is, if the hierarchy is mounted here.
 fn cgroup_of(pid: &str) -> Option<PathBuf> {
@@ -69,7 +70,8 @@ fn without_the_capabilities_one_line_says_which_and_how_to_give_them() {
     limited.args(["--", WINDLASS, "split-ack", "--", "true"]);
     let output = match limited.output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return println!("skipped: needs setpriv");
+            skip("needs setpriv");
+            return;
         }
         output => output.expect("starts"),
     };
@@ -90,7 +92,8 @@ fn an_ordinary_user_is_told_in_one_line_too() {
     let mut command = Command::new(WINDLASS);
     let output = match command.uid(65534).args(["split-ack", "--", "true"]).output() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            return println!("skipped: an ordinary user cannot reach {WINDLASS}");
+            skip("an ordinary user cannot reach the binary");
+            return;
         }
         output => output.expect("starts"),
     };
