@@ -2,21 +2,39 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
+use windlass_testbed::{PATIENCE, wait_until};
 
-/// How long an end waits for the other, which may have given up.
-const PATIENCE: Duration = Duration::from_secs(60);
 const BLOCK: usize = 1 << 14;
 
 /// A connection by its ends.
 pub(crate) struct Connection {
     pub host: TcpStream,
     pub far: TcpStream,
+    /// Bytes that have arrived at the far host, and at the served host.
+    received: [AtomicU64; 2],
 }
 
 impl Connection {
+    pub(crate) fn new(host: TcpStream, far: TcpStream) -> Connection {
+        Connection { host, far, received: Default::default() }
+    }
+
+    /// Waits until `bytes` more have arrived at the far host (`up`) or at the served host. The link of
+    /// a test carries 2.5 MB/s.
+    pub(crate) fn wait_for_bytes(&self, up: bool, bytes: u64) {
+        let received = || self.counter(up).load(Ordering::Relaxed);
+        let goal = received() + bytes;
+        wait_until("data arrives", || received() >= goal);
+    }
+
+    fn counter(&self, up: bool) -> &AtomicU64 {
+        &self.received[usize::from(!up)]
+    }
+
     /// Sends while `during` runs, upwards or downwards, and checks every byte.
     pub(crate) fn while_sending<T>(&self, up: bool, during: impl FnOnce() -> T) -> T {
         let (from, to) = if up { (&self.host, &self.far) } else { (&self.far, &self.host) };
@@ -27,7 +45,7 @@ impl Connection {
             _ => 0,
         };
         thread::scope(|scope| {
-            let reader = scope.spawn(|| check_all(to));
+            let reader = scope.spawn(|| check_all(to, self.counter(up)));
             let writer = scope.spawn(|| write_all(from, going_on));
             let result = during();
             drop(stop);
@@ -46,7 +64,7 @@ impl Connection {
     pub(crate) fn send_in_writes_of(&self, write: usize, bytes: u64, mut meanwhile: impl FnMut()) {
         let left = move |sent: u64| (bytes - sent).min(write as u64) as usize;
         thread::scope(|scope| {
-            let reader = scope.spawn(|| check_all(&self.far));
+            let reader = scope.spawn(|| check_all(&self.far, self.counter(true)));
             scope.spawn(|| write_all(&self.host, left));
             while !reader.is_finished() {
                 meanwhile();
@@ -79,7 +97,7 @@ fn write_all(mut stream: &TcpStream, more: impl Fn(u64) -> usize) -> u64 {
     }
 }
 
-fn check_all(mut stream: &TcpStream) -> u64 {
+fn check_all(mut stream: &TcpStream, received: &AtomicU64) -> u64 {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let mut got = 0;
     let mut block = vec![0; BLOCK];
@@ -91,7 +109,10 @@ fn check_all(mut stream: &TcpStream) -> u64 {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("no data in time: {error}"),
                 Ok(0) => break,
-                Ok(bytes) => filled += bytes,
+                Ok(bytes) => {
+                    filled += bytes;
+                    received.fetch_add(bytes as u64, Ordering::Relaxed);
+                }
             }
         }
         assert!(block[..filled] == pattern(got)[..filled], "the stream differs after {got} bytes");

@@ -2,10 +2,10 @@
 
 use crate::marks::counters;
 use crate::skip;
-use crate::testbed::{Place, Testbed};
-use std::thread::sleep;
+use crate::testbed::{ProxyPlace, Testbed};
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::{HostEcn, Settings};
+use windlass_testbed::wait_until;
 
 /// SYNs with ECN so far, and those that went without as the first was lost.
 fn asked(bed: &Testbed) -> (u64, u64) {
@@ -19,10 +19,10 @@ fn host(bed: &Testbed) -> HostEcn {
 
 #[test]
 fn a_lost_syn_does_not_put_a_destination_off_ecn() {
-    if skip("a_lost_syn_does_not_put_a_destination_off_ecn") {
+    if skip() {
         return;
     }
-    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
     bed.upward.drop_ecn_syns(1);
     bed.connect(false, true, "cubic");
     assert_eq!((asked(&bed), host(&bed)), ((1, 1), HostEcn::Unknown));
@@ -39,12 +39,12 @@ fn a_lost_syn_does_not_put_a_destination_off_ecn() {
 
 #[test]
 fn a_destination_that_fails_three_times_is_left_alone_for_a_while() {
-    if skip("a_destination_that_fails_three_times_is_left_alone_for_a_while") {
+    if skip() {
         return;
     }
     let memory = Duration::from_secs(5);
     let settings = Settings { fallback_memory: memory, ..Settings::default() };
-    let bed = Testbed::new(Place::Router, false, &settings);
+    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
     bed.upward.drop_ecn_syns(3);
     for failures in 1..=3 {
         bed.connect(false, true, "cubic");
@@ -53,19 +53,21 @@ fn a_destination_that_fails_three_times_is_left_alone_for_a_while() {
     assert_eq!(host(&bed), HostEcn::Unreachable);
     // Nothing would be lost now, but it is not tried.
     let plain = bed.connect(false, true, "cubic");
-    plain.while_sending(true, || sleep(Duration::from_millis(50)));
+    plain.while_sending(true, || plain.wait_for_bytes(true, 100_000));
     assert_eq!((asked(&bed), counters(&bed).ect), ((3, 3), 0));
-    sleep(memory);
-    bed.connect(false, true, "cubic");
+    wait_until("the destination is tried again", || {
+        bed.connect(false, true, "cubic");
+        asked(&bed) != (3, 3)
+    });
     assert_eq!((asked(&bed), host(&bed)), ((4, 3), HostEcn::Capable));
 }
 
 #[test]
 fn a_closed_port_is_not_taken_for_a_path_that_fails() {
-    if skip("a_closed_port_is_not_taken_for_a_path_that_fails") {
+    if skip() {
         return;
     }
-    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
     for upgraded in 1..=3 {
         bed.connect_to_closed_port();
         assert_eq!(asked(&bed), (upgraded, 0));

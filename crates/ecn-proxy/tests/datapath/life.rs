@@ -1,22 +1,22 @@
 //! On, off, lists, idle connections, a restart.
 
 use crate::skip;
-use crate::testbed::{Place, Testbed};
+use crate::testbed::{ProxyPlace, Testbed};
 use std::fs;
 use std::path::PathBuf;
-use std::thread::sleep;
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::{ConnectionFilter, Lists, Settings, Timeouts};
+use windlass_testbed::{Need, skip_unless, wait_until};
 
 #[test]
 fn clsact_serves_where_there_is_no_tcx() {
-    if skip("clsact_serves_where_there_is_no_tcx") {
+    if skip() {
         return;
     }
     let settings = Settings { clsact: true, ..Settings::default() };
-    let bed = Testbed::new(Place::Router, false, &settings);
+    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
     let connection = bed.connect(false, true, "cubic");
-    connection.while_sending(true, || sleep(Duration::from_millis(100)));
+    connection.while_sending(true, || connection.wait_for_bytes(true, 150_000));
     let counters = bed.datapath.counters().expect("readable");
     assert!(counters.proxied == 1 && counters.ect > 0, "{counters:?}");
     assert_eq!(bed.in_router(|bed| bed.datapath.attachments().len()), 1);
@@ -24,10 +24,10 @@ fn clsact_serves_where_there_is_no_tcx() {
 
 #[test]
 fn the_switch_the_lists_and_draining_hold_from_now_on() {
-    if skip("the_switch_the_lists_and_draining_hold_from_now_on") {
+    if skip() {
         return;
     }
-    let mut bed = Testbed::new(Place::Router, false, &Settings::default());
+    let mut bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
     let first = bed.connect(false, true, "cubic");
     let proxied = |bed: &Testbed| bed.datapath.counters().expect("readable").proxied;
     assert_eq!(proxied(&bed), 1);
@@ -47,25 +47,24 @@ fn the_switch_the_lists_and_draining_hold_from_now_on() {
     let _drained = bed.connect(false, true, "cubic");
     assert_eq!(proxied(&bed), 2);
     bed.datapath.set_enabled(false).expect("written");
-    first.while_sending(true, || sleep(Duration::from_millis(50)));
+    first.while_sending(true, || first.wait_for_bytes(true, 100_000));
     assert_eq!(bed.datapath.counters().expect("readable").ect, 0);
     assert_eq!(bed.datapath.flow_count().expect("readable"), 2);
 }
 
 #[test]
 fn idle_connections_go() {
-    if skip("idle_connections_go") {
+    if skip() {
         return;
     }
-    let mut bed = Testbed::new(Place::Router, false, &Settings::default());
+    let mut bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
     let _connection = bed.connect(true, true, "cubic");
     let hour = Duration::from_secs(3600);
     let long = Timeouts { idle: hour, closing: hour };
     assert_eq!(bed.datapath.expire(&long).expect("works"), 0);
     assert_eq!(bed.datapath.flow_count().expect("readable"), 1);
-    sleep(Duration::from_millis(20));
     let short = Timeouts { idle: Duration::from_millis(10), closing: hour };
-    assert_eq!(bed.datapath.expire(&short).expect("works"), 1);
+    wait_until("the idle connection expires", || bed.datapath.expire(&short).expect("works") == 1);
     assert_eq!(bed.datapath.flow_count().expect("readable"), 0);
 }
 
@@ -80,22 +79,18 @@ impl Drop for Pin {
 
 #[test]
 fn a_restart_with_a_pin_leaves_no_gap() {
-    if skip("a_restart_with_a_pin_leaves_no_gap") {
+    if skip() || skip_unless(&[Need::BpfFileSystem]) {
         return;
-    }
-    let mounts = fs::read_to_string("/proc/mounts").expect("readable");
-    if !mounts.contains(" /sys/fs/bpf bpf ") {
-        return eprintln!("skipped: a_restart_with_a_pin_leaves_no_gap needs a BPF file system");
     }
     let pin = Pin(format!("/sys/fs/bpf/windlass_test_{}", std::process::id()).into());
     let settings = Settings { pin: Some(pin.0.clone()), ..Settings::default() };
-    let bed = Testbed::new(Place::Router, false, &settings);
+    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
     assert!(!bed.datapath.features().reused);
     let connection = bed.connect(false, true, "cubic");
     let bed = bed.restart(&settings);
     assert!(bed.datapath.features().reused);
     assert_eq!(bed.datapath.flows().expect("readable").len(), 1);
     let before = bed.datapath.counters().expect("readable");
-    connection.while_sending(true, || sleep(Duration::from_millis(50)));
+    connection.while_sending(true, || connection.wait_for_bytes(true, 100_000));
     assert!(bed.datapath.counters().expect("readable").ect > before.ect);
 }

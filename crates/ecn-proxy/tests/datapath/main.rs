@@ -18,24 +18,9 @@ mod testbed;
 mod variants;
 mod whole;
 
-use std::process::{Command, Stdio};
-
-/// What is missing, if anything.
-fn missing() -> Option<&'static str> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("root");
-    }
-    let ip = Command::new("ip").arg("-V").stdout(Stdio::null()).status();
-    (!ip.is_ok_and(|status| status.success())).then_some("iproute2")
-}
+use windlass_testbed::{Need, skip_unless};
 
 /// True, after a line that says why, where the test cannot run.
-fn skip(test: &str) -> bool {
-    match missing() {
-        None => false,
-        Some(what) => {
-            eprintln!("skipped: {test} needs {what}");
-            true
-        }
-    }
+fn skip() -> bool {
+    skip_unless(&[Need::Root, Need::Program("ip"), Need::Program("ss")])
 }

@@ -4,26 +4,21 @@
 use crate::connection::Connection;
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{Place, Testbed};
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use crate::testbed::{ProxyPlace, Testbed};
 use windlass_ecn_proxy::datapath::{Counters, Settings};
+use windlass_testbed::{Need, eventually, skip_unless};
 
-pub(crate) fn wait_for(bed: &Testbed, what: &str, mut is: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !is() {
-        assert!(
-            Instant::now() < deadline,
-            "{what}: {:?}, {:?}, {:?}\n{}\n{}",
-            counters(bed),
-            bed.upward.left(),
-            bed.datapath.flows(),
-            bed.ss(true),
-            bed.ss(false)
-        );
-        sleep(Duration::from_millis(5));
-    }
+/// Polls `is` until it is true; `missing` describes what never came otherwise.
+pub(crate) fn wait_for(bed: &Testbed, missing: &str, is: impl FnMut() -> bool) {
+    assert!(
+        eventually(is),
+        "{missing}: {:?}, {:?}, {:?}\n{}\n{}",
+        counters(bed),
+        bed.upward.left(),
+        bed.datapath.flows(),
+        bed.ss(true),
+        bed.ss(false)
+    );
 }
 
 pub(crate) fn counters(bed: &Testbed) -> Counters {
@@ -45,9 +40,14 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// `mark` marks a packet and waits for the answer; the window is read before and after.
-    pub(crate) fn by(bed: &Testbed, of_host: bool, mark: impl FnOnce()) -> Cut {
+    pub(crate) fn by(
+        bed: &Testbed,
+        connection: &Connection,
+        of_host: bool,
+        mark: impl FnOnce(),
+    ) -> Cut {
         // cwnd grows until the receive window holds it.
-        sleep(Duration::from_millis(1500));
+        connection.wait_for_bytes(of_host, 3_500_000);
         let cwnd = number(&bed.ss(of_host), "cwnd");
         mark();
         Cut { cwnd, ssthresh: number(&bed.ss(of_host), "ssthresh") }
@@ -65,15 +65,17 @@ pub(crate) fn assert_cuts(cuts: &[Cut], beta: f64, case: &str) {
 
 #[test]
 fn marks_for_the_served_host_make_the_far_host_slow_down() {
-    if skip("marks_for_the_served_host_make_the_far_host_slow_down") {
+    if skip() {
         return;
     }
-    for (place, segments) in [(Place::Router, false), (Place::Router, true), (Place::Host, false)] {
+    for (place, segments) in
+        [(ProxyPlace::Router, false), (ProxyPlace::Router, true), (ProxyPlace::Host, false)]
+    {
         steady(|| assert_downloads_slow_down(place, segments));
     }
 }
 
-fn assert_downloads_slow_down(place: Place, segments: bool) {
+fn assert_downloads_slow_down(place: ProxyPlace, segments: bool) {
     const MARKS: u64 = 3;
     let bed = Testbed::new(place, segments, &Settings::default());
     for ipv6 in [false, true] {
@@ -83,12 +85,10 @@ fn assert_downloads_slow_down(place: Place, segments: bool) {
             let mark = || {
                 let before = number(&bed.ss(false), "delivered_ce");
                 bed.downward.mark(1);
-                wait_for(&bed, "no mark echoed", || {
-                    number(&bed.ss(false), "delivered_ce") != before
-                });
+                wait_for(&bed, "no echo", || number(&bed.ss(false), "delivered_ce") != before);
             };
-            let cuts = (0..MARKS).map(|_| Cut::by(&bed, false, mark)).collect();
-            sleep(Duration::from_millis(200));
+            let cuts = (0..MARKS).map(|_| Cut::by(&bed, &connection, false, mark)).collect();
+            connection.wait_for_bytes(false, 400_000);
             cuts
         });
         assert_cuts(&cuts, 0.7, &format!("{place:?}, segments {segments}, IPv6 {ipv6}"));
@@ -116,7 +116,8 @@ pub(crate) fn mark_until_a_virtual_loss(bed: &Testbed) {
         if !of_floor() {
             return;
         }
-        sleep(Duration::from_millis(200));
+        let seen = bed.upward.left()[3];
+        wait_for(bed, "no data", || bed.upward.left()[3] >= seen + 40);
     }
     panic!("no mark met a flight of more than two segments: {:?}", counters(bed));
 }
@@ -125,14 +126,14 @@ pub(crate) fn mark_until_a_virtual_loss(bed: &Testbed) {
 fn cut_by_marks(bed: &Testbed, connection: &Connection) -> Vec<Cut> {
     connection.while_sending(true, || {
         let cuts = (0..VIRTUAL_LOSSES)
-            .map(|_| Cut::by(bed, true, || mark_until_a_virtual_loss(bed)))
+            .map(|_| Cut::by(bed, connection, true, || mark_until_a_virtual_loss(bed)))
             .collect();
-        sleep(Duration::from_millis(200));
+        connection.wait_for_bytes(true, 400_000);
         cuts
     })
 }
 
-fn assert_one_reduction_a_mark(place: Place, segments: bool, ipv6: bool, controller: &str) {
+fn assert_one_reduction_a_mark(place: ProxyPlace, segments: bool, ipv6: bool, controller: &str) {
     let case = format!("{place:?}, segments {segments}, IPv6 {ipv6}, {controller}");
     let beta = if controller == "cubic" { 0.7 } else { 0.5 };
     steady(|| {
@@ -174,30 +175,26 @@ pub(crate) fn assert_one_retransmission_a_mark(
 
 #[test]
 fn a_mark_makes_a_served_sender_reduce_once_without_losing_anything() {
-    if skip("a_mark_makes_a_served_sender_reduce_once_without_losing_anything") {
+    if skip() {
         return;
     }
     for ipv6 in [false, true] {
         for segments in [false, true] {
-            assert_one_reduction_a_mark(Place::Router, segments, ipv6, "cubic");
+            assert_one_reduction_a_mark(ProxyPlace::Router, segments, ipv6, "cubic");
         }
     }
-    assert_one_reduction_a_mark(Place::Router, false, false, "reno");
+    assert_one_reduction_a_mark(ProxyPlace::Router, false, false, "reno");
 }
 
 /// As on the wire: checksums in the packets, in those that an edit resizes too.
 #[test]
 fn without_offloads_a_mark_does_the_same() {
-    if skip("without_offloads_a_mark_does_the_same") {
-        return;
-    }
-    if Command::new("ethtool").arg("--version").output().is_err() {
-        eprintln!("skipped: without_offloads_a_mark_does_the_same needs ethtool");
+    if skip() || skip_unless(&[Need::Program("ethtool")]) {
         return;
     }
     for ipv6 in [false, true] {
         steady(|| {
-            let bed = Testbed::new(Place::Router, false, &Settings::default());
+            let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
             bed.without_offloads();
             let case = format!("no offloads, IPv6 {ipv6}");
             let cuts = assert_one_retransmission_a_mark(&bed, ipv6, "cubic", &case);
@@ -209,36 +206,36 @@ fn without_offloads_a_mark_does_the_same() {
 
 #[test]
 fn a_machine_that_serves_itself_reduces_too() {
-    if skip("a_machine_that_serves_itself_reduces_too") {
+    if skip() {
         return;
     }
     for ipv6 in [false, true] {
-        assert_one_reduction_a_mark(Place::Host, false, ipv6, "cubic");
+        assert_one_reduction_a_mark(ProxyPlace::Host, false, ipv6, "cubic");
     }
 }
 
 /// ACKs on data cannot speak of virtual losses: pure ones made from them do.
 #[test]
-fn a_sender_that_is_sent_data_is_told_by_pure_acks() {
-    if skip("a_sender_that_is_sent_data_is_told_by_pure_acks") {
+fn a_sender_that_receives_data_too_gets_its_blocks_in_pure_acks() {
+    if skip() {
         return;
     }
     for (place, ipv6, segments) in [
-        (Place::Router, false, false),
-        (Place::Router, true, true),
-        (Place::Host, false, false),
-        (Place::Host, true, true),
+        (ProxyPlace::Router, false, false),
+        (ProxyPlace::Router, true, true),
+        (ProxyPlace::Host, false, false),
+        (ProxyPlace::Host, true, true),
     ] {
-        steady(|| assert_told_by_pure_acks(place, ipv6, segments));
+        steady(|| assert_blocks_in_pure_acks(place, ipv6, segments));
     }
 }
 
-fn assert_told_by_pure_acks(place: Place, ipv6: bool, segments: bool) {
+fn assert_blocks_in_pure_acks(place: ProxyPlace, ipv6: bool, segments: bool) {
     let bed = Testbed::new(place, segments, &Settings::default());
     let connection = bed.connect(ipv6, true, "cubic");
     connection.while_sending(true, || {
         connection.while_sending(false, || {
-            sleep(Duration::from_millis(1500));
+            connection.wait_for_bytes(true, 3_000_000);
             // A virtual loss is open for a few ACKs, and they may be pure ones all of them.
             for _ in 0..30 {
                 mark_until_a_virtual_loss(&bed);
@@ -260,12 +257,12 @@ fn assert_told_by_pure_acks(place: Place, ipv6: bool, segments: bool) {
 /// What the above is held against.
 #[test]
 fn a_real_drop_looks_the_same_to_the_sender() {
-    if skip("a_real_drop_looks_the_same_to_the_sender") {
+    if skip() {
         return;
     }
     const DROPS: u64 = 3;
     steady(|| {
-        let bed = Testbed::new(Place::Router, true, &Settings::default());
+        let bed = Testbed::new(ProxyPlace::Router, true, &Settings::default());
         let connection = bed.connect(false, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(true, || {
             let drop = || {
@@ -273,7 +270,7 @@ fn a_real_drop_looks_the_same_to_the_sender() {
                 bed.upward.drop(1);
                 wait_for(&bed, "no retransmission", || bed.host_counter("TCPFastRetrans") > before);
             };
-            (0..DROPS).map(|_| Cut::by(&bed, true, drop)).collect()
+            (0..DROPS).map(|_| Cut::by(&bed, &connection, true, drop)).collect()
         });
         assert_cuts(&cuts, 0.7, "a real drop");
         assert_eq!(bed.host_counter("TCPFastRetrans"), DROPS);

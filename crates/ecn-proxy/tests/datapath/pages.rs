@@ -20,7 +20,7 @@ fn send(tun: &SyncDevice, packet: &[u8], linear_bytes: u16) {
 
 #[test]
 fn headers_in_pages_are_read_and_edited() {
-    if skip("headers_in_pages_are_read_and_edited") {
+    if skip() {
         return;
     }
     let counters = thread::spawn(|| {

@@ -2,11 +2,9 @@
 
 use crate::marks::mark_until_a_virtual_loss;
 use crate::skip;
-use crate::testbed::{Place, Testbed};
+use crate::testbed::{ProxyPlace, Testbed};
 use libbpf_rs::RingBufferBuilder;
 use std::cell::RefCell;
-use std::thread::sleep;
-use std::time::Duration;
 use windlass_ecn_proxy::datapath::Settings;
 use windlass_ecn_proxy_core::{
     Actions, Block, Edit, Events, Flags, Flow, Options, Packet, Policy, Reply, Side,
@@ -116,18 +114,18 @@ fn decision(bytes: &[u8]) -> Decision {
 
 #[test]
 fn the_kernel_decides_as_the_machine_does_here() {
-    if skip("the_kernel_decides_as_the_machine_does_here") {
+    if skip() {
         return;
     }
     for ipv6 in [false, true] {
         let settings = Settings { decisions_bytes: Some(1 << 23), ..Settings::default() };
-        let bed = Testbed::new(Place::Router, false, &settings);
+        let bed = Testbed::new(ProxyPlace::Router, false, &settings);
         let ring = bed.datapath.decisions().expect("there");
         let connection = bed.connect(ipv6, true, "cubic");
         connection.while_sending(true, || {
-            sleep(Duration::from_millis(1000));
+            connection.wait_for_bytes(true, 2_000_000);
             mark_until_a_virtual_loss(&bed);
-            sleep(Duration::from_millis(300));
+            connection.wait_for_bytes(true, 500_000);
         });
         let log = RefCell::new(Vec::new());
         let mut builder = RingBufferBuilder::new();

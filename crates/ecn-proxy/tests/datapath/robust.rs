@@ -6,9 +6,7 @@ use crate::connection::Connection;
 use crate::marks::{counters, mark_until_a_virtual_loss, wait_for};
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{Place, Testbed};
-use std::thread::sleep;
-use std::time::Duration;
+use crate::testbed::{ProxyPlace, Testbed};
 use windlass_ecn_proxy::datapath::Settings;
 
 /// Two seconds of the link, and more while virtual losses are repaired.
@@ -16,7 +14,7 @@ const BYTES: u64 = 5_000_000;
 
 fn bed() -> Testbed {
     // A packet is a segment, so that what overtakes or gets lost is one.
-    Testbed::new(Place::Router, true, &Settings::default())
+    Testbed::new(ProxyPlace::Router, true, &Settings::default())
 }
 
 /// No timeout, no damage, and no packet that the proxy dropped or could not edit.
@@ -45,7 +43,7 @@ fn upload(bed: &Testbed, send: impl Fn(&Connection, &dyn Fn())) {
 
 #[test]
 fn reordering_is_told_from_virtual_losses() {
-    if skip("reordering_is_told_from_virtual_losses") {
+    if skip() {
         return;
     }
     for timestamps in ["1", "0"] {
@@ -64,7 +62,7 @@ fn reordering_is_told_from_virtual_losses() {
 #[test]
 fn a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too() {
     const LOSSES: u64 = 5;
-    if skip("a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too") {
+    if skip() {
         return;
     }
     for timestamps in ["1", "0"] {
@@ -73,13 +71,13 @@ fn a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too() {
             bed.set_on_host("tcp_timestamps", timestamps);
             let connection = bed.connect(false, true, "cubic");
             connection.while_sending(true, || {
-                sleep(Duration::from_millis(500));
+                connection.wait_for_bytes(true, 1_000_000);
                 for _ in 0..LOSSES {
                     let before = counters(&bed).virtual_losses;
                     bed.upward.mark(1);
                     wait_for(&bed, "no virtual loss", || counters(&bed).virtual_losses > before);
                     bed.upward.drop(1);
-                    sleep(Duration::from_millis(700));
+                    connection.wait_for_bytes(true, 1_500_000);
                 }
             });
             let repaired = bed.host_counter("RetransSegs");
@@ -94,7 +92,7 @@ fn a_real_loss_in_the_window_of_a_virtual_loss_is_repaired_too() {
 
 #[test]
 fn without_window_scaling_a_virtual_loss_is_one_fast_retransmit() {
-    if skip("without_window_scaling_a_virtual_loss_is_one_fast_retransmit") {
+    if skip() {
         return;
     }
     assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_host("tcp_window_scaling", "0"));
@@ -103,7 +101,7 @@ fn without_window_scaling_a_virtual_loss_is_one_fast_retransmit() {
 /// The far host then says nothing of what comes twice.
 #[test]
 fn without_dsack_a_virtual_loss_is_one_fast_retransmit() {
-    if skip("without_dsack_a_virtual_loss_is_one_fast_retransmit") {
+    if skip() {
         return;
     }
     assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_far_host("tcp_dsack", "0"));
@@ -117,10 +115,10 @@ fn assert_one_fast_retransmit_a_virtual_loss(prepare: impl Fn(&Testbed)) {
         let connection = bed.connect(false, true, "cubic");
         connection.while_sending(true, || {
             for _ in 0..VIRTUAL_LOSSES {
-                sleep(Duration::from_millis(500));
+                connection.wait_for_bytes(true, 1_000_000);
                 mark_until_a_virtual_loss(&bed);
             }
-            sleep(Duration::from_millis(200));
+            connection.wait_for_bytes(true, 400_000);
         });
         assert_eq!(counters(&bed).virtual_losses, VIRTUAL_LOSSES);
         assert_eq!(bed.host_counter("TCPFastRetrans"), VIRTUAL_LOSSES);
@@ -132,11 +130,11 @@ fn assert_one_fast_retransmit_a_virtual_loss(prepare: impl Fn(&Testbed)) {
 /// Segments of many sizes, most of them small; the link is slow, so that whoever writes fills the window.
 #[test]
 fn writes_of_three_hundred_bytes_arrive_whole() {
-    if skip("writes_of_three_hundred_bytes_arrive_whole") {
+    if skip() {
         return;
     }
     steady(|| {
-        let bed = Testbed::with_rate(Place::Router, true, &Settings::default(), "2mbit");
+        let bed = Testbed::with_rate(ProxyPlace::Router, true, &Settings::default(), "2mbit");
         upload(&bed, |connection, mark| {
             connection.host.set_nodelay(true).expect("a socket");
             connection.send_in_writes_of(300, BYTES / 10, mark);

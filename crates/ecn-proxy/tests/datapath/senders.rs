@@ -3,19 +3,17 @@
 use crate::marks::{Cut, assert_cuts, assert_one_retransmission_a_mark, counters, wait_for};
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{Place, Testbed};
-use std::thread::sleep;
-use std::time::Duration;
+use crate::testbed::{ProxyPlace, Testbed};
 use windlass_ecn_proxy::datapath::{Policy, Settings};
 
 #[test]
 fn a_sender_without_timestamps_reduces_once_a_mark() {
-    if skip("a_sender_without_timestamps_reduces_once_a_mark") {
+    if skip() {
         return;
     }
     for (controller, beta) in [("cubic", 0.7), ("reno", 0.5)] {
         steady(|| {
-            let bed = Testbed::new(Place::Router, false, &Settings::default());
+            let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
             bed.set_on_host("tcp_timestamps", "0");
             let cuts = assert_one_retransmission_a_mark(&bed, false, controller, controller);
             assert_cuts(&cuts, beta, controller);
@@ -26,13 +24,13 @@ fn a_sender_without_timestamps_reduces_once_a_mark() {
 /// It works; what such senders make of many marks is another matter (see docs/reference/ecn-proxy.md).
 #[test]
 fn a_sender_without_sack_can_be_told_by_duplicates() {
-    if skip("a_sender_without_sack_can_be_told_by_duplicates") {
+    if skip() {
         return;
     }
     let settings = Settings { without_sack: true, ..Settings::default() };
     for (controller, beta, timestamps) in [("cubic", 0.7, "1"), ("reno", 0.5, "0")] {
         steady(|| {
-            let bed = Testbed::new(Place::Router, false, &settings);
+            let bed = Testbed::new(ProxyPlace::Router, false, &settings);
             bed.set_on_host("tcp_sack", "0");
             bed.set_on_host("tcp_timestamps", timestamps);
             let cuts = assert_one_retransmission_a_mark(&bed, false, controller, controller);
@@ -51,7 +49,7 @@ fn assert_every_kind(controller: &str, beta: Option<f64>) {
             "{controller}, IPv6 {ipv6}, offloads {offloads}, SACK {sack}, timestamps {timestamps}"
         );
         steady(|| {
-            let bed = Testbed::new(Place::Router, false, &settings);
+            let bed = Testbed::new(ProxyPlace::Router, false, &settings);
             if !offloads {
                 bed.without_offloads();
             }
@@ -69,7 +67,7 @@ fn assert_every_kind(controller: &str, beta: Option<f64>) {
 #[test]
 #[ignore = "sixteen kinds take minutes; the other tests have some of them"]
 fn every_kind_of_cubic_reduces_once_a_mark() {
-    if !skip("every_kind_of_cubic_reduces_once_a_mark") {
+    if !skip() {
         assert_every_kind("cubic", Some(0.7));
     }
 }
@@ -77,7 +75,7 @@ fn every_kind_of_cubic_reduces_once_a_mark() {
 #[test]
 #[ignore = "sixteen kinds take minutes; the other tests have some of them"]
 fn every_kind_of_reno_reduces_once_a_mark() {
-    if !skip("every_kind_of_reno_reduces_once_a_mark") {
+    if !skip() {
         assert_every_kind("reno", Some(0.5));
     }
 }
@@ -85,7 +83,7 @@ fn every_kind_of_reno_reduces_once_a_mark() {
 #[test]
 #[ignore = "sixteen kinds take minutes; the other tests have some of them"]
 fn every_kind_of_bbr_sends_again_once_a_mark() {
-    if !skip("every_kind_of_bbr_sends_again_once_a_mark") && has_bbr() {
+    if !skip() && has_bbr() {
         assert_every_kind("bbr", None);
     }
 }
@@ -95,7 +93,7 @@ fn has_bbr() -> bool {
     let controllers = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let has = std::fs::read_to_string(controllers).is_ok_and(|names| names.contains("bbr"));
     if !has {
-        eprintln!("skipped: tests of BBR need tcp_bbr");
+        windlass_testbed::skip("needs the kernel's tcp_bbr");
     }
     has
 }
@@ -103,25 +101,25 @@ fn has_bbr() -> bool {
 /// It does not slow down for a loss, but it must not take a virtual one for worse than it is.
 #[test]
 fn bbr_sends_again_once_a_mark() {
-    if skip("bbr_sends_again_once_a_mark") || !has_bbr() {
+    if skip() || !has_bbr() {
         return;
     }
     steady(|| {
-        let bed = Testbed::new(Place::Router, false, &Settings::default());
+        let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
         assert_one_retransmission_a_mark(&bed, false, "bbr", "bbr");
     });
 }
 
 #[test]
 fn a_sender_without_sack_gets_no_ect() {
-    if skip("a_sender_without_sack_gets_no_ect") {
+    if skip() {
         return;
     }
-    let bed = Testbed::new(Place::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
     bed.set_on_host("tcp_sack", "0");
     let connection = bed.connect(false, true, "cubic");
     bed.upward.mark(1);
-    connection.while_sending(true, || sleep(Duration::from_millis(300)));
+    connection.while_sending(true, || connection.wait_for_bytes(true, 500_000));
     let counters = counters(&bed);
     assert_eq!(
         (counters.proxied, counters.ect, counters.virtual_losses),
@@ -134,19 +132,19 @@ fn a_sender_without_sack_gets_no_ect() {
 
 #[test]
 fn policy_drop_drops_one_packet_a_mark() {
-    if skip("policy_drop_drops_one_packet_a_mark") {
+    if skip() {
         return;
     }
     let settings = Settings { policy: Policy::Drop, ..Settings::default() };
     steady(|| {
-        let bed = Testbed::new(Place::Router, true, &settings);
+        let bed = Testbed::new(ProxyPlace::Router, true, &settings);
         let connection = bed.connect(false, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(true, || {
             let mark = |marks| {
                 bed.upward.mark(1);
                 wait_for(&bed, "no answer", || counters(&bed).answered_drop == marks);
             };
-            (1..=3).map(|marks| Cut::by(&bed, true, || mark(marks))).collect()
+            (1..=3).map(|marks| Cut::by(&bed, &connection, true, || mark(marks))).collect()
         });
         assert_cuts(&cuts, 0.7, "policy drop");
         let counters = counters(&bed);
@@ -158,17 +156,17 @@ fn policy_drop_drops_one_packet_a_mark() {
 
 #[test]
 fn policy_no_ect_leaves_uploads_alone_and_marks_downloads() {
-    if skip("policy_no_ect_leaves_uploads_alone_and_marks_downloads") {
+    if skip() {
         return;
     }
     let settings = Settings { policy: Policy::NoEct, ..Settings::default() };
-    let bed = Testbed::new(Place::Router, false, &settings);
+    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
     let connection = bed.connect(false, true, "cubic");
     bed.upward.mark(1);
     connection.while_sending(true, || {
-        sleep(Duration::from_millis(300));
+        connection.wait_for_bytes(true, 500_000);
         connection.while_sending(false, || {
-            sleep(Duration::from_millis(300));
+            connection.wait_for_bytes(false, 500_000);
             bed.downward.mark(1);
             wait_for(&bed, "no echo", || counters(&bed).echoes > 0);
         });
