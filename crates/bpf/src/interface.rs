@@ -78,9 +78,10 @@ impl Changes {
         Ok(Changes(socket))
     }
 
-    /// Forgets what it has told: its descriptor is readable again only after another change.
+    /// Discards the pending notifications: the descriptor is readable again only after a further
+    /// change.
     pub fn forget(&self) {
-        // Where there were too many to be kept (ENOBUFS), what is left makes it readable again.
+        // After an overflow (ENOBUFS) the notifications that remain make it readable again.
         while self.0.recv_from_full().is_ok() {}
     }
 }

@@ -21,7 +21,7 @@ pub fn attach_tcx(program: &ProgramMut<'_>, index: u32) -> libbpf_rs::Result<Lin
         libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), index, ptr::null())
     };
     match NonNull::new(link) {
-        // SAFETY: libbpf made it, and nobody else has it.
+        // SAFETY: libbpf has just made the link and passes its ownership to the caller.
         Some(link) => Ok(unsafe { Link::from_ptr(link) }),
         None => Err(std::io::Error::last_os_error().into()),
     }

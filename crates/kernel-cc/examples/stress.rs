@@ -119,8 +119,8 @@ fn count() -> [usize; 3] {
     [programs, MapInfoIter::default().count(), LinkInfoIter::default().count()]
 }
 
-/// The count once it has come down to `before`, or when the time is up: the kernel frees what
-/// nobody uses after a while.
+/// The count once it has come down to `before`, or at the deadline: the kernel frees unused objects
+/// with a delay.
 fn count_when_freed(before: [usize; 3]) -> [usize; 3] {
     let deadline = Instant::now() + GRACE;
     while count() != before && Instant::now() < deadline {

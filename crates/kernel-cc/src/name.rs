@@ -26,7 +26,7 @@ impl Name {
 }
 
 impl Default for Name {
-    /// `new_ecn`.
+    /// The name `new_ecn`.
     fn default() -> Name {
         Name("new_ecn".to_owned())
     }

@@ -49,10 +49,10 @@ impl Default for PathConfig {
 /// Which packets the wire loses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Loss {
-    /// None.
+    /// The wire loses no packet.
     #[default]
     None,
-    /// Each with this probability.
+    /// It loses each packet with this probability, from 0 to 1, independently of the others.
     Random(f64),
     /// In bursts.
     GilbertElliott(GilbertElliott),

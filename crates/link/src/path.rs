@@ -119,8 +119,8 @@ impl Path {
         [self.asks_at, arrives].into_iter().flatten().min()
     }
 
-    /// Does the one thing that is due first, if it is due by `now`. `Some` is a packet that
-    /// arrived, at the time that [`Path::poll_timeout`] had told.
+    /// Handles the first event that is due by `now`. Returns the packet if the event is an arrival:
+    /// it arrived at the time that [`Path::poll_timeout`] had returned.
     pub fn handle_timeout(&mut self, now: Time) -> Option<Frame> {
         let due = self.poll_timeout().filter(|due| *due <= now)?;
         if self.wire.on_it.peek().is_some_and(|arrival| arrival.at == due) {

@@ -26,7 +26,7 @@ pub enum Reaction {
     NoCongestionWindow,
     /// None of these, or not enough to say.
     Undecided {
-        /// Why.
+        /// The reason, in words for the user.
         why: String,
     },
 }
@@ -254,9 +254,9 @@ fn judge_split(
     let free: Vec<&Observation> =
         telling.iter().copied().filter(|run| !meets_a_limit(run, split)).collect();
     let acks = Votes::of(Model::PerAck, &free);
-    let told: Vec<&Observation> =
+    let not_per_ack: Vec<&Observation> =
         telling.iter().copied().filter(|run| !Model::PerAck.fits(run)).collect();
-    let bytes = Votes::of(per_byte, &told);
+    let bytes = Votes::of(per_byte, &not_per_ack);
     let less = split.iter().filter(|run| per_byte.exceeds(run)).count() as u32;
     let again = more_retransmissions(baseline, split);
     if acks.carry(free.len() as u32) {
@@ -307,13 +307,13 @@ fn limit(usable: &[&Observation]) -> Option<Limit> {
         (Limit::Two, Model::PerByte { limit: 2 }),
         (Limit::None, Model::PerByteUnlimited),
     ];
-    let told = |run: &&&Observation| {
+    let only_fit = |run: &&&Observation| {
         let mut fitting = models.iter().filter(|(_, model)| model.fits(run));
         fitting.next().filter(|_| fitting.next().is_none()).map(|(limit, _)| *limit)
     };
-    let told: Vec<Limit> = runs.iter().filter_map(told).collect();
+    let limits: Vec<Limit> = runs.iter().filter_map(only_fit).collect();
     let of = runs.len() as u32;
-    let count = |limit: Limit| told.iter().filter(|each| **each == limit).count() as u32;
+    let count = |limit: Limit| limits.iter().filter(|each| **each == limit).count() as u32;
     models.map(|(limit, _)| limit).into_iter().find(|limit| agree(count(*limit), of))
 }
 

@@ -156,11 +156,11 @@ fn flow_to_here(addresses: &Addresses, ports: Ports) -> Flow {
 /// An unreachable destination; its message holds the beginning of the packet that was sent.
 fn parse_icmp<'a>(packet: &ip::IpPacket<'_>) -> Option<Incoming<'a>> {
     let [kind, code, _, _, _, _, _, _, sent @ ..] = packet.payload else { return None };
-    let told = match packet.header.protocol {
+    let is_unreachable = match packet.header.protocol {
         PROTOCOL_ICMP => *kind == ICMP_UNREACHABLE && *code != ICMP_TOO_BIG_CODE,
         _ => *kind == ICMPV6_UNREACHABLE,
     };
-    let (addresses, tcp) = quoted(sent).filter(|_| told)?;
+    let (addresses, tcp) = quoted(sent).filter(|_| is_unreachable)?;
     // What was sent from here went the other way round.
     let Flow { local, remote } = flow_to_here(&addresses, ports(tcp)?);
     let flow = Flow { local: remote, remote: local };

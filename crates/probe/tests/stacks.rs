@@ -1,5 +1,5 @@
-//! Probes of stacks that nobody named, in virtual time: what real ones are made of, in many
-//! combinations, and what stands between.
+//! Probes of simulated stacks in virtual time: combinations of what real stacks do, and middleboxes on
+//! the path.
 
 mod common;
 

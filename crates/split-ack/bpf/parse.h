@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* From a packet to its TCP segment. What is odd is nobody's business here and passes. */
+/* Finds the TCP segment of a packet. Packets that cannot be parsed pass unchanged. */
 #ifndef WINDLASS_PARSE_H
 #define WINDLASS_PARSE_H
 

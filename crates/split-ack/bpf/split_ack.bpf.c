@@ -137,7 +137,7 @@ static __always_inline int handle_out(struct __sk_buff *skb, __u32 ip_at)
 	bpf_spin_unlock(&flow->lock);
 	if (!bytes || flow->splits >= settings.acks)
 		return TC_ACT_UNSPEC;
-	/* The socket's lock is held: nobody else changes what only segments of ours change. */
+	/* The socket's lock is held: no other CPU changes what only the host's segments change. */
 	if (segment.payload_bytes || segment.flags & (TCP_SYN | TCP_FIN | TCP_URG))
 		flow->acks_with_data++;
 	else if (has_sack(skb, &segment))

@@ -40,9 +40,9 @@ impl Cgroup {
         let root = mounted().map_or_else(mount_privately, Ok);
         let root = root.map_err(|error| Error::Cgroup("/".into(), error.into()))?;
         let own = own_path()?;
-        let told = |error: Errno| Error::Cgroup(own.clone(), error.into());
+        let in_own = |error: Errno| Error::Cgroup(own.clone(), error.into());
         let relative = own.strip_prefix("/").ok().filter(|path| path.iter().next().is_some());
-        let parent = open_folder(&root, relative.unwrap_or(Path::new("."))).map_err(told)?;
+        let parent = open_folder(&root, relative.unwrap_or(Path::new("."))).map_err(in_own)?;
         remove_left_behind(&parent);
         loop {
             let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl Cgroup {
                 }
                 // Another process took it for one left behind, or has that name.
                 Err(Errno::NOENT | Errno::EXIST | Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(told(error)),
+                Err(error) => return Err(in_own(error)),
             }
         }
     }
@@ -71,7 +71,7 @@ impl Cgroup {
     ///
     /// The kernel refuses.
     pub fn enter(&self) -> Result<(), Error> {
-        self.told(move_into(&self.dir))
+        self.with_path(move_into(&self.dir))
     }
 
     /// Puts this process back to where it was.
@@ -80,10 +80,10 @@ impl Cgroup {
     ///
     /// The kernel refuses.
     pub fn leave(&self) -> Result<(), Error> {
-        self.told(move_into(&self.parent))
+        self.with_path(move_into(&self.parent))
     }
 
-    fn told(&self, result: rustix::io::Result<()>) -> Result<(), Error> {
+    fn with_path(&self, result: rustix::io::Result<()>) -> Result<(), Error> {
         result.map_err(|error| Error::Cgroup(self.path.clone(), error.into()))
     }
 }
@@ -139,7 +139,8 @@ fn mount_point(line: &str) -> Option<&str> {
     (kind.starts_with("cgroup2 ") && *fields.get(3)? == "/" && writable).then(|| fields[4])
 }
 
-/// A mount that nobody else sees, and that goes with the last descriptor.
+/// Mounts the hierarchy without a place in the file system: no other process sees the mount, and it
+/// goes with the last descriptor.
 fn mount_privately() -> rustix::io::Result<OwnedFd> {
     let context = mount::fsopen("cgroup2", FsOpenFlags::FSOPEN_CLOEXEC)?;
     mount::fsconfig_create(&context)?;

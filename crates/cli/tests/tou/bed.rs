@@ -51,9 +51,12 @@ impl Running {
         let mut running = Running::start(arguments);
         let line = running.stderr_line();
         running.port = match serde_json::from_str::<serde_json::Value>(&line) {
-            Ok(told) => {
-                assert_eq!((&told["schema"], &told["kind"]), (&1.into(), &"tou.listening".into()));
-                told["port"].as_u64().and_then(|port| port.try_into().ok()).expect("a port")
+            Ok(document) => {
+                assert_eq!(
+                    (&document["schema"], &document["kind"]),
+                    (&1.into(), &"tou.listening".into())
+                );
+                document["port"].as_u64().and_then(|port| port.try_into().ok()).expect("a port")
             }
             Err(_) => {
                 assert!(line.starts_with("listening on "), "{line}");
@@ -90,7 +93,7 @@ impl Running {
         self.child.wait().expect("it was started here")
     }
 
-    /// What it wrote that nobody has read yet, when it has ended.
+    /// The output that the test has not read yet. Waits for the process to end.
     pub(crate) fn output(mut self) -> Output {
         let stdout = self.child.stdout.take();
         let reading = thread::spawn(move || {

@@ -100,9 +100,9 @@ static __always_inline void give_ssthresh(struct sock *sk)
 
 /*
  * A kernel may skip programs: one of a virtual machine (6.18) runs none where the packet has
- * interrupted certain tasks, and takes for ssthresh whatever lay on the stack. What it was not
- * told then, it is told with the next ACK, before PRR takes the target up again. No cut leaves
- * ssthresh above the cwnd from which it was made.
+ * interrupted certain tasks, and takes for ssthresh whatever lay on the stack. The next ACK then
+ * sets the ssthresh that the skipped program would have returned, before PRR uses the target
+ * again. No cut leaves ssthresh above the cwnd from which it was made.
  */
 static __always_inline void make_up_for_a_cut(struct sock *sk)
 {

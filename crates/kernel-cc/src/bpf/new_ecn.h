@@ -142,7 +142,7 @@ NEW_ECN_INLINE __u32 new_ecn_mark(struct new_ecn *ca,
 	return new_ecn_cut(cwnd, parameters->alpha_wnd_millionths);
 }
 
-/* A loss. Returns the new ssthresh, which is cwnd as well unless the timer told of it. */
+/* A loss. Returns the new ssthresh. It is the new cwnd too, unless the timer detected the loss. */
 NEW_ECN_INLINE __u32 new_ecn_loss(struct new_ecn *ca, __u64 now_us, __u32 cwnd)
 {
 	ca->slope_before_loss = ca->slope;

@@ -109,7 +109,7 @@ fn a_mark_takes_a_tenth_off_the_window_and_ends_slow_start() {
         let after = after_the_cut(&connection, &loaded.0);
         let cut = tenth_off(before.cwnd);
         assert_eq!(after.ssthresh, Some(cut), "{before:?} {after:?}");
-        // Both grow while nobody looks.
+        // Both may have grown between the cut and this reading.
         assert!(after.cwnd >= cut && after.cwnd < before.cwnd, "{before:?} {after:?}");
         assert!(after.slope >= 1.0, "the first mark spares the slope: {after:?}");
         assert_eq!(after.loss_cuts, 0, "{after:?}");

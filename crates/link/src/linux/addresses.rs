@@ -25,8 +25,8 @@ const SMALLEST_PREFIX: u8 = 30;
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) network: Ipv4Net,
-    /// A socket name, which is free as soon as the process has ended. Such names are told apart by
-    /// network namespace, as the addresses are.
+    /// An abstract socket name, which the kernel frees when the process ends. Each network
+    /// namespace has its own such names, as it has its own addresses.
     _lock: UnixListener,
 }
 

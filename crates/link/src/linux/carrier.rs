@@ -24,7 +24,7 @@ const BUSY_ROUNDS: u64 = 8;
 /// The longest sleep, for want of any reason to wake.
 const IDLE: Span = Span::from_secs(1);
 
-/// Who looks on while packets are carried.
+/// An observer that the carrier calls between packets.
 pub trait Attendant {
     /// When it wants to look next.
     fn next_look(&self) -> Time;
@@ -174,8 +174,8 @@ fn be_prompt() {
     // The kernel may round sleeps up by 50 us else; it can refuse only numbers it cannot hold.
     let _ = set_timerslack(1);
     // Of real time, for else it waits up to 3 ms for the slice of a program that computes. The
-    // least of those priorities: work of the kernel goes first. Who is not root may not, and does
-    // without.
+    // least of those priorities: work of the kernel goes first. Without root's privileges the
+    // call fails, and the thread keeps its ordinary priority.
     let fifo = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, fifo);
 }

@@ -66,7 +66,7 @@ impl AsFd for Device {
 const TUN_HINT: &str = "run as root, or see windlass doctor link";
 
 fn create_here(config: &DeviceConfig) -> io::Result<Device> {
-    let told = |what: &str| {
+    let failed_to = |what: &str| {
         let what = format!("{what} {}", config.name);
         move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"))
     };
@@ -77,7 +77,7 @@ fn create_here(config: &DeviceConfig) -> io::Result<Device> {
         ErrorKind::PermissionDenied => {
             io::Error::new(error.kind(), format!("/dev/net/tun: {error}; {TUN_HINT}"))
         }
-        _ => told("cannot make the TUN device")(error),
+        _ => failed_to("cannot make the TUN device")(error),
     })?;
     tun.set_nonblocking(true)?;
     let index = if_nametoindex(tun.name()?.as_str())?;
@@ -86,14 +86,16 @@ fn create_here(config: &DeviceConfig) -> io::Result<Device> {
     let _ = netlink.silence_ipv6(index);
     netlink
         .set_up_device(index, config.mtu, QUEUE_LEN_PACKETS)
-        .map_err(told("cannot set up the device"))?;
+        .map_err(failed_to("cannot set up the device"))?;
     for address in &config.addresses {
         netlink
             .add_address(index, *address)
-            .map_err(told(&format!("cannot give the address {address} to")))?;
+            .map_err(failed_to(&format!("cannot give the address {address} to")))?;
     }
     for network in &config.routes {
-        netlink.add_route(index, *network).map_err(told(&format!("cannot route {network} to")))?;
+        netlink
+            .add_route(index, *network)
+            .map_err(failed_to(&format!("cannot route {network} to")))?;
     }
     Ok(Device { tun })
 }

@@ -2,8 +2,8 @@
 //! kernel kills whatever else is in there; and it ends with the process that started it, even if
 //! that is killed. So no namespace is held by a process that was left behind.
 //!
-//! It is this program again, told apart by its name: between fork and exec nothing can be done
-//! without `unsafe`.
+//! The guard is this program again, started under another name: between fork and exec nothing can
+//! be done without `unsafe`.
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
@@ -95,8 +95,8 @@ pub fn guard_main() -> Option<ExitCode> {
 }
 
 fn guard(pipe: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
-    // Who dies before this line does not take the guard along: that is what the pipe is for. A
-    // guard that is stopped does not look at the pipe: that is what this is for.
+    // This signal also ends a guard that is stopped and cannot read the pipe. If the parent dies
+    // before this line, no signal comes: the end of the pipe covers that case.
     set_pdeathsig(Signal::SIGKILL)?;
     let parent = take_over(pipe)?;
     mount_proc();

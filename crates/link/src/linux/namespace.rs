@@ -51,13 +51,14 @@ impl Namespace {
     /// Does `body` in this namespace, in a thread that ends with it.
     pub(crate) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> io::Result<T> {
         let Some(path) = self.path() else { return Ok(body()) };
-        let told = |error: io::Error| {
+        let in_namespace = |error: io::Error| {
             io::Error::new(error.kind(), format!("namespace {}: {error}", path.display()))
         };
-        let file = File::open(&path).map_err(told)?;
+        let file = File::open(&path).map_err(in_namespace)?;
         thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                setns(file, CloneFlags::CLONE_NEWNET).map_err(|error| told(error.into()))?;
+                setns(file, CloneFlags::CLONE_NEWNET)
+                    .map_err(|error| in_namespace(error.into()))?;
                 Ok(body())
             });
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))

@@ -34,7 +34,7 @@ pub struct Nested {
     pub spin: Span,
 }
 
-/// What the processes at both ends are told of the link.
+/// The addresses of the link's ends, which the processes at both ends find in their environment.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The address of the outside.
@@ -149,7 +149,7 @@ fn hold(
 ) {
     thread::spawn(move || {
         let result = live_inside(&device, &command, &environment, &words);
-        // Who would listen has ended with an error of its own.
+        // The send fails only if the receiver has ended, with an error of its own.
         let _ = words.send(Word::Ended(result));
         drop(stopper);
     });

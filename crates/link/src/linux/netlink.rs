@@ -60,7 +60,8 @@ impl Netlink {
         message.attributes = vec![
             AddressAttribute::Local(address.addr()),
             AddressAttribute::Address(address.addr()),
-            // Nobody else can have it: no second of waiting for duplicate address detection.
+            // No other host can have the address: skip the second that duplicate address
+            // detection takes.
             AddressAttribute::Flags(AddressFlags::Nodad),
         ];
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)

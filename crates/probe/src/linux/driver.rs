@@ -55,7 +55,7 @@ impl Driver {
     ///
     /// Says which capability is missing and how to give it.
     pub fn open() -> io::Result<Driver> {
-        let told = |error: io::Error| match error.kind() {
+        let explained = |error: io::Error| match error.kind() {
             ErrorKind::PermissionDenied => io::Error::new(
                 error.kind(),
                 "needs the capability CAP_NET_RAW: run it as root, or give it to the program: \
@@ -65,8 +65,8 @@ impl Driver {
         };
         Ok(Driver {
             start: Instant::now(),
-            receiver: Receiver::open(&PORTS).map_err(told)?,
-            sender: Sender::open().map_err(told)?,
+            receiver: Receiver::open(&PORTS).map_err(explained)?,
+            sender: Sender::open().map_err(explained)?,
             ports: Ports::default(),
             sources: BTreeSet::new(),
             // The standard library's hash maps are seeded by the operating system.

@@ -31,7 +31,7 @@ pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Re
             network.take(now(), buffer[..len].to_vec());
         }
         while let Some(packet) = network.poll(now()) {
-            // Nobody sends while the device is not up.
+            // While the device is down sending fails, and the packet counts as lost.
             let _ = tun.send(&packet);
         }
         wait(&tun, network.poll_timeout(), now())?;

@@ -28,9 +28,9 @@ const VNET_CHECKSUM_VERIFIED: u8 = 2;
 /// packets are in it.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
-/// Where packets come in: a packet socket, as only there the kernel tells of how many segments a packet
-/// was made and whether its checksum is to be looked at. Raw sockets of IP see one large packet of a
-/// checksum that nobody filled in.
+/// Where packets come in: a packet socket. Only there the kernel reports of how many segments it made a
+/// packet, and whether the checksum is complete. A raw IP socket sees one large packet, whose checksum
+/// may be incomplete.
 pub(super) struct Receiver(Socket);
 
 impl Receiver {
@@ -58,7 +58,7 @@ impl Receiver {
         use nix::errno::Errno;
         let (len, from) = match recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer) {
             Ok(received) => received,
-            // An interface that goes down is told once; others go on.
+            // The kernel reports an interface that goes down once; the others go on.
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => return Ok(None),
             Err(error) => return Err(error.into()),
         };

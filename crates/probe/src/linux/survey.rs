@@ -7,7 +7,7 @@ use crate::survey::{Action, Survey};
 use std::io;
 use windlass_base::Span;
 
-/// How long nobody looks whether to stop.
+/// The longest wait between two checks of whether to stop.
 const WAIT_MAX: Span = Span::from_millis(100);
 /// While names are being resolved: their threads do not wake the loop.
 const WAIT_MAX_RESOLVING: Span = Span::from_millis(5);

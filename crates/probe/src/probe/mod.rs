@@ -169,12 +169,12 @@ impl Probe {
         self.finish(Ending::Unreachable { icmp_code: None });
     }
 
-    /// Nobody wants to know any more: it ends, with a reset if it has begun.
+    /// Ends the probe, with a reset if the connection has begun.
     pub fn abort(&mut self) {
         self.give_up();
     }
 
-    /// The time that [`Probe::poll_timeout`] told has come.
+    /// To be called when the time that [`Probe::poll_timeout`] returned has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if !self.is_over() {
             self.stream.connection_mut().handle_timeout(now, &mut ());
@@ -379,8 +379,8 @@ impl Probe {
     }
 
     fn finish_after_reset(&mut self) {
-        let told = matches!(&self.phase, Phase::Growth(growth) if growth.is_closed());
-        self.finish(if told { Ending::Measured } else { Ending::Reset });
+        let has_measured = matches!(&self.phase, Phase::Growth(growth) if growth.is_closed());
+        self.finish(if has_measured { Ending::Measured } else { Ending::Reset });
     }
 
     fn advance_scout(&mut self) {
@@ -410,7 +410,7 @@ impl Probe {
         }
     }
 
-    /// The server's stream is at its end: by FIN, or by the length that the head told.
+    /// The server's stream is at its end: by FIN, or by the length that the head announced.
     fn answer_has_ended(&self) -> bool {
         self.stream.connection().peer_closed() || self.application.has_ended()
     }

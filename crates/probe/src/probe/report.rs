@@ -128,7 +128,7 @@ impl Flight {
         }
     }
 
-    /// Packets that were sent, as far as can be told: loss at the end leaves no hole.
+    /// Packets that the server sent: a lower bound, as loss at the end leaves no hole.
     pub fn sent(&self) -> u32 {
         self.packets + self.missing
     }

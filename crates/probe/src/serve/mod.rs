@@ -26,7 +26,7 @@ pub trait Server {
     fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>>;
     /// When [`Server::handle_timeout`] wants to be called.
     fn poll_timeout(&self) -> Option<Time>;
-    /// The time that [`Server::poll_timeout`] told has come.
+    /// To be called when the time that [`Server::poll_timeout`] returned has come.
     fn handle_timeout(&mut self, now: Time);
 }
 

@@ -22,7 +22,7 @@ use windlass_base::Span;
 pub struct Settings {
     /// The tests of a round.
     pub tests: Vec<Test>,
-    /// Rounds.
+    /// How many rounds there are; each runs every test once.
     pub runs: u32,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
@@ -43,9 +43,9 @@ pub struct Settings {
 /// A family of addresses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// IPv4.
+    /// IPv4 addresses only.
     V4,
-    /// IPv6.
+    /// IPv6 addresses only.
     V6,
 }
 

@@ -22,7 +22,7 @@ pub struct Outcome {
     pub target: String,
     /// What was measured, after redirects.
     pub url: Option<String>,
-    /// Where.
+    /// The server's address, as text.
     pub address: Option<String>,
     /// What the server calls itself.
     pub server: Option<String>,
@@ -62,7 +62,7 @@ pub enum Failure {
     },
     /// The connection came to nothing.
     Ended {
-        /// How.
+        /// The way in which it ended.
         ending: Ending,
     },
     /// It answers, but not by HTTP.
@@ -102,7 +102,7 @@ impl fmt::Display for Failure {
 /// The runs of one test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestRow {
-    /// Which.
+    /// The test of these runs.
     pub test: Test,
     /// ACKs to a segment.
     pub split: u16,

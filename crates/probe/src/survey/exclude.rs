@@ -56,7 +56,7 @@ impl Exclusions {
     }
 }
 
-/// Groups, everybody, nobody (RFC 1122 §3.2.1.3, RFC 1112 §4).
+/// Multicast, broadcast, reserved and unspecified addresses (RFC 1122 §3.2.1.3, RFC 1112 §4).
 fn is_no_hosts(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => matches!(v4.octets()[0], 0 | 224..=255),
@@ -96,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_told_by_its_number() {
-        let told = Exclusions::parse("10.0.0.0/8\nexample.org\n").expect_err("a name");
-        assert!(told.starts_with("line 2: \"example.org\""), "{told}");
+    fn an_error_names_the_invalid_line_by_number() {
+        let error = Exclusions::parse("10.0.0.0/8\nexample.org\n").expect_err("a name");
+        assert!(error.starts_with("line 2: \"example.org\""), "{error}");
         assert!(Exclusions::parse("10.0.0.0/33").is_err());
     }
 

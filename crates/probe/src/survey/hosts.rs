@@ -45,9 +45,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_is_no_host_is_told_by_its_number() {
-        let told = parse("a.example\nftp://b.example/\n").expect_err("no web");
-        assert!(told.starts_with("line 2: ") && told.contains("ftp"), "{told}");
+    fn an_error_names_the_first_invalid_line_by_number() {
+        let error = parse("a.example\nftp://b.example/\n").expect_err("no web");
+        assert!(error.starts_with("line 2: ") && error.contains("ftp"), "{error}");
         assert!(parse("a.example\nb\u{1b}.example\n").is_err());
         assert_eq!(parse("# nothing\n\n"), Err("no hosts in it".to_owned()));
     }

@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn other_tables_are_refused() {
-        let told = recover(b"a,b\n1,2\n", b"").expect_err("another table");
-        assert!(told.starts_with("hosts.csv: not the columns"), "{told}");
+        let error = recover(b"a,b\n1,2\n", b"").expect_err("another table");
+        assert!(error.starts_with("hosts.csv: not the columns"), "{error}");
         let header = header::<HostRow>();
         let damaged = [&header[..], b"a,b\n", &rows(&[host_row("a", "b")])].concat();
         assert!(recover(&damaged, b"").is_err());

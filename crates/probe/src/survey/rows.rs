@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn the_ttl_implies_the_hops() {
-        let told: Vec<u8> = [64, 63, 50, 128, 117, 255, 243, 32, 0].map(hops).into();
-        assert_eq!(told, [0, 1, 14, 0, 11, 0, 12, 0, 32]);
+        let hops: Vec<u8> = [64, 63, 50, 128, 117, 255, 243, 32, 0].map(hops).into();
+        assert_eq!(hops, [0, 1, 14, 0, 11, 0, 12, 0, 32]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-/// Who has an address, and who waits for it.
+/// For each address in use, the sessions that want it: the first one has it, the others wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns(BTreeMap<IpAddr, VecDeque<usize>>);
 

@@ -1,5 +1,5 @@
 /*
- * A web server by lwIP's raw API, a TCP that nobody here wrote, at a TAP device.
+ * A web server on lwIP's raw API, an independent TCP, at a TAP device.
  *
  *     server DEVICE IPV4 IPV6 DELAY_MS BYTES
  *
