@@ -1,10 +1,10 @@
-//! The one trace mechanism: what the engine tells of itself, free when nobody listens.
+//! Trace events of a connection. They cost nothing where no observer is attached.
 
 use crate::State;
 use crate::cc::{CongestionCause, TraceValue};
 use windlass_base::{Span, Time};
 
-/// What happened in a connection. Simulator, ToU and probe speak these events.
+/// An event of a connection. The simulator, ToU and the probe write these events to their traces.
 #[derive(Copy, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TraceEvent {
@@ -22,15 +22,15 @@ pub enum TraceEvent {
     },
     /// A round-trip time was measured and smoothed.
     Rtt {
-        /// The sample, as the connection's clock tells it.
+        /// The sample in whole ticks of the connection's clock.
         sample: Span,
-        /// The same as the carrier's clock tells it, not rounded to ticks.
+        /// The same sample by the carrier's clock, not rounded to ticks.
         exact: Span,
         /// SRTT, in whole ticks of that clock.
         smoothed: Span,
         /// RTO before back-off.
         rto: Span,
-        /// True if the estimator's SRTT changed at all (in its own finer units).
+        /// True if the estimator's SRTT changed, in its finer units as well.
         changed: bool,
     },
     /// A value that the controller publishes changed.
@@ -44,7 +44,7 @@ pub enum TraceEvent {
     Retransmit {
         /// Offset in the stream, in bytes.
         offset: u64,
-        /// Bytes.
+        /// Payload bytes retransmitted.
         len: u32,
     },
     /// The congestion window was cut, or a loss was repaired without a cut.

@@ -1,35 +1,36 @@
 use super::Ack;
 use windlass_base::{Span, Time};
 
-/// HyStart in its first form (S. Ha, I. Rhee, *Taming the elephants: new TCP slow start*, 2011), with
-/// what Linux made of it: slow start is over when the ACKs of a round come in a train as long as the
-/// path, or when a round's least RTT is above the path's.
+/// The original HyStart (S. Ha, I. Rhee, *Taming the elephants: new TCP slow start*, 2011) with the
+/// changes of Linux. Slow start ends when the ACKs of a round trip arrive in a train as long as
+/// half the path's RTT (the whole RTT where the sender paces), or when the minimum RTT of a round
+/// trip exceeds the path's.
 ///
-/// Where the window goes out paced the train that tells comes a round later, and much of the window is
-/// queue by then. So slow start leaves half of it, and the queue drains.
+/// A paced sender sees such a train one round trip later. By then much of the window is queued at
+/// the bottleneck, so slow start leaves half of the window and the queue drains.
 #[derive(Clone, Debug)]
 pub(super) struct AckTrains {
-    /// The least RTT of a path over which a window goes out paced, if any does.
+    /// The minimum RTT from which the sender paces a window; `None` without pacing.
     paced_from: Option<Span>,
-    /// The path's RTT: the least so far.
+    /// The path's RTT: the minimum so far.
     least: Option<Span>,
-    /// The least of this round.
+    /// The minimum RTT of the current round trip so far.
     this_round: Option<Span>,
     samples: u32,
     /// When the round began, and the last ACK that belongs to its train.
     begun: Time,
     train_end: Time,
-    /// The round is over once more than this is acknowledged.
+    /// The round trip ends when the ACK number passes this stream position.
     round_end: u64,
-    /// Slow start is over by the train of a window that went out paced.
+    /// A train ended slow start while the sender paced: much of the window is queued.
     is_queue_long: bool,
 }
 
-/// Smaller windows tell nothing.
+/// In smaller windows the lengths of trains and the delays are not evaluated.
 const LEAST_SEGMENTS: f64 = 16.0;
-/// ACKs further apart are of no train.
+/// ACKs that are further apart than this do not belong to the same train.
 const SPACING: Span = Span::from_millis(2);
-/// A burst is late by what goes out before it: four of the largest there are, at slow start's rate.
+/// A burst waits for the bursts before it: at most four of the largest size, at slow start's rate.
 const BURSTS_BYTES: f64 = 4.0 * 65_536.0;
 const MAX_BURSTS: Span = Span::from_millis(1);
 const SAMPLES: u32 = 8;
@@ -70,8 +71,9 @@ impl AckTrains {
         self.samples = 0;
     }
 
-    /// A window that went out at once fills half the path in half its RTT; pacing alone spreads it over
-    /// as much, so that there the train has to be twice as long.
+    /// The ACKs of a window sent as a burst arrive within half the RTT while the window fills half
+    /// the path. Pacing itself spreads a window over that time, so a paced train must be twice as
+    /// long.
     fn is_train_long(&mut self, ack: &Ack, least: Span, cwnd: f64) -> bool {
         if ack.now.saturating_since(self.train_end) > SPACING {
             return false;
@@ -86,10 +88,12 @@ impl AckTrains {
         is_long
     }
 
-    /// What slow start leaves of a window of `cwnd` bytes, once it is over. The train, which is what the
-    /// path brings in its RTT, was of the window that the round began with, and has made it larger by
-    /// as much where each byte acknowledged counts, as in the profile `linux`: half of the sum is not
-    /// less than the train, and the path stays full. With less credit it may be as little as half.
+    /// The window that remains of `cwnd` bytes at the end of slow start.
+    ///
+    /// A train as long as the path's RTT holds as much data as the path. Where each acknowledged
+    /// byte grows cwnd, as in the profile `linux`, the train has grown cwnd by its own length. Half
+    /// of the sum is at least the train, so the path stays full. With less credit per ACK the
+    /// window may be only half of that.
     pub(super) fn leaves(&self, cwnd: f64, mss: f64) -> f64 {
         if self.is_queue_long { libm::floor(cwnd / 2.0 / mss) * mss } else { cwnd }
     }
@@ -112,14 +116,15 @@ mod tests {
 
     const MSS: f64 = 1000.0;
 
-    /// Slow start over a path of 100 ms with `per_s` segments a second and a queue without an end; the
-    /// window in segments when it is over, and what it leaves of that, if within ten round trips.
+    /// Slow start over a path of 100 ms with `per_s` segments per second and an unlimited queue.
+    /// Returns the window at the end of slow start and the window that remains, both in segments;
+    /// `None` if slow start lasts longer than ten round trips.
     fn left_at(paced_from: Option<Span>, per_s: u64) -> Option<(u64, u64)> {
         let (path, gap) = (Span::from_millis(100), Span::from_nanos(1_000_000_000 / per_s));
         let mut trains = AckTrains::new(paced_from);
         let mut window = 10;
         let mut acked = 0;
-        // When each segment that is under way left, and when the bottleneck is free again.
+        // The send times of the segments in flight, and the time when the bottleneck is idle again.
         let mut flight: alloc::collections::VecDeque<Time> = [Time::ZERO; 10].into();
         let mut free = Time::ZERO;
         while let Some(sent) = flight.pop_front() {
@@ -129,8 +134,8 @@ mod tests {
             let rtt = now.saturating_since(sent);
             let sent_total = acked + 1000 * flight.len() as u64;
             let sample = Ack { now, rtt: Some(rtt), smoothed_rtt: rtt, ..ack(0, 1000) };
-            let told = Ack { acked_total: acked, sent_total, ..sample };
-            if trains.is_over(&told, window as f64 * MSS, MSS) {
+            let sample = Ack { acked_total: acked, sent_total, ..sample };
+            if trains.is_over(&sample, window as f64 * MSS, MSS) {
                 let left = trains.leaves(window as f64 * MSS, MSS) / MSS;
                 return Some((window, left as u64));
             }
@@ -163,7 +168,8 @@ mod tests {
 
     #[test]
     fn acks_further_apart_are_no_train_and_a_longer_queue_ends_it() {
-        // 40 segments, 2.5 ms apart. Delay alone tells, once a round begins with a queue.
+        // 40 segments, 2.5 ms apart: only the delay ends slow start, in the first round trip that
+        // begins with a queue.
         let (window, left) = left_at(None, 400).expect("the path is full");
         assert!((60..200).contains(&window), "{window}");
         assert_eq!(left, window);
@@ -178,9 +184,9 @@ mod tests {
     fn acks_until_over(trains: &mut AckTrains, first: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
         (0..40).find(|n| {
             let rtt = Span::from_millis(rtt_ms);
-            let told =
+            let sent =
                 Ack { rtt: Some(rtt), sent_total: (first + 40) * 1000, ..ack(first + n, 1000) };
-            trains.is_over(&Ack { acked_total: (first + n + 1) * 1000, ..told }, cwnd, MSS)
+            trains.is_over(&Ack { acked_total: (first + n + 1) * 1000, ..sent }, cwnd, MSS)
         })
     }
 
@@ -193,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_sixteen_segments_tell_nothing() {
+    fn windows_of_fewer_than_sixteen_segments_do_not_end_it() {
         let mut trains = AckTrains::new(None);
         assert_eq!(acks_until_over(&mut trains, 0, 100, 15_999.0), None);
         assert_eq!(acks_until_over(&mut trains, 40, 300, 15_999.0), None);

@@ -4,17 +4,16 @@ use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Par
 use alloc::boxed::Box;
 use windlass_base::{Span, Time};
 
-/// CUBIC (RFC 9438): after a cut the window follows a cubic function of time, flat where it was
-/// cut last, and never slower than Reno's.
+/// CUBIC (RFC 9438): after a cut the window follows a cubic function of time with its plateau at
+/// the window of the last cut, and grows no slower than Reno's.
 #[derive(Copy, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cubic {
-    /// How steep the cubic is, in segments per cube second (§5). 0.4.
+    /// The steepness of the cubic, in segments per cubic second (§5). 0.4.
     pub c: f64,
-    /// What a cut leaves of the window, for losses and ECN echoes alike (§4.6). 0.7.
+    /// The part of the window that remains after a loss or an ECN echo (§4.6). 0.7.
     pub beta: f64,
-    /// Give up some of the window for newer flows when it is cut below where it was cut before
-    /// (§4.7). True.
+    /// Leave capacity to newer flows after a cut below the last plateau (§4.7). True.
     pub fast_convergence: bool,
     /// How slow start ends before packets are lost. Off.
     pub hystart: HyStart,
@@ -25,8 +24,7 @@ pub struct Cubic {
     /// - Where Reno's window would be larger, cwnd grows by at most 0.53 segments per round trip,
     ///   also above the window of the last cut. §4.3 allows one segment there.
     /// - The target is the cubic's value after the minimum RTT, not after the smoothed RTT.
-    /// - The growth step is computed once in 4 ms, and at most once in 32 ms while cwnd stays the
-    ///   same.
+    /// - The growth step is computed at most once in 4 ms, and once in 32 ms for an unchanged cwnd.
     pub as_linux: bool,
 }
 
@@ -81,23 +79,22 @@ struct CubicController {
     /// `None` until the next ACK in congestion avoidance.
     epoch: Option<Epoch>,
     last_ack: Time,
-    /// Until slow start is over, if anything but a loss is to end it.
+    /// The rule that ends slow start without a loss; `None` in congestion avoidance.
     exit: Option<Exit>,
-    /// Bytes acknowledged that cwnd has not grown by yet, as Linux counts them.
+    /// Bytes acknowledged since cwnd grew last, for growth as in Linux.
     acked: f64,
-    /// What Linux worked out last, for the window and the segments that there are.
+    /// The step that was computed last, for growth as in Linux.
     step: Option<Step>,
 }
 
-/// How many segments acknowledged make cwnd one larger, as Linux has it: never fewer than two; until it
-/// knows of a loss not more than twenty, since the cubic begins slowly where the path's capacity is not
-/// known; and a hundred windows where there is nothing to grow to.
+/// Bounds of the segments acknowledged for which cwnd grows by one segment, as in Linux: at least
+/// 2, at most 20 until the first loss, and 100 windows where the target is not above cwnd.
 const FASTEST_STEP: f64 = 2.0;
 const STARTUP_STEP: f64 = 20.0;
 const SLOWEST_WINDOWS: f64 = 100.0;
 
-/// Linux works it out once in a tick of its clock (CONFIG_HZ of 250), and for the same cwnd only after so
-/// many. Where the round trip is shorter, a window grows by several steps of one and the same size.
+/// Linux computes the step once per tick (CONFIG_HZ is 250), for an unchanged cwnd once per
+/// `SAME_WINDOW_TICKS`. On shorter paths cwnd grows by several steps of the same size.
 const TICK: Span = Span::from_millis(4);
 const SAME_WINDOW_TICKS: u64 = 8;
 
@@ -118,9 +115,9 @@ struct Epoch {
     plateau: f64,
     /// K: when the cubic reaches the plateau, in seconds from the start.
     k_s: f64,
-    /// C in bytes per cube second.
+    /// C in bytes per cubic second.
     c: f64,
-    /// What Reno's window would be, in bytes (§4.3).
+    /// W_est, the window that Reno would have, in bytes (§4.3).
     w_est: f64,
 }
 
@@ -131,9 +128,8 @@ impl Epoch {
         self.c * from_plateau_s * from_plateau_s * from_plateau_s + self.plateau
     }
 
-    /// Takes out a time without ACKs that count: while the application and not cwnd limits the
-    /// sender, the cubic's time stands still (§4.2, §5.8). ACKs of a window in flight are less
-    /// than two round trips apart.
+    /// Excludes `pause` from the cubic's time if the application limited the sender (§4.2, §5.8).
+    /// More than two round trips between ACKs show that.
     fn without_pause(mut self, pause: Span, srtt: Span) -> Epoch {
         if pause > srtt * 2 {
             self.start += pause.saturating_sub(srtt);
@@ -142,7 +138,7 @@ impl Epoch {
     }
 }
 
-/// The step, in bytes acknowledged, by which cwnd comes to `target` in a round trip, if that is ahead.
+/// The step in bytes by which cwnd reaches `target` in one round trip; `None` if it is no growth.
 fn step_towards(target: f64, cwnd: f64, mss: f64) -> Option<f64> {
     (target > cwnd).then(|| libm::floor(cwnd / (target - cwnd)) * mss)
 }
@@ -180,9 +176,8 @@ impl CubicController {
         self.epoch = Some(epoch);
     }
 
-    /// By a segment for so many that are acknowledged as lead to the cubic, or to Reno's window if that
-    /// is further, in a round trip. What is acknowledged counts from the last such segment on, so that
-    /// the first step towards a window comes at once.
+    /// Grows cwnd by one segment for each step of bytes acknowledged. The count starts with the
+    /// last growth, so the first step towards a new target is immediate.
     fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
         let mss = self.window.mss();
         let step = self.step_as_linux(ack, epoch, t_s);
@@ -222,7 +217,7 @@ impl CubicController {
         bytes
     }
 
-    /// What the ACK counts for while slow start lasts.
+    /// Bytes by which the ACK may grow cwnd in slow start.
     fn slow_start_credit(&mut self, ack: &Ack) -> u64 {
         match self.exit.as_mut().map(|exit| exit.on_ack(ack, &self.window)) {
             None | Some(Pace::Full) => ack.credit,
@@ -237,8 +232,8 @@ impl CubicController {
         }
     }
 
-    /// Segments per round trip of the Reno-like window: such that a flow cut to beta gets what
-    /// Reno gets, and Reno's own once it is where it was cut (§4.3).
+    /// Growth of the Reno-friendly window in segments per round trip (§4.3): up to the window of
+    /// the last cut, slower than Reno's to offset the smaller cut; above it, equal to Reno's.
     fn alpha(&self, epoch: &Epoch) -> f64 {
         let beta = self.constants.beta;
         let slow = 3.0 * (1.0 - beta) / (1.0 + beta);
@@ -249,7 +244,7 @@ impl CubicController {
         }
     }
 
-    /// §4.6 and §4.7, before the cut.
+    /// Records W_max and cwnd before the cut (§4.6, §4.7).
     fn remember_window(&mut self) {
         let cwnd = self.window.cwnd();
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
@@ -390,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_grow_as_a_reno_cut_to_seven_tenths_would() {
+    fn small_windows_grow_as_reno_with_a_cut_to_seven_tenths() {
         let mut cubic = cut_at(20);
         run(&mut *cubic, 0, 6);
         // 3 * (1 - 0.7) / (1 + 0.7) segments in each round trip (§4.3).
@@ -545,7 +540,7 @@ mod tests {
         // From 14 towards 20 in 2.5 s, so 15 next: a segment for 14, in each round trip of the tick.
         run_in_tick(&mut *cubic, 0, 3);
         assert_eq!(segments(&*cubic), 17.0);
-        // There the cubic is not yet, and Reno's window gets there within these. They are not asked.
+        // The step is kept for eight ticks, although Reno's window exceeds cwnd in the meantime.
         for tick in 1..=8 {
             run_in_tick(&mut *cubic, 4 * tick, 2);
             assert_eq!(segments(&*cubic), 17.0, "tick {tick}");
@@ -563,8 +558,8 @@ mod tests {
             (0..2000).find(|n| {
                 acked += u64::from(MSS);
                 let sent_total = acked + cubic.cwnd() as u64;
-                let told = ack(from_ms + n, u64::from(MSS));
-                cubic.on_ack(&Ack { acked_total: acked, sent_total, ..told });
+                let sample = ack(from_ms + n, u64::from(MSS));
+                cubic.on_ack(&Ack { acked_total: acked, sent_total, ..sample });
                 cubic.ssthresh() < before
             })
         };

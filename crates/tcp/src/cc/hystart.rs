@@ -4,32 +4,34 @@ use windlass_base::Span;
 /// HyStart++ (RFC 9406 §4): the first slow start ends when the RTT grows, before packets are lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStartPlusPlus {
-    /// lastRoundMinRTT and currentRoundMinRTT.
+    /// The minimum RTT of the last round trip (lastRoundMinRTT).
     last_round: Option<Span>,
+    /// The minimum RTT of the current round trip so far (currentRoundMinRTT).
     this_round: Option<Span>,
-    /// rttSampleCount.
+    /// RTT samples in the current round trip (rttSampleCount).
     samples: u32,
-    /// windowEnd: the round is over once so much of the stream is acknowledged.
+    /// The round trip ends when the ACK number passes this stream position (windowEnd).
     round_end: u64,
     conservative: Option<Conservative>,
 }
 
-/// Conservative slow start: was it the queue, or a few packets that were late?
+/// Conservative slow start: slower growth until the next samples show whether a queue raised the
+/// RTT or only a few packets were late.
 #[derive(Copy, Clone, Debug)]
 struct Conservative {
-    /// cssBaselineMinRtt.
+    /// The minimum RTT of the round trip that started this phase (cssBaselineMinRtt).
     baseline: Span,
     rounds: u32,
 }
 
-/// How slow start goes on.
+/// How fast slow start continues.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// By all that an ACK counts for.
+    /// An ACK grows cwnd by its whole credit.
     Full,
-    /// By a quarter of it (CSS_GROWTH_DIVISOR).
+    /// An ACK grows cwnd by a quarter of its credit (CSS_GROWTH_DIVISOR).
     Quarter,
-    /// Not at all: congestion avoidance follows.
+    /// Slow start ends; congestion avoidance follows.
     Over,
 }
 

@@ -213,14 +213,14 @@ pub struct Congestion {
     pub smoothed_rtt: Span,
 }
 
-/// What told of congestion.
+/// The signal by which the sender detected congestion.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
-    /// Three duplicate ACKs, or what SACK makes of them.
+    /// Three duplicate ACKs, or the loss detection of SACK (RFC 6675) or RACK (RFC 8985).
     FastRetransmit,
-    /// The retransmission timer.
+    /// The retransmission timer expired.
     Timeout,
-    /// An ECN echo.
+    /// An ACK carried an ECN echo.
     Ecn,
 }
 

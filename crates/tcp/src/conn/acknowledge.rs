@@ -25,8 +25,9 @@ impl Connection {
         self.acknowledge_closely(now, segment, start)
     }
 
-    /// What a segment acknowledges, if that is new data and all that it tells, as of most ACKs of a
-    /// transfer: of [`Connection::take_ack`] nothing else than the new ACK concerns it.
+    /// The position that the segment acknowledges, if the segment acknowledges new data and carries
+    /// no other signal. Most ACKs of a transfer are of that kind; of [`Connection::take_ack`] only
+    /// [`Connection::handle_new_ack`] concerns them.
     fn plain_ack(&self, segment: &Segment) -> Option<u64> {
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
@@ -49,8 +50,8 @@ impl Connection {
         self.state_after_ack(now)
     }
 
-    /// Data that acknowledges what is acknowledged and repeats the window: all that a receiver of
-    /// bulk data hears. None of the steps below would do more with it than note where it stands.
+    /// True for data that repeats the last ACK number and window, as nearly all segments of a bulk
+    /// transfer do at its receiver. Of the steps below, only the update of SND.WL1 concerns it.
     pub(super) fn repeats_last_ack(&self, segment: &Segment) -> bool {
         let tx = &self.tx;
         segment.payload_len > 0
@@ -63,22 +64,25 @@ impl Connection {
             && !self.rack_is_busy()
     }
 
-    /// The ACK of a segment that is not acceptable: while this end's window is closed, it still
-    /// tells what the peer has (RFC 9293 §3.10.7.4: "special allowance ... valid ACKs"); and so it
-    /// may where the segment was sent again, as it is while the peer's own ACKs get lost.
+    /// Takes the ACK of a segment that is not acceptable. While this end's window is closed, the
+    /// ACK still reports what the peer has received (RFC 9293 §3.10.7.4: "special allowance ...
+    /// valid ACKs"). A retransmitted segment may report that too, when earlier ACKs of the peer
+    /// were lost.
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
         let Some(start) = segment.seq.unwrap_near(self.rx.isn, nxt) else { return };
-        // With any window at all, a segment from there would have been acceptable.
+        // A segment at RCV.NXT is unacceptable only while the window is closed.
         let window_closed = start == nxt && self.state != State::SynReceived;
         if window_closed || (start < nxt && self.is_new_ack_below(segment, nxt - start)) {
             self.acknowledge(now, segment, start);
         }
     }
 
-    /// The segment was sent again from within the last window, or by a peer that does not know yet
-    /// that its probe of one byte was taken; and it acknowledges more, or may tell of a window while
-    /// nothing is in flight. What repeats another ACK here is no duplicate ACK.
+    /// True for a segment below RCV.NXT whose ACK is worth taking. The segment must be a
+    /// retransmission from within the last window, or begin one byte before RCV.NXT: the peer may
+    /// not know yet that its one-byte probe was taken. The ACK must cover new data, or announce a
+    /// window while nothing is in flight. A repeated ACK number does not count as a duplicate ACK
+    /// here.
     fn is_new_ack_below(&self, segment: &Segment, behind: u64) -> bool {
         let tx = &self.tx;
         let Some(ack) = segment.ack.unwrap_near(tx.isn, tx.una) else { return false };
@@ -87,7 +91,8 @@ impl Connection {
         news && ack <= tx.max && (again || behind == 1)
     }
 
-    /// The position that the segment acknowledges, if it is one that may be (RFC 5961 §5.2).
+    /// The position that the segment acknowledges, if it is acceptable (RFC 5961 §5.2). An
+    /// unacceptable one is answered by a challenge ACK, or by a reset during the handshake.
     fn acceptable_ack(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una);
         let in_handshake = self.state == State::SynReceived;
@@ -101,20 +106,21 @@ impl Connection {
         acceptable
     }
 
-    /// SND.WND, unless the segment is older than what told of it last. True if the right edge is
-    /// another one than this ACK number alone would explain: then it is no duplicate ACK.
+    /// Takes the window that the segment announces, unless the segment is older than the last one
+    /// that updated the window. True if the right edge changed: the segment is no duplicate ACK
+    /// then.
     fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
         let tx = &mut self.tx;
         let syn = segment.flags.contains(Flags::SYN);
         let shift = if syn { 0 } else { self.agreed.scaling.unwrap_or(0) };
         let window = u64::from(segment.window) << shift;
         let edge = ack + window;
-        // RFC 9293 §3.10.7.4 asks for a segment that is not older by its sequence number; but a
-        // retransmission that acknowledges more is newer all the same, and of two segments that
-        // differ in the window alone a reordered one is the likelier to tell of less. A closed
-        // window is believed all the same: at worst a probe asks again.
-        let tells_more = edge > tx.edge || window == 0;
-        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && tells_more);
+        // RFC 9293 §3.10.7.4 requires a sequence number that is not older. A retransmission with a
+        // higher ACK number is newer all the same. Of two segments that differ in the window alone,
+        // the smaller window is the likelier one to be reordered, and it is ignored. A closed
+        // window is taken nevertheless: at worst a probe asks again.
+        let window_counts = edge > tx.edge || window == 0;
+        let newer = ack > tx.una || start > tx.wl1 || (start == tx.wl1 && window_counts);
         let changed = edge != tx.edge;
         if ack >= tx.una && newer {
             tx.set_window(ack, window);
@@ -170,13 +176,13 @@ impl Connection {
         }
     }
 
-    /// Returns how many bytes were news.
+    /// Records the SACK blocks; returns the number of bytes that were not SACKed before.
     fn take_sack_blocks(&mut self, now: Time, segment: &Segment, highest: u64) -> u64 {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
         let mut news = 0;
         for (left, right) in segment.options.sack.as_slice() {
             let range = (left.unwrap_near(isn, una), right.unwrap_near(isn, una));
-            // A DSACK below SND.UNA, and anything never sent, says nothing about what is missing.
+            // A DSACK below SND.UNA, and a block of data never sent, say nothing about holes.
             if let (Some(left), Some(right)) = range
                 && una < left
                 && left < right
@@ -191,7 +197,7 @@ impl Connection {
         news
     }
 
-    /// Where the duplicate ends that the ACK reports.
+    /// Records the duplicate that the ACK reports (DSACK); returns its end.
     fn take_dsack(&mut self, segment: &Segment, ack: u64) -> Option<u64> {
         let range = self.dsack(segment, ack)?;
         let end = range.end;
@@ -199,8 +205,8 @@ impl Connection {
         Some(end)
     }
 
-    /// The duplicate that the first block reports: below the ACK, or within the second
-    /// block (RFC 2883 §4).
+    /// The duplicate that the first block reports, if it is a DSACK: it lies below the ACK number
+    /// or within the second block (RFC 2883 §4).
     fn dsack(&self, segment: &Segment, ack: u64) -> Option<Range<u64>> {
         let blocks = segment.options.sack.as_slice();
         let position = |number: SeqNumber| number.unwrap_near(self.tx.isn, self.tx.una);
@@ -211,8 +217,9 @@ impl Connection {
         (first.end <= ack || second.is_some_and(within)).then_some(first)
     }
 
-    /// RFC 5681 §2, and RFC 6675 §2: with SACK, an ACK that brings new SACK information. Where
-    /// nothing but the FIN is outstanding, nothing can have arrived behind it.
+    /// Whether an ACK is a duplicate ACK (RFC 5681 §2); with SACK, one with new SACK information
+    /// (RFC 6675 §2). It is none while only the FIN is outstanding, as nothing can have arrived
+    /// behind the FIN.
     fn is_duplicate_ack(
         &self,
         segment: &Segment,
@@ -259,15 +266,16 @@ impl Connection {
         }
     }
 
-    /// Karn's rule: only segments sent once are timed (RFC 6298 §3). During a repair the echoed
-    /// timestamp tells which copy arrived (RFC 7323 §4.1).
+    /// Takes an RTT sample, if the ACK yields one. Karn's rule: only segments sent once are timed
+    /// (RFC 6298 §3). During a repair the echoed timestamp identifies the copy that arrived (RFC
+    /// 7323 §4.1).
     fn sample_rtt(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Span> {
         let repairing = self.recovery.phase != Phase::Open;
         let timed = if self.rack_is_busy() {
-            // What was SACKed before arrived long ago.
+            // Segments that were SACKed before have arrived long ago.
             self.tx.timing.drop_below(ack);
             let sample = self.recovery.rack.take_sample();
-            // Nor is it told which of two copies an ACK of both speaks of.
+            // After a retransmission, the ACK does not identify the copy that arrived.
             let sample = sample.filter(|_| !self.recovery.rack.has_copy_below(ack));
             sample.map_or(Timed::Nothing, Timed::Sent)
         } else {
@@ -283,10 +291,10 @@ impl Connection {
         Some(self.rtt.last_sample())
     }
 
-    /// How long ago the echoed timestamp was sent.
+    /// The age of the timestamp that the segment echoes, in milliseconds; `None` without an echo.
     pub(super) fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
-        // As in Linux 0 is no echo: who has none to give sends that (RFC 7323 §3.2).
+        // As in Linux, 0 is no echo: a peer without a timestamp to echo sends 0 (RFC 7323 §3.2).
         if echoed == 0 {
             return None;
         }
@@ -295,22 +303,22 @@ impl Connection {
 
     fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {
         let age_ms = self.age_echoed_ms(now, segment)?;
-        // Whole milliseconds, rounded up: no sample is shorter than the path.
+        // Timestamps are whole milliseconds. Rounding up keeps the sample above the path's RTT.
         let age = Span::from_millis(age_ms + 1);
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 
-    /// cwnd validation: growth only while the window is what limits the sender.
+    /// Validation of cwnd: it may grow only while it limits the sender (RFC 7661).
     fn may_grow(&self, in_flight: u64) -> bool {
         if !self.options.cwnd_validation {
             return true;
         }
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
-        // In slow start cwnd may be twice what is in flight, or it could not double.
+        // In slow start cwnd may be twice the data in flight, or it could not double.
         let slow_start = cwnd < self.congestion.ssthresh();
         let full = if slow_start { 2 * used > cwnd } else { used > cwnd };
-        // What waits for the pacer is held back by cwnd as well: the rate follows it.
+        // Data that waits for the pacer is limited by cwnd too: the pacing rate follows cwnd.
         full || self.timers.wait.is_set()
     }
 
@@ -320,7 +328,7 @@ impl Connection {
         let growth = if slow_start { self.options.growth } else { self.options.avoidance_growth };
         let credit = match growth {
             Growth::PerAck => mss,
-            // An ACK after a timeout may cover what arrived long ago (RFC 3465 §2.3).
+            // After a timeout, an ACK may cover data that arrived long ago (RFC 3465 §2.3).
             Growth::PerByte { .. } if self.recovery.phase == Phase::Loss => bytes_acked.min(mss),
             Growth::PerByte { limit } => bytes_acked.min(mss.saturating_mul(u64::from(limit))),
         };
@@ -337,7 +345,9 @@ impl Connection {
         });
     }
 
-    /// RFC 6298 §5.2, §5.3; a partial ACK restarts the timer once (RFC 6582 §3.2 step 3).
+    /// Stops the retransmission timer if everything is acknowledged, else restarts it (RFC 6298
+    /// §5.2, §5.3). Of the partial ACKs of a recovery, only the first restarts it (RFC 6582 §3.2
+    /// step 3).
     fn restart_retransmit_timer(&mut self, now: Time) {
         let partial = self.recovery.phase == Phase::FastRecovery;
         if self.tx.una == self.tx.max {
@@ -348,7 +358,8 @@ impl Connection {
         }
     }
 
-    /// What an ACK of this end's FIN leads to. False if the segment has no more to say.
+    /// Changes the state if this end's FIN is acknowledged (RFC 9293 §3.10.7.4). False if the
+    /// connection is closed then, and the rest of the segment has no effect.
     fn state_after_ack(&mut self, now: Time) -> bool {
         if !self.tx.fin_acked() {
             return true;

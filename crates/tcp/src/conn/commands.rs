@@ -1,4 +1,4 @@
-//! What the application asks for.
+//! Commands of the application and the carrier.
 
 use super::cached_controller::CachedController;
 use super::timers::Timers;
@@ -28,9 +28,9 @@ impl Connection {
         Ok(taken)
     }
 
-    /// The application writes whenever there is room, from now on until it closes: what a generator
-    /// of bulk data does. There will be no [`Event::Writable`]. The payload of what is sent must be
-    /// to be had at any position.
+    /// Lets the connection write by itself whenever there is room, until the application closes it:
+    /// for a generator of bulk data. No [`Event::Writable`] follows. The carrier must be able to
+    /// produce the payload at any stream position.
     ///
     /// # Errors
     /// [`Error::Closed`] if this end has closed or the connection is over.
@@ -40,14 +40,15 @@ impl Connection {
         Ok(())
     }
 
-    /// The application takes whatever comes as it comes, and has no use for it: what the sink of a
-    /// bulk transfer does. The only [`Event::Readable`] from now on is that of the stream's end.
+    /// Discards incoming data as it arrives, from now on: for the sink of a bulk transfer. The only
+    /// further [`Event::Readable`] is the one at the end of the stream.
     pub fn discard_incoming(&mut self) {
         self.take_what_came(u64::MAX);
         self.rx.discards = true;
     }
 
-    /// The application takes up to `bytes`; returns how many, 0 when nothing is there now.
+    /// Reads up to `bytes` from the incoming stream; returns how many were read, 0 if none are
+    /// readable now.
     ///
     /// # Errors
     /// [`Error::Closed`] at the end of the stream.
@@ -61,7 +62,7 @@ impl Connection {
 
     pub(super) fn take_what_came(&mut self, bytes: u64) -> u64 {
         let taken = self.rx.reassembly.read(bytes);
-        // An ACK that is due tells of the window anyway.
+        // An ACK that is due announces the window anyway.
         let silent = taken > 0 && !self.rx.acks.is_due();
         if silent && self.state.can_receive() && self.window_update_due() {
             self.rx.acks.at_once();
@@ -71,11 +72,12 @@ impl Connection {
         taken
     }
 
-    /// No more data: FIN after what was written (half-close). Reading goes on.
+    /// Closes the outgoing direction: a FIN follows the data written so far. Reading stays
+    /// possible.
     pub fn close(&mut self, _now: Time) {
         match self.state {
             State::Listen => self.finish(None),
-            // The FIN waits for the handshake: what was written before it is still sent.
+            // The FIN waits for the handshake: data written before the close is still sent.
             State::SynSent | State::SynReceived => {
                 self.tx.closed = true;
                 self.tx.endless = false;
@@ -92,7 +94,7 @@ impl Connection {
         self.state = state;
     }
 
-    /// Resets the connection: the peer is told, what was not sent is lost.
+    /// Aborts the connection: sends a reset to the peer and discards data not sent yet.
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             self.pending.reset = Some(Box::new(Segment {
@@ -105,23 +107,23 @@ impl Connection {
         self.finish(Some(Error::Aborted));
     }
 
-    /// True if its SYN had that sequence number.
+    /// True if this end's SYN has the sequence number `seq`.
     pub fn began_with(&self, seq: SeqNumber) -> bool {
         self.tx.isn == seq
     }
 
-    /// The carrier has learnt that the peer cannot be reached, by ICMP: a connection that is being
-    /// opened fails with that error, others take it for a passing trouble (RFC 9293 §3.9.2.2).
+    /// Reports that the peer cannot be reached, as the carrier learnt by ICMP. A connection that is
+    /// being opened fails with `error`; others ignore it as transient (RFC 9293 §3.9.2.2).
     pub fn fail_opening(&mut self, error: Error) {
         if self.state == State::SynSent {
             self.finish(Some(error));
         }
     }
 
-    /// Full segments have `mss` payload bytes from now on, options of every segment subtracted. For a
-    /// carrier that looks for the path's MTU (RFC 8899); not more than [`Connection::mss`] told when
-    /// the handshake was complete, since the peer takes no more. In the middle of a reduction the
-    /// window goes on from where the controller has it.
+    /// Sets the payload of a full segment to `mss` bytes, options of every segment subtracted. For
+    /// a carrier that searches for the path's MTU (RFC 8899). `mss` must not exceed the value of
+    /// [`Connection::mss`] right after the handshake, the largest that the peer accepts. During a
+    /// reduction by PRR the window continues at the controller's cwnd.
     pub fn set_mss(&mut self, mss: u32) {
         let mss = mss.max(MSS_MIN);
         if mss != self.agreed.mss {
@@ -130,7 +132,8 @@ impl Connection {
         }
     }
 
-    /// It is worth while to look what the path takes: more is to come, or may be.
+    /// True if a probe of the path's MTU may be sent: the connection can still send data, and the
+    /// peer supports SACK, by which it reports the probe.
     pub fn may_probe_path(&self) -> bool {
         let open = match self.state {
             State::Established | State::CloseWait => true,
@@ -140,11 +143,10 @@ impl Connection {
         open && self.agreed.sack
     }
 
-    /// The segment by which a carrier looks whether `len` payload bytes pass the path: it repeats
-    /// that many of those that the peer has acknowledged, so that nothing is lost with it, and an ACK
-    /// with a DSACK (RFC 2883) tells that it arrived. Its payload is any, as nobody reads it. `None`
-    /// where so much has not been acknowledged yet, or where it
-    /// [may not](Connection::may_probe_path).
+    /// A segment by which a carrier tests whether `len` payload bytes pass the path. It repeats the
+    /// last `len` acknowledged bytes, so its loss costs no data, and the peer reports its arrival
+    /// by a DSACK (RFC 2883). The payload may be any bytes, as the peer discards it. `None` while
+    /// fewer than `len` bytes are acknowledged, or where [`Connection::may_probe_path`] is false.
     pub fn path_probe(&mut self, now: Time, len: u32) -> Option<Segment> {
         let from = self.tx.una.checked_sub(u64::from(len)).filter(|from| *from > 0)?;
         if !self.may_probe_path() {
@@ -158,9 +160,9 @@ impl Connection {
         Some(Segment { payload_len: len, ..run.first })
     }
 
-    /// Announces no more than `bytes` beyond what has arrived, whatever the buffer has room for: for
-    /// a carrier that loses what it cannot hold. What was announced before stays so, and the window
-    /// shrinks as it is used up (RFC 9293 §3.8.6: a window is not taken back).
+    /// Limits the announced window to `bytes`, whatever room the buffer has: for a carrier that
+    /// drops packets it cannot hold. A larger window announced before stays valid and shrinks as
+    /// the peer uses it up (RFC 9293 §3.8.6: a receiver does not take back a window).
     pub fn limit_window(&mut self, bytes: u64) {
         let begins = matches!(self.state, State::Listen | State::SynSent) && self.tx.max == 0;
         if begins {
@@ -170,20 +172,22 @@ impl Connection {
         }
     }
 
-    /// The buffers are no larger than this from now on, nor than the config has them: for a carrier
-    /// that is short of memory. What they hold, or the peer was allowed to send, stays.
+    /// Limits the buffers to `send` and `receive` bytes, and to their sizes in the config: for a
+    /// carrier that is short of memory. Buffered data and the window announced so far are not
+    /// affected.
     pub fn limit_buffers(&mut self, send: u64, receive: u64) {
         self.options.send_buffer = self.config.buffers.send.min(send);
         self.rx.window.set_buffer(self.config.buffers.receive.min(receive));
     }
 
-    /// Holds small segments back while data is in flight, or not any more (RFC 9293 §3.7.4).
+    /// Switches Nagle's algorithm, which holds small segments back while data is in flight (RFC
+    /// 9293 §3.7.4).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.sending.nagle = nagle;
     }
 
-    /// Another controller from now on, which begins as on a new connection: for an end that learns
-    /// from its peer, before data flows, which one to take.
+    /// Replaces the congestion controller by a new one in its initial state: for an end that
+    /// negotiates the controller with its peer before data flows.
     pub fn set_congestion(&mut self, congestion: Arc<dyn ControllerFactory>) {
         let params = controller_params(&self.config, self.agreed.mss);
         let window = self.congestion.cwnd_bytes();
@@ -193,23 +197,24 @@ impl Connection {
         self.config.congestion = congestion;
     }
 
-    /// Out of line: seldom asked, and costly to hoist out of a loop that reads.
+    /// Not inlined: it is called seldom, and inlining it would slow loops that read.
     #[inline(never)]
     fn window_update_due(&self) -> bool {
         let reassembly = &self.rx.reassembly;
         self.rx.window.update_due(reassembly.nxt(), reassembly.read_position(), self.agreed.mss)
     }
 
-    /// The connection is over: orderly, or with an error.
+    /// Ends the connection, with an error or in an orderly way.
     pub(super) fn finish(&mut self, error: Option<Error>) {
         if self.state == State::Closed {
             return;
         }
-        let told_already = self.state == State::TimeWait;
+        // The application got `Event::Closed` when TIME-WAIT began.
+        let silent = self.state == State::TimeWait;
         self.state = State::Closed;
         self.timers = Timers::default();
         match error {
-            _ if told_already => {}
+            _ if silent => {}
             Some(error) => self.events.push(Event::Failed(error)),
             None => self.events.push(Event::Closed),
         }

@@ -64,7 +64,7 @@ impl Connection {
         let push = segment.flags.contains(Flags::PSH);
         self.schedule_ack(now, arrival, (end - from) as u32, push);
         if self.rx.reassembly.nxt() > before {
-            self.tell_readable();
+            self.notify_readable();
         }
         match arrival {
             Arrival::Duplicate => {
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    fn tell_readable(&mut self) {
+    fn notify_readable(&mut self) {
         if self.rx.discards {
             self.take_what_came(u64::MAX);
         } else {

@@ -42,15 +42,15 @@ impl Connection {
         Flags::SYN | if self.offers_ecn() { Flags::ECE | Flags::CWR } else { Flags::empty() }
     }
 
-    /// A SYN offers, a SYN-ACK answers what was offered.
+    /// The options of a SYN, or of a SYN-ACK, which answers only the options that the SYN offered.
     fn syn_options(&self, now: Time, with_ack: bool) -> Options {
         let (config, agreed) = (&self.config, &self.agreed);
         let scaling =
             if with_ack { agreed.scaling.is_some() } else { config.extensions.window_scaling };
         let timestamps = if with_ack { agreed.timestamps } else { config.extensions.timestamps };
         Options {
-            // An answer is no longer than the question: nobody multiplies what a forged SYN sends.
-            mss: (!with_ack || agreed.mss_told).then_some(config.mss),
+            // The SYN-ACK is no longer than the SYN: a forged SYN gains no amplification.
+            mss: (!with_ack || agreed.mss_announced).then_some(config.mss),
             window_scale: scaling.then(|| crate::receiver::shift_for(config.buffers.receive)),
             sack_permitted: if with_ack { agreed.sack } else { config.extensions.sack },
             timestamps: timestamps.then(|| self.timestamps(now)),

@@ -51,10 +51,11 @@ impl core::fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Events not told yet: each kind at most once, told in the order of a connection's life.
+/// Events that the application has not polled yet: each kind at most once, in the order in which a
+/// connection reaches them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
-    /// A bit for each, the first to tell the lowest.
+    /// A bit for each kind of event; the lowest bit is polled first.
     pending: u8,
     error: Option<Error>,
 }
@@ -85,7 +86,7 @@ impl Events {
     }
 }
 
-/// The place of an event in the order of telling.
+/// The place of an event in the order in which events are polled.
 const fn rank(event: Event) -> u8 {
     match event {
         Event::Connected => 0,

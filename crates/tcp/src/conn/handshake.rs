@@ -81,7 +81,7 @@ impl Connection {
             timestamps: config.extensions.timestamps && options.timestamps.is_some(),
             sack: config.extensions.sack && options.sack_permitted,
             ecn: offered && segment.flags & setup == wanted,
-            mss_told: options.mss.is_some(),
+            mss_announced: options.mss.is_some(),
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
         if self.agreed.scaling.is_some() {
@@ -133,7 +133,7 @@ impl Connection {
             timestamps: config.extensions.timestamps,
             sack: config.extensions.sack,
             ecn: config.ecn.enabled,
-            mss_told: true,
+            mss_announced: true,
         };
         self.agree_on_mss(agreed.peer_mss);
         self.rx.isn = agreed.remote_isn;

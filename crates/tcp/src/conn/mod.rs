@@ -91,8 +91,8 @@ struct Agreed {
     timestamps: bool,
     sack: bool,
     ecn: bool,
-    /// The peer told its MSS.
-    mss_told: bool,
+    /// The peer's SYN had the MSS option.
+    mss_announced: bool,
 }
 
 /// What has been decided and waits for [`Connection::poll_transmit`].
@@ -110,7 +110,7 @@ struct Pending {
     keep_alive_probe: bool,
     /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
     ect_unconfirmed: bool,
-    /// The window was restarted after idle time, and no observer was told yet.
+    /// The window was restarted after idle time, and the observer has not seen the event yet.
     idle_restart: bool,
 }
 
@@ -308,9 +308,9 @@ fn controller_params(config: &Config, mss: u32) -> Params {
     }
 }
 
-/// Getters.
+/// The state of a connection and its counters.
 impl Connection {
-    /// The state of RFC 9293 §3.3.2.
+    /// The state in the sense of RFC 9293 §3.3.2.
     pub fn state(&self) -> State {
         self.state
     }
@@ -503,7 +503,8 @@ impl Connection {
         self.deliver(now, segment, start, ecn)
     }
 
-    /// The time that [`Connection::poll_timeout`] told has come. Harmless if it has not.
+    /// Runs the timers that have expired at `now`. To be called at the time that
+    /// [`Connection::poll_timeout`] returned; an earlier call has no effect.
     pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) {
         let before = Snapshot::take(self, observer);
         self.expire_timers(now);

@@ -1,5 +1,5 @@
-//! Losses told by time: RACK (RFC 8985 §6). The rules are in `recovery::Rack`; here is when they are
-//! asked, and what follows.
+//! Loss detection by time: RACK (RFC 8985 §6). `recovery::Rack` has the rules; this module calls
+//! them and acts on their results.
 
 use super::Connection;
 use super::transmit::Data;
@@ -10,12 +10,12 @@ use core::ops::Range;
 use windlass_base::{Span, Time};
 
 impl Connection {
-    /// RACK needs SACK.
+    /// True if RACK detects losses on this connection: it is configured, and SACK is agreed.
     pub(super) fn has_rack(&self) -> bool {
         self.options.rack && self.agreed.sack
     }
 
-    /// Something is missing, or sent again: an ACK may tell of a loss.
+    /// True while segments are missing or retransmitted: the next ACK may reveal a loss.
     pub(super) fn rack_is_busy(&self) -> bool {
         let recovery = &self.recovery;
         self.has_rack()
@@ -24,9 +24,9 @@ impl Connection {
                 || !recovery.rack.is_quiet())
     }
 
-    /// The peer tells for the first time that it has what is missing of `range`. `highest` is what it
-    /// had told of before this ACK (RACK.fack): a receiver that delays ACKs tells at once of what
-    /// came before a hole and behind it.
+    /// Records the delivery of the parts of `range` that were not SACKed before. `highest` is the
+    /// highest position acknowledged or SACKed before this ACK (RACK.fack). The current ACK does
+    /// not count: a delayed ACK may cover the data before a hole and behind it at once.
     pub(super) fn note_delivered(&mut self, now: Time, range: Range<u64>, highest: u64) {
         let board = &self.recovery.scoreboard;
         let (sacked, high_rxt) = (board.sacked(), board.high_rxt());
@@ -40,12 +40,12 @@ impl Connection {
         }
     }
 
-    /// All that an ACK told of what arrived is noted: what does it mean for the rest?
+    /// Detects losses after all deliveries that an ACK reports have been recorded.
     pub(super) fn find_losses(&mut self, now: Time, segment: &Segment) {
         if let Some(sent) = self.recovery.rack.take_sample() {
             self.rtt.sample(sent, now);
-            // What was sent before the first segment went out again tells nothing of how that fares:
-            // the timer waits for it as long as for any other, as in Linux.
+            // The segment delivered was sent before the retransmission at SND.UNA, and says nothing
+            // about it. The timer is extended for the retransmission, as in Linux.
             if self.recovery.rack.copy_sent_at(self.tx.una).is_some_and(|again| sent < again) {
                 self.extend_retransmit_timer(now);
             }
@@ -63,7 +63,8 @@ impl Connection {
         self.detect_losses(now);
     }
 
-    /// RFC 8985 §6.2 step 5, after an ACK and when the reordering timer expires.
+    /// Marks segments lost, arms the reordering timer and starts a repair if one is due (RFC 8985
+    /// §6.2 step 5). Called after an ACK and when the reordering timer expires.
     pub(super) fn detect_losses(&mut self, now: Time) {
         self.timers.early = Deadline::NEVER;
         let window = self.reordering_window();
@@ -87,7 +88,8 @@ impl Connection {
             let lost = self.recovery.rack.lost_bytes();
             self.detect_losses(now);
             if self.recovery.rack.lost_bytes() > lost {
-                // No ACK allows anything: it counts as if one segment had left the network.
+                // No ACK allows a retransmission; PRR counts one segment as having left the
+                // network.
                 self.reduce(u64::from(self.agreed.mss), false);
             }
         }
@@ -100,14 +102,14 @@ impl Connection {
         self.recovery.rack.window.span(evident, min_rtt, self.rtt.smoothed())
     }
 
-    /// Data goes out again.
+    /// Records the retransmission of `range`.
     pub(super) fn note_sent_again(&mut self, now: Time, range: Range<u64>) {
         if self.has_rack() {
             self.recovery.rack.sent_again(range, now);
         }
     }
 
-    /// What is lost goes out first, then new data, as far as the window has room.
+    /// The next data to send: lost segments first, then new data, within the window.
     pub(super) fn next_by_rack(&mut self, max: u32) -> Option<Data> {
         let Some(lost) = self.recovery.rack.first_lost() else {
             self.skip_sacked();
@@ -120,7 +122,7 @@ impl Connection {
         self.retransmit_lost(lost.start, lost.end)
     }
 
-    /// The first lost segment, whatever the window.
+    /// The first lost segment, even if the window has no room.
     pub(super) fn retransmit_first_lost(&mut self) -> Option<Data> {
         let lost = self.recovery.rack.first_lost()?;
         self.retransmit_lost(lost.start, lost.end)

@@ -8,9 +8,9 @@ use windlass_base::Time;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    /// SND.UNA.
+    /// SND.UNA: the first position not acknowledged.
     pub(crate) una: u64,
-    /// SND.NXT: what is sent next. A timeout takes it back to `una`.
+    /// SND.NXT: the position to send next. A timeout takes it back to `una`.
     pub(crate) nxt: u64,
     /// The position after the highest one ever sent.
     pub(crate) max: u64,
@@ -20,11 +20,11 @@ pub(crate) struct Sender {
     pub(crate) edge: u64,
     /// The largest window that the peer ever announced, in bytes.
     pub(crate) max_window: u64,
-    /// SND.WL1: which segment told of the window last.
+    /// SND.WL1: the position of the segment that updated the window last.
     pub(crate) wl1: u64,
     /// When data was sent last.
     pub(crate) last_sent: Time,
-    /// ISS.
+    /// ISS: the sequence number of this end's SYN.
     pub(crate) isn: SeqNumber,
     /// The application closed: FIN stands at `written`.
     pub(crate) closed: bool,
@@ -86,8 +86,9 @@ impl Sender {
         self.max_window = self.max_window.max(window);
     }
 
-    /// Where a segment without data stands: after everything sent, also while a timeout has taken
-    /// SND.NXT back, since the peer may have it; but not beyond its window, where a probe may lie.
+    /// The position of a segment without data: after everything sent, also when a timeout took
+    /// SND.NXT back, since the peer may have received the data; but not beyond the peer's window,
+    /// where only a probe may lie.
     pub(crate) fn bare_position(&self) -> u64 {
         self.max.min(self.edge).max(self.una)
     }

@@ -10,14 +10,14 @@ use windlass_base::Time;
 pub(crate) struct Timers {
     /// Retransmission (RFC 6298).
     pub(crate) retransmit: Deadline,
-    /// Before the retransmission timer: what was overtaken is lost by then (RFC 8985 §6.2 step 5), or,
-    /// with nothing overtaken, the tail is to be probed (§7.2).
+    /// An earlier deadline than `retransmit`: the reordering timer of RACK (RFC 8985 §6.2 step 5),
+    /// or, without a delivery out of order, the tail loss probe (§7.2).
     pub(crate) early: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
     pub(crate) persist: Deadline,
-    /// End of TIME-WAIT; before it, where a connection is paced, the next burst.
+    /// In TIME-WAIT its end; in other states the next burst of a paced connection.
     pub(crate) wait: Deadline,
-    /// Keep-alive.
+    /// The next keep-alive probe (RFC 9293 §3.8.4).
     pub(crate) keep_alive: Deadline,
     /// Retransmissions of the same data, or unanswered probes.
     pub(crate) retries: u32,

@@ -4,7 +4,7 @@ use crate::observer::{Observer, TraceEvent};
 use windlass_base::Time;
 
 bitflags::bitflags! {
-    /// What happened in a call into the connection beside the changes that a [`Snapshot`] shows;
+    /// Events during a call into the connection that a comparison of [`Snapshot`]s does not show;
     /// each at most once.
     #[derive(Copy, Clone, Debug, Default)]
     pub(crate) struct Signals: u8 {
@@ -51,15 +51,15 @@ impl Snapshot {
     pub(crate) fn publish<O: Observer>(self, connection: &Connection, now: Time, observer: &mut O) {
         let Some(before) = self.0 else { return };
         let after = Watched::of(connection);
-        let mut tell = |event| observer.observe(now, event);
+        let mut publish = |event| observer.observe(now, event);
         if after.state != before.state {
-            tell(TraceEvent::State(after.state));
+            publish(TraceEvent::State(after.state));
         }
         if !connection.signals.is_empty() {
-            publish_signals(connection.signals, &mut tell);
+            publish_signals(connection.signals, &mut publish);
         }
         if after.rtt_samples != before.rtt_samples {
-            tell(TraceEvent::Rtt {
+            publish(TraceEvent::Rtt {
                 sample: connection.rtt.last_sample(),
                 exact: connection.rtt.last_exact(),
                 smoothed: connection.rtt.smoothed(),
@@ -67,15 +67,15 @@ impl Snapshot {
                 changed: after.smoothed_raw != before.smoothed_raw,
             });
         }
-        publish_windows(&before.windows, &after.windows, &mut tell);
+        publish_windows(&before.windows, &after.windows, &mut publish);
         if after.bytes_acked != before.bytes_acked {
-            tell(TraceEvent::Acked { bytes: after.bytes_acked });
+            publish(TraceEvent::Acked { bytes: after.bytes_acked });
         }
     }
 }
 
-/// Of what a connection does when it is polled, a retransmission and a restart after idle time are
-/// news; there is no need to compare everything.
+/// Publishes the events of a poll. Only a retransmission and a restart after idle time can occur,
+/// so no snapshots are compared.
 pub(crate) fn publish_run<O: Observer>(
     connection: &mut Connection,
     now: Time,
@@ -95,25 +95,25 @@ pub(crate) fn publish_run<O: Observer>(
 }
 
 #[cold]
-fn publish_signals(signals: Signals, tell: &mut impl FnMut(TraceEvent)) {
+fn publish_signals(signals: Signals, publish: &mut impl FnMut(TraceEvent)) {
     if signals.contains(Signals::CE) {
-        tell(TraceEvent::CeReceived { count: 1 });
+        publish(TraceEvent::CeReceived { count: 1 });
     }
     if signals.contains(Signals::ECE) {
-        tell(TraceEvent::EceReceived);
+        publish(TraceEvent::EceReceived);
     }
     if signals.contains(Signals::TIMEOUT) {
-        tell(TraceEvent::Timeout);
-        tell(TraceEvent::Congestion(CongestionCause::Timeout));
+        publish(TraceEvent::Timeout);
+        publish(TraceEvent::Congestion(CongestionCause::Timeout));
     }
     if signals.contains(Signals::FAST_RETRANSMIT) {
-        tell(TraceEvent::Congestion(CongestionCause::FastRetransmit));
+        publish(TraceEvent::Congestion(CongestionCause::FastRetransmit));
     }
     if signals.contains(Signals::ECN_CUT) {
-        tell(TraceEvent::Congestion(CongestionCause::Ecn));
+        publish(TraceEvent::Congestion(CongestionCause::Ecn));
     }
     if signals.contains(Signals::UNDO) {
-        tell(TraceEvent::Undo);
+        publish(TraceEvent::Undo);
     }
 }
 
@@ -122,17 +122,17 @@ fn publish_signals(signals: Signals, tell: &mut impl FnMut(TraceEvent)) {
 fn publish_windows(
     before: &ControllerState,
     after: &ControllerState,
-    tell: &mut impl FnMut(TraceEvent),
+    publish: &mut impl FnMut(TraceEvent),
 ) {
     if let Some(traced) = after.traced
         && before.traced.is_none_or(|before| before.value != traced.value)
     {
-        tell(TraceEvent::Controller(traced));
+        publish(TraceEvent::Controller(traced));
     }
     if after.ssthresh != before.ssthresh {
-        tell(TraceEvent::Ssthresh { bytes: after.ssthresh });
+        publish(TraceEvent::Ssthresh { bytes: after.ssthresh });
     }
     if after.cwnd != before.cwnd {
-        tell(TraceEvent::Cwnd { bytes: after.cwnd });
+        publish(TraceEvent::Cwnd { bytes: after.cwnd });
     }
 }

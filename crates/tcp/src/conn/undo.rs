@@ -1,6 +1,6 @@
-//! Cuts of the window that were needless, and are taken back: found by timestamps (Eifel, RFC 3522), by
-//! DSACK (RFC 3708) or by F-RTO; answered as Linux does, with the window as it was (RFC 4015 is more
-//! careful after a timeout).
+//! Reductions of the window that turn out to be needless. The sender detects them by timestamps
+//! (Eifel, RFC 3522), by DSACK (RFC 3708) or by F-RTO. As Linux does, it then restores the window;
+//! RFC 4015 is more careful after a timeout.
 
 use super::Connection;
 use super::emit::timestamp;
@@ -12,8 +12,8 @@ use core::ops::Range;
 use windlass_base::Time;
 
 impl Connection {
-    /// The window is about to be cut, by a repair that may turn out to be needless. `all_again`: it
-    /// takes the whole flight for lost.
+    /// Records the state before a reduction that may turn out to be needless. `all_again`: the
+    /// repair treats the whole flight as lost.
     pub(super) fn prepare_undo(&mut self, all_again: bool) {
         let before = BeforeCut {
             controller: self.congestion.snapshot(),
@@ -29,7 +29,7 @@ impl Connection {
         self.recovery.undo = Some(Box::new(Undo::new(before, flight)));
     }
 
-    /// A timer expired, and `phase` was what went on.
+    /// The same before a timeout; `phase` is the phase of recovery when the timer expired.
     pub(super) fn prepare_undo_of_timeout(&mut self, phase: Phase) {
         // RFC 5682 §2.1 step 1: not while an earlier loss is being repaired.
         let first = phase == Phase::Open;
@@ -43,13 +43,13 @@ impl Connection {
         }
     }
 
-    /// Whatever was cut stays cut.
+    /// Makes the last reduction final.
     pub(super) fn forget_undo(&mut self) {
         self.recovery.undo = None;
         self.end_frto();
     }
 
-    /// Data goes out again.
+    /// Records the retransmission of `range`.
     pub(super) fn note_copy(&mut self, now: Time, range: Range<u64>) {
         if self.recovery.phase != Phase::Open
             && let Some(undo) = &mut self.recovery.undo
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// The ACK advanced SND.UNA while something was being repaired.
+    /// Checks whether the repair was needless, after an ACK advanced SND.UNA during it.
     pub(super) fn judge_repair(&mut self, segment: &Segment) {
         if self.options.undo && self.is_of_original(segment) {
             self.undo();
@@ -67,19 +67,20 @@ impl Connection {
         }
     }
 
-    /// RFC 3522 §3.2 step 5: the ACK is of a segment that was sent before the first copy. In fast
-    /// recovery that says nothing of other copies on their way (Linux: `tcp_try_undo_partial`).
+    /// True if the echoed timestamp shows that the ACK answers an original segment, sent before the
+    /// first retransmission (RFC 3522 §3.2 step 5). In fast recovery a partial ACK proves nothing
+    /// about the other retransmissions (Linux: `tcp_try_undo_partial`).
     fn is_of_original(&self, segment: &Segment) -> bool {
         let Some(undo) = &self.recovery.undo else { return false };
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
         let complete = self.tx.una >= undo.copies_end();
-        let told = complete || self.recovery.phase == Phase::Loss;
+        let conclusive = complete || self.recovery.phase == Phase::Loss;
         // 0 is no echo.
         let echoed = echoed.map(|echoed| echoed.echo_reply).filter(|&echoed| echoed != 0);
-        told && echoed.is_some_and(|echoed| undo.is_before_copies(echoed))
+        conclusive && echoed.is_some_and(|echoed| undo.is_before_copies(echoed))
     }
 
-    /// The peer reports that it had `range` already.
+    /// Records a DSACK: the peer received `range` twice.
     pub(super) fn note_duplicate_copy(&mut self, range: Range<u64>) {
         let Some(undo) = self.recovery.undo.as_mut().filter(|_| self.options.undo) else { return };
         if self.tx.una > undo.until {
@@ -89,8 +90,8 @@ impl Connection {
         }
     }
 
-    /// All that an ACK with a report of a duplicate told is noted. In fast recovery more may be sent
-    /// again yet.
+    /// Takes the reduction back if DSACKs have reported every retransmission as a duplicate. Not
+    /// during fast recovery, where further retransmissions may follow.
     pub(super) fn judge_duplicates(&mut self) {
         let settled = self.recovery.phase != Phase::FastRecovery;
         let undo = self.recovery.undo.as_ref().filter(|_| self.options.undo && settled);
@@ -99,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// The cut was needless.
+    /// Takes the last reduction back: it was needless.
     pub(super) fn undo(&mut self) {
         let Some(undo) = self.recovery.undo.take() else { return };
         self.stats.undone_cuts += 1;
@@ -117,7 +118,7 @@ impl Connection {
         match self.recovery.phase {
             Phase::Open => {}
             Phase::Loss => self.resume(undo.flight, copies_end),
-            // With holes that nobody has explained yet the repair goes on, at the old window.
+            // Holes remain that may be losses: the repair continues, with the old window.
             Phase::FastRecovery if self.has_unexplained_holes() => {}
             Phase::FastRecovery => self.end_needless_repair(),
         }
@@ -130,7 +131,8 @@ impl Connection {
         }
     }
 
-    /// After a timeout all was to be sent again: what was in flight still is (RFC 4015 §3.2 step 5).
+    /// Takes a timeout back: the flight that it treated as lost is in flight again, and sending
+    /// continues at the old SND.NXT (RFC 4015 §3.2 step 5).
     fn resume(&mut self, flight: Option<LostFlight>, copies_end: u64) {
         if let Some(LostFlight { mut timing, nxt, newest }) = flight {
             self.recovery.rack.go_back_to(newest);
@@ -146,7 +148,7 @@ impl Connection {
         self.recovery.leave();
         self.recovery.dup_acks = 0;
         if self.agreed.sack {
-            // Without, duplicate ACKs that the copies lead to would look like a loss.
+            // Without SACK, the duplicate ACKs of the retransmissions would look like a loss.
             self.recovery.recovery_point = self.recovery.recovery_point.min(self.tx.una);
         }
     }

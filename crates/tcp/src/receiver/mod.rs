@@ -19,18 +19,18 @@ use crate::SeqNumber;
 pub(crate) struct Receiver {
     /// Last.ACK.sent: the acknowledgment number sent last.
     pub(crate) last_ack_sent: u64,
-    /// IRS.
+    /// IRS: the sequence number of the peer's SYN.
     pub(crate) isn: SeqNumber,
     /// TS.Recent (RFC 7323 §4.3); `None` before the first timestamp.
     pub(crate) ts_recent: Option<u32>,
-    /// ECN echo.
+    /// Whether ACKs carry the ECN echo.
     pub(crate) echo: EcnEchoState,
-    /// What may arrive.
+    /// The window that this end announces.
     pub(crate) window: ReceiveWindow,
-    /// When to acknowledge.
+    /// When the next ACK is due.
     pub(crate) acks: AckSchedule,
-    /// The application takes whatever comes at once.
+    /// The application discards incoming data as it arrives.
     pub(crate) discards: bool,
-    /// What has arrived.
+    /// The data that has arrived.
     pub(crate) reassembly: Reassembly,
 }

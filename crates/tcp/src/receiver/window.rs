@@ -11,12 +11,13 @@ pub(crate) struct ReceiveWindow {
     shift: u8,
     /// Right edge announced so far: it never moves back, and nothing beyond it is taken.
     edge: u64,
-    /// What the last field was told for and what it was: a sender of data repeats it.
-    told: Told,
+    /// The last window field and its inputs: an end that sends data repeats the field often.
+    last: LastField,
 }
 
+/// A window field and the positions for which it was computed.
 #[derive(Copy, Clone, Debug, Default)]
-struct Told {
+struct LastField {
     nxt: u64,
     read: u64,
     field: u16,
@@ -32,35 +33,36 @@ pub(crate) fn shift_for(buffer: u64) -> u8 {
 impl ReceiveWindow {
     pub(crate) fn new(buffer: u64) -> ReceiveWindow {
         let edge = 1 + buffer.min(u64::from(u16::MAX));
-        // No ACK is for 0: nothing was told yet.
-        ReceiveWindow { buffer, limit: u64::MAX, shift: 0, edge, told: Told::default() }
+        // No ACK has the number 0, so the default matches none.
+        ReceiveWindow { buffer, limit: u64::MAX, shift: 0, edge, last: LastField::default() }
     }
 
-    /// Both ends offered scaling.
+    /// Sets the shift of the window field, once both ends have offered scaling.
     pub(crate) fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
-        self.told = Told::default();
+        self.last = LastField::default();
     }
 
-    /// Announces no more than `bytes` at once from now on; what has been announced stays.
+    /// Limits the announced window to `bytes`; a larger one announced before stays valid.
     pub(crate) fn set_limit(&mut self, bytes: u64) {
         if self.limit != bytes {
             self.limit = bytes;
-            self.told = Told::default();
+            self.last = LastField::default();
         }
     }
 
-    /// The same before anything was announced.
+    /// Sets the limit before this end has announced a window, so that the first window obeys it
+    /// too.
     pub(crate) fn begin_with_limit(&mut self, bytes: u64) {
         self.set_limit(bytes);
         self.edge = 1 + u64::from(self.syn_field());
     }
 
-    /// So many bytes may wait for the application from now on; what has been announced stays.
+    /// Sets the buffer to `bytes`; the window announced so far stays valid.
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
         if self.buffer != bytes {
             self.buffer = bytes;
-            self.told = Told::default();
+            self.last = LastField::default();
         }
     }
 
@@ -75,12 +77,12 @@ impl ReceiveWindow {
     }
 
     /// The window field of an ACK for `nxt` while the application has read up to `read`; moves the
-    /// edge if that is worth telling.
+    /// edge if the step is large enough to announce.
     pub(crate) fn field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
-        if self.told.nxt != nxt || self.told.read != read {
-            self.told = Told { nxt, read, field: self.new_field(nxt, read, mss) };
+        if self.last.nxt != nxt || self.last.read != read {
+            self.last = LastField { nxt, read, field: self.new_field(nxt, read, mss) };
         }
-        self.told.field
+        self.last.field
     }
 
     fn new_field(&mut self, nxt: u64, read: u64, mss: u32) -> u16 {
@@ -88,9 +90,9 @@ impl ReceiveWindow {
             self.edge = edge;
             return ((edge - nxt) >> self.shift) as u16;
         }
-        // Rounded up, since rounding down takes back what was announced; but not beyond the
-        // buffer, or the edge would run away from it under a peer that sends a few bytes at a
-        // time. There it falls back by less than a unit, as RFC 7323 §2.4 foresees.
+        // Rounded up, since rounding down would take back a part of the announced window. But not
+        // beyond the buffer: a peer that sends a few bytes at a time would move the edge ever
+        // further beyond it. There the window falls by less than a unit, as RFC 7323 §2.4 allows.
         let window = self.edge.saturating_sub(nxt);
         let unit = 1u64 << self.shift;
         let rounded_up = (window + (unit - 1)) >> self.shift << self.shift;
@@ -101,7 +103,7 @@ impl ReceiveWindow {
         field as u16
     }
 
-    /// True if an ACK sent now would open the window enough to be worth an ACK of its own.
+    /// True if the window can open enough to justify an ACK that is sent for this purpose alone.
     pub(crate) fn update_due(&self, nxt: u64, read: u64, mss: u32) -> bool {
         let announced = self.edge.saturating_sub(nxt);
         let threshold = (self.buffer.min(self.limit) / 2).max(u64::from(mss));
@@ -203,7 +205,7 @@ mod tests {
                 let field = window.field(nxt, read, 100);
                 prop_assert!(window.edge() >= before);
                 let again = window.new_field(nxt, read, 100);
-                prop_assert_eq!(again, field, "what was told may be told again");
+                prop_assert_eq!(again, field, "the same field may be announced again");
                 // Rounding a scaled window takes back less than its granularity.
                 let announced = nxt + (u64::from(field) << shift);
                 prop_assert!(announced <= window.edge().max(nxt));

@@ -1,17 +1,19 @@
-/// Proportional rate reduction (PRR, RFC 9937 §6, in the form of Linux): the window comes down to
-/// ssthresh over a round trip, by as many segments as arrive, and not at once.
+/// Proportional rate reduction (PRR, RFC 9937 §6, in the form of Linux). Instead of an immediate
+/// cut, the sender reduces the data in flight to ssthresh over a round trip, in proportion to the
+/// segments that arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduction {
-    /// The window before the cut in bytes, and what is to be left of it.
+    /// The window before the cut, in bytes (RecoverFS).
     prior: u64,
+    /// The window after the reduction, in bytes (ssthresh).
     target: u64,
-    /// prr_delivered, in bytes.
+    /// Bytes delivered since the reduction began (prr_delivered).
     delivered: u64,
-    /// Data segments that the connection had sent when it began.
+    /// Data segments that the connection had sent when the reduction began.
     sent_before: u64,
 }
 
-/// What an ACK told, for [`Reduction::allow`].
+/// The information of an ACK that [`Reduction::allow`] needs.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Progress {
     /// Bytes newly acknowledged or SACKed.
@@ -36,16 +38,17 @@ impl Reduction {
         self.delivered += delivered;
         let out = (sent - self.sent_before) * mss;
         let quota = if pipe > self.target {
-            // In whole segments, as there would be no fraction to send.
+            // In whole segments, as the sender sends no fraction of one.
             let due = u128::from(self.delivered) * u128::from(self.target);
             let segments = due.div_ceil(u128::from(self.prior * mss)) as u64;
             (segments * mss).saturating_sub(out)
         } else {
-            // PRR-SSRB, and without SafeACK PRR-CRB.
+            // The slow start reduction bound; the conservative one (PRR-CRB) without SafeACK.
             let conserved = self.delivered.saturating_sub(out).max(delivered);
             (conserved + if safe { mss } else { 0 }).min(self.target - pipe)
         };
-        // The fast retransmit goes out in any case; and something must bring the next ACK.
+        // The fast retransmit is always allowed, and so is one segment into an empty network:
+        // without it no ACK would follow.
         pipe + if out == 0 || pipe == 0 { quota.max(mss) } else { quota }
     }
 }

@@ -8,7 +8,7 @@ bitflags::bitflags! {
         const SYN = 0x02;
         /// Reset the connection.
         const RST = 0x04;
-        /// Push.
+        /// Deliver the data to the application without delay.
         const PSH = 0x08;
         /// The acknowledgment number is meaningful.
         const ACK = 0x10;

@@ -59,10 +59,10 @@ pub struct IpHeader {
 pub struct IpPacket<'a> {
     /// Its header.
     pub header: IpHeader,
-    /// The payload is a piece of a larger one: it may begin in the middle of a segment, and no
-    /// checksum can be told.
+    /// The packet is a fragment: its payload may begin in the middle of a segment, and its
+    /// transport checksum cannot be verified.
     pub fragment: bool,
-    /// What the packet carries, without padding behind it.
+    /// The payload of the packet, without padding behind it.
     pub payload: &'a [u8],
 }
 

@@ -11,11 +11,11 @@ pub use options::{Options, SackBlocks, Timestamps};
 
 use crate::SeqNumber;
 
-/// A TCP segment without ports, checksum and payload bytes: what one end says to the other.
+/// A TCP segment without ports, checksum and payload bytes.
 ///
 /// Ports and checksum belong to the carrier; payload is counted here and stored outside.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-// What every segment has comes first, to lie in one cache line with what a carrier puts before it.
+// The fields that every segment uses come first, to share a cache line with a carrier's own header.
 #[repr(C)]
 pub struct Segment {
     /// The first sequence number that the segment occupies (SYN and FIN occupy one each).
@@ -28,7 +28,7 @@ pub struct Segment {
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Options.
+    /// The options in the header (RFC 9293 §3.2, RFC 7323, RFC 2018).
     pub options: Options,
 }
 

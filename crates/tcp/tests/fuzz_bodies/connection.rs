@@ -1,7 +1,7 @@
-//! A connection against a peer, a network, an application and a clock made of any bytes.
+//! Arbitrary bytes drive the peer, the network, the application and the clock of one connection.
 //!
-//! The bytes are a list of steps. Sequence numbers are told relative to what the connection sent
-//! last, as numbers drawn from 2^32 would nearly all be out of its window.
+//! The bytes encode a list of steps. Sequence numbers are encoded relative to the last one that the
+//! connection sent: random 32-bit numbers would nearly all lie outside its window.
 
 use windlass_tcp::cc;
 use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
@@ -77,13 +77,13 @@ impl Input<'_> {
     }
 }
 
-/// A connection and what its surroundings know of it.
+/// A connection and the state of its peer and its application.
 struct Bench {
     connection: Connection,
     now: Time,
     /// The sequence number after the last that the connection sent.
     sent_end: SeqNumber,
-    /// The number that it expects next, as its last ACK told.
+    /// The sequence number that the connection expects next, by its last ACK.
     expected: SeqNumber,
     /// Bytes that the application has read.
     taken: u64,
@@ -168,7 +168,7 @@ impl Bench {
         }
     }
 
-    /// As many holes in what was acknowledged as one can tell of.
+    /// Makes as many holes as fit into the SACK blocks of the peer.
     fn arrive_with_sack_gaps(&mut self, input: &mut Input) {
         let (count, size) = (u64::from(input.byte()), u64::from(input.byte()) + 1);
         let first = SeqNumber(self.sent_end.0.wrapping_sub((2 * size * count) as u32));
@@ -297,7 +297,7 @@ fn check_wire(segment: &Segment) {
     assert_eq!(Segment { payload_len: segment.payload_len, ..parsed }, *segment);
 }
 
-/// An observer that looks at what it is told.
+/// An observer that checks the time and the values of each event.
 struct Watch(Time);
 
 impl Observer for Watch {
