@@ -1,5 +1,5 @@
-//! Tells the linker to leave out the C start-up files, the C library and everything dynamic, and
-//! to keep code that nothing calls: it must not reach the operating system either.
+//! Makes the linker leave out the C start-up files, the C library and dynamic linking. The linker
+//! keeps code that is never called, since that code must not reach the operating system either.
 
 fn main() {
     for arg in ["-nostartfiles", "-nostdlib", "-static", "-no-pie", "-Wl,--no-gc-sections"] {

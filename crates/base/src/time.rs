@@ -38,7 +38,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of no length.
     pub const ZERO: Span = Span(0);
     /// Longer than any run.
     pub const MAX: Span = Span(u64::MAX);
@@ -68,17 +68,17 @@ impl Span {
         Span(libm::round(s * 1e9) as u64)
     }
 
-    /// Nanoseconds.
+    /// The length in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// The length in seconds, to the precision of an `f64`.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds.
+    /// The length in milliseconds, to the precision of an `f64`.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }

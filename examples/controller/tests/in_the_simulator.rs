@@ -32,7 +32,7 @@ fn with_the_exponents_of_aimd_a_run_is_renos_to_the_last_packet() {
     assert_eq!(aimd.events, reno.events);
 }
 
-/// k + l = 1 makes it compatible with TCP (Bansal and Balakrishnan, section 3.2): nobody starves,
+/// k + l = 1 makes it compatible with TCP (Bansal and Balakrishnan, section 3.2): no flow starves,
 /// and its own window moves less than Reno's.
 #[test]
 fn the_square_root_shares_with_reno() {

@@ -1,8 +1,8 @@
 //! A program without an operating system that uses the engine and the queues.
 //!
-//! Nobody runs it: that it builds is the test. Its panic handler collides with that of `std`, so
-//! no crate below it can use `std`; and it links against nothing, so no code in them can call a
-//! C library for a clock, a socket, a thread or the environment.
+//! The test is that it builds; it never runs. Its panic handler collides with that of `std`, so no
+//! crate that it depends on can use `std`. It links against no library, so no code in these crates
+//! can call a C library for a clock, a socket, a thread or the environment.
 
 #![no_std]
 #![no_main]
@@ -19,7 +19,7 @@ use core::hint::black_box;
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     black_box(transfer::transfer_with_everything(black_box(1)));
-    // The program has no way to end: it has no operating system to tell.
+    // The program cannot exit: there is no operating system to return to.
     loop {
         core::hint::spin_loop();
     }

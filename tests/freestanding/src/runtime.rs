@@ -1,6 +1,6 @@
-//! What a program needs that has no C library: an allocator, a panic handler and the memory
-//! functions to which the compiler turns copies and comparisons. `unsafe` is allowed here alone:
-//! none of the three can be written without it.
+//! The runtime of a program without a C library: an allocator, a panic handler and the memory
+//! functions that the compiler calls for copies and comparisons. `unsafe` is allowed only in this
+//! module: none of the three can be written without it.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
@@ -18,7 +18,7 @@ struct Bump {
 // SAFETY: two calls never get the same bytes, as `used` moves on in one atomic step.
 unsafe impl Sync for Bump {}
 
-// SAFETY: the bytes handed out lie inside `heap`, aligned, and belong to nobody else.
+// SAFETY: the bytes handed out lie inside `heap`, are aligned, and are never handed out twice.
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // Room for the worst alignment as well: this heap need not be thrifty.

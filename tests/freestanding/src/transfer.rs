@@ -34,7 +34,7 @@ impl Packet for Datagram {
     }
 }
 
-/// Counts what the connections tell.
+/// Counts the trace events of the connections.
 struct Events(u64);
 
 impl Observer for Events {
@@ -96,7 +96,7 @@ fn transfer(seed: u64, config: Config, queue: &windlass_aqm::Config) -> u64 {
     server.bytes_received()
 }
 
-/// What the connection wants sent now, its timers seen to.
+/// Runs the timers that are due and returns the segments that the connection sends.
 fn drain(connection: &mut Connection, now: Time, events: &mut Events) -> Vec<Datagram> {
     if connection.poll_timeout().is_some_and(|due| due <= now) {
         connection.handle_timeout(now, events);
