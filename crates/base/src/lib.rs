@@ -1,7 +1,25 @@
-//! What the TCP engine, the queue disciplines and the simulator share: points and spans of time,
-//! rates, ECN codepoints, and the random stream.
+//! Types that the TCP engine, the queue disciplines and the simulator share: points and spans of
+//! time, rates, ECN codepoints, and the random stream.
 //!
-//! Nothing here reads a clock or gathers entropy: time and seeds are arguments.
+//! Nothing in this crate reads a clock or gathers entropy: time and seeds are arguments.
+//!
+//! # Example
+//!
+//! ```
+//! use windlass_base::{BitRate, Rng, Span, Time};
+//!
+//! // A 10 Mbit/s link transmits a packet of 1500 bytes in 1.2 ms.
+//! let rate = BitRate::from_bits_per_sec(10_000_000).expect("not zero");
+//! let sent = Time::ZERO + Span::from_millis(5);
+//! let arrived = sent + rate.transmission_time(1500);
+//! assert_eq!(arrived - sent, Span::from_micros(1200));
+//!
+//! // The same seed gives the same draws on every machine.
+//! let mut rng = Rng::new(1);
+//! let lost = (0..1000).filter(|_| rng.chance(0.01)).count();
+//! let mut again = Rng::new(1);
+//! assert_eq!(lost, (0..1000).filter(|_| again.chance(0.01)).count());
+//! ```
 
 #![no_std]
 
