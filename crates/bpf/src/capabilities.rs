@@ -1,23 +1,23 @@
-//! What a process is permitted. The kernel's own answers do not name it: without CAP_PERFMON, for
-//! one, the verifier gives up on programs as too complex.
+//! Capabilities of this process. The kernel's errors do not name a missing one: without CAP_PERFMON,
+//! for example, the verifier rejects programs as too complex.
 
 use std::fs;
 
 /// capabilities(7): number and name.
 pub type Capability = (u32, &'static str);
 
-/// For interfaces, and for attaching to a cgroup.
+/// Permits changes to interfaces, and programs at a cgroup.
 pub const NET_ADMIN: Capability = (12, "CAP_NET_ADMIN");
-/// For what the verifier takes only from those who may look into the kernel.
+/// Permits programs that read kernel memory.
 pub const PERFMON: Capability = (38, "CAP_PERFMON");
-/// For programs and tables.
+/// Permits loading programs and making maps.
 pub const BPF: Capability = (39, "CAP_BPF");
 
-/// It stands for those that were split off from it in Linux 5.8.
+/// CAP_SYS_ADMIN, which includes CAP_PERFMON and CAP_BPF: Linux 5.8 split them off from it.
 const SYS_ADMIN: u32 = 21;
 const SPLIT_OFF_FROM: u32 = 38;
 
-/// Those of `needed` that this process lacks.
+/// The names of those of `needed` that this process lacks.
 pub fn missing(needed: &[Capability]) -> Vec<&'static str> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     effective(&status).map(|set| missing_in(set, needed)).unwrap_or_default()

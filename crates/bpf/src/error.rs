@@ -1,29 +1,30 @@
 use std::{error, fmt};
 
-/// Why the kernel did not take a program, or not there.
+/// The reasons for which the kernel refuses to load or attach a program.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// It lacks what is needed: this.
+    /// The kernel lacks a feature; the text names it.
     Lacking(String),
-    /// It does not let this user.
+    /// This user lacks the permission; the text says which.
     NotPermitted(String),
-    /// It refused; with all that libbpf has to say.
+    /// The kernel refused for another reason.
     Refused {
-        /// What was being done.
+        /// The step that failed, as a phrase for the message: "attaching the programs".
         doing: &'static str,
-        /// Its answer.
+        /// The kernel's error, as libbpf returned it.
         source: libbpf_rs::Error,
-        /// The warnings of libbpf, and of the verifier through it.
+        /// The warnings of libbpf, the verifier's log among them. `Display` prints its last lines.
         log: String,
     },
 }
 
 impl Error {
-    /// An answer of the kernel to `doing`, with the log gathered meanwhile.
+    /// Makes an error of the kernel's answer to the step `doing`, and takes libbpf's log since
+    /// [`crate::log::begin`].
     pub fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
         let log = crate::log::take();
-        // The verifier says EACCES too, but has a reason.
+        // The verifier returns EACCES too, but its log has the reason.
         let by_verifier = log.contains("PROG LOAD LOG");
         if source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !by_verifier {
             return Error::NotPermitted(format!("{doing}: {source}"));

@@ -1,4 +1,4 @@
-//! What the kernel says of the interfaces in the namespace of the calling thread.
+//! The interfaces in the network namespace of the calling thread, by rtnetlink.
 
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
@@ -14,16 +14,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// The kernel's number of it.
+    /// The kernel's index of it.
     pub index: u32,
-    /// Its packets begin with an Ethernet header; else with that of IP (ppp, tun, wireguard).
+    /// Whether its packets begin with an Ethernet header. On ppp, tun and wireguard they begin with
+    /// the IP header.
     pub ethernet: bool,
-    /// It is up.
+    /// Whether it is up.
     pub up: bool,
 }
 
 impl Interface {
-    /// The interface of that name; none if there is none.
+    /// Finds an interface by its name.
     pub fn find(name: &str) -> Option<Interface> {
         let mut question = LinkMessage::default();
         question.attributes = vec![LinkAttribute::IfName(name.to_owned())];
@@ -31,11 +32,11 @@ impl Interface {
         answers.into_iter().next()
     }
 
-    /// All interfaces.
+    /// Lists all interfaces.
     ///
     /// # Errors
     ///
-    /// The kernel does not answer.
+    /// The netlink request fails.
     pub fn all() -> io::Result<Vec<Interface>> {
         ask(LinkMessage::default(), NLM_F_REQUEST | NLM_F_DUMP)
     }
@@ -61,16 +62,16 @@ impl Interface {
 /// RTMGRP_LINK of rtnetlink(7).
 const LINKS: u32 = 1;
 
-/// Tells that interfaces come, go, or change.
+/// A watch on interfaces: its descriptor becomes readable when one appears, disappears or changes.
 #[derive(Debug)]
 pub struct Changes(Socket);
 
 impl Changes {
-    /// Tells of what happens from now on.
+    /// Starts the watch; earlier changes do not show.
     ///
     /// # Errors
     ///
-    /// The kernel gives no such socket.
+    /// The netlink socket cannot be opened or bound.
     pub fn new() -> io::Result<Changes> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, LINKS))?;
@@ -113,7 +114,7 @@ fn ask(question: LinkMessage, flags: u16) -> io::Result<Vec<Interface>> {
     }
 }
 
-/// Takes the links out of a datagram of messages; true if that was the last.
+/// Appends the interfaces in a datagram of messages to `found`. True if it was the last datagram.
 fn read(mut datagram: &[u8], found: &mut Vec<Interface>) -> io::Result<bool> {
     while !datagram.is_empty() {
         let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(datagram)

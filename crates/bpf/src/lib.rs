@@ -1,5 +1,5 @@
-//! What every tool with BPF programs needs: the object in the binary as libbpf wants it, programs at
-//! interfaces, the rights that it takes, and one message where the kernel says no.
+//! Shared parts of the tools with BPF programs: an aligned object in the binary, programs at
+//! interfaces, checks of capabilities, and errors that contain libbpf's log.
 
 pub mod capabilities;
 mod error;

@@ -1,4 +1,4 @@
-//! What libbpf says goes into the error that follows it, not to standard error.
+//! Keeps libbpf's messages for the next error instead of printing them on standard error.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::mem;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 static LOG: Mutex<String> = Mutex::new(String::new());
 
-/// Gathers warnings from now on.
+/// Starts to keep warnings, and discards earlier ones.
 pub fn begin() {
     take();
     set_print(Some((PrintLevel::Warn, |_, message| {
@@ -14,15 +14,16 @@ pub fn begin() {
     })));
 }
 
-/// The warnings so far.
+/// Takes the warnings that were kept so far.
 pub fn take() -> String {
     mem::take(&mut LOG.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The verifier tells the reason last, after all that it looked at.
+/// Lines of a log to print: the verifier's reason is at the end, after the instructions that it
+/// followed.
 const LINES_MAX: usize = 20;
 
-/// What of a log goes into an error.
+/// The last 20 lines of a log.
 pub fn last_lines(log: &str) -> String {
     let lines: Vec<_> = log.trim_end().lines().collect();
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")

@@ -1,5 +1,5 @@
-//! Programs at an interface: TCX, or filters of clsact where the kernel has no TCX. What others
-//! attached stays, the clsact qdisc too, which costs nothing when it is empty.
+//! Programs at an interface: TCX links, or filters of clsact where the kernel has no TCX. Programs of
+//! other users stay. The clsact qdisc stays too: an empty one costs nothing.
 
 use crate::Error;
 use libbpf_rs::{
@@ -8,11 +8,12 @@ use libbpf_rs::{
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
 
-/// A new link of TCX (Linux 6.6), which goes with the process unless it is pinned.
+/// Attaches `program` to the interface `index` by a TCX link (Linux 6.6). The kernel detaches it when
+/// the link is dropped or the process ends, unless the link is pinned.
 ///
 /// # Errors
 ///
-/// The kernel's.
+/// libbpf's error, if the kernel refuses.
 #[expect(unsafe_code, reason = "libbpf-rs has no call for TCX")]
 pub fn attach_tcx(program: &ProgramMut<'_>, index: u32) -> libbpf_rs::Result<Link> {
     let index = i32::try_from(index).map_err(std::io::Error::other)?;
@@ -27,7 +28,7 @@ pub fn attach_tcx(program: &ProgramMut<'_>, index: u32) -> libbpf_rs::Result<Lin
     }
 }
 
-/// Whether the interface of a link of TCX is still there: it takes the programs along.
+/// Whether the interface of a TCX link still exists. The kernel detaches the link with its interface.
 pub fn is_there(link: &Link) -> bool {
     link.info().is_ok_and(|info| match info.info {
         libbpf_rs::query::LinkTypeInfo::Tcx(tcx) => tcx.ifindex != 0,
@@ -35,39 +36,40 @@ pub fn is_there(link: &Link) -> bool {
     })
 }
 
-/// Where among the filters of an interface.
+/// The position of a filter: interface, direction and rank among the filters there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The kernel's number of the interface.
+pub struct FilterSlot {
+    /// The kernel's index of the interface.
     pub index: u32,
-    /// Before what is sent goes to the device, or after what came has left it.
+    /// True: packets that arrive at the interface. False: packets that leave by it.
     pub ingress: bool,
-    /// The lowest is asked first.
+    /// The kernel runs the filter with the lowest priority first.
     pub priority: u32,
-    /// Among those of a priority.
+    /// Distinguishes the filters of one priority.
     pub handle: u32,
 }
 
-/// A filter of clsact, in the network namespace of the thread that attached it. It goes when it is
-/// dropped, but stays when the process is killed.
+/// A filter of clsact, in the network namespace of the thread that attached it. Dropping the value
+/// detaches it. If the process is killed, the filter stays attached.
 #[derive(Debug)]
 pub struct Filter {
     program: OwnedFd,
-    place: Place,
+    slot: FilterSlot,
     keep: bool,
 }
 
 impl Filter {
-    /// In place of what is there already: number and priority are whose program it is, so it was
-    /// left by one that was killed. `keep`: being dropped does not remove it.
+    /// Attaches `program`, in place of a filter with the same handle and priority: these identify
+    /// the tool, so a killed process of it has left that filter. With `keep`, dropping the value
+    /// does not detach the filter.
     ///
     /// # Errors
     ///
-    /// No clsact in this kernel, or it refuses.
-    pub fn attach(program: &ProgramMut<'_>, place: Place, keep: bool) -> Result<Filter, Error> {
+    /// The kernel has no clsact ([`Error::Lacking`]), or refuses the filter.
+    pub fn attach(program: &ProgramMut<'_>, slot: FilterSlot, keep: bool) -> Result<Filter, Error> {
         let program = program.as_fd().try_clone_to_owned();
         let program = program.map_err(|error| Error::kernel("a descriptor", error.into()))?;
-        let filter = Filter { program, place, keep };
+        let filter = Filter { program, slot, keep };
         let mut hook = filter.hook();
         hook.create().map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::Unsupported => Error::Lacking(
@@ -82,12 +84,12 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether it still stands there.
+    /// Whether the filter is still attached.
     pub fn is_there(&self) -> bool {
         self.hook().query().is_ok()
     }
 
-    /// Takes it away, kept or not.
+    /// Detaches the filter, even if it was attached with `keep`.
     pub fn remove(mut self) {
         self.keep = false;
     }
@@ -95,17 +97,17 @@ impl Filter {
     fn hook(&self) -> TcHook {
         TcHookBuilder::new(self.program.as_fd())
             // Linux takes no greater number.
-            .ifindex(i32::try_from(self.place.index).unwrap_or(i32::MAX))
-            .handle(self.place.handle)
-            .priority(self.place.priority)
-            .hook(if self.place.ingress { TC_INGRESS } else { TC_EGRESS })
+            .ifindex(i32::try_from(self.slot.index).unwrap_or(i32::MAX))
+            .handle(self.slot.handle)
+            .priority(self.slot.priority)
+            .hook(if self.slot.ingress { TC_INGRESS } else { TC_EGRESS })
     }
 }
 
 impl Drop for Filter {
     fn drop(&mut self) {
         if !self.keep {
-            // Gone with its interface, perhaps.
+            // Fails if the interface is gone, and the filter with it.
             let _ = self.hook().detach();
         }
     }

@@ -1,16 +1,16 @@
-//! The BPF file system: what is pinned in it outlives the process that made it.
+//! The BPF file system: an object pinned in it outlives the process that made the object.
 
 use crate::Error;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
 use std::fs;
 
-/// Where everybody mounts it.
+/// The conventional mount point.
 pub(crate) const MOUNT_POINT: &str = "/sys/fs/bpf";
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const MAGIC: u32 = 0xcafe_4a11;
 
-/// Mounts it where it is missing. True if it had to.
+/// Mounts the file system if it is not mounted. Returns true if it had to.
 pub(crate) fn ensure() -> Result<bool, Error> {
     if is_mounted()? {
         return Ok(false);
@@ -20,8 +20,8 @@ pub(crate) fn ensure() -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Whether it is mounted. An error where that says nothing, as others may have it mounted, and a
-/// mount made here would not last.
+/// Whether it is mounted. Fails if it is not mounted in a private mount namespace: it may be mounted
+/// outside, and a mount made here would not last.
 pub(crate) fn is_mounted() -> Result<bool, Error> {
     let found = statfs(MOUNT_POINT).map_err(|error| Error::io(MOUNT_POINT, error.into()))?;
     if found.f_type as u32 == MAGIC {
@@ -30,13 +30,14 @@ pub(crate) fn is_mounted() -> Result<bool, Error> {
     if mounts_are_private() { Err(Error::PrivateMounts) } else { Ok(false) }
 }
 
-/// Another mount namespace than that of an ancestor, as `ip netns exec` makes one for each command.
+/// Whether the mount namespace differs from that of an ancestor: `ip netns exec` makes one for each
+/// command.
 fn mounts_are_private() -> bool {
     let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let own = namespace("self");
     let mut process = "self".to_owned();
     while let Some(parent) = parent_of(&process) {
-        // That of some, such as init, may not be readable.
+        // The namespace of some processes, such as init, is not readable.
         if namespace(&parent).is_some_and(|its| Some(its) != own) {
             return true;
         }

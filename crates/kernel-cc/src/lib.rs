@@ -1,12 +1,11 @@
-//! New-ECN for Linux: a BPF struct_ops program, and what loads it, looks at it and takes it away.
+//! New-ECN for Linux: a BPF struct_ops program, and functions that load, inspect and unload it.
 //!
-//! The kernel knows a congestion controller by a name, the same in all namespaces of the machine.
-//! [`load()`] registers New-ECN under a name that is free, and pins what it made under
-//! [`Pins::root`], so that it stays when the process ends; [`unload()`] takes it away. Connections
-//! that use it then go on with it until they end.
+//! A congestion controller has one name in all namespaces of the machine. [`load()`] registers New-ECN
+//! under a free name and pins its objects under [`Pins::root`], so that it outlives the process.
+//! [`unload()`] removes it. Connections that use it keep it until they end.
 //!
-//! All functions want root, or rather CAP_BPF, CAP_PERFMON and the right to write [`Pins::root`], and
-//! CAP_SYS_ADMIN where the BPF file system is still to be mounted.
+//! All functions need root, or else CAP_BPF, CAP_PERFMON and write access to [`Pins::root`]. Mounting
+//! the BPF file system needs CAP_SYS_ADMIN.
 
 mod bpffs;
 mod error;

@@ -13,16 +13,16 @@ static OBJECT: &Aligned<[u8]> =
 /// The program that lists the connections.
 const LIST: &str = "new_ecn_flows";
 
-/// How long the kernel may take to let go of a name.
+/// The longest wait for the kernel to free a name.
 pub(crate) const UNLOAD_MAX: Duration = Duration::from_secs(10);
 
-/// Registers New-ECN in the kernel as `name`, and pins it. True if the BPF file system had to be
-/// mounted for that.
+/// Registers New-ECN in the kernel as `name`, and pins it. Returns true if it had to mount the BPF file
+/// system.
 ///
 /// # Errors
 ///
-/// A name that the kernel knows already, parameters out of range, missing rights, a kernel without
-/// struct_ops for TCP or without BTF, one that takes no tracing programs.
+/// The name is taken, a parameter is out of range, the process lacks a capability, or the kernel lacks
+/// struct_ops for TCP, BTF or tracing programs.
 pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
     parameters.check()?;
     let pins = Pins::of(name);
@@ -32,7 +32,7 @@ pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
     }
     let mounted = bpffs::ensure()?;
     let (mut object, by_link) = load_programs(name, parameters)?;
-    // Of two who load the same name at once the kernel lets one through, and only that one pins.
+    // If two processes load the same name at once, the kernel accepts one, and only that one pins.
     let registration = map(&mut object, "new_ecn")
         .and_then(|mut ops| Registration::new(&mut ops, by_link))
         .map_err(|error| taken_meanwhile(name, error))?;
@@ -42,8 +42,8 @@ pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
     Ok(mounted)
 }
 
-/// The programs in the kernel, and whether it has links for what they make up. Linux before 6.4 has
-/// not, and says no more of it than that an argument is invalid.
+/// Loads the programs. The second value says whether the kernel has links for struct_ops: Linux before
+/// 6.4 has none, and answers only that an argument is invalid.
 fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool), Error> {
     let open = || prepare(name, parameters).map_err(doing("opening the program"));
     log::begin();
@@ -60,9 +60,9 @@ fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool),
     }
 }
 
-/// Whether this process may load the tracing program that lists the connections. The program is loaded
-/// and let go of at once: a kernel that is locked down (kernel_lockdown(7)) refuses it, and so does one
-/// where this process lacks CAP_BPF or CAP_PERFMON.
+/// Whether this process may load the tracing program that lists the connections. Tries it, and unloads
+/// the program at once. A locked-down kernel (kernel_lockdown(7)) refuses the program, and so does a
+/// kernel where this process lacks CAP_BPF or CAP_PERFMON.
 pub fn tracing_is_permitted() -> bool {
     log::begin();
     let permitted = list_alone().and_then(OpenObject::load).is_ok();
@@ -122,9 +122,9 @@ fn missing(part: &str) -> libbpf_rs::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the program has no {part}")).into()
 }
 
-/// The registration last: who finds it finds the rest.
+/// Pins the registration last: a process that finds it finds the other pins too.
 fn pin(object: &mut Object, mut registration: Registration, pins: &Pins) -> Result<(), Error> {
-    // A process that was killed here once may have left some.
+    // A process that was killed at this point may have left pins.
     pins.remove()?;
     pins.create_folder()?;
     let mut flows = flows_iterator(object).map_err(doing("attaching the list of connections"))?;
@@ -141,12 +141,12 @@ fn flows_iterator(object: &mut Object) -> libbpf_rs::Result<Link> {
     program.ok_or_else(|| missing(LIST))?.attach_iter(connections.as_fd())
 }
 
-/// Takes New-ECN away. Connections that use it go on with it until they end; no new one can choose
-/// it.
+/// Unloads New-ECN. Connections that use it keep it until they end; new ones cannot choose it.
 ///
 /// # Errors
 ///
-/// Not loaded by Windlass; the default of this network namespace; missing rights.
+/// Windlass has not loaded `name`, it is the default of this network namespace, or the process lacks a
+/// capability.
 pub fn unload(name: &Name) -> Result<(), Error> {
     let pins = Pins::of(name);
     if !bpffs::is_mounted()? || !pins.exist() {

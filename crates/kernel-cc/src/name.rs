@@ -5,19 +5,19 @@ use std::str::FromStr;
 /// The longest name that the kernel takes (TCP_CA_NAME_MAX less the zero at its end).
 const LEN_MAX: usize = 15;
 
-/// The name by which the kernel knows a controller: 1 to 15 letters, digits and underscores.
+/// The kernel's name for a controller: 1 to 15 letters, digits and underscores.
 ///
-/// A dash is not among them: the kernel refuses it in the names of BPF objects.
+/// The kernel refuses dashes in the names of BPF objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name(String);
 
 impl Name {
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// As the kernel stores it, ended by zeros.
+    /// The kernel's form of the name, padded with zeros.
     pub(crate) fn to_bytes(&self) -> [u8; LEN_MAX + 1] {
         let mut bytes = [0; LEN_MAX + 1];
         bytes[..self.0.len()].copy_from_slice(self.0.as_bytes());

@@ -3,15 +3,15 @@ use serde::Serialize;
 
 const MILLION: f64 = 1e6;
 
-/// New-ECN's three factors (Hamann 1999, §3.1), which the kernel holds in millionths.
+/// New-ECN's three factors (Hamann 1999, section 3.1), which the kernel holds in millionths.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Parameters {
-    /// cwnd and ssthresh are multiplied by this at a mark. 0.9.
+    /// A mark multiplies cwnd and ssthresh by this. Default: 0.9.
     pub alpha_wnd: f64,
-    /// The slope is multiplied by this at every mark but the first. 0.9.
+    /// Every mark but the first multiplies the slope by this. Default: 0.9.
     pub alpha_slp: f64,
-    /// The slope grows by `beta` * SRTT² in each round trip once a mark was seen; segments per
-    /// round trip and square second. 16.
+    /// After the first mark the slope grows by `beta` * SRTT² in each round trip. Unit: segments per
+    /// round trip and square second. Default: 16.
     pub beta: f64,
 }
 
@@ -25,7 +25,7 @@ impl Parameters {
     /// The largest beta whose millionths fit the kernel's 32 bits.
     pub const BETA_MAX: f64 = 4000.0;
 
-    /// Refuses what is no factor, and a window that no mark would ever lower.
+    /// Refuses values outside their ranges, and factors with which a mark never lowers the window.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let whole = 1.0 - 0.5 / MILLION;
         let inside = |value: f64, max: f64| value >= 0.5 / MILLION && value <= max;
@@ -42,7 +42,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// struct new_ecn_parameters.
+    /// The bytes of `struct new_ecn_parameters`.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let millionths = |value: f64| (value * MILLION).round() as u32;
         let words = [self.alpha_wnd, self.alpha_slp, self.beta].map(millionths);

@@ -2,10 +2,10 @@ use crate::{Error, Name, bpffs};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// One folder in it for each loaded controller.
+/// Has one folder for each loaded controller.
 pub(crate) const ROOT: &str = "/sys/fs/bpf/windlass/cc";
 
-/// Where a loaded controller's parts are pinned.
+/// The paths at which the objects of a loaded controller are pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pins {
     folder: PathBuf,
@@ -17,7 +17,7 @@ impl Pins {
         Path::new(ROOT)
     }
 
-    /// The pins of `name`.
+    /// The paths for the controller `name`, loaded or not.
     pub fn of(name: &Name) -> Pins {
         Pins { folder: Pins::root().join(name.as_str()) }
     }
@@ -37,7 +37,7 @@ impl Pins {
         self.link().exists() || self.map().exists()
     }
 
-    /// The iterator: to read it is to look at all connections, as CSV.
+    /// The iterator. Reading it returns the state of all connections as CSV.
     pub fn flows(&self) -> PathBuf {
         self.folder.join("flows")
     }
@@ -51,7 +51,7 @@ impl Pins {
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))
     }
 
-    /// Removes what there is, the registration last; what is still open stays until it is closed.
+    /// Removes the pins, the registration last. The kernel keeps objects that are still open.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         for path in [self.flows(), self.parameters(), self.link(), self.map()] {
             ignore_missing(fs::remove_file(&path)).map_err(|error| Error::io(path, error))?;
@@ -59,8 +59,7 @@ impl Pins {
         ignore_missing(fs::remove_dir(&self.folder)).map_err(|error| Error::io(&self.folder, error))
     }
 
-    /// The names of the controllers that are pinned, sorted. None where the BPF file system is not
-    /// mounted.
+    /// The names of the pinned controllers, sorted. Empty if the BPF file system is not mounted.
     pub(crate) fn names() -> Result<Vec<Name>, Error> {
         if !bpffs::is_mounted()? {
             return Ok(Vec::new());
@@ -74,7 +73,7 @@ impl Pins {
             let entry = entry.map_err(|error| Error::io(ROOT, error))?;
             names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
         }
-        // One being loaded or unloaded right now has no registration.
+        // A controller that is being loaded or unloaded has no registration.
         names.retain(|name| Pins::of(name).exist());
         names.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         Ok(names)

@@ -1,5 +1,5 @@
-//! What keeps the controller registered: a struct_ops link, or before Linux 6.4, which knows none,
-//! the struct_ops map itself.
+//! The object that keeps the controller registered: a struct_ops link or, before Linux 6.4, the
+//! struct_ops map itself.
 
 use crate::load::doing;
 use crate::{Error, Pins};
@@ -8,11 +8,11 @@ use libbpf_rs::{Link, MapCore, MapHandle, MapMut, MapType, OpenObject};
 /// A registered controller, pinned or not.
 pub(crate) enum Registration {
     Link(Link),
-    /// Registered by its value; when the map goes, it goes.
+    /// The map's value registers the controller until the map is freed.
     Map(MapHandle),
 }
 
-/// Asks for a registration by the map's value: what the kernel did before there were links.
+/// Requests registration by the map's value, the only way before Linux 6.4.
 pub(crate) fn without_link(object: &mut OpenObject) -> libbpf_rs::Result<()> {
     for mut map in object.maps_mut() {
         if map.map_type() == MapType::StructOps {
@@ -29,7 +29,7 @@ impl Registration {
         if by_link {
             return Ok(Registration::Link(link));
         }
-        // libbpf's link would take the registration back at its end, which is the map's part here.
+        // When dropped, libbpf's link would unregister the controller; here that is up to the map.
         link.disconnect();
         Ok(Registration::Map(MapHandle::try_from(&*ops)?))
     }
@@ -59,8 +59,8 @@ impl Registration {
         }
     }
 
-    /// Takes the controller away. The pins are to be gone: the kernel is done at once if what lets
-    /// go last is a file descriptor, later if it is a pin.
+    /// Unregisters the controller. Remove the pins first: the kernel frees the object at once if the
+    /// last reference is a file descriptor, and with a delay if it is a pin.
     pub(crate) fn end(self) -> Result<(), Error> {
         match self {
             Registration::Link(link) => drop(link),

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// A controller that Windlass has loaded, as the kernel tells of it.
+/// The state of a controller that Windlass has loaded, read from the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
     /// The name by which connections choose it.
@@ -19,8 +19,8 @@ pub struct Status {
     pub loaded_for_s: f64,
     /// Connections that use it, in all network namespaces.
     pub connections: usize,
-    /// The kernel's number of the link that keeps it registered; `None` before Linux 6.4, where a
-    /// map does.
+    /// The kernel's number of the link that keeps it registered. `None` before Linux 6.4, where a map
+    /// keeps it registered.
     pub link_id: Option<u32>,
     /// The kernel's numbers of its programs.
     pub program_ids: Vec<u32>,
@@ -30,12 +30,12 @@ pub struct Status {
 ///
 /// # Errors
 ///
-/// Missing rights.
+/// The process lacks a capability.
 pub fn status() -> Result<Vec<Status>, Error> {
     Pins::names()?.iter().filter_map(|name| status_while_it_stays(name).transpose()).collect()
 }
 
-/// `None` if it is unloaded meanwhile, which takes it away part by part.
+/// Reads the state of one controller. `None` if another process is unloading it.
 fn status_while_it_stays(name: &Name) -> Result<Option<Status>, Error> {
     let deadline = Instant::now() + UNLOAD_MAX;
     loop {
@@ -72,8 +72,8 @@ fn parameters_in(map: &MapHandle) -> Result<Parameters, Error> {
     Parameters::from_bytes(&value).ok_or_else(unreadable)
 }
 
-/// The programs that read this map, which are this controller's, and when the first was loaded, in
-/// seconds since boot.
+/// The controller's programs, found by the map that they read, and the time at which the first was
+/// loaded, in seconds since boot.
 fn programs_with(map_id: u32) -> (Vec<u32>, f64) {
     let options = ProgInfoQueryOptions::default().include_map_ids(true);
     let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! What a link is like, as plain data.
+//! The settings of a link, as plain data.
 
 use ipnet::IpNet;
 use std::fmt;
@@ -8,25 +8,24 @@ use windlass_base::{BitRate, Span};
 /// One direction of a link. The default changes nothing: no rate, no delay, no loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathConfig {
-    /// Rate of the transmitter, in bits of IP packets; `None`: packets do not wait.
+    /// Rate of the transmitter, counted in bits of IP packets. `None`: unlimited, so no queue forms.
     pub rate: Option<BitRate>,
     /// The queue in front of the transmitter. Default: DropTail with 100 packets.
     pub queue: aqm::Config,
-    /// What the device takes from the queue ahead of the wire, as a network card's ring does: as much
-    /// as it sends in this time.
+    /// Size of the device's own FIFO between queue and wire, like the ring of a network card. Its unit
+    /// is the time that its content takes to transmit.
     pub device_queue: Span,
-    /// What each packet that was transmitted takes to arrive.
+    /// One-way delay of each packet after its transmission.
     pub delay: Span,
     /// The delay is drawn uniformly from `delay - jitter` to `delay + jitter`; never below zero.
     pub jitter: Span,
-    /// With jitter: packets may overtake each other. Without: none arrives before one that was
-    /// sent before it.
+    /// Whether jitter may reorder packets. If false, no packet arrives before an earlier one.
     pub reorder: bool,
-    /// What the wire loses, after the queue.
+    /// Loss on the wire, after the queue.
     pub loss: Loss,
     /// Probability that a packet arrives twice; each copy has a delay of its own.
     pub duplicate: f64,
-    /// Probability that one bit of a packet, behind the IP header, is turned round.
+    /// Probability that one bit of a packet, behind the IP header, is flipped.
     pub corrupt: f64,
 }
 
@@ -54,19 +53,19 @@ pub enum Loss {
     None,
     /// It loses each packet with this probability, from 0 to 1, independently of the others.
     Random(f64),
-    /// In bursts.
+    /// It loses packets in bursts.
     GilbertElliott(GilbertElliott),
-    /// Those with these ordinals.
+    /// It loses the packets with these ordinals.
     Listed(ListedLossConfig),
 }
 
 /// The two-state model of Gilbert and Elliott. A packet is lost with the probability of the present
-/// state; then the state may change. The first packet finds the good one.
+/// state; then the state may change. The model starts in the good state.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct GilbertElliott {
-    /// Probability that the good state ends, a packet.
+    /// Probability per packet that the good state ends.
     pub good_to_bad: f64,
-    /// Probability that the bad state ends, a packet: one over the mean length of a burst.
+    /// Probability per packet that the bad state ends: one over the mean length of a burst.
     pub bad_to_good: f64,
     /// Loss in the good state; Gilbert's model has 0.
     pub loss_good: f64,
@@ -74,23 +73,23 @@ pub struct GilbertElliott {
     pub loss_bad: f64,
 }
 
-/// Ordinals of the packets to lose, in every flow that takes this path. The first is 1. A flow is
-/// what has the same addresses, protocol and ports; of TCP only segments with payload count.
+/// Ordinals of the packets to lose in every flow on this path; the first packet is 1. The packets of a
+/// flow have the same addresses, protocol and ports. Of TCP's, only segments with payload count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedLossConfig {
-    /// Among those seen for the first time.
+    /// Ordinals among the first transmissions.
     pub first: Vec<u64>,
-    /// Among those that carry nothing but what was seen before.
+    /// Ordinals among the retransmissions: segments whose whole payload has been seen before.
     pub retransmissions: Vec<u64>,
 }
 
-/// A place where packets enter and leave, a device as a rule.
+/// A port: packets enter and leave the link here, usually through a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortConfig {
-    /// What results call it.
+    /// The port's name in results.
     pub name: String,
-    /// The destinations behind it. With two ports they do not matter: what comes in at one leaves
-    /// at the other.
+    /// The destinations behind it. A link with two ports ignores them: packets that enter by one port
+    /// leave by the other.
     pub networks: Vec<IpNet>,
     /// From the port towards the others.
     pub up: PathConfig,
@@ -101,9 +100,9 @@ pub struct PortConfig {
 /// A whole link: two ports, or more that meet in the middle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// Of the random streams.
+    /// Seed of the random streams.
     pub seed: u64,
-    /// At least two.
+    /// The ports, at least two.
     pub ports: Vec<PortConfig>,
 }
 
@@ -111,13 +110,13 @@ pub struct LinkConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Not a probability from 0 to 1; its name.
+    /// The setting of this name is not a probability from 0 to 1.
     Probability(&'static str),
     /// Ordinals are counted from 1.
     OrdinalZero,
     /// Jitter above the delay: packets would arrive before they were sent.
     Jitter,
-    /// The queue's settings.
+    /// The queue refuses its settings.
     Queue(aqm::ConfigError),
     /// Fewer than two ports.
     Ports,
@@ -154,7 +153,12 @@ impl From<aqm::ConfigError> for ConfigError {
 }
 
 impl PathConfig {
-    /// Checks what a [`crate::Path`] would refuse.
+    /// Checks the settings, as [`crate::Path`] does when it is built.
+    ///
+    /// # Errors
+    ///
+    /// A probability outside 0 to 1, an ordinal of 0, a jitter above the delay, or settings that the
+    /// queue refuses.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.queue.validate()?;
         self.loss.validate()?;

@@ -2,13 +2,13 @@
 
 use windlass_base::Ecn;
 
-/// Rewrites the ECN field of an IPv4 or IPv6 packet. The checksum of an IPv4 header is brought up
-/// to date, not computed anew: a wrong one stays wrong. IPv6 headers have none. Bytes that are
+/// Rewrites the ECN field of an IPv4 or IPv6 packet. The checksum of an IPv4 header is updated
+/// incrementally: a wrong one stays wrong. IPv6 headers have none. Bytes that are
 /// too short to be a header are left alone.
 pub(crate) fn rewrite(packet: &mut [u8], ecn: Ecn) {
     match (packet.first().map(|octet| octet >> 4), packet.len()) {
         (Some(4), 20..) => rewrite_v4(packet, ecn),
-        // The traffic class stands across the first two octets (RFC 8200 §3).
+        // The traffic class spans the first two octets (RFC 8200 §3).
         (Some(6), 40..) => packet[1] = packet[1] & !0x30 | ecn.bits() << 4,
         _ => {}
     }

@@ -12,8 +12,8 @@ use windlass_tou::wire as tou;
 const PROTOCOL_UDP: u8 = 17;
 const UDP_HEADER_LEN: usize = 8;
 
-/// The bytes of an IP packet, and what the emulator has read in them. Bytes that are no valid IP
-/// packet are carried as well: not ECN-capable, of no flow.
+/// The bytes of an IP packet, and the fields that the emulator has read in them. Bytes that are no
+/// valid IP packet are carried too: they are not ECN-capable and belong to no flow.
 #[derive(Clone, Debug)]
 pub struct Frame {
     bytes: Vec<u8>,
@@ -22,12 +22,12 @@ pub struct Frame {
     data: Option<TcpData>,
 }
 
-/// What tells a flow from others, in one direction.
+/// The key of a flow in one direction: addresses, protocol and ports.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
     addresses: Addresses,
     protocol: u8,
-    /// Source and destination port as they stand in the packet; zero where there are none.
+    /// Source and destination port in network byte order; zero if the packet has none.
     ports: [u8; 4],
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct TcpData {
 }
 
 impl Frame {
-    /// Reads the headers of a packet.
+    /// Takes the bytes of a packet and reads its headers.
     pub fn new(bytes: Vec<u8>) -> Frame {
         let Ok(packet) = ip::parse(&bytes) else {
             return Frame { bytes, ecn: Ecn::NotEct, flow: None, data: None };
@@ -48,12 +48,12 @@ impl Frame {
         Frame { bytes, ecn, flow: Some(flow), data }
     }
 
-    /// The packet.
+    /// The bytes of the packet.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Where the packet goes; `None` if it is no valid IP packet.
+    /// The destination address; `None` if the bytes are no valid IP packet.
     pub fn destination(&self) -> Option<IpAddr> {
         self.flow.map(|flow| match flow.addresses {
             Addresses::V4 { destination, .. } => IpAddr::V4(destination),
@@ -69,7 +69,7 @@ impl Frame {
         self.data
     }
 
-    /// Turns one bit round, behind the IP header: the packet arrives, and what it carries is wrong.
+    /// Flips one bit behind the IP header: the packet arrives with a damaged payload.
     pub(crate) fn corrupt(&mut self, rng: &mut Rng) {
         let header_len = match self.bytes.first().map(|octet| (octet >> 4, octet & 0x0f)) {
             Some((4, words)) => usize::from(words) * 4,
@@ -86,7 +86,7 @@ impl Frame {
 
 fn flow(packet: &IpPacket<'_>) -> Flow {
     let IpPacket { header, fragment, payload } = packet;
-    // A fragment but the first has no ports, and all of a packet belong to one flow.
+    // Only the first fragment has ports. All fragments of a packet must get one flow.
     let has_ports = !fragment && matches!(header.protocol, PROTOCOL_TCP | PROTOCOL_UDP);
     let ports = payload.first_chunk().filter(|_| has_ports).copied().unwrap_or_default();
     Flow { addresses: header.addresses, protocol: header.protocol, ports }
@@ -168,7 +168,7 @@ pub(crate) mod tests {
         [&bytes[..len], payload].concat()
     }
 
-    /// A TCP segment with so many bytes of payload.
+    /// A TCP segment with `len` bytes of payload.
     pub(crate) fn tcp(source_port: u16, seq: u32, len: u32) -> Frame {
         let segment = Segment {
             seq: SeqNumber(seq),

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use windlass_base::Span;
 
-/// Longer than this counts as this long: a machine that stood still.
+/// The longest lateness that the histogram holds; longer ones, of a suspended machine, count as this.
 const MOST_NS: u64 = 10_000_000_000;
 
 /// The time between when packets should have left and when they did.
@@ -32,7 +32,7 @@ impl Lateness {
         Some(Span::from_nanos(histogram.value_at_quantile(share)))
     }
 
-    /// The worst; `None` before the first packet.
+    /// The greatest lateness; `None` before the first packet.
     pub fn max(&self) -> Option<Span> {
         self.quantile(1.0)
     }

@@ -1,16 +1,16 @@
-//! The link emulator: real packets between TUN devices, through the queues that the simulator has.
+//! The link emulator: real packets between TUN devices, through the simulator's queues.
 //!
-//! The heart does no I/O. A [`Path`] is one direction of a link (queue, transmitter, wire); a
+//! The core does no I/O. A [`Path`] is one direction of a link (queue, transmitter, wire); a
 //! [`Network`] joins the paths of two or more ports. Time, packets and the seed are arguments, so
-//! the same packets at the same times have the same fate every time.
+//! the same packets at the same times give the same result every time.
 //!
 //! # How to drive a `Network`
 //!
-//! 1. [`Network::handle_packet`] takes what a port sent, with the time at which it was read.
-//! 2. [`Network::poll_transmit`] gives what is due by now, until it gives `None`. Each packet
-//!    comes with the time at which it should have left: how late it leaves is the carrier's error,
-//!    and does not add up, for the network goes by the times that should have been.
-//! 3. [`Network::poll_timeout`] says when to come back.
+//! 1. [`Network::handle_packet`] takes a packet from a port, with the time at which it was read.
+//! 2. [`Network::poll_transmit`] returns the next packet that is due by now, or `None`. Each packet
+//!    comes with the time at which it should have left. A late departure is the carrier's error; it
+//!    does not accumulate, because the network computes with the due times.
+//! 3. [`Network::poll_timeout`] returns the time of the next call.
 //!
 //! Times never decrease from call to call.
 //!
@@ -34,5 +34,5 @@ pub use lateness::Lateness;
 pub use network::{Direction, Network, NetworkStats, Transmit};
 pub use path::{Path, PathStats};
 
-/// The seed of a link that names none.
+/// The default seed of a link's random streams.
 pub const DEFAULT_SEED: u64 = 1;

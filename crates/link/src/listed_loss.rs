@@ -1,11 +1,11 @@
-//! Loss by ordinals: the third segment that a flow sends, the first that it sends again.
+//! Loss by ordinals, such as the third segment of a flow or its first retransmission.
 
 use crate::config::ListedLossConfig;
 use crate::frame::{Flow, Frame, TcpData};
 use std::collections::HashMap;
 use windlass_tcp::SeqNumber;
 
-/// Flows beyond this many are not counted, nor lose anything: memory has an end.
+/// Bounds the memory: further flows are not counted and lose no packets.
 const FLOWS_MAX: usize = 65_536;
 
 /// Counts the data segments of each flow. A segment, of TCP or of TCP over UDP, is a retransmission if

@@ -5,7 +5,7 @@ use crate::frame::Frame;
 use crate::listed_loss::ListedLoss;
 use windlass_base::Rng;
 
-/// A loss model at work.
+/// The state of a loss model.
 #[derive(Clone, Debug)]
 pub(crate) enum LossModel {
     None,
@@ -26,7 +26,7 @@ impl LossModel {
         }
     }
 
-    /// True if this packet is lost. Every packet that enters the wire is to be shown.
+    /// Whether the wire loses this packet. Call it for every packet that enters the wire.
     pub(crate) fn takes(&mut self, frame: &Frame, rng: &mut Rng) -> bool {
         match self {
             LossModel::None => false,

@@ -37,10 +37,10 @@ pub struct Transmit {
     pub frame: Frame,
 }
 
-/// What happened to packets outside of the paths.
+/// Counts of packets that entered no path.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkStats {
-    /// Packets that no port had the destination of, or the port that they came from.
+    /// Packets whose destination is behind no port, or behind the port that they came from.
     pub unroutable: u64,
 }
 
@@ -55,11 +55,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a link.
+    /// Builds the network of a link.
     ///
     /// # Errors
     ///
-    /// The first setting that cannot work.
+    /// The first invalid setting.
     pub fn new(config: &LinkConfig) -> Result<Network, ConfigError> {
         config.validate()?;
         let mut paths = Vec::with_capacity(2 * config.ports.len());
@@ -88,13 +88,13 @@ impl Network {
         self.ready.pop_front()
     }
 
-    /// When something is due; `None` if nothing is on its way.
+    /// The time of the next event; `None` if no packet is on its way.
     pub fn poll_timeout(&self) -> Option<Time> {
         let ready = self.ready.front().map(|transmit| transmit.due);
         ready.or_else(|| self.earliest().map(|(due, _)| due))
     }
 
-    /// Does what is due by `now`, in the order of time across all paths.
+    /// Handles the events that are due by `now`, in order of time across all paths.
     fn advance(&mut self, now: Time) {
         while let Some((due, index)) = self.earliest().filter(|(due, _)| *due <= now) {
             if let Some(frame) = self.paths[index].handle_timeout(due) {
@@ -108,7 +108,7 @@ impl Network {
         self.paths.iter().enumerate().filter_map(due).min()
     }
 
-    /// A packet has come to the end of a path.
+    /// Handles a packet at the end of a path.
     fn forward(&mut self, due: Time, index: usize, frame: Frame) {
         let port = index / 2;
         if index % 2 == 1 {
@@ -139,7 +139,7 @@ impl Network {
         self.path(port, direction).stats()
     }
 
-    /// What happened outside of the paths.
+    /// The counts of packets that entered no path.
     pub fn stats(&self) -> NetworkStats {
         self.stats
     }

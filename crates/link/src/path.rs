@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 use windlass_aqm::{self as aqm, Discipline, Packet as _, Queue as _};
 use windlass_base::{BitRate, Rng, Span, Time};
 
-/// What happened on a path since it was built.
+/// Counts of a path since it was built.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathStats {
-    /// What the queue did.
+    /// The counts of the queue.
     pub queue: aqm::Stats,
     /// Packets that wait in it now.
     pub queue_packets: usize,
@@ -19,9 +19,9 @@ pub struct PathStats {
     pub queue_bytes: u64,
     /// Packets that the wire lost: not among the queue's drops.
     pub lost: u64,
-    /// Packets of which there was a second copy.
+    /// Packets that the wire duplicated.
     pub duplicated: u64,
-    /// Packets with a bit turned round.
+    /// Packets with a flipped bit.
     pub corrupted: u64,
     /// Packets that arrived, copies among them.
     pub delivered: u64,
@@ -31,24 +31,24 @@ pub struct PathStats {
 
 /// One direction of a link, as a pure function of packets, times and seed.
 ///
-/// [`Path::handle_frame`] takes a packet; [`Path::handle_timeout`] does what is due first,
-/// [`Path::poll_timeout`] says when that is. What is due by the time of a packet is to be done
-/// before it.
+/// [`Path::handle_frame`] takes a packet. [`Path::poll_timeout`] returns the time of the next event,
+/// and [`Path::handle_timeout`] handles it. Handle all events that are due by the time of a packet
+/// before the packet.
 #[derive(Debug)]
 pub struct Path {
     rate: Option<BitRate>,
     queue: Discipline<Frame>,
     queue_rng: Rng,
     device_queue: Span,
-    /// When all that the device has taken from the queue has been transmitted.
+    /// The time at which the device will have transmitted all packets that it has taken.
     sent_at: Time,
-    /// When the device asks the queue again; `None` if it had nothing the last time.
+    /// The time at which the device polls the queue again; `None` if the queue was empty.
     asks_at: Option<Time>,
     wire: Wire,
     stats: PathStats,
 }
 
-/// What happens to a packet between its transmission and its arrival.
+/// The delay, loss, duplication and corruption between transmission and arrival.
 #[derive(Debug)]
 struct Wire {
     delay: Span,
@@ -68,23 +68,23 @@ struct Wire {
 #[derive(Debug)]
 struct Arrival {
     at: Time,
-    /// Of two with the same time the one that entered first arrives first.
+    /// Order of entry, which decides between two arrivals at the same time.
     entered: u64,
     frame: Frame,
 }
 
 impl Path {
-    /// A path with an empty queue. `part` tells the random streams of one link's paths apart.
+    /// A path with an empty queue. `part` gives each path of a link its own random streams.
     ///
     /// # Errors
     ///
-    /// The first setting that cannot work.
+    /// The first invalid setting.
     pub fn new(config: &PathConfig, seed: u64, part: u64) -> Result<Path, ConfigError> {
         config.validate()?;
         Ok(Path {
             rate: config.rate,
             queue: config.queue.build(config.rate)?,
-            // Two streams: how many packets the wire loses does not change what RED draws.
+            // Two streams: losses on the wire do not change RED's random numbers.
             queue_rng: Rng::fork(seed, 2 * part),
             device_queue: config.device_queue,
             sent_at: Time::ZERO,
@@ -113,7 +113,7 @@ impl Path {
         }
     }
 
-    /// When [`Path::handle_timeout`] has something to do.
+    /// The time of the next event for [`Path::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         let arrives = self.wire.on_it.peek().map(|arrival| arrival.at);
         [self.asks_at, arrives].into_iter().flatten().min()
@@ -133,7 +133,7 @@ impl Path {
         None
     }
 
-    /// Hands the device, which has room, packets of the queue: until it has none, or there are none.
+    /// Moves packets from the queue to the device until the device is full or the queue is empty.
     fn send(&mut self, now: Time) {
         self.asks_at = None;
         while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
@@ -202,7 +202,7 @@ impl Wire {
 }
 
 impl Ord for Arrival {
-    /// The greatest of the heap is the one that arrives first.
+    /// Reversed: the heap's greatest element is the earliest arrival.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.entered).cmp(&(self.at, self.entered))
     }

@@ -6,7 +6,7 @@ use windlass_tcp::{Flags, Segment, SeqNumber};
 
 /// Between the engine's outgoing segments and the wire.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct AckGate {
     /// ACKs pass as the engine makes them.
     open: bool,
     first_byte: SeqNumber,
@@ -24,9 +24,9 @@ pub(crate) struct Gate {
     handshake_acked: bool,
 }
 
-impl Gate {
-    pub(crate) fn new(open: bool, window: u32) -> Gate {
-        Gate {
+impl AckGate {
+    pub(crate) fn new(open: bool, window: u32) -> AckGate {
+        AckGate {
             open,
             first_byte: SeqNumber(0),
             released: None,
@@ -119,8 +119,8 @@ mod tests {
     use super::*;
     use windlass_tcp::Options;
 
-    fn connected() -> Gate {
-        let mut gate = Gate::new(false, 200_000);
+    fn connected() -> AckGate {
+        let mut gate = AckGate::new(false, 200_000);
         let options = Options { window_scale: Some(2), ..Options::default() };
         let syn = Segment { seq: SeqNumber(99), flags: Flags::SYN, options, ..Segment::default() };
         assert_eq!(gate.pass(syn), Some(syn));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn without_scaling_the_field_is_the_window() {
-        let mut gate = Gate::new(false, 200_000);
+        let mut gate = AckGate::new(false, 200_000);
         gate.connected(SeqNumber(1), false);
         assert_eq!(gate.window(), 65_535);
     }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_answer_is_told_by_its_length_unless_it_is_chunked() {
+    fn content_length_ends_an_answer_unless_it_is_chunked() {
         let plain = head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello");
         assert!(plain.ends_after(plain.head_bytes as u64 + 5, b"\r\nhello"));
         assert!(!plain.ends_after(plain.head_bytes as u64 + 4, b"\n\r\nhell"));

@@ -123,7 +123,7 @@ fn as_freebsd_7_it_sends_as_many_packets_but_smaller_ones_and_more_again() {
 }
 
 #[test]
-fn initial_windows_from_1_to_40_and_round_trips_from_2_to_300_ms_are_told_exactly() {
+fn initial_windows_from_1_to_40_and_round_trips_from_2_to_300_ms_are_measured_exactly() {
     for initial_window in [1, 2, 5, 40] {
         for delay_ms in [1, 5, 150] {
             let path = Path { delay: Span::from_millis(delay_ms), loss: 0.0 };

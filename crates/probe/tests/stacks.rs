@@ -37,8 +37,9 @@ fn by_bytes(limit: u32) -> Growth {
     Growth::PerByte { limit }
 }
 
-/// What one ACK for all can tell of L: nothing of one that is not below what it acknowledges.
-fn limit_told(limit: u32, initial_window: u32) -> Option<Limit> {
+/// The L that one ACK for all of the first segments reveals: only an L below the number of segments
+/// that it acknowledges shows.
+fn visible_limit(limit: u32, initial_window: u32) -> Option<Limit> {
     match (limit, initial_window.min(3)) {
         (1, 2..) => Some(Limit::One),
         (2, 3) => Some(Limit::Two),
@@ -51,7 +52,7 @@ fn limit_told(limit: u32, initial_window: u32) -> Option<Limit> {
 /// from that of RFC 2001 to those of content networks; the MSS of IPv4's least, of tunnels, of Ethernet; with
 /// Nagle's algorithm or not, paced or in a burst.
 #[test]
-fn growth_and_initial_window_are_told_whatever_the_mss_pacing_and_nagle() {
+fn growth_and_initial_window_are_recognized_whatever_the_mss_pacing_and_nagle() {
     let growths = [Growth::PerAck, by_bytes(1), by_bytes(2), by_bytes(8), by_bytes(u32::MAX)];
     for growth in growths {
         for initial_window in [1, 2, 3, 4, 10, 32] {
@@ -66,7 +67,7 @@ fn growth_and_initial_window_are_told_whatever_the_mss_pacing_and_nagle() {
                     let expected = match growth {
                         Growth::PerAck => Reaction::CountsAcks,
                         Growth::PerByte { limit } => {
-                            Reaction::CountsBytes { limit: limit_told(limit, initial_window) }
+                            Reaction::CountsBytes { limit: visible_limit(limit, initial_window) }
                         }
                     };
                     assert_eq!(verdict.reaction, expected, "{case}: {verdict:?}");

@@ -142,7 +142,7 @@ impl Run {
 const PACE: Pace = Pace { rate: 50.0, under_way_max: 500, pause: Span::from_secs(1) };
 
 #[test]
-fn a_population_is_told_apart_server_by_server() {
+fn each_server_of_a_population_gets_its_own_verdict() {
     let population = generate(40, 1, 300.0);
     let run = run(&population, 5, PACE, 1);
     let (answering, wrong) = run.wrong(&population);
@@ -186,7 +186,7 @@ fn a_population_is_read_as_it_was_written() {
 /// The population; with the release build in seconds.
 #[test]
 #[ignore = "slow without optimisation: cargo test --release -- --ignored"]
-fn of_six_hundred_servers_ninety_nine_in_a_hundred_are_told_right() {
+fn of_six_hundred_servers_ninety_nine_in_a_hundred_are_classified_right() {
     for seed in 0..5 {
         let population = generate(600, seed, 300.0);
         let run = run(&population, 5, PACE, seed);

@@ -89,7 +89,7 @@ fn measure_by(
 }
 
 #[test]
-fn an_ack_counter_behind_tls_is_told_and_the_port_is_found() {
+fn an_ack_counter_behind_tls_is_recognized_and_the_port_is_found() {
     let outcome = measure(config(Profile::Rfc2581, 10), 0, "host.example", &A_TO_E_AND_S);
     assert_eq!(outcome.url.as_deref(), Some("https://host.example/"));
     let verdict = outcome.verdict.expect("measured");
@@ -168,7 +168,7 @@ fn told_right(
 }
 
 #[test]
-fn what_speaks_no_tls_is_told_so() {
+fn a_server_without_tls_is_reported_as_such() {
     let server = EngineServer::new(config(Profile::Linux, 10), says(page(10)));
     let mut world = World::new(PATH, 2).with("192.0.2.1:443", server);
     let target = Target::parse("https://192.0.2.1/").expect("a target");

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use windlass_bpf::capabilities::{self, BPF, NET_ADMIN};
-use windlass_bpf::tc::{self, Filter, Place};
+use windlass_bpf::tc::{self, Filter, FilterSlot};
 use windlass_bpf::{Aligned, Changes, Interface, log, older, release};
 
 static OBJECT: &Aligned<[u8]> =
@@ -42,7 +42,7 @@ pub enum Hook {
 
 #[derive(Debug)]
 #[expect(dead_code, reason = "held for what dropping them does")]
-enum Way {
+enum Attachment {
     Tcx(Link),
     Clsact(Filter),
 }
@@ -57,7 +57,7 @@ pub struct Splitter {
     /// What went wrong at interfaces that came up later.
     troubles: Vec<String>,
     // Before the object: they go first.
-    ways: Vec<Way>,
+    attachments: Vec<Attachment>,
     _counter: Link,
     object: Object,
 }
@@ -86,14 +86,14 @@ impl Splitter {
             true => Hook::Clsact,
             false => Hook::Tcx,
         };
-        let attached: Result<Vec<Way>, Error> =
+        let attached: Result<Vec<Attachment>, Error> =
             interfaces.iter().map(|interface| attach(&mut object, interface, hook)).collect();
         Ok(Splitter {
             interfaces,
             hook,
             changes,
             troubles: Vec::new(),
-            ways: attached?,
+            attachments: attached?,
             _counter: counter,
             object,
         })
@@ -124,7 +124,7 @@ impl Splitter {
         all.retain(|interface| interface.up && !known(interface));
         for interface in all {
             match attach(&mut self.object, &interface, self.hook) {
-                Ok(way) => self.ways.push(way),
+                Ok(attachment) => self.attachments.push(attachment),
                 Err(error) => self.troubles.push(format!("{}: {error}", interface.name)),
             }
             self.interfaces.push(interface);
@@ -253,18 +253,18 @@ fn program_name(ethernet: bool) -> &'static str {
     if ethernet { "split_ethernet" } else { "split_l3" }
 }
 
-fn attach(object: &mut Object, interface: &Interface, hook: Hook) -> Result<Way, Error> {
+fn attach(object: &mut Object, interface: &Interface, hook: Hook) -> Result<Attachment, Error> {
     let program = program(object, program_name(interface.ethernet))?;
     let index = interface.index;
     match hook {
         Hook::Tcx => {
             let link = tc::attach_tcx(&program, index);
-            Ok(Way::Tcx(link.map_err(doing("attaching to an interface"))?))
+            Ok(Attachment::Tcx(link.map_err(doing("attaching to an interface"))?))
         }
         Hook::Clsact => {
             let handle = std::process::id();
-            let place = Place { index, ingress: false, priority: PRIORITY, handle };
-            Ok(Way::Clsact(Filter::attach(&program, place, false)?))
+            let slot = FilterSlot { index, ingress: false, priority: PRIORITY, handle };
+            Ok(Attachment::Clsact(Filter::attach(&program, slot, false)?))
         }
     }
 }

@@ -7,7 +7,7 @@ use libbpf_rs::{Link, Object, ProgramMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 use windlass_bpf::Interface;
-use windlass_bpf::tc::{self, Filter, Place};
+use windlass_bpf::tc::{self, Filter, FilterSlot};
 
 /// Priority and handle of the filters. They are fixed, so that a new process finds the filters of a
 /// killed one.
@@ -62,8 +62,8 @@ impl Attached {
                 let link = tcx(&mut program, index, path.as_deref());
                 AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?)
             } else {
-                let place = Place { index, ingress, priority: PRIORITY, handle: HANDLE };
-                AttachedProgram::Clsact(Filter::attach(&program, place, pin.is_some())?)
+                let slot = FilterSlot { index, ingress, priority: PRIORITY, handle: HANDLE };
+                AttachedProgram::Clsact(Filter::attach(&program, slot, pin.is_some())?)
             };
             programs.push(program_link);
         }

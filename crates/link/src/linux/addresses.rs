@@ -1,8 +1,8 @@
 //! Private addresses for nested links: blocks of 100.64.0.0/10 (RFC 6598), as mahimahi has them.
 //!
-//! A link has a block; its first two addresses are those of the link's outside and inside, the rest
-//! is for links nested in it. So the outside of a link knows the way to everything in it, and no
-//! addresses are translated.
+//! Each link has a block. The first two addresses belong to the link's outside and inside; nested links
+//! get the rest. So one route at the outside reaches everything in a link, without address
+//! translation.
 
 use ipnet::Ipv4Net;
 use nix::ifaddrs::getifaddrs;
@@ -21,7 +21,7 @@ const LEVEL_BITS: u8 = 2;
 /// The smallest block: network, outside, inside, broadcast.
 const SMALLEST_PREFIX: u8 = 30;
 
-/// A block that is this process's as long as this lives.
+/// A block that this process holds until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) network: Ipv4Net,
@@ -31,7 +31,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block that nothing in the present network namespace uses.
+    /// Claims a block that is unused in the current network namespace.
     pub(crate) fn claim() -> io::Result<Block> {
         let used = addresses_here()?;
         let parent = used.iter().find(|(device, _)| device == INSIDE_DEVICE);
@@ -48,12 +48,12 @@ impl Block {
         Err(io::Error::other(full))
     }
 
-    /// The address of the side that is outside.
+    /// The address of the link's outside.
     pub(crate) fn outside(&self) -> Ipv4Addr {
         nth(self.network, 1)
     }
 
-    /// The address of the side that is inside.
+    /// The address of the link's inside.
     pub(crate) fn inside(&self) -> Ipv4Addr {
         nth(self.network, 2)
     }
@@ -76,7 +76,7 @@ fn candidates(parent: Option<Ipv4Net>) -> Vec<Ipv4Net> {
     whole.subnets(prefix).map(Iterator::collect).unwrap_or_default()
 }
 
-/// The IPv4 addresses of the present network namespace, with their devices and prefixes.
+/// The IPv4 addresses of the current network namespace, with their devices and prefixes.
 fn addresses_here() -> io::Result<Vec<(String, Ipv4Net)>> {
     let address = |entry: nix::ifaddrs::InterfaceAddress| {
         let address = entry.address.as_ref()?.as_sockaddr_in()?.ip();

@@ -17,19 +17,23 @@ use windlass_base::{Span, Time};
 
 /// Larger than any IP packet.
 const PACKET_BYTES_MAX: usize = 65_536;
-/// So many packets are read from one device before the others, and what is due, have their turn.
+/// Packets read from one device before the loop serves the other devices and sends due packets.
 const BATCH_PACKETS: usize = 32;
-/// While a device has more to read, the stop is looked for after so many batches.
+/// While a device has more packets to read, the loop checks for a stop only after this many rounds.
 const BUSY_ROUNDS: u64 = 8;
-/// The longest sleep, for want of any reason to wake.
+/// The longest sleep, when nothing is due.
 const IDLE: Span = Span::from_secs(1);
 
 /// An observer that the carrier calls between packets.
 pub trait Attendant {
-    /// When it wants to look next.
+    /// The time of the next call of [`Attendant::look`].
     fn next_look(&self) -> Time;
 
-    /// Its look. An error ends the run.
+    /// Observes the carrier at `now`.
+    ///
+    /// # Errors
+    ///
+    /// Any error ends the run; [`Carrier::run`] returns it.
     fn look(&mut self, now: Time, carrier: &Carrier) -> io::Result<()>;
 }
 
@@ -38,7 +42,7 @@ pub struct Carrier {
     network: Network,
     devices: Vec<Device>,
     start: Instant,
-    /// Close to the time of a packet the processor is kept busy instead of sleeping.
+    /// Within this time of the next due packet the loop spins instead of sleeping.
     spin: Span,
     lateness: Lateness,
     refused: u64,
@@ -46,8 +50,8 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// A carrier for a network; `devices` are those of its ports, in their order. Within `spin` of
-    /// the time of a packet it does not sleep: no wake-up is late then, and a core is busy.
+    /// A carrier for a network; `devices` are those of its ports, in order. Within `spin` of the next
+    /// due packet the loop does not sleep: it avoids late wake-ups and keeps a core busy.
     ///
     /// # Panics
     ///
@@ -69,7 +73,7 @@ impl Carrier {
     ///
     /// # Errors
     ///
-    /// A device is gone, or the attendant says so.
+    /// A device no longer exists, or the attendant returns an error.
     pub fn run(&mut self, stop: BorrowedFd<'_>, attendant: &mut dyn Attendant) -> io::Result<()> {
         be_prompt();
         let mut readable = vec![true; self.devices.len()];
@@ -83,7 +87,7 @@ impl Carrier {
             if attendant.next_look() <= self.now() {
                 attendant.look(self.now(), self)?;
             }
-            // While there is more to read, all are asked at once; to stop and sleep there is time.
+            // While a device has more to read, go on without a poll; the stop can wait a few rounds.
             if readable.contains(&true) && !round.is_multiple_of(BUSY_ROUNDS) {
                 readable.fill(true);
             } else if self.wait(stop, attendant.next_look(), &mut readable)? {
@@ -98,7 +102,7 @@ impl Carrier {
         Time::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Hands the network what has come in at a port; false once there is no more.
+    /// Reads a batch of packets from a port's device into the network; false if no more is waiting.
     fn read(&mut self, port: usize) -> io::Result<bool> {
         for _ in 0..BATCH_PACKETS {
             match self.devices[port].read(&mut self.buffer) {
@@ -116,10 +120,10 @@ impl Carrier {
         Ok(true)
     }
 
-    /// Hands the devices what is due.
+    /// Writes the due packets to the devices.
     fn write_due(&mut self) {
         while let Some(Transmit { port, due, frame }) = self.network.poll_transmit(self.now()) {
-            // The kernel takes no packet while the device is down, nor what is none.
+            // The kernel refuses packets while the device is down, and bytes that are no IP packet.
             match self.devices[port].write(frame.bytes()) {
                 Ok(_) => self.lateness.record(self.now().saturating_since(due)),
                 Err(_) => self.refused += 1,
@@ -127,7 +131,7 @@ impl Carrier {
         }
     }
 
-    /// Sleeps until something is due or comes in; true if it is time to stop.
+    /// Sleeps until a packet is due or arrives; true if it is time to stop.
     fn wait(&self, stop: BorrowedFd<'_>, look: Time, readable: &mut [bool]) -> io::Result<bool> {
         let now = self.now();
         let due = self.network.poll_timeout().map_or(Time::MAX, |due| self.before_spin(due));
@@ -163,18 +167,18 @@ impl Carrier {
         &self.lateness
     }
 
-    /// Packets that a device did not take, because it was down or they were no IP packets.
+    /// Packets that a device refused: it was down, or they were no IP packets.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 }
 
-/// Lets the calling thread wake up on time, as far as it may.
+/// Makes the calling thread wake up on time, as well as its privileges permit.
 fn be_prompt() {
-    // The kernel may round sleeps up by 50 us else; it can refuse only numbers it cannot hold.
+    // By default the kernel rounds sleeps up by 50 us. It refuses only numbers that it cannot hold.
     let _ = set_timerslack(1);
-    // Of real time, for else it waits up to 3 ms for the slice of a program that computes. The
-    // least of those priorities: work of the kernel goes first. Without root's privileges the
+    // Real-time scheduling: otherwise the thread waits up to 3 ms for the time slice of another
+    // program. The lowest real-time priority lets the kernel's own threads run first. Without root's privileges the
     // call fails, and the thread keeps its ordinary priority.
     let fifo = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, fifo);

@@ -1,5 +1,5 @@
-//! TUN devices: packets that the kernel routes to one are read here, and what is written here the
-//! kernel takes as received.
+//! TUN devices. Reading from one returns the packets that the kernel routes to it; the kernel treats a
+//! packet written to it as received.
 
 use super::namespace::Namespace;
 use super::netlink::Netlink;
@@ -12,37 +12,38 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// Ethernet's MTU.
 pub const MTU_DEFAULT: u32 = 1500;
 
-/// Packets that the kernel keeps for the emulator. At 1 Gbit/s of full packets this is 48 ms of not
-/// being scheduled; the kernel's own 500 would be 6.
+/// Packets that the kernel queues for the emulator. At 1 Gbit/s of full packets this bridges 48 ms in
+/// which the emulator does not run; the kernel's default of 500 bridges 6 ms.
 const QUEUE_LEN_PACKETS: u32 = 4000;
 
-/// What a device is to be like.
+/// The settings of a TUN device.
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
-    /// Its name, up to 15 characters; `%d` in it stands for the first number that is free.
+    /// Its name, up to 15 characters. The kernel replaces `%d` by the first free number.
     pub name: String,
-    /// Where it is.
+    /// The network namespace in which it is created.
     pub namespace: Namespace,
     /// Its addresses, each with the prefix that is routed to it.
     pub addresses: Vec<IpNet>,
-    /// What else is routed to it.
+    /// Further networks that are routed to it.
     pub routes: Vec<IpNet>,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
 }
 
-/// A TUN device that is up. It vanishes when this is dropped, or the process ends however that be.
+/// A TUN device that is up. The kernel removes it when the value is dropped or the process ends, even
+/// by a kill.
 pub struct Device {
     tun: SyncDevice,
 }
 
 impl Device {
-    /// Makes the device.
+    /// Creates the device, gives it its addresses and routes, and sets it up.
     ///
     /// # Errors
     ///
-    /// Says what could not be done: /dev/net/tun not opened, a name that exists, an address that
-    /// is taken.
+    /// The error names the step that failed: /dev/net/tun cannot be opened, the name exists, or an
+    /// address is taken.
     pub fn create(config: &DeviceConfig) -> io::Result<Device> {
         config.namespace.within(|| create_here(config))?
     }

@@ -1,6 +1,6 @@
-//! The guard: the first process of a PID namespace, in which the command runs. When it ends, the
-//! kernel kills whatever else is in there; and it ends with the process that started it, even if
-//! that is killed. So no namespace is held by a process that was left behind.
+//! The guard: the first process of the PID namespace in which the command runs. When the guard ends,
+//! the kernel kills all other processes of that namespace. The guard ends with the process that started
+//! it, even if that is killed. So no leftover process keeps a namespace alive.
 //!
 //! The guard is this program again, started under another name: between fork and exec nothing can
 //! be done without `unsafe`.
@@ -24,17 +24,17 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
-/// The name under which this program runs as a guard: no argument, for those are the user's.
+/// `argv[0]` of a guard. It is not an argument because the arguments are the user's.
 const NAME: &str = "windlass-link-guard";
 
 /// The siginfo code of signals that the kernel sent, such as those of the terminal's keys.
 const SI_KERNEL: i32 = 0x80;
 
-/// Signals that are passed on to the command.
+/// Signals that the guard forwards to the command.
 pub(crate) const PASSED_ON: [Signal; 4] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// What a guarded command has of this process's standard streams.
+/// The standard streams that a guarded command inherits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
     /// All of them.
@@ -43,8 +43,8 @@ pub(crate) enum Streams {
     ErrorOnly,
 }
 
-/// Starts a command in the network namespace of the calling thread, under a guard. The thread has
-/// to live as long as the guard: it is killed when the thread ends.
+/// Starts a command in the network namespace of the calling thread, under a guard. Keep the thread
+/// alive: the kernel kills the guard when the thread ends.
 pub(crate) fn spawn(
     command: &[OsString],
     environment: &[(&str, String)],
@@ -54,7 +54,7 @@ pub(crate) fn spawn(
         .map_err(|error| io::Error::other(format!("cannot make a PID namespace: {error}")))?;
     let (theirs, ours) = pipe2(OFlag::O_CLOEXEC)?;
     fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
-    // Open as long as this process lives: the guard looks for its end.
+    // Stays open until this process ends: the guard watches for its end.
     let _ = ours.into_raw_fd();
     let mut guard = Command::new("/proc/self/exe");
     guard
@@ -68,7 +68,7 @@ pub(crate) fn spawn(
     guard.spawn()
 }
 
-/// The exit status of a shell for how a process ended.
+/// The exit status that a shell would report for a process that ended in this way.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code).unwrap_or(1)
@@ -80,7 +80,7 @@ fn described(error: &io::Error) -> String {
     text.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
-/// What the guard does, if this process is one: to be asked first of all.
+/// Runs the guard if this process is one, and returns its exit code. Call it first in `main`.
 pub fn guard_main() -> Option<ExitCode> {
     let mut args = env::args_os();
     if args.next()? != NAME {
@@ -112,14 +112,14 @@ fn guard(pipe: &OsStr, command: &[OsString]) -> io::Result<ExitCode> {
         Ok(child) => attend(&signals, &parent, Pid::from_raw(child.id().cast_signed())),
         Err(error) => {
             eprintln!("error: link: {}: {}", program.display(), described(&error));
-            // As shells do it.
+            // The exit statuses of shells.
             Ok(ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }))
         }
     }
 }
 
-/// A command inherits what is blocked, and is to find nothing so. This process keeps it blocked: as the
-/// first of its namespace it would lose what comes meanwhile.
+/// Unblocks the signals in the command, which would inherit the blocked ones. The guard keeps them
+/// blocked: as the first process of its namespace it would otherwise lose signals.
 #[expect(unsafe_code, reason = "no safe way to change the mask of a child alone")]
 fn unblock_in(command: &mut Command, signals: SigSet) {
     // SAFETY: pthread_sigmask() is all that it calls, which may be called between fork and exec
@@ -127,7 +127,7 @@ fn unblock_in(command: &mut Command, signals: SigSet) {
     unsafe { command.pre_exec(move || Ok(signals.thread_unblock()?)) };
 }
 
-/// The pipe that was handed over by its number, so that the command does not inherit it.
+/// Reopens the pipe that the parent passed by its number, so that the command does not inherit it.
 fn take_over(pipe: &OsStr) -> io::Result<File> {
     let number: i32 =
         pipe.to_str().and_then(|pipe| pipe.parse().ok()).ok_or(ErrorKind::NotFound)?;
@@ -136,8 +136,8 @@ fn take_over(pipe: &OsStr) -> io::Result<File> {
     Ok(file)
 }
 
-/// Lets /proc show the processes of this PID namespace. Containers may forbid it: then it shows
-/// those outside, which harms only who looks for processes.
+/// Mounts a /proc that shows the processes of this PID namespace. Containers may forbid that. Then
+/// /proc shows the processes outside, which matters only to programs that look for processes.
 fn mount_proc() {
     let none: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -147,8 +147,7 @@ fn mount_proc() {
         .and_then(|()| mount(Some("proc"), "/proc", Some("proc"), safe, none));
 }
 
-/// Passes signals on and collects whatever ends, until the command has, or the process that started
-/// this one.
+/// Forwards signals and reaps children until the command ends, or the process that started the guard.
 fn attend(signals: &SignalFd, parent: &File, command: Pid) -> io::Result<ExitCode> {
     loop {
         if let Some(code) = collect(command) {
@@ -173,13 +172,13 @@ fn attend(signals: &SignalFd, parent: &File, command: Pid) -> io::Result<ExitCod
     }
 }
 
-/// The signal, unless the command has got it as well: the terminal sends its keys to all.
+/// The signal to forward. `None` for the terminal's keys, whose signals reach the command directly.
 pub(crate) fn to_pass_on(number: u32, code: i32) -> Option<Signal> {
     let signal = i32::try_from(number).ok().and_then(|number| Signal::try_from(number).ok())?;
     (code != SI_KERNEL && signal != Signal::SIGCHLD).then_some(signal)
 }
 
-/// The exit status of the command, once it has ended; orphans are collected on the way.
+/// Reaps every child that has ended, orphans too. Returns the command's exit status once it has ended.
 fn collect(command: Pid) -> Option<u8> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)).ok()? {
@@ -195,16 +194,19 @@ fn collect(command: Pid) -> Option<u8> {
     }
 }
 
-/// Blocks the signals that a command's starter passes on, in this thread and those that it starts.
+/// Blocks the forwarded signals in this thread and in the threads that it starts.
 pub(crate) fn block_signals() -> io::Result<SignalFd> {
     let set: SigSet = PASSED_ON.into_iter().collect();
     set.thread_block()?;
     Ok(SignalFd::new(&set)?)
 }
 
-/// A file descriptor that becomes readable when this process is asked to end: by Ctrl-C, SIGTERM,
-/// SIGHUP or SIGQUIT, which do nothing else from now on. To be called before the process has a
-/// second thread.
+/// A file descriptor that becomes readable on Ctrl-C, SIGTERM, SIGHUP or SIGQUIT. From this call on
+/// these signals have no other effect. Call it before the process starts a second thread.
+///
+/// # Errors
+///
+/// The kernel refuses to block the signals or to make the descriptor.
 pub fn stop_signals() -> io::Result<OwnedFd> {
     block_signals()?.as_fd().try_clone_to_owned()
 }

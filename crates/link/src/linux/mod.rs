@@ -1,8 +1,8 @@
 //! The carrier on Linux: TUN devices, namespaces, and the loop that moves packets.
 //!
-//! Devices and namespaces live as long as this process, whatever ends it: devices are not
-//! persistent, namespaces have no name, and what runs in them is killed by the kernel with the
-//! process that started it.
+//! Devices and namespaces end with this process, even if it is killed: devices are not persistent,
+//! namespaces have no name, and the kernel kills the processes in them with the process that started
+//! them.
 
 mod addresses;
 mod carrier;

@@ -1,4 +1,4 @@
-//! Network namespaces: where a thread's devices are made.
+//! Network namespaces, in which threads create devices.
 
 use super::netlink::Netlink;
 use nix::net::if_::if_nametoindex;
@@ -11,19 +11,24 @@ use std::thread;
 /// A network namespace that exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespace {
-    /// The calling thread's.
+    /// The namespace of the calling thread.
     #[default]
     Current,
-    /// One that `ip netns add` made.
+    /// A namespace that `ip netns add` made, by its name.
     Named(String),
-    /// That of a process.
+    /// The namespace of the process with this PID.
     Process(u32),
-    /// A file that stands for one, such as /proc/PID/ns/net.
+    /// A file that refers to a namespace, such as /proc/PID/ns/net.
     Path(PathBuf),
 }
 
 impl Namespace {
     /// Reads a name, `pid:NUMBER`, or a path that begins with a slash.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message for the user if the text has none of these forms. Whether the namespace
+    /// exists is not checked.
     pub fn parse(text: &str) -> Result<Namespace, String> {
         if text.starts_with('/') {
             return Ok(Namespace::Path(text.into()));
@@ -48,7 +53,7 @@ impl Namespace {
         }
     }
 
-    /// Does `body` in this namespace, in a thread that ends with it.
+    /// Runs `body` in this namespace, on a thread of its own.
     pub(crate) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> io::Result<T> {
         let Some(path) = self.path() else { return Ok(body()) };
         let in_namespace = |error: io::Error| {
@@ -66,7 +71,7 @@ impl Namespace {
     }
 }
 
-/// Puts the calling thread into a network namespace of its own, with the loopback device up.
+/// Moves the calling thread into a new network namespace, with the loopback device up.
 pub(crate) fn enter_new() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|error| io::Error::other(format!("cannot make a network namespace: {error}")))?;

@@ -1,4 +1,4 @@
-//! A command behind a link, in a network namespace of its own, in the manner of mahimahi's shells.
+//! A command behind a link, in its own network namespace, like mahimahi's shells.
 
 use super::addresses::{Block, INSIDE_DEVICE};
 use super::carrier::{Attendant, Carrier};
@@ -18,19 +18,19 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use windlass_base::Span;
 
-/// A command, and the link that it is to be behind.
+/// A command, and the link between it and the outside.
 #[derive(Clone, Debug)]
 pub struct Nested {
-    /// Two ports: the outside, and the inside where the command runs. The up path of the inside is
-    /// what the command sends.
+    /// A link of two ports: the outside, and the inside where the command runs. The command's packets
+    /// take the up path of the inside.
     pub link: LinkConfig,
     /// The command and its arguments.
     pub command: Vec<OsString>,
-    /// A command for the shell, to be run at the outside as long as the command runs.
+    /// A shell command that runs at the outside for as long as the command runs.
     pub outside: Option<OsString>,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
-    /// As for [`Carrier::new`].
+    /// The spin time; see [`Carrier::new`].
     pub spin: Span,
 }
 
@@ -43,13 +43,13 @@ pub struct Surroundings {
     pub inside: Ipv4Addr,
 }
 
-/// What a thread that holds a namespace has to say.
+/// A message from the thread that holds the inner namespace.
 enum Word {
-    /// The device inside.
+    /// The inside's device is up.
     Device(Device),
-    /// The command runs.
+    /// The guard of the command has started, with this PID.
     Started(Pid),
-    /// The command, or the attempt to start it, has ended.
+    /// The command has ended with this exit status, or could not be started.
     Ended(io::Result<u8>),
 }
 
@@ -59,7 +59,7 @@ impl Nested {
     ///
     /// # Errors
     ///
-    /// What could not be made. The command is killed then, if it ran.
+    /// A device or namespace cannot be made, or the carrier fails. A running command is killed.
     pub fn run(self, attendant: &mut dyn Attendant) -> io::Result<(u8, Carrier)> {
         let network = Network::new(&self.link)
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error.to_string()))?;
@@ -78,7 +78,7 @@ impl Nested {
         hold(inside, self.command, environment, words, stopper);
         let Word::Device(inside) = next(&heard)? else { return Err(gone()) };
         let Word::Started(guard) = next(&heard)? else { return Err(gone()) };
-        // Ends with the process: it has nothing else to wait for.
+        // The thread ends with the process.
         thread::spawn(move || guard::pass_on(&signals, guard));
         let mut carrier = Carrier::new(network, vec![outside, inside], self.spin);
         carrier.run(stop.as_fd(), attendant)?;
@@ -89,7 +89,7 @@ impl Nested {
     }
 }
 
-/// The next word of the thread that holds the inside; why it ended, if it failed.
+/// The next message of the thread that holds the inner namespace, or the error that ended it.
 fn next(heard: &Receiver<Word>) -> io::Result<Word> {
     match heard.recv().map_err(|_| gone())? {
         Word::Ended(Err(error)) => Err(error),
@@ -104,7 +104,7 @@ fn gone() -> io::Error {
 impl Surroundings {
     fn environment(&self) -> Vec<(&'static str, String)> {
         let mut environment = vec![("WINDLASS_OUTSIDE", self.outside.to_string())];
-        // Links may be nested: the outermost side stays known by this name.
+        // Of nested links, this variable names the outermost one.
         if std::env::var_os("WINDLASS_BASE").is_none() {
             environment.push(("WINDLASS_BASE", self.outside.to_string()));
         }
@@ -138,8 +138,8 @@ fn with_prefix(address: Ipv4Addr, prefix: u8) -> io::Result<IpNet> {
     Ipv4Net::new(address, prefix).map(IpNet::V4).map_err(io::Error::other)
 }
 
-/// Starts the thread whose namespace is the inside. It lives as long as the command; `stopper` is
-/// closed when it ends.
+/// Starts the thread that holds the inner namespace. It lives as long as the command, and drops
+/// `stopper` when it ends.
 fn hold(
     device: DeviceConfig,
     command: Vec<OsString>,
@@ -163,7 +163,8 @@ fn live_inside(
 ) -> io::Result<u8> {
     namespace::enter_new()?;
     let device = Device::create(device)?;
-    // For links nested in this one. Where /proc/sys cannot be written they have no way out.
+    // Forwarding, for links nested in this one. If /proc/sys is read-only, they cannot reach the
+    // outside.
     let _ = fs::write("/proc/sys/net/ipv4/ip_forward", "1");
     let _ = words.send(Word::Device(device));
     let mut child = guard::spawn(command, environment, Streams::All)?;
@@ -171,8 +172,8 @@ fn live_inside(
     child.wait().map(guard::exit_code)
 }
 
-/// Starts a command for the shell in the present namespace. The thread that it hangs on lives as
-/// long as it or the process.
+/// Starts a shell command in the current namespace. The thread that started it lives until the command
+/// or the process ends.
 fn run_outside(command: &OsString, environment: &[(&'static str, String)]) -> io::Result<()> {
     let (started, has_started) = channel();
     let command = ["sh".into(), "-c".into(), command.clone()];

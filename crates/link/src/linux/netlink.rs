@@ -17,7 +17,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::IpAddr;
 
-/// A socket to the kernel's routing tables.
+/// An rtnetlink socket.
 pub(crate) struct Netlink(Socket);
 
 impl Netlink {
@@ -35,7 +35,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Keeps IPv6 from sending anything by itself.
+    /// Keeps the kernel from sending IPv6 packets of its own on the device.
     pub(crate) fn silence_ipv6(&self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -46,7 +46,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Sets a device up as it is.
+    /// Sets a device up without changing its settings.
     pub(crate) fn set_up(&self, index: u32) -> io::Result<()> {
         self.request(RouteNetlinkMessage::SetLink(up(index)), 0)
     }
@@ -67,7 +67,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sends what goes to `network` to the device.
+    /// Adds a route to `network` by the device.
     pub(crate) fn add_route(&self, index: u32, network: IpNet) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
@@ -90,7 +90,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sends a request and waits for the kernel's word on it.
+    /// Sends a request and waits for the kernel's acknowledgement.
     fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;

@@ -1,4 +1,4 @@
-//! What it takes to make devices and namespaces, and where to get it without root.
+//! The privileges to make devices and namespaces, and how to get them without root.
 
 use super::namespace::set_up_loopback;
 use nix::sched::{CloneFlags, unshare};
@@ -10,22 +10,22 @@ use std::io;
 const CAP_NET_ADMIN: u64 = 1 << 12;
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 
-/// Where this process may make devices and namespaces.
+/// The namespace in which this process may make devices and namespaces.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// In the namespace that it was started in.
     Here,
-    /// Only in a user namespace of its own, which has a network namespace of its own: the network
-    /// that it was started in is out of reach.
+    /// Only in a new user namespace with a new network namespace: the network in which the process
+    /// was started is out of reach.
     Private,
 }
 
-/// Takes the privilege that is needed: what there is, or else a user namespace, in which the user
-/// is root. To be called before the process has a second thread.
+/// Uses the privileges of the process if they suffice; otherwise moves it into a user namespace in
+/// which the user is root. Call it before the process starts a second thread.
 ///
 /// # Errors
 ///
-/// Neither is to be had; says what the administrator can do.
+/// The process can get neither; the error says what the administrator can do.
 pub fn acquire() -> io::Result<Privilege> {
     if has_capabilities() {
         return Ok(Privilege::Here);
@@ -43,7 +43,7 @@ pub fn acquire() -> io::Result<Privilege> {
     Ok(Privilege::Private)
 }
 
-/// True if devices and namespaces can be made right here.
+/// Whether the process may make devices and namespaces where it is.
 fn has_capabilities() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

@@ -50,7 +50,7 @@ fn any_model() -> impl Strategy<Value = Model> {
 
 proptest! {
     #[test]
-    fn every_model_is_told_from_its_own_runs(
+    fn every_model_is_recognized_by_its_own_runs(
         model in any_model(), initial_window in 3u32..40, k in 3u32..8, rounds in 1u32..6
     ) {
         let verdict = classify(&reports(model, initial_window, k, rounds), false);

@@ -16,7 +16,7 @@ const TAKEN_MAX: usize = 256;
 const TRIES: u64 = 64;
 
 /// A family of addresses, and a port of it.
-type Place = (bool, u16);
+type PortKey = (bool, u16);
 
 /// The ports that are ours as long as the value lives. Each is a listening socket, which swallows
 /// whatever comes, so that the kernel answers with no reset. The paper's way, a low TTL on what the
@@ -24,7 +24,7 @@ type Place = (bool, u16);
 /// sends with a TTL of 255.
 #[derive(Default)]
 pub(super) struct Ports {
-    taken: BTreeMap<Place, Socket>,
+    taken: BTreeMap<PortKey, Socket>,
 }
 
 impl Ports {
@@ -71,14 +71,14 @@ impl Ports {
         after.chain(before).copied().find(|port| is_free(*port))
     }
 
-    fn take(&mut self, place: Place) -> io::Result<()> {
-        if self.taken.contains_key(&place) {
+    fn take(&mut self, key: PortKey) -> io::Result<()> {
+        if self.taken.contains_key(&key) {
             return Ok(());
         }
-        let (v6, port) = place;
+        let (v6, port) = key;
         let any: IpAddr =
             if v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-        self.taken.insert(place, listen(SocketAddr::new(any, port))?);
+        self.taken.insert(key, listen(SocketAddr::new(any, port))?);
         Ok(())
     }
 }

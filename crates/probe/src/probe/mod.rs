@@ -13,7 +13,7 @@ pub use report::{Ending, Flight, Observation, Report, SynAck};
 
 use crate::application::Application;
 use crate::arrivals::{Arrival, Arrivals, Packet};
-use crate::gate::Gate;
+use crate::gate::AckGate;
 use crate::test::Test;
 use crate::tls::Tls;
 use crate::wire::{self, Flow, Kind, Received};
@@ -69,7 +69,7 @@ pub struct Probe {
     application: Application,
     /// Written to the engine as it takes it.
     backlog: Vec<u8>,
-    gate: Gate,
+    gate: AckGate,
     arrivals: Arrivals,
     phase: Phase,
     begun: Time,
@@ -113,7 +113,7 @@ impl Probe {
         Probe {
             application: Application::new(order.request.clone(), order.tls.as_ref()),
             backlog: Vec::new(),
-            gate: Gate::new(order.purpose == Purpose::Scout, order.window),
+            gate: AckGate::new(order.purpose == Purpose::Scout, order.window),
             stream: Stream::new(connection),
             arrivals: Arrivals::default(),
             phase: Phase::Connecting,

@@ -12,16 +12,17 @@ struct Node {
     timer: Option<Time>,
 }
 
-enum Way {
-    There,
-    Back,
+/// The direction of a packet on a path.
+enum Direction {
+    ToServer,
+    ToClient,
 }
 
 /// All servers of a population, and their paths; without a clock of its own.
 pub struct Network {
     nodes: BTreeMap<IpAddr, Node>,
     /// By time, then in order.
-    wire: BTreeMap<(Time, u64), (Way, IpAddr, Vec<u8>)>,
+    wire: BTreeMap<(Time, u64), (Direction, IpAddr, Vec<u8>)>,
     timers: BTreeSet<(Time, IpAddr)>,
     arrived: VecDeque<Vec<u8>>,
     rng: Rng,
@@ -72,14 +73,14 @@ impl Network {
             return;
         }
         let to = incoming.flow.local.ip();
-        self.put(now, Way::There, to, packet);
+        self.put(now, Direction::ToServer, to, packet);
     }
 
-    fn put(&mut self, now: Time, way: Way, address: IpAddr, packet: Vec<u8>) {
+    fn put(&mut self, now: Time, direction: Direction, address: IpAddr, packet: Vec<u8>) {
         let Some(node) = self.nodes.get(&address) else { return };
         self.count += 1;
         if !self.rng.chance(node.loss) {
-            self.wire.insert((now + node.one_way, self.count), (way, address, packet));
+            self.wire.insert((now + node.one_way, self.count), (direction, address, packet));
         }
     }
 
@@ -96,8 +97,10 @@ impl Network {
             let timer = self.timers.first().copied().filter(|(at, _)| *at <= now);
             match self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
                 Some(entry) => match entry.remove() {
-                    (Way::There, address, packet) => self.call(now, address, Some(&packet)),
-                    (Way::Back, _, packet) => self.arrived.push_back(packet),
+                    (Direction::ToServer, address, packet) => {
+                        self.call(now, address, Some(&packet))
+                    }
+                    (Direction::ToClient, _, packet) => self.arrived.push_back(packet),
                 },
                 None => timer.into_iter().for_each(|(_, address)| self.call(now, address, None)),
             }
@@ -120,7 +123,7 @@ impl Network {
         old.map(|old| self.timers.remove(&(old, address)));
         new.map(|new| self.timers.insert((new, address)));
         for packet in sent {
-            self.put(now, Way::Back, address, packet);
+            self.put(now, Direction::ToClient, address, packet);
         }
     }
 }
