@@ -6,9 +6,9 @@ use crate::{Connection, Ecn, Segment, Time};
 use alloc::boxed::Box;
 use core::ops::Range;
 
-/// One end of a TCP connection that keeps the bytes of both directions.
+/// One end of a TCP connection with buffers for the bytes of both directions.
 ///
-/// Everything that carries no payload goes to the [`Connection`] inside.
+/// Events, timers and all other operations without payload are those of the [`Connection`] inside.
 #[derive(Debug)]
 pub struct Stream {
     connection: Connection,
@@ -17,28 +17,28 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Buffers for `connection`, of the sizes in its config.
+    /// Adds buffers to `connection`, which grow up to the sizes in its config.
     pub fn new(connection: Connection) -> Stream {
         let buffers = connection.config().buffers;
         let (outgoing, incoming) = (Ring::new(buffers.send), Ring::new(buffers.receive));
         Stream { connection, outgoing, incoming }
     }
 
-    /// The connection, for everything that carries no payload.
+    /// The connection, for its state and counters.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The connection, to change it: close, abort, timeouts, events. Reading and writing through
-    /// it would lose bytes.
+    /// The connection, for commands and polls without payload: close, abort, timeouts, events. Do
+    /// not read, write, handle segments or poll for segments through it: bytes would be lost.
     pub fn connection_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Appends what fits of `bytes`; returns how many.
+    /// Appends to the outgoing stream as many of `bytes` as fit; returns how many.
     ///
     /// # Errors
-    /// As [`Connection::write`].
+    /// [`Error::Closed`] after the stream was closed, or when the connection is over.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let offset = self.connection.bytes_written();
         let taken = self.connection.write(bytes.len() as u64)? as usize;
@@ -47,10 +47,10 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Takes up to `buffer.len()` bytes; returns how many, 0 when nothing is there now.
+    /// Reads up to `buffer.len()` bytes; returns how many, 0 if none are readable now.
     ///
     /// # Errors
-    /// As [`Connection::read`].
+    /// [`Error::Closed`] at the end of the stream.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let offset = self.connection.bytes_read();
         let taken = self.connection.read(buffer.len() as u64)? as usize;
@@ -58,13 +58,13 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Bytes of memory that the buffers take, or must take if the peer uses its window.
+    /// Memory of the buffers in bytes, with the growth that the announced window may require.
     pub fn memory(&self) -> u64 {
         let incoming = self.incoming.size_for(self.connection.receive_promise());
         self.outgoing.bytes.len() as u64 + incoming
     }
 
-    /// Gives back the memory of buffers in which nothing is.
+    /// Frees the memory of empty buffers.
     pub fn release_buffers(&mut self) {
         let connection = &self.connection;
         if connection.bytes_acked() == connection.bytes_written() {
@@ -75,7 +75,8 @@ impl Stream {
         }
     }
 
-    /// The buffers grow no more, but for what the peer may send already; or they may again.
+    /// With `hold`, stops the growth of the buffers, except for data that the announced window
+    /// already allows. Without, allows it again.
     pub fn hold_buffers(&mut self, hold: bool) {
         let most = |ring: &Ring| match hold {
             true => (ring.bytes.len() as u64).max(RING_BYTES_MIN),
@@ -84,7 +85,8 @@ impl Stream {
         self.connection.limit_buffers(most(&self.outgoing), most(&self.incoming));
     }
 
-    /// A segment arrived with `payload` (`segment.payload_len` bytes).
+    /// Handles a segment that arrived with `payload`, in a packet with the codepoint `ecn`.
+    /// `payload` must have `segment.payload_len` bytes.
     pub fn handle_segment(
         &mut self,
         now: Time,
@@ -101,7 +103,8 @@ impl Stream {
         }
     }
 
-    /// The next run of at most `max` segments, and its payload in two pieces (a ring wraps).
+    /// The next run to send, of at most `max` segments, and its payload in two pieces: the send
+    /// buffer is a ring. To be called until it returns `None`.
     pub fn poll_transmit(
         &mut self,
         now: Time,
@@ -114,17 +117,17 @@ impl Stream {
     }
 }
 
-/// A window of a stream in a buffer: the byte at offset `o` lies at `o` modulo its size, which grows
-/// as needed: most streams keep far less than they may.
+/// A ring buffer with a section of a stream: the byte at offset `o` lies at `o` modulo the size.
+/// The size grows with the data, as most streams need far less than their limit.
 #[derive(Debug)]
 struct Ring {
     bytes: Box<[u8]>,
     capacity: u64,
-    /// The end of what was stored.
+    /// The offset after the last byte stored.
     end: u64,
 }
 
-/// What a ring begins with.
+/// The size of a ring after its first byte.
 const RING_BYTES_MIN: u64 = 4096;
 
 impl Ring {
@@ -143,7 +146,7 @@ impl Ring {
         [start..start + first, 0..len - first]
     }
 
-    /// Stores `bytes` at `offset`; nothing before `needed_from` is read any more.
+    /// Stores `bytes` at `offset`. Bytes before `needed_from` may be overwritten.
     fn store(&mut self, needed_from: u64, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         self.make_room(needed_from, end.max(self.end).saturating_sub(needed_from));
@@ -151,7 +154,7 @@ impl Ring {
         self.put(offset, bytes);
     }
 
-    /// Its size once it holds `len` bytes.
+    /// The size of the ring when it has to hold `len` bytes.
     fn size_for(&self, len: u64) -> u64 {
         let size = self.bytes.len() as u64;
         if len <= size {
@@ -160,7 +163,7 @@ impl Ring {
         len.next_power_of_two().max(RING_BYTES_MIN).min(self.capacity.max(len))
     }
 
-    /// Grows to hold `len` bytes from `needed_from` on.
+    /// Grows the ring to hold `len` bytes from `needed_from` on.
     fn make_room(&mut self, needed_from: u64, len: u64) {
         if len <= self.bytes.len() as u64 {
             return;

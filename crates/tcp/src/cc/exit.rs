@@ -3,17 +3,18 @@ use super::hystart::{HyStartPlusPlus, Pace};
 use super::{Ack, CongestionCause, HyStart, Window};
 use windlass_base::Span;
 
-/// What ends slow start before packets are lost.
+/// The rule that ends slow start before packets are lost.
 #[derive(Clone, Debug)]
 pub(super) enum Exit {
-    /// RFC 9406.
+    /// HyStart++ (RFC 9406).
     HyStart(HyStartPlusPlus),
-    /// As Linux.
+    /// The HyStart of Linux.
     AckTrains(AckTrains),
 }
 
 impl Exit {
-    /// What a connection begins with, if anything.
+    /// The rule at the beginning of a connection; `None` if only a loss or an ECN echo ends slow
+    /// start.
     pub(super) fn of(hystart: HyStart, paced_from: Option<Span>) -> Option<Exit> {
         match hystart {
             HyStart::Off => None,
@@ -22,8 +23,8 @@ impl Exit {
         }
     }
 
-    /// What holds after a cut. RFC 9406 is for the first slow start alone (§4.3); Linux begins anew
-    /// after a timeout.
+    /// The rule after a reduction. RFC 9406 applies to the first slow start only (§4.3); Linux
+    /// applies its rule again after a timeout.
     pub(super) fn after(
         cause: CongestionCause,
         hystart: HyStart,
@@ -33,7 +34,7 @@ impl Exit {
         if anew { Exit::of(hystart, paced_from) } else { None }
     }
 
-    /// How slow start goes on with an ACK, if it does still.
+    /// How fast slow start continues after `ack`.
     pub(super) fn on_ack(&mut self, ack: &Ack, window: &Window) -> Pace {
         match self {
             Exit::HyStart(hystart) => hystart.on_ack(ack),
@@ -45,7 +46,7 @@ impl Exit {
         }
     }
 
-    /// The window in bytes that congestion avoidance begins with, after [`Pace::Over`].
+    /// The window with which congestion avoidance begins after [`Pace::Over`], in bytes.
     pub(super) fn leaves(&self, window: &Window) -> f64 {
         match self {
             Exit::HyStart(_) => window.cwnd(),
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_linux_after_a_timeout_looks_for_the_end_of_slow_start_again() {
+    fn only_the_rule_of_linux_applies_again_and_only_after_a_timeout() {
         let after = |cause, hystart| Exit::after(cause, hystart, None).is_some();
         assert!(after(CongestionCause::Timeout, HyStart::AckTrains));
         assert!(!after(CongestionCause::FastRetransmit, HyStart::AckTrains));

@@ -1,11 +1,12 @@
 //! Congestion control: the trait that a controller implements, and the controllers.
 //!
-//! A controller owns cwnd and ssthresh. It learns of acknowledgments ([`Ack`]) and of congestion
-//! ([`Congestion`]), and nothing else: what to retransmit, when, and how the window is inflated
-//! during fast recovery is the engine's business. It never logs; what it wants seen it publishes
-//! through its getters. A controller can live in any crate: implement [`Controller`] and
-//! [`ControllerFactory`] and put the factory into [`Config::congestion`](crate::Config::congestion)
-//! (`examples/controller` does it). [`Window`] is what controllers of Reno's kind share.
+//! A controller owns cwnd and ssthresh. The engine reports acknowledgments ([`Ack`]) and congestion
+//! ([`Congestion`]) to it. The engine itself decides what to retransmit and when, and inflates the
+//! window during fast recovery. A controller does not log; it publishes values through its getters.
+//!
+//! A controller can live in any crate: implement [`Controller`] and [`ControllerFactory`], and set
+//! [`Config::congestion`](crate::Config::congestion) to the factory. `examples/controller` is an
+//! example. [`Window`] has the functions that controllers similar to Reno share.
 
 mod ack_trains;
 mod cubic;
@@ -41,18 +42,19 @@ use windlass_base::{Ecn, Span, Time};
 
 /// A congestion controller of one connection.
 pub trait Controller: fmt::Debug + Send {
-    /// The name by which scenarios and socket options know it.
+    /// The name of the controller in scenarios and socket options.
     fn name(&self) -> &'static str;
 
-    /// The congestion window in bytes, with whatever fraction the controller keeps; at least one
-    /// segment. The engine sends by its integer part.
+    /// The congestion window in bytes, at least one segment. It may have a fraction; the engine
+    /// uses the integer part.
     fn cwnd(&self) -> f64;
 
     /// The slow start threshold in bytes; `u64::MAX` before the first cut.
     fn ssthresh(&self) -> u64;
 
-    /// New data was acknowledged. Not called for an ACK with ECN echo, nor for one that only
-    /// repairs losses, nor (with cwnd validation) while the window is not what limits the sender.
+    /// New data was acknowledged. The engine does not call this for an ACK with an ECN echo, for
+    /// one that only repairs losses, or (with cwnd validation) while the window does not limit the
+    /// sender.
     fn on_ack(&mut self, ack: &Ack);
 
     /// The network is congested. Called at most once per window of data for ECN and fast
@@ -63,8 +65,8 @@ pub trait Controller: fmt::Debug + Send {
     /// bytes (RFC 5681 §4.1).
     fn on_idle_restart(&mut self, restart: u64);
 
-    /// A full segment has `mss` payload bytes from now on: the path's MTU was found to be another
-    /// (RFC 8899). The window in bytes stays, but for its least.
+    /// A full segment has `mss` payload bytes from now on, because the carrier measured another
+    /// path MTU (RFC 8899). The window in bytes stays the same, but is at least one segment.
     fn on_mss_change(&mut self, mss: u32);
 
     /// How lost segments are repaired where SACK was not negotiated.
@@ -122,7 +124,7 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     /// The controller's name.
     fn name(&self) -> &'static str;
 
-    /// A controller at the beginning of a connection.
+    /// A new controller, for the beginning of a connection.
     fn build(&self, params: &Params) -> Box<dyn Controller>;
 }
 
@@ -136,14 +138,14 @@ pub struct Params {
     pub initial_window: u64,
     /// Initial slow start threshold in bytes; `u64::MAX` for none.
     pub initial_ssthresh: u64,
-    /// Cut to whole segments, before and after the multiplication, as ns-2 does.
+    /// Reductions round to whole segments, before and after the multiplication, as in ns-2.
     pub whole_segment_cuts: bool,
     /// Congestion avoidance adds whole segments
     /// ([`GrowthConfig::whole_segments`](crate::config::GrowthConfig::whole_segments)).
     pub whole_segment_growth: bool,
-    /// What fast retransmits and ECN echoes leave at least, in bytes.
+    /// The smallest window after a fast retransmit or an ECN echo, in bytes.
     pub least_window: u64,
-    /// The connection paces its data on paths with at least this RTT; `None`: it never paces.
+    /// The minimum RTT from which the connection paces its data; `None` if it never paces.
     pub paced_from: Option<Span>,
 }
 
@@ -182,7 +184,7 @@ pub struct Ack {
     /// Bytes that count for window growth: one segment, or `bytes_acked` up to a limit, as
     /// [`Growth`](crate::config::Growth) says (RFC 3465).
     pub credit: u64,
-    /// The RTT sample that this ACK gave, if any.
+    /// The RTT sample of this ACK, if it yielded one.
     pub rtt: Option<Span>,
     /// SRTT in whole ticks of the connection's clock; zero before the first sample.
     pub smoothed_rtt: Span,
@@ -196,18 +198,18 @@ pub struct Ack {
     pub sent_total: u64,
 }
 
-/// The network's word that it is congested.
+/// A congestion signal.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Congestion {
-    /// When it was noticed.
+    /// When the sender detected it.
     pub now: Time,
-    /// By what.
+    /// The signal by which the sender detected it.
     pub cause: CongestionCause,
-    /// The window in bytes that the cut starts from: the effective window or FlightSize, as
+    /// The window that the reduction starts from, in bytes: the effective window or FlightSize, as
     /// [`ReductionBase`](crate::config::ReductionBase) says.
     pub window: f64,
-    /// The window was cut already for the same flight (ECN, then a timeout), or the same segment
-    /// timed out before: ssthresh stays (RFC 5681 §3.1).
+    /// ssthresh stays the same: an ECN echo already reduced the window for the same flight, or the
+    /// same segment timed out before (RFC 5681 §3.1).
     pub hold_ssthresh: bool,
     /// SRTT in whole ticks of the connection's clock.
     pub smoothed_rtt: Span,

@@ -3,20 +3,20 @@ use super::{FastRecovery, Params, TraceValue, Window};
 use alloc::boxed::Box;
 use windlass_base::Time;
 
-/// New-ECN (Hamann 1999, §3.1): Reno whose window grows by a slope of its own, which falls at every
-/// mark and rises with the square of the round-trip time, so that flows of different round-trip
-/// times come to share a bottleneck fairly.
+/// New-ECN (Hamann 1999, section 3.1): Reno with a variable slope of the window's growth. Every
+/// mark reduces the slope, and it rises with the square of the round-trip time. Flows with
+/// different round-trip times thus converge to fair shares of a bottleneck.
 ///
-/// Without marks it is Reno.
+/// Without marks it behaves as Reno.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct NewEcn {
-    /// cwnd and ssthresh are multiplied by this at a mark. 0.9.
+    /// The factor of cwnd and ssthresh at a mark. 0.9.
     pub alpha_wnd: f64,
-    /// The slope is multiplied by this at every mark but the first. 0.9 (0.7 in the simple model
-    /// of Hamann 1999, §3.2).
+    /// The factor of the slope at every mark but the first. 0.9 (0.7 in the simple model of Hamann
+    /// 1999, section 3.2).
     pub alpha_slp: f64,
-    /// The slope grows by `beta` * SRTT² in each round trip once a mark was seen; segments per
-    /// round trip and square second. 16.
+    /// After the first mark, the slope grows by `beta` * SRTT² in each round trip. The unit is
+    /// segments per round trip and square second. 16.
     pub beta: f64,
 }
 
@@ -52,16 +52,16 @@ impl ControllerFactory for NewEcn {
 struct NewEcnController {
     factors: NewEcn,
     window: Window,
-    /// Segments per round trip.
+    /// The growth of the window in segments per round trip.
     slope: f64,
-    /// A mark has been seen on this connection.
+    /// The peer has echoed a mark on this connection.
     marked: bool,
-    /// When the slope last rose or the window was last cut.
+    /// When the slope last rose or the window was last reduced.
     last_update: Time,
 }
 
 impl NewEcnController {
-    /// Once per round trip, and not before a round trip has passed since a cut.
+    /// Raises the slope once per round trip, and not within a round trip after a reduction.
     fn raise_slope(&mut self, ack: &Ack) {
         if self.marked && ack.now >= self.last_update + ack.smoothed_rtt {
             let srtt_s = ack.smoothed_rtt.as_secs_f64();
@@ -75,8 +75,9 @@ impl NewEcnController {
         let params = *self.window.params();
         self.window.set_cwnd(params.cut(congestion.window, alpha_wnd));
         if !congestion.hold_ssthresh {
-            // In slow start cwnd may stay below the new ssthresh: slow start then goes on. Where
-            // no ssthresh was given (the original starts with the window limit), a mark ends it.
+            // In slow start cwnd may stay below the new ssthresh; slow start then continues.
+            // Without an initial ssthresh, a mark ends slow start (the original starts with the
+            // window limit).
             let from = match self.window.ssthresh() {
                 u64::MAX => congestion.window,
                 ssthresh => ssthresh as f64,
@@ -134,7 +135,7 @@ impl Controller for NewEcnController {
         self.window.restart(restart);
     }
 
-    /// The base of the original.
+    /// The original is based on Reno.
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::Reno
     }

@@ -2,14 +2,16 @@ use super::{Ack, Congestion, Controller, ControllerFactory, Params};
 use alloc::boxed::Box;
 use windlass_base::Ecn;
 
-/// A cwnd in bytes that limits nothing: no receiver can announce a window of so much (RFC 7323 §2.3).
+/// A cwnd in bytes that has no effect: it exceeds the largest window that a receiver can announce
+/// (RFC 7323 §2.3).
 pub(crate) const UNLIMITED: u64 = 1 << 30;
 
-/// No congestion control (Lee 2009, §5.2): the receiver's window alone limits what is in flight, and
-/// losses are repaired without a cut. Marks would not be answered, so no packet asks for them.
+/// No congestion control (Lee 2009, section 5.2): only the receiver's window limits the data in
+/// flight, and a loss does not reduce it. The sender would not react to ECN marks, so its packets
+/// are Not-ECT.
 ///
-/// For experiments on links of one's own: on a shared path it starves all others and can lead to
-/// congestion collapse (RFC 2914).
+/// For experiments on a link without other users: on a shared path it starves all other flows and
+/// can lead to congestion collapse (RFC 2914).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoControl;
 

@@ -3,8 +3,8 @@ use super::{
 };
 use alloc::boxed::Box;
 
-/// Reno (RFC 2581): half the window at a fast retransmit and at an ECN echo (RFC 3168 §6.1.2), one
-/// segment and slow start after a timeout; fast recovery ends at the first new ACK.
+/// Reno (RFC 2581): it halves the window at a fast retransmit and at an ECN echo (RFC 3168 §6.1.2),
+/// and restarts with one segment after a timeout. Fast recovery ends at the first new ACK.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reno;
 

@@ -3,7 +3,7 @@ use super::{Controller, ControllerFactory, FastRecovery, Params};
 use alloc::boxed::Box;
 
 /// Tahoe: slow start from one segment after every loss. An ECN echo halves the window without slow
-/// start (Hamann 1999, §2.3).
+/// start (Hamann 1999, section 2.3).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tahoe;
 

@@ -1,19 +1,19 @@
 use super::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
 use alloc::boxed::Box;
 
-/// Vegas (Brakmo and Peterson, 1995): once per round trip the window moves by a segment so that
-/// the path's queues hold between `alpha` and `beta` segments of this connection. Losses and ECN
-/// echoes are answered as Reno answers them.
+/// Vegas (Brakmo and Peterson, 1995): once per round trip it changes the window by a segment, so
+/// that the queues of the path hold between `alpha` and `beta` segments of this connection. It
+/// reacts to losses and ECN echoes as Reno does.
 ///
-/// The segments queued are estimated as Hamann 1999, §2.1.3 writes it, cwnd * (1 - RTT_min / RTT),
-/// with the mean of the round trip's RTT samples for RTT.
+/// The number of queued segments is estimated as in Hamann 1999, section 2.1.3: cwnd * (1 - RTT_min
+/// / RTT), where RTT is the mean of the samples of a round trip.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Vegas {
-    /// With fewer segments queued the window grows. 2.
+    /// The window grows if fewer segments than this are queued. 2.
     pub alpha: f64,
-    /// With more segments queued the window shrinks. 4.
+    /// The window shrinks if more segments than this are queued. 4.
     pub beta: f64,
-    /// With more segments queued slow start ends. 1.
+    /// Slow start ends if more segments than this are queued. 1.
     pub gamma: f64,
 }
 
@@ -42,16 +42,17 @@ impl ControllerFactory for Vegas {
 struct VegasController {
     thresholds: Vegas,
     window: Window,
-    /// None before the first ACK and after a cut: the next ACK begins a round.
+    /// The current round trip; `None` before the first ACK and after a reduction.
     round: Option<Round>,
-    /// Slow start grows in this round; in every other it holds, so that RTTs can be compared.
+    /// Slow start grows in this round trip. It grows in every second one; in the others the window
+    /// stays the same while RTTs are measured.
     doubling: bool,
 }
 
 /// A round trip and the RTTs measured in it.
 #[derive(Clone, Debug)]
 struct Round {
-    /// The round is over once this many bytes of the stream are acknowledged.
+    /// The round trip ends when the ACK number reaches this stream position.
     end: u64,
     rtt_sum_s: f64,
     samples: u32,
@@ -69,8 +70,8 @@ impl Round {
         }
     }
 
-    /// The part of the round trip that was not spent in queues, 0 to 1; `None` if no RTT was
-    /// measured.
+    /// The part of the RTT that packets did not spend in queues, 0 to 1; `None` without an RTT
+    /// sample.
     fn empty_path_share(&self, ack: &Ack) -> Option<f64> {
         let base_s = ack.min_rtt?.as_secs_f64();
         let mean_s = self.rtt_sum_s / f64::from(self.samples);
@@ -100,15 +101,16 @@ impl VegasController {
         }
     }
 
-    /// On to what the path carries without a queue, and a segment to find more.
+    /// Ends slow start at the window that the path carries without a queue, plus one segment to
+    /// probe for more.
     fn leave_slow_start(&mut self, share: f64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         let carried = self.window.params().cut(cwnd, share);
         self.settle(cwnd.min(carried + mss));
     }
 
-    /// A lower cwnd that is no way back into slow start: two segments at least, and ssthresh not
-    /// above it.
+    /// Lowers cwnd to at least two segments, without a return to slow start: ssthresh is lowered
+    /// with it.
     fn settle(&mut self, cwnd: f64) {
         self.window.set_cwnd(cwnd.max(2.0 * self.window.mss()));
         let cwnd = self.window.cwnd();

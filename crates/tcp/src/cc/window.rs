@@ -1,17 +1,17 @@
 use super::{Congestion, CongestionCause, Params};
 
-/// cwnd and ssthresh with the slow start and congestion avoidance of RFC 5681: what controllers
-/// of Reno's kind share, inside this crate and out of it.
+/// cwnd and ssthresh with the slow start and congestion avoidance of RFC 5681, for controllers
+/// similar to Reno in this crate and in others.
 #[derive(Clone, Debug)]
 pub struct Window {
     params: Params,
     cwnd: f64,
     ssthresh: u64,
-    /// Growth in bytes that is not a segment yet, where whole ones are added.
+    /// With growth by whole segments, the growth in bytes that does not make a segment yet.
     due: f64,
 }
 
-/// So much less than a segment is one: what many ACKs add up to is inexact.
+/// Tolerance, in segments, for the rounding errors of many small steps of growth.
 const ROUNDING: f64 = 1e-6;
 
 impl Window {
@@ -23,7 +23,7 @@ impl Window {
         window
     }
 
-    /// What the window was made from.
+    /// The parameters of the connection.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -43,8 +43,8 @@ impl Window {
         f64::from(self.params.mss)
     }
 
-    /// Full segments have another size now. What is counted in segments follows, cwnd stays unless it
-    /// is less than one of them.
+    /// Changes the size of a full segment. Values in segments are scaled; cwnd stays the same, but
+    /// is at least one segment.
     pub fn set_mss(&mut self, mss: u32) {
         let segments = self.params.least_window / u64::from(self.params.mss.max(1));
         self.params.least_window = segments * u64::from(mss);
@@ -68,8 +68,8 @@ impl Window {
         self.ssthresh = bytes.max(2.0 * self.mss()) as u64;
     }
 
-    /// Slow start up to ssthresh. Returns how much of `credit` (bytes) is left for congestion
-    /// avoidance, so that an ACK of many segments does not carry cwnd far beyond ssthresh.
+    /// Grows cwnd by `credit` bytes, but not beyond ssthresh. Returns the rest of `credit`, for
+    /// congestion avoidance: an ACK of many segments thus does not raise cwnd far beyond ssthresh.
     pub fn slow_start(&mut self, credit: u64) -> f64 {
         let credit = credit as f64;
         let room = (self.ssthresh as f64 - self.cwnd).max(0.0);
@@ -78,13 +78,14 @@ impl Window {
         credit - used
     }
 
-    /// Congestion avoidance by `slope` segments for each window acknowledged (RFC 5681 §3.1,
-    /// equation 3, for a slope of 1).
+    /// Grows cwnd by `slope` segments per window acknowledged, for an ACK of `credit` bytes. A
+    /// slope of 1 is that of RFC 5681 §3.1, equation 3.
     pub fn congestion_avoidance(&mut self, credit: f64, slope: f64) {
         self.grow_by(slope * self.mss() * credit / self.cwnd);
     }
 
-    /// Growth by `bytes` in congestion avoidance: at once, or once whole segments are due.
+    /// Grows cwnd by `bytes` in congestion avoidance; with growth by whole segments, once they add
+    /// up to one.
     pub fn grow_by(&mut self, bytes: f64) {
         if !self.params.whole_segment_growth {
             self.cwnd += bytes;
@@ -96,7 +97,7 @@ impl Window {
         self.due = (self.due - whole).max(0.0);
     }
 
-    /// Growth to `bytes`, if cwnd is less, likewise.
+    /// Grows cwnd to `bytes` if it is smaller, as [`Window::grow_by`] does.
     pub fn grow_to(&mut self, bytes: f64) {
         if self.params.whole_segment_growth {
             self.grow_by((bytes - self.cwnd - self.due).max(0.0));
@@ -105,14 +106,14 @@ impl Window {
         }
     }
 
-    /// Slow start, then congestion avoidance, as Reno does for `credit` bytes.
+    /// Grows cwnd as Reno does for `credit` bytes: by slow start, then by congestion avoidance.
     pub fn grow(&mut self, credit: u64) {
         let rest = self.slow_start(credit);
         self.congestion_avoidance(rest, 1.0);
     }
 
-    /// Reno's reaction with another factor: ssthresh is `factor` of the window and cwnd the same,
-    /// or one segment after a timeout.
+    /// Reduces the window as Reno does, with `factor` in place of one half. ssthresh becomes
+    /// `factor` times the window, and cwnd the same, or one segment after a timeout.
     pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
         let cut = self.params.cut(congestion.window, factor);
         self.due = 0.0;
@@ -122,14 +123,14 @@ impl Window {
         match congestion.cause {
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
             CongestionCause::FastRetransmit | CongestionCause::Ecn => {
-                // A window below it stays: a cut raises nothing.
+                // A smaller window stays the same: a reduction must not raise it.
                 let least = self.cwnd.min(self.params.least_window as f64);
                 self.set_cwnd(cut.max(least));
             }
         }
     }
 
-    /// Restart after an idle period with at most `restart` bytes (RFC 5681 §4.1).
+    /// Limits cwnd to `restart` bytes after an idle period (RFC 5681 §4.1).
     pub fn restart(&mut self, restart: u64) {
         self.set_cwnd(self.cwnd.min(restart as f64));
     }

@@ -1,11 +1,12 @@
 use windlass_base::{Span, Time};
 
-/// How many challenge ACKs in how long: what a flood of forged segments can draw from this end
+/// The most challenge ACKs per `WINDOW`, which bounds the answers to a flood of forged segments
 /// (RFC 5961 §7).
 const MOST: u32 = 10;
 const WINDOW: Span = Span::from_secs(5);
 
-/// Counts challenge ACKs: answers that ask whether a suspicious segment was meant.
+/// Limits the rate of challenge ACKs. A challenge ACK answers a suspicious segment; a peer that
+/// really sent the segment reacts to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Challenges {
     window_began: Time,
@@ -13,7 +14,7 @@ pub(crate) struct Challenges {
 }
 
 impl Challenges {
-    /// Whether one more may go out now; it then counts.
+    /// True if one more challenge ACK may be sent now, and counts it.
     pub(crate) fn allow(&mut self, now: Time) -> bool {
         if now.saturating_since(self.window_began) >= WINDOW {
             *self = Challenges { window_began: now, sent: 0 };

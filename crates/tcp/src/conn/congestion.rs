@@ -7,18 +7,18 @@ use crate::config::ReductionBase;
 use crate::recovery::{Frto, Phase};
 use windlass_base::Time;
 
-/// What three duplicate ACKs lead to.
+/// The reaction to three duplicate ACKs.
 enum Repair {
     /// Retransmit and cut the window.
     Cut,
-    /// Retransmit; the window was cut for this flight already.
+    /// Retransmit without a cut: the window was already cut for this flight.
     KeepWindow,
-    /// Nothing: they tell of retransmissions that were not needed.
+    /// Ignore them: needless retransmissions caused them.
     Nothing,
 }
 
 impl Connection {
-    /// Bytes that congestion control allows in flight: cwnd, inflated by what is known to have
+    /// Bytes that congestion control allows in flight: cwnd, inflated by the segments known to have
     /// left the network, within the sender's own limit.
     pub(super) fn window_in_force(&self) -> u64 {
         let mut window = self.congestion.cwnd_bytes().saturating_add(self.recovery.inflation);
@@ -53,12 +53,12 @@ impl Connection {
     /// Cuts the window and remembers for which flight.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
         let window = match self.config.window.reduction_base {
-            // Not what limited transmit sent beyond cwnd (RFC 5681 §3.2 step 2).
+            // Without the segments of limited transmit beyond cwnd (RFC 5681 §3.2 step 2).
             ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
                 self.congestion.cwnd().min(self.in_flight() as f64)
             }
-            // Not above cwnd: segments of limited transmit are not to count (RFC 5681 §3.2), nor
-            // those that left the network during a repair, which hold SND.UNA and not the pipe.
+            // At most cwnd. Segments of limited transmit do not count (RFC 5681 §3.2), nor do those
+            // that left the network during a repair: SND.UNA waits for the holes before them.
             ReductionBase::FlightSize => (self.in_flight() as f64).min(self.congestion.cwnd()),
             ReductionBase::Window => self.window_before_cut(),
         };
@@ -83,11 +83,11 @@ impl Connection {
         self.config.window.limit.map_or(window, |limit| window.min(limit as f64))
     }
 
-    /// At most one reaction for a window of data (RFC 3168 §6.1.2).
+    /// Reacts to an ECN echo, at most once per window of data (RFC 3168 §6.1.2).
     pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) {
         self.stats.ece_received += 1;
         self.signals |= Signals::ECE;
-        // Losses or not, there is congestion (RFC 4015 §3.2 step 6).
+        // An echo proves congestion, so no reduction may be taken back (RFC 4015 §3.2 step 6).
         self.forget_undo();
         let after_timeout = self.config.ecn.cut_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
@@ -98,17 +98,18 @@ impl Connection {
         }
     }
 
-    /// An echo that tells nothing new: after a timeout, until all that was sent before it is
-    /// acknowledged. The receiver repeats it because no CWR comes, and none can: retransmissions
-    /// carry none (RFC 3168 §6.1.5). A window that did not grow for it (§6.1.2) would stay at one
-    /// segment for as many round trips as there are segments to send again.
+    /// True for an echo that reports no new mark: after a timeout, until all data sent before it is
+    /// acknowledged. The receiver repeats such an echo until it gets CWR, but retransmissions carry
+    /// no CWR (RFC 3168 §6.1.5). If the echo stopped growth (§6.1.2), the window would stay at one
+    /// segment and each retransmission would take a round trip.
     pub(super) fn is_stale_echo(&self, ack: u64) -> bool {
         self.recovery.phase == Phase::Loss
             && ack <= self.recovery.recovery_point
             && !self.config.ecn.on_retransmit
     }
 
-    /// The window was cut by an echo, and what was in flight then is not acknowledged yet.
+    /// True if an echo reduced the window and the data in flight at that time is not acknowledged
+    /// yet.
     pub(super) fn is_held_by_ecn(&self, ack: u64) -> bool {
         self.options.hold_after_ecn_cut
             && ack <= self.recovery.recover
@@ -122,7 +123,8 @@ impl Connection {
         }
         if self.recovery.phase == Phase::FastRecovery {
             if !self.agreed.sack {
-                // Each one tells of a segment that left the network (RFC 5681 §3.2 step 4).
+                // Each duplicate ACK means that a segment has left the network (RFC 5681 §3.2 step
+                // 4).
                 self.recovery.inflation += u64::from(self.agreed.mss);
             }
         } else if !self.has_rack() && self.loss_is_evident() {
@@ -130,7 +132,8 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §3.2: three duplicates; RFC 6675 §5: or what SACK makes of them.
+    /// True after three duplicate ACKs (RFC 5681 §3.2), or if the SACK scoreboard shows the first
+    /// segment to be lost (RFC 6675 §5).
     fn loss_is_evident(&self) -> bool {
         if !self.agreed.sack {
             return self.recovery.at_dup_thresh();
@@ -167,18 +170,19 @@ impl Connection {
         }
     }
 
-    /// By slow start over everything.
+    /// True if the controller repairs losses as Tahoe does: by slow start from SND.UNA.
     fn repairs_as_tahoe(&self) -> bool {
         !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Tahoe
     }
 
-    /// RFC 6582 §3.2 step 1 and §4.1: within the window of an earlier cut or repair, duplicate ACKs
-    /// may be the echo of segments sent twice.
+    /// The reaction that duplicate ACKs call for. Within the window of an earlier cut or repair,
+    /// segments sent twice may have caused them (RFC 6582 §3.2 step 1 and §4.1).
     fn repair_due(&self) -> Repair {
         let handled = self.recovery.recover.max(self.recovery.recovery_point);
         let covers_more = self.tx.una > handled || (self.agreed.sack && self.tx.una == handled);
-        // RFC 6675 §5.1: after a timeout, not before RecoveryPoint. All that is missing is sent again
-        // already, and none of it is in flight, as a repair by the scoreboard would believe.
+        // After a timeout, no repair by the scoreboard before RecoveryPoint (RFC 6675 §5.1). The
+        // sender retransmits all missing data anyway, and the scoreboard would count it as in
+        // flight.
         let sends_all_again = self.agreed.sack && self.recovery.phase == Phase::Loss;
         match self.recovery.last_cut {
             _ if sends_all_again => Repair::Nothing,
@@ -190,13 +194,14 @@ impl Connection {
             {
                 Repair::Cut
             }
-            // RACK knows one copy from another.
+            // RACK distinguishes a retransmission from the original.
             _ if self.has_rack() => Repair::KeepWindow,
             _ => Repair::Nothing,
         }
     }
 
-    /// What an ACK of `acked` new bytes means for the repair. True if it may open the window.
+    /// Continues or ends the repair after an ACK of `acked` new bytes. True if the ACK may grow the
+    /// window.
     pub(super) fn continue_repair(&mut self, acked: u64) -> bool {
         let complete = self.tx.una >= self.recovery.recovery_point;
         if complete && self.recovery.phase != Phase::Open {

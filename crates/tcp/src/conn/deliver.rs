@@ -21,7 +21,7 @@ impl Connection {
             self.note_ecn(segment, ecn);
         }
         if !self.state.can_receive() {
-            // Data after the peer's FIN, or a repeated FIN: answered, not taken.
+            // Data after the peer's FIN, or a repeated FIN: acknowledged and discarded.
             self.rx.acks.send_pure_ack_now();
             self.stats.duplicates_received += 1;
             return Accepted::default();
@@ -73,7 +73,7 @@ impl Connection {
             }
             Arrival::Refused => Accepted::default(),
             _ => {
-                // What lies below RCV.NXT was kept before and may have been read since.
+                // Bytes below RCV.NXT were stored before, and the application may have read them.
                 let kept = from.max(before.min(end));
                 Accepted {
                     stream_offset: kept - 1,
@@ -92,8 +92,9 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §4.2: in order may wait, anything else is acknowledged at once; duplicates of an
-    /// ACK are counted by the peer and must not ride on data.
+    /// Schedules the ACK of a segment. For data in order it may wait; any other data is
+    /// acknowledged at once (RFC 5681 §4.2). Duplicate ACKs must be pure ACKs, because the peer
+    /// counts them.
     fn schedule_ack(&mut self, now: Time, arrival: Arrival, len: u32, push: bool) {
         match arrival {
             Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss, push),
@@ -105,7 +106,7 @@ impl Connection {
     }
 
     fn note_fin(&mut self, position: u64) {
-        // Beyond a gap, or beyond data that the window cut off, it waits like data out of order.
+        // A FIN beyond a gap, or beyond data outside the window, waits like data out of order.
         if !self.rx.reassembly.set_fin(position) || position > self.rx.reassembly.nxt() {
             self.rx.acks.send_pure_ack_now();
         }

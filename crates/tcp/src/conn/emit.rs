@@ -1,5 +1,5 @@
-//! Segments filled in and accounted for. Each is built in the caller's [`Run`]: to hand runs back by
-//! value would copy each of them twice.
+//! Fills in the segments to send and updates the connection's state for them. Each function writes
+//! to the caller's [`Run`]: returning runs by value would copy each of them twice.
 
 use super::transmit::Data;
 use super::{Connection, Run, State};
@@ -13,7 +13,7 @@ pub(super) fn timestamp(now: Time) -> u32 {
 }
 
 impl Connection {
-    /// SYN, or SYN-ACK once the peer's SYN is here.
+    /// Fills in a SYN, or a SYN-ACK after the peer's SYN has arrived.
     #[cold]
     pub(super) fn fill_syn(&mut self, now: Time, run: &mut Run) {
         let with_ack = self.state == State::SynReceived;
@@ -62,7 +62,7 @@ impl Connection {
         Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
-    /// A pure ACK.
+    /// Fills in a pure ACK.
     pub(super) fn fill_ack(&mut self, now: Time, run: &mut Run) {
         let ack = self.fill_header(now, self.tx.bare_position(), run);
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
@@ -74,8 +74,8 @@ impl Connection {
         self.ack_sent(ack);
     }
 
-    /// A segment without payload, with the header fields that every one of a synchronised connection
-    /// has. Returns the position that it acknowledges.
+    /// Fills in a segment without payload, with the header fields common to all segments of a
+    /// synchronised connection. Returns the position that it acknowledges.
     #[inline(always)]
     pub(super) fn fill_header(&mut self, now: Time, position: u64, run: &mut Run) -> u64 {
         let nxt = self.rx.reassembly.nxt();
@@ -97,13 +97,13 @@ impl Connection {
         ack
     }
 
-    /// The segment just filled in goes out, and its ACK of what comes before `ack` with it.
+    /// Records that the segment just filled in acknowledges everything before `ack`.
     fn ack_sent(&mut self, ack: u64) {
         self.rx.last_ack_sent = ack;
         self.rx.acks.sent(ack, self.rx.reassembly.nxt());
     }
 
-    /// Data, or a bare FIN, at whatever position was decided.
+    /// Fills in data, or a bare FIN, at the position that `data` gives.
     pub(super) fn fill_data(&mut self, now: Time, mut data: Data, run: &mut Run) {
         if self.rx.echo.is_for_one() {
             data.count = 1;
@@ -122,7 +122,7 @@ impl Connection {
             first.flags -= Flags::PSH;
         }
         let retransmission = data.from < self.tx.max;
-        // The peer looks for CWR on data alone.
+        // The peer evaluates CWR only on segments with data.
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
         self.account_data(now, data, end, retransmission);
@@ -165,7 +165,8 @@ impl Connection {
         }
         if retransmission {
             if self.has_rack() && data.from == self.tx.una {
-                // RFC 6675 §6 leaves it open; Linux waits for the copy as for an original.
+                // RFC 6675 §6 leaves open whether a retransmission restarts the timer; in Linux it
+                // does.
                 self.extend_retransmit_timer(now);
             }
             self.note_sent_again(now, data.from..end);
@@ -186,9 +187,10 @@ impl Connection {
         }
     }
 
-    /// One byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). It counts as sent, since the
-    /// peer may take it, but not as in flight. A window that is only small takes what fits: the
-    /// override timeout of RFC 9293 §3.8.6.2.1.
+    /// Fills in a window probe: one byte beyond the window, or the FIN (RFC 9293 §3.8.6.1). The
+    /// byte counts as sent, since the peer may accept it, but not as in flight. Into a window that
+    /// is small but not closed the sender sends the bytes that fit (the override timeout of
+    /// §3.8.6.2.1).
     #[cold]
     pub(super) fn fill_window_probe(&mut self, now: Time, run: &mut Run) {
         let position = self.tx.nxt;
@@ -209,8 +211,8 @@ impl Connection {
         run.stream_offset = position - 1;
     }
 
-    /// A segment that the peer cannot but answer: its number is acknowledged already (RFC 9293
-    /// §3.8.4).
+    /// Fills in a keep-alive probe. The peer must answer it, because its sequence number is already
+    /// acknowledged (RFC 9293 §3.8.4).
     #[cold]
     pub(super) fn fill_keep_alive(&mut self, now: Time, run: &mut Run) {
         self.fill_header(now, self.tx.una - 1, run);

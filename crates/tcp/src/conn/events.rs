@@ -1,18 +1,18 @@
-/// What happened that the application wants to know.
+/// An event for the application.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// The handshake is complete.
     Connected,
-    /// There are bytes to read, or the end of the stream.
+    /// Data is readable, or the stream has ended.
     Readable,
-    /// There is room to write again.
+    /// The send buffer has room again, after a write that did not fit.
     Writable,
-    /// The peer sent FIN and everything before it has arrived.
+    /// The peer's FIN and all data before it have arrived.
     PeerClosed,
-    /// The peer has all that was written, and the FIN after it.
+    /// The peer has acknowledged all data and this end's FIN.
     Delivered,
-    /// The connection is over, orderly.
+    /// The connection ended in an orderly way: both ends have closed.
     Closed,
     /// The connection failed.
     Failed(Error),

@@ -1,15 +1,15 @@
-//! F-RTO (RFC 5682): after a timeout, two ACKs tell whether what was in flight is lost or late, before
-//! more of it is sent again.
+//! F-RTO (RFC 5682): after a timeout, the sender decides from two ACKs whether the data in flight
+//! is lost or late, before it retransmits more of it.
 
 use super::Connection;
 use super::transmit::Data;
 use crate::recovery::{Frto, Phase};
 
-/// Step 2b: new segments, whatever cwnd.
+/// New segments that step 2b sends, regardless of cwnd.
 const NEW_SEGMENTS: u32 = 2;
 
 impl Connection {
-    /// An ACK in the wake of a timeout: one that `advances` SND.UNA, or a duplicate.
+    /// Takes an ACK after a timeout into account: one that `advances` SND.UNA, or a duplicate ACK.
     pub(super) fn judge_timeout(&mut self, advances: bool) {
         if self.recovery.phase != Phase::Loss {
             return;
@@ -25,7 +25,7 @@ impl Connection {
         }
     }
 
-    /// The timeout is believed: what was not sent again yet follows.
+    /// Ends F-RTO with the result that the timeout was genuine: the retransmission continues.
     pub(super) fn end_frto(&mut self) {
         let frto = core::mem::replace(&mut self.recovery.frto, Frto::Off);
         if matches!(frto, Frto::SecondAck(_)) && self.recovery.phase == Phase::Loss {
@@ -33,8 +33,8 @@ impl Connection {
         }
     }
 
-    /// Step 2b: less than all is acknowledged, but all that was sent again; and there is new data,
-    /// and a window for it. From there on, if so.
+    /// The conditions of step 2b: the ACK covers the retransmission but not the whole flight, and
+    /// there is new data that the window allows. If they hold, sending continues with the new data.
     fn may_send_new(&mut self) -> bool {
         let (una, nxt) = (self.tx.una, self.tx.nxt);
         let Some(undo) = &self.recovery.undo else { return false };
@@ -50,8 +50,8 @@ impl Connection {
         possible
     }
 
-    /// Step 3: it acknowledges or SACKs what was sent once, before the timeout; and nothing that was
-    /// sent after it.
+    /// Step 3: true if the ACK acknowledges or SACKs data that was sent only once, before the
+    /// timeout, and no data sent after it.
     fn is_of_late_data(&self, advances: bool) -> bool {
         let recovery = &self.recovery;
         let beyond = recovery.scoreboard.sacked().end().unwrap_or(0).max(self.tx.una);
@@ -64,7 +64,7 @@ impl Connection {
         self.overridden_data().filter(|data| u64::from(data.segment) <= limit)
     }
 
-    /// What goes out until the second ACK.
+    /// The next new segment to send before the second ACK.
     pub(super) fn probe_for_timeout(&mut self, left: u32) -> Option<Data> {
         let data = self.new_segment().filter(|_| left > 0)?;
         self.recovery.frto = Frto::SecondAck(left - 1);

@@ -1,4 +1,4 @@
-//! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and what a handshake agrees on.
+//! LISTEN and SYN-SENT (RFC 9293 §3.10.7.2, §3.10.7.3), and the negotiation of options.
 
 use super::cached_controller::CachedController;
 use super::{Agreed, Connection, Error, Established, Event, State, controller_params};
@@ -12,9 +12,10 @@ use windlass_base::Time;
 
 /// Bytes of options in every segment once timestamps are agreed (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
-/// Without an MSS option (RFC 9293 §3.7.1).
+/// The peer's MSS if its SYN has no MSS option (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// Below this, options would leave no room for data; a peer that announces less gets this.
+/// The smallest MSS in use, even if the peer announces less: below it, options would leave no room
+/// for data.
 const MIN_MSS: u32 = 48;
 
 impl Connection {
@@ -47,7 +48,7 @@ impl Connection {
                 self.syn_acknowledged(now);
                 self.rx.acks.at_once();
             } else {
-                // Simultaneous open: the SYN goes out again, now with an ACK.
+                // Simultaneous open: this end sends its SYN again, now with an ACK.
                 self.state = State::SynReceived;
                 self.tx.nxt = 0;
                 self.tx.timing.forget();
@@ -70,9 +71,9 @@ impl Connection {
     fn agree(&mut self, segment: &Segment) {
         let (config, options) = (&self.config, &segment.options);
         let setup = Flags::ECE | Flags::CWR;
-        // A SYN asks with both flags, a SYN-ACK answers with ECE alone (RFC 3168 §6.1.1).
+        // A SYN offers ECN by both flags; a SYN-ACK accepts it by ECE alone (RFC 3168 §6.1.1).
         let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
-        // Whichever of the SYNs is answered.
+        // The last SYN counts, whichever of them the peer has answered.
         let offered = self.offers_ecn();
         let scaling = options.window_scale.filter(|_| config.extensions.window_scaling);
         self.agreed = Agreed {
@@ -89,7 +90,8 @@ impl Connection {
         }
     }
 
-    /// A SYN that got lost may have been dropped for its ECN flags (RFC 3168 §6.1.1.1).
+    /// True if a SYN offers ECN. With fallback, a retransmitted SYN does not: a middlebox may have
+    /// dropped the first one because of its ECN flags (RFC 3168 §6.1.1.1).
     pub(super) fn offers_ecn(&self) -> bool {
         self.config.ecn.enabled && (self.timers.retries == 0 || !self.config.ecn.fallback)
     }
@@ -102,7 +104,7 @@ impl Connection {
         self.congestion = CachedController::new(controller);
     }
 
-    /// This end's SYN is acknowledged: data may flow.
+    /// Completes the handshake: the peer has acknowledged this end's SYN.
     pub(super) fn syn_acknowledged(&mut self, now: Time) {
         self.tx.una = 1;
         self.tx.nxt = self.tx.nxt.max(1);

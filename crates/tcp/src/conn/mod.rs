@@ -1,8 +1,8 @@
 //! A connection: the state machine of RFC 9293 over the sender, the receiver and the timers.
 //!
-//! The way of a segment in: [`validate`], then [`acknowledge`] (and [`congestion`]), then
-//! [`deliver`]; before the connection is synchronised, [`handshake`]. The way out: [`transmit`]
-//! decides, [`emit`] fills in and accounts.
+//! An incoming segment passes [`validate`], [`acknowledge`] (with [`congestion`]) and [`deliver`];
+//! before the connection is synchronised, [`handshake`]. For an outgoing segment, [`transmit`]
+//! decides what to send, and [`emit`] fills in the header and updates the state.
 
 mod acknowledge;
 mod cached_controller;
@@ -52,12 +52,13 @@ use windlass_base::{Ecn, Span, Time};
 
 /// One end of a TCP connection.
 ///
-/// Its methods come in four kinds: getters, commands of the application, `handle_*` for what the
-/// network and the clock do, and `poll_*` for what the connection wants. After any command or
-/// `handle_*`, poll until nothing comes. See the crate's documentation for the whole contract.
+/// Its methods come in four kinds: getters; commands of the application; `handle_*` for segments
+/// that arrive and timers that expire; and `poll_*` for segments to send, events and the next
+/// deadline. After a command or `handle_*`, poll until nothing is left. The documentation of the
+/// [crate] describes the whole contract.
 #[derive(Debug)]
-// In the order of need, as the larger parts are themselves: what every segment touches lies in
-// half as many cache lines as it would by chance.
+// The fields are in the order in which a segment needs them, here and in the larger parts: those
+// that every segment touches then share half as many cache lines.
 #[repr(C)]
 pub struct Connection {
     state: State,
@@ -81,7 +82,7 @@ pub struct Connection {
     fast_paths: bool,
 }
 
-/// What the handshake agreed on.
+/// The result of the handshake.
 #[derive(Copy, Clone, Debug, Default)]
 struct Agreed {
     /// Payload bytes of a full segment, options of every segment subtracted (RFC 6691).
@@ -95,7 +96,7 @@ struct Agreed {
     mss_announced: bool,
 }
 
-/// What has been decided and waits for [`Connection::poll_transmit`].
+/// Decisions that wait for [`Connection::poll_transmit`].
 #[derive(Clone, Debug, Default)]
 struct Pending {
     /// A segment to send before anything else: a reset.
@@ -104,36 +105,37 @@ struct Pending {
     cwr: bool,
     /// A zero-window probe is due.
     window_probe: bool,
-    /// A probe of the tail is due.
+    /// A tail loss probe is due.
     tail_probe: bool,
     /// A keep-alive probe is due.
     keep_alive_probe: bool,
-    /// Data is not ECT yet: a connection without a handshake waits for its first ACK.
+    /// Data is sent as Not-ECT until the first ACK of a connection without a handshake.
     ect_unconfirmed: bool,
     /// The window was restarted after idle time, and the observer has not seen the event yet.
     idle_restart: bool,
 }
 
-/// A run of segments to send: all of the same size, one after the other in the stream.
+/// A run of segments to send: of equal size and consecutive in the stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Run {
-    /// Where in the stream of bytes the payload begins (0: the first byte written).
+    /// Offset of the payload in the outgoing stream, in bytes (0: the first byte written).
     pub stream_offset: u64,
-    /// How many segments; each has `first.payload_len` bytes. One for anything without payload.
+    /// Number of segments, each with `first.payload_len` bytes; 1 for a segment without payload.
     pub count: u32,
-    /// The codepoint of every packet of the run.
+    /// The ECN codepoint of every packet of the run.
     pub ecn: Ecn,
-    /// The bytes were sent before.
+    /// True if the payload was sent before.
     pub retransmission: bool,
-    /// Nothing follows: one more poll would yield nothing. False promises nothing.
+    /// If true, the next poll returns nothing. If false, it may return another run or nothing.
     pub is_last: bool,
-    /// The first segment. CWR rides on it alone; PSH and FIN belong on the last.
+    /// The first segment. Its CWR flag belongs on the first segment only, its PSH and FIN flags on
+    /// the last ([`Run::segments`] sees to that).
     pub first: Segment,
 }
 
 impl Run {
-    /// A segment alone in its packet, Not-ECT.
+    /// A run of one segment, Not-ECT.
     #[inline(always)]
     fn bare(first: Segment) -> Run {
         Run { first, count: 1, ..Run::default() }
@@ -151,7 +153,8 @@ impl Run {
         segment
     }
 
-    /// Makes the segment `index` out of any of the run: only what differs is written.
+    /// Turns `segment`, any segment of this run, into number `index`: writes only the fields that
+    /// differ.
     pub fn turn_into(&self, segment: &mut Segment, index: u32) {
         segment.seq = self.first.seq.at(u64::from(index) * u64::from(self.first.payload_len));
         segment.flags = self.first.flags;
@@ -164,15 +167,15 @@ impl Run {
     }
 }
 
-/// Payload that the receiver wants kept: `len` bytes, `skip` bytes into the segment's payload, at
+/// The part of a segment's payload to store: `len` bytes from `skip` on, which belong at
 /// `stream_offset` of the incoming stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Accepted {
-    /// Where in the incoming stream (0: the first byte).
+    /// Offset in the incoming stream, in bytes (0: the first byte).
     pub stream_offset: u64,
-    /// Bytes at the beginning of the segment's payload that are not wanted.
+    /// Bytes to leave out at the beginning of the segment's payload.
     pub skip: u32,
-    /// Bytes wanted.
+    /// Bytes to store; 0 if there is nothing to store.
     pub len: u32,
 }
 
@@ -181,7 +184,7 @@ pub struct Accepted {
 pub struct Stats {
     /// Segments with payload sent, retransmissions included.
     pub data_segments_sent: u64,
-    /// Segments with payload sent again.
+    /// Segments with payload retransmitted.
     pub retransmitted_segments: u64,
     /// Pure ACKs sent.
     pub acks_sent: u64,
@@ -191,36 +194,37 @@ pub struct Stats {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
-    /// Probes of the tail (RFC 8985 §7).
+    /// Tail loss probes sent (RFC 8985 §7).
     pub tail_probes: u64,
-    /// Cuts of the window taken back, since what was sent again had not been lost.
+    /// Reductions of the window taken back, because the retransmitted data had not been lost.
     pub undone_cuts: u64,
-    /// New segments sent to find out whether a timeout was needless (RFC 5682 §2.1 step 2b).
+    /// New segments that F-RTO sent to find out whether a timeout was needless (RFC 5682 §2.1 step
+    /// 2b).
     pub frto_probes: u64,
     /// Packets with CE received.
     pub ce_received: u64,
     /// ACKs with ECN echo received.
     pub ece_received: u64,
-    /// Cuts of the window by ECN.
+    /// Reductions of the window after an ECN echo.
     pub ecn_cuts: u64,
-    /// Duplicate segments (nothing new in them) received.
+    /// Segments received that contained no new data.
     pub duplicates_received: u64,
 }
 
-/// What a handshake would have agreed on, for connections made without one.
+/// The values that a handshake would have agreed on, for [`Connection::established`].
 #[derive(Copy, Clone, Debug)]
 pub struct Established {
     /// This end's initial sequence number.
     pub local_isn: SeqNumber,
-    /// The other end's.
+    /// The peer's initial sequence number.
     pub remote_isn: SeqNumber,
-    /// Payload bytes per segment that the peer takes.
+    /// The largest payload of a segment that the peer accepts, in bytes.
     pub peer_mss: u16,
-    /// The peer's receive buffer in bytes: its first window.
+    /// The peer's receive buffer in bytes, which is its first window.
     pub peer_window: u64,
 }
 
-/// Making one.
+/// Ways to open a connection.
 impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
@@ -256,7 +260,7 @@ impl Connection {
         }
     }
 
-    /// The same connection, which handles every segment by the general path.
+    /// This connection, changed to handle every segment by the general path.
     #[cfg(test)]
     fn without_fast_paths(self) -> Connection {
         Connection { fast_paths: false, ..self }
@@ -272,18 +276,21 @@ impl Connection {
         true
     }
 
-    /// Active open: a SYN is the first thing to transmit.
+    /// Opens a connection actively: the first poll for a segment returns its SYN. `isn` is the
+    /// initial sequence number, which must be hard to guess (RFC 6528).
     pub fn connect(config: Config, _now: Time, isn: SeqNumber) -> Connection {
         Connection::new(config, State::SynSent, isn)
     }
 
-    /// Passive open: waits for a SYN (LISTEN).
+    /// Opens a connection passively: it waits for a SYN in LISTEN. `isn` as in
+    /// [`Connection::connect`].
     pub fn listen(config: Config, isn: SeqNumber) -> Connection {
         Connection::new(config, State::Listen, isn)
     }
 
-    /// A connection without a handshake (ns-2's habit): both ends take the features of their own
-    /// config as agreed, so both configs must offer the same; ECT from the first ACK on.
+    /// A connection without a handshake, as in ns-2. Both ends treat the features of their own
+    /// config as agreed, so both configs must offer the same features. With ECN, data is ECT from
+    /// the first ACK on.
     pub fn established(config: Config, now: Time, agreed: Established) -> Connection {
         let mut connection = Connection::new(config, State::Established, agreed.local_isn);
         connection.establish_without_handshake(now, &agreed);
@@ -291,7 +298,7 @@ impl Connection {
     }
 }
 
-/// RACK goes by the time of every segment.
+/// The RTT sampling in force: RACK needs the send time of every segment.
 fn sampling(config: &Config) -> RttSampling {
     if config.recovery.rack { RttSampling::EverySegment } else { config.timers.rtt_sampling }
 }
@@ -315,7 +322,7 @@ impl Connection {
         self.state
     }
 
-    /// The options it was made with.
+    /// The options of this connection.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -349,12 +356,12 @@ impl Connection {
         (self.rtt.samples() > 0).then(|| self.rtt.smoothed())
     }
 
-    /// The shortest round-trip time of late; `None` before the first sample.
+    /// The minimum RTT of this connection; `None` before the first sample.
     pub fn min_rtt(&self) -> Option<Span> {
         self.rtt.min_rtt()
     }
 
-    /// The retransmission timeout as it would be set now, back-off included.
+    /// The retransmission timeout in force, back-off included.
     pub fn rto(&self) -> Span {
         self.rtt.rto()
     }
@@ -384,13 +391,14 @@ impl Connection {
         self.tx.nxt - self.tx.una
     }
 
-    /// Bytes that the congestion window, its inflation and the window limit allow in flight now.
+    /// Bytes that congestion control allows in flight now: cwnd with its inflation, at most
+    /// [`WindowConfig::limit`](crate::config::WindowConfig::limit).
     pub fn congestion_window_in_force(&self) -> u64 {
         self.window_in_force()
     }
 
-    /// Offset in the outgoing stream before which the peer takes bytes: the right edge of its
-    /// window.
+    /// The right edge of the peer's window, as an offset in the outgoing stream: the peer accepts
+    /// the bytes before it.
     pub fn peer_window_edge(&self) -> u64 {
         self.tx.edge.saturating_sub(1)
     }
@@ -405,7 +413,7 @@ impl Connection {
         self.tx.written - 1
     }
 
-    /// Bytes of the incoming stream arrived in order.
+    /// Bytes of the incoming stream that have arrived in order.
     pub fn bytes_received(&self) -> u64 {
         self.rx.reassembly.data_end() - 1
     }
@@ -415,12 +423,12 @@ impl Connection {
         self.rx.reassembly.read_position() - 1
     }
 
-    /// Bytes readable now.
+    /// Bytes that the application can read now.
     pub fn readable(&self) -> u64 {
         self.rx.reassembly.readable()
     }
 
-    /// Room for writing, in bytes.
+    /// Bytes that the application can write now.
     pub fn writable(&self) -> u64 {
         if self.tx.closed || !self.state.can_send() {
             return 0;
@@ -429,13 +437,13 @@ impl Connection {
         self.options.send_buffer.saturating_sub(unacked)
     }
 
-    /// Bytes that may have been written and not acknowledged, as things stand.
+    /// The size of the send buffer in force: bytes that may be written and not acknowledged.
     pub fn send_buffer(&self) -> u64 {
         self.options.send_buffer
     }
 
-    /// Bytes that the peer may send, or has sent, and that were not read: what is to be kept of the
-    /// incoming stream at most, as things stand.
+    /// The most bytes that the receive buffer may have to hold: unread bytes, and those that the
+    /// announced window still allows the peer to send.
     pub fn receive_promise(&self) -> u64 {
         if self.state.can_receive() {
             self.rx.window.edge().saturating_sub(self.rx.reassembly.read_position())
@@ -444,21 +452,21 @@ impl Connection {
         }
     }
 
-    /// Something has arrived beyond what has not.
+    /// True if data has arrived beyond a gap.
     pub(crate) fn has_gap(&self) -> bool {
         self.rx.reassembly.has_gap()
     }
 
-    /// The peer's FIN has arrived, and everything before it.
+    /// True if the peer's FIN and all data before it have arrived.
     pub fn peer_closed(&self) -> bool {
         self.rx.reassembly.fin_received()
     }
 }
 
-/// What the network and the clock do.
+/// Input from the network and the clock.
 impl Connection {
-    /// A segment arrived in a packet with that ECN codepoint. Returns what of its payload is to
-    /// be kept.
+    /// Handles a segment that arrived in a packet with the codepoint `ecn`. Returns the part of its
+    /// payload to store.
     pub fn handle_segment(
         &mut self,
         now: Time,
@@ -513,10 +521,10 @@ impl Connection {
     }
 }
 
-/// What the connection wants.
+/// Output of the connection.
 impl Connection {
-    /// The next run of at most `max` segments (of one at least). Call until it yields nothing, or the
-    /// [last one](Run::is_last).
+    /// The next run to send, of at most `max` segments; 0 counts as 1. To be called until it
+    /// returns `None` or the [last run](Run::is_last).
     pub fn poll_transmit(
         &mut self,
         now: Time,
@@ -527,8 +535,8 @@ impl Connection {
         self.poll_transmit_into(now, max, observer, &mut run).then_some(run)
     }
 
-    /// As [`Connection::poll_transmit`], into a run of the caller's, which spares a copy: false, and
-    /// the run is no longer what it was, if there is none.
+    /// As [`Connection::poll_transmit`], but writes the run to `run`, which saves a copy. Returns
+    /// false if there is nothing to send; the contents of `run` are unspecified then.
     pub fn poll_transmit_into(
         &mut self,
         now: Time,
@@ -544,7 +552,7 @@ impl Connection {
         any
     }
 
-    /// When [`Connection::handle_timeout`] wants to be called; `None`: never, as things stand.
+    /// The time at which to call [`Connection::handle_timeout`]; `None` while no timer runs.
     pub fn poll_timeout(&self) -> Option<Time> {
         if self.state == State::Closed {
             return None;
@@ -552,7 +560,7 @@ impl Connection {
         self.timers.earliest().min(self.rx.acks.deadline()).time()
     }
 
-    /// What happened since the last call, one thing at a time.
+    /// The next event for the application; `None` if there is no further one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }

@@ -1,31 +1,32 @@
-//! Pacing: what the window allows goes out over the round trip and not at once, at the rates of Linux
-//! (`sk_pacing_rate`) and in its bursts of a millisecond. Those are not bounded by what an IP packet
-//! holds, as Linux's are: a carrier's timer may have no finer ticks.
+//! Pacing: the sender spreads the window over the round trip, at the rates of Linux
+//! (`sk_pacing_rate`) and in bursts of a millisecond. Unlike those of Linux, bursts may exceed an
+//! IP packet, because the timer of a carrier may be no finer than a millisecond.
 
 use super::{Connection, Run};
 use crate::deadline::Deadline;
 use crate::recovery::Phase;
 use windlass_base::{Span, Time};
 
-/// A burst is what goes out in this time, ...
+/// The time whose data, at the pacing rate, makes one burst.
 const BURST: Span = Span::from_millis(1);
-/// ... two segments at least, so that a receiver with delayed ACKs answers each.
+/// The smallest burst. A receiver with delayed ACKs answers two segments at once.
 const LEAST_BURST_SEGMENTS: u64 = 2;
 
-/// Of paths that are worth it.
+/// Paths with a shorter RTT are not paced.
 pub(super) const LEAST_RTT: Span = Span::from_millis(2);
 
 /// When the next burst may begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pacer {
-    /// When all that was sent would be out at the rate.
+    /// The time at which all data sent so far would have left at the pacing rate.
     due: Time,
-    /// When the burst began, and how many bytes it may still have.
+    /// When the current burst began.
     begun: Time,
+    /// Bytes that the current burst may still send.
     left: u64,
 }
 
-/// A rate: so many bytes in a span.
+/// A rate: `bytes` per `span_ns`.
 #[derive(Copy, Clone, Debug)]
 struct Rate {
     bytes: u128,
@@ -44,7 +45,7 @@ impl Rate {
     }
 }
 
-/// The rate that holds, and what it makes of a burst in bytes.
+/// The pacing rate in force and the size of a burst in bytes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Pace {
     rate: Rate,
@@ -64,16 +65,16 @@ impl Pacer {
         self.due <= now && (self.left == 0 || self.begun < now)
     }
 
-    /// Bytes that may go out now.
+    /// Bytes that may be sent now.
     fn left(&mut self, now: Time, pace: &Pace) -> u64 {
-        // What went out at a lower rate than this is not to be waited for longer than by this.
+        // If the rate has risen since the last burst, its pause is shortened to the new rate.
         self.due = self.due.min(now + pace.rate.time_of(pace.burst));
         if self.may_begin(now) { pace.burst } else { self.left }
     }
 
     fn sent(&mut self, now: Time, bytes: u64, pace: &Pace) {
         if self.may_begin(now) {
-            // A carrier whose timer is late keeps the rate: half a burst's time is caught up.
+            // A late timer does not reduce the rate: up to half a burst's time is made up for.
             let late = now.saturating_since(self.due).min(pace.rate.time_of(pace.burst) / 2);
             self.due = Time::from_nanos(now.as_nanos() - late.as_nanos());
             self.begun = now;
@@ -85,14 +86,14 @@ impl Pacer {
 }
 
 impl Connection {
-    /// The pace, if there is one.
+    /// The pace in force; `None` if the connection does not pace now.
     #[inline]
     pub(super) fn pace(&self) -> Option<Pace> {
         if self.options.pacing { self.pace_of_window() } else { None }
     }
 
-    /// None before the first RTT sample, nor for the initial window, nor on a path so short that a
-    /// window is hardly more than a burst: a thousand connections there would send by twos.
+    /// The pace by the current window. `None` before the first RTT sample, for the initial window,
+    /// and on a path so short that a window is hardly more than a burst.
     fn pace_of_window(&self) -> Option<Pace> {
         let srtt = self.rtt_to_pace_by();
         let initial = self.stats.data_segments_sent < u64::from(self.config.window.initial);
@@ -101,8 +102,8 @@ impl Connection {
             return None;
         }
         let cwnd = self.congestion.cwnd_bytes();
-        // Twice the window in a round trip, or slow start could not double it; towards its end, and
-        // afterwards, a fifth more than the window, so that it is cwnd that limits.
+        // In slow start twice the window per round trip, so that it can double. Near its end and
+        // afterwards 1.2 times the window, so that cwnd limits the sender and not the pacer.
         let fifths = if cwnd < self.congestion.ssthresh() / 2 { 10 } else { 6 };
         let window = self.window_in_force().max(self.in_flight()).max(1);
         let rate =
@@ -110,14 +111,15 @@ impl Connection {
         Some(Pace::new(rate, self.agreed.mss))
     }
 
-    /// SRTT; but an outage that it remembers and the last sample does not is over, and no burst is to
-    /// wait for longer than the retransmission timer may run.
+    /// The RTT for the pacing rate: SRTT, but at most twice the last sample, as SRTT may still
+    /// contain an outage that is over; and at most a quarter of the maximum RTO.
     fn rtt_to_pace_by(&self) -> Span {
         let longest = self.config.timers.rto.max / 4;
         self.rtt.smoothed().min(self.rtt.last_sample() * 2).min(longest)
     }
 
-    /// How many segments, of at most `max`, may go out now; `None`: the pacer's timer tells when.
+    /// The number of segments that the pacer allows now, at most `max`; `None` while it allows
+    /// none. The timer `wait` then runs until the next burst.
     pub(super) fn paced(&mut self, now: Time, max: u32) -> Option<u32> {
         self.timers.wait = Deadline::NEVER;
         let Some(pace) = self.pace() else { return Some(max) };
@@ -132,7 +134,7 @@ impl Connection {
         Some(max.min(u32::try_from(segments).unwrap_or(u32::MAX)))
     }
 
-    /// The windows would let something out.
+    /// True if the windows allow data that only the pacer holds back.
     fn waits_for_pacer(&mut self) -> bool {
         if self.recovery.phase != Phase::Open {
             return self.window_in_force() > self.pipe();
@@ -141,7 +143,7 @@ impl Connection {
         self.next_data_at_nxt(1).is_some()
     }
 
-    /// `run` goes out, and `pace` held before it.
+    /// Records that `run` is sent; `pace` was in force before it.
     pub(super) fn note_paced(&mut self, now: Time, run: &Run, pace: Option<Pace>) {
         if let Some(pace) = pace {
             let bytes = u64::from(run.first.payload_len) * u64::from(run.count);
@@ -149,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// A timeout's retransmission waits for nothing that was sent before it.
+    /// Resets the pacer, so that the retransmission after a timeout does not wait for earlier data.
     pub(super) fn reset_pacer(&mut self) {
         self.pacer = Pacer::default();
         self.timers.wait = Deadline::NEVER;

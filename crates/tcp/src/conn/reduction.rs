@@ -1,10 +1,10 @@
-//! The way of the window down to ssthresh in fast recovery: PRR (RFC 9937).
+//! The reduction of the window to ssthresh during fast recovery: PRR (RFC 9937).
 
 use super::Connection;
 use crate::cc::UNLIMITED;
 use crate::recovery::{Progress, Reduction};
 
-/// How things stood before an ACK.
+/// The state before an ACK, from which the data that it delivered is computed.
 #[derive(Copy, Clone)]
 pub(super) struct Before {
     arrived: u64,
@@ -17,14 +17,14 @@ impl Connection {
         Before { arrived: self.arrived(), una: self.tx.una, lost: self.recovery.rack.lost_bytes() }
     }
 
-    /// Bytes that the peer is known to have.
+    /// The number of positions that the peer has reported as received.
     fn arrived(&self) -> u64 {
         let sacked = self.recovery.scoreboard.sacked();
         let (una, max) = (self.tx.una, self.tx.max);
         if sacked.is_empty() { una } else { una + sacked.covered(una..max) }
     }
 
-    /// The controller has cut a window of `prior` bytes.
+    /// Begins a reduction after the controller has cut a window of `prior` bytes.
     pub(super) fn begin_reduction(&mut self, prior: u64) {
         let target = self.congestion.cwnd_bytes();
         if self.options.prr && self.agreed.sack && target < UNLIMITED {
@@ -33,14 +33,14 @@ impl Connection {
         }
     }
 
-    /// The window is at the target from now on.
+    /// Ends the reduction: the window is the controller's cwnd from now on.
     pub(super) fn end_reduction(&mut self) {
         if self.recovery.reduction.take().is_some() {
             self.congestion.allow_cwnd();
         }
     }
 
-    /// After an ACK.
+    /// Continues the reduction after an ACK.
     pub(super) fn reduce_by_ack(&mut self, before: Before) {
         let delivered = self.arrived().saturating_sub(before.arrived);
         let advanced = self.tx.una > before.una;
@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// `delivered` bytes have left the network, or count as that much.
+    /// Continues the reduction by `delivered` bytes that have left the network.
     pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
         let (pipe, sent) = (self.pipe(), self.stats.data_segments_sent);
         let progress = Progress { delivered, safe, pipe, sent };

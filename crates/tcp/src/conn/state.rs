@@ -3,40 +3,40 @@
 pub enum State {
     /// No connection.
     Closed,
-    /// Waits for a SYN.
+    /// This end waits for a SYN.
     Listen,
-    /// Sent a SYN.
+    /// This end has sent a SYN and waits for the peer's.
     SynSent,
-    /// Has had a SYN and sent one, waits for its ACK.
+    /// This end has received a SYN, has sent its own and waits for its ACK.
     SynReceived,
-    /// Data flows both ways.
+    /// The handshake is complete; both ends may send data.
     Established,
-    /// Closed here; FIN not acknowledged yet.
+    /// This end has closed; its FIN is not acknowledged yet.
     FinWait1,
-    /// Closed here and acknowledged; the peer may still send.
+    /// This end has closed and its FIN is acknowledged; the peer may still send.
     FinWait2,
-    /// The peer closed; this end may still send.
+    /// The peer has closed; this end may still send.
     CloseWait,
-    /// Both closed at once; FIN not acknowledged yet.
+    /// Both ends have closed at the same time; this end's FIN is not acknowledged yet.
     Closing,
-    /// The peer closed first, then this end; FIN not acknowledged yet.
+    /// The peer has closed, then this end; its FIN is not acknowledged yet.
     LastAck,
-    /// Over; late segments are still answered.
+    /// Both ends have closed; this end still answers late segments.
     TimeWait,
 }
 
 impl State {
-    /// The application may write: before the handshake is complete as well.
+    /// True if the application may write, which includes the time before the handshake is complete.
     pub(crate) fn can_send(self) -> bool {
         matches!(self, State::SynSent | State::SynReceived | State::Established | State::CloseWait)
     }
 
-    /// The peer may send data.
+    /// True if the peer may send data.
     pub(crate) fn can_receive(self) -> bool {
         matches!(self, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// Both ends know each other's sequence numbers.
+    /// True if both ends know each other's initial sequence number.
     pub fn is_synchronized(self) -> bool {
         !matches!(self, State::Closed | State::Listen | State::SynSent)
     }

@@ -1,4 +1,5 @@
-//! Tail loss probes (RFC 8985 §7): where nothing follows that could be SACKed, nothing shows a loss.
+//! Tail loss probes (RFC 8985 §7). A loss at the end of a flight causes no SACK, as no data follows
+//! it. A probe makes the peer report the loss before the retransmission timer expires.
 
 use super::Connection;
 use super::trace::Signals;
@@ -9,7 +10,8 @@ use crate::recovery::{Phase, TailProbe};
 use windlass_base::{Span, Time};
 
 impl Connection {
-    /// RFC 8985 §7.2: while nothing is known to be missing; and one probe at a time.
+    /// True if a tail loss probe may be sent: no loss is known, and no other probe is outstanding
+    /// (RFC 8985 §7.2).
     pub(super) fn may_probe_tail(&self) -> bool {
         let (tx, recovery) = (&self.tx, &self.recovery);
         self.options.tail_loss_probe
@@ -22,18 +24,19 @@ impl Connection {
             && tx.una < tx.edge
     }
 
-    /// Data went out, or more of it was acknowledged (RFC 8985 §7.2).
+    /// Arms the probe timer after data was sent or acknowledged (RFC 8985 §7.2).
     pub(super) fn arm_tail_probe(&mut self, now: Time) {
         if self.may_probe_tail() {
             let timeout = Deadline::at(now + self.probe_timeout());
-            // The timer would have nothing better to send.
+            // When both expire together, the probe takes the place of the retransmission.
             self.timers.early = timeout.min(self.timers.retransmit);
         } else if self.tx.una == self.tx.max {
             self.timers.early = Deadline::NEVER;
         }
     }
 
-    /// PTO. The least RTO stands for the longest delay of an ACK, as in Linux.
+    /// The probe timeout (PTO). As in Linux, the minimum RTO stands for the maximum delay of an
+    /// ACK.
     fn probe_timeout(&self) -> Span {
         let srtt = self.rtt.smoothed();
         if srtt.is_zero() {
@@ -43,8 +46,8 @@ impl Connection {
         srtt * 2 + if single { self.config.timers.rto.min } else { Span::ZERO }
     }
 
-    /// New data if there is any and the peer takes it, whatever cwnd; the last segment else (RFC 8985
-    /// §7.3).
+    /// The data of a probe: new data if the peer's window allows it, regardless of cwnd; else the
+    /// last segment (RFC 8985 §7.3).
     pub(super) fn probe_tail(&mut self) -> Option<Data> {
         if !self.may_probe_tail() {
             return None;
@@ -72,8 +75,9 @@ impl Connection {
         self.retransmission_at(from, tx.max)
     }
 
-    /// RFC 8985 §7.4.2: did the probe repair a loss? `dsack` is where a duplicate ends that the ACK
-    /// reports; a `silent` one tells nothing else.
+    /// Evaluates an ACK of a probe (RFC 8985 §7.4.2): reduces the window if the probe repaired a
+    /// loss. `dsack` is the end of the duplicate that the ACK reports; a `silent` ACK carries no
+    /// other news.
     pub(super) fn end_tail_probe(&mut self, now: Time, dsack: Option<u64>, silent: bool) {
         let Some(probe) = self.recovery.tail_probe.filter(|probe| self.tx.una >= probe.end) else {
             return;
@@ -90,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// The peer reports that something arrived twice, other than a probe.
+    /// Passes a DSACK on to RACK's reordering window, unless it reports a probe.
     pub(super) fn note_dsack(&mut self, end: Option<u64>) {
         let probe = self.recovery.tail_probe.filter(|probe| probe.again).map(|probe| probe.end);
         if end.is_some() && end != probe {

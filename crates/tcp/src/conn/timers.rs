@@ -38,7 +38,7 @@ impl Connection {
             if self.state == State::TimeWait {
                 return self.finish(None);
             }
-            // The next poll sends.
+            // The next poll sends the burst.
             self.timers.wait = Deadline::NEVER;
         }
         if self.timers.early.has_expired(now) {
@@ -62,7 +62,7 @@ impl Connection {
         self.timers.retransmit = Deadline::at(now + self.rtt.rto());
     }
 
-    /// The same, if it runs: something new is to be waited for.
+    /// Restarts the retransmission timer if it runs, for data that was just retransmitted.
     pub(super) fn extend_retransmit_timer(&mut self, now: Time) {
         if self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
@@ -74,8 +74,8 @@ impl Connection {
             return self.syn_timeout();
         }
         if self.tx.edge <= self.tx.una {
-            // The peer closed its window over data in flight: that is no congestion. What is
-            // missing goes out with the probes (RFC 9293 §3.8.6).
+            // The peer closed its window over data in flight, which is no congestion. The probes
+            // carry the missing data (RFC 9293 §3.8.6).
             self.end_reduction();
             self.recovery.leave();
             self.forget_undo();
@@ -102,7 +102,8 @@ impl Connection {
         }
     }
 
-    /// Counts an unanswered transmission; false, with the connection failed, after the last.
+    /// Counts an unanswered transmission. After `max` of them the connection fails, and it returns
+    /// false.
     fn count_retry(&mut self, max: u32) -> bool {
         self.timers.retries += 1;
         if self.timers.retries <= max {
@@ -112,7 +113,8 @@ impl Connection {
         false
     }
 
-    /// RFC 5681 §3.1 and RFC 6675 §5.1: one segment, then slow start over what is missing.
+    /// Begins the repair after a timeout: one segment, then slow start over all missing data (RFC
+    /// 5681 §3.1, RFC 6675 §5.1).
     fn enter_loss(&mut self, now: Time) {
         let repeated =
             self.timers.retries > 1 && self.config.recovery.hold_ssthresh_on_repeated_timeout;
@@ -130,7 +132,7 @@ impl Connection {
         self.reset_pacer();
     }
 
-    /// Sends again from SND.UNA on, less what the peer reported to have.
+    /// Restarts sending at SND.UNA; SACKed data is skipped.
     pub(super) fn go_back_to_una(&mut self) {
         let una = self.tx.una;
         self.tx.nxt = una;
@@ -138,14 +140,15 @@ impl Connection {
         self.recovery.rack.forget();
         self.timers.early = Deadline::NEVER;
         if self.recovery.scoreboard.sacked().range_at(una).is_some() {
-            // What is SACKed at SND.UNA would have been acknowledged: the receiver reneged
-            // (RFC 2018 §8).
+            // Data at SND.UNA is SACKed but not acknowledged: the receiver has discarded it (RFC
+            // 2018 §8).
             self.recovery.scoreboard.forget();
         }
         self.recovery.scoreboard.begin_recovery(una);
     }
 
-    /// Runs while there is something to send, nothing in flight and no window for it.
+    /// Starts or stops the persist timer. It runs while there is data to send, no data in flight
+    /// and no window for it.
     #[inline(always)]
     pub(super) fn update_persist_timer(&mut self, now: Time) {
         let may_be_stuck = self.tx.is_idle() && self.tx.has_unsent();
@@ -160,7 +163,7 @@ impl Connection {
     fn set_persist_timer(&mut self, now: Time) {
         if !self.window_closed() {
             if self.timers.persist.is_set() {
-                // The peer has answered: the back-off was the probes' own.
+                // The peer has opened its window: the back-off applied to the probes only.
                 self.timers.persist = Deadline::NEVER;
                 self.rtt.end_back_off();
             }
@@ -171,7 +174,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.8.6.1: probes go on as long as the peer answers them.
+    /// Sends the next window probe. Probes continue as long as the peer answers (RFC 9293
+    /// §3.8.6.1).
     fn persist_timeout(&mut self, _now: Time) {
         if self.count_retry(self.config.timers.max_retries) {
             self.rtt.back_off();
@@ -179,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// The peer was heard: probes and retries begin anew, TIME-WAIT and keep-alive as well.
+    /// Restarts the keep-alive timer after a segment from the peer.
     pub(super) fn heard(&mut self, now: Time) {
         self.timers.keep_alive_probes = 0;
         if self.options.keep_alive
@@ -191,7 +195,7 @@ impl Connection {
 
     fn keep_alive_timeout(&mut self, now: Time) {
         let Some(keep_alive) = self.config.timers.keep_alive else { return };
-        // Before the handshake is complete its own retransmissions ask (RFC 9293 §3.8.4).
+        // During the handshake the retransmitted SYNs serve as probes (RFC 9293 §3.8.4).
         let asks = self.state.is_synchronized()
             && !matches!(self.state, State::SynReceived | State::TimeWait);
         if !asks {
@@ -199,7 +203,7 @@ impl Connection {
         }
         self.timers.keep_alive = Deadline::at(now + keep_alive.interval);
         if self.tx.una < self.tx.end() {
-            // Data that waits asks the same question, and has a limit of its own.
+            // Outstanding data serves as a probe too, with its own limit of retransmissions.
             return;
         }
         if self.timers.keep_alive_probes >= keep_alive.probes {

@@ -1,5 +1,5 @@
-//! What to send next: the decision. RFC 9293 §3.8.6.2.1 (sender's avoidance of silly windows),
-//! §3.7.4 (Nagle), RFC 6675 §5 step C.
+//! Decides what to send next: RFC 9293 §3.8.6.2.1 (the sender's avoidance of silly windows), §3.7.4
+//! (Nagle), RFC 6675 §5 step C.
 
 use super::{Connection, Run, State};
 use crate::recovery::{Frto, NextSegment, Phase};
@@ -17,7 +17,8 @@ pub(super) struct Data {
 }
 
 impl Connection {
-    /// In line, or every second poll would be a call for nothing.
+    /// Fills in the next run; false if there is nothing to send. Inlined because every second poll
+    /// returns false.
     #[inline(always)]
     pub(super) fn fill_next(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if !(self.has_fast_paths() && self.is_plain()) {
@@ -34,8 +35,8 @@ impl Connection {
         true
     }
 
-    /// True if one look tells that a [plain](Self::is_plain) connection has nothing more to send: all
-    /// is sent, or cwnd has no room for one more of many segments.
+    /// A quick test for a [plain](Self::is_plain) connection. True if it has nothing more to send:
+    /// everything is sent, or cwnd has no room for another full segment.
     fn is_done(&self) -> bool {
         !self.rx.acks.is_due()
             && !self.timers.persist.is_set()
@@ -48,8 +49,8 @@ impl Connection {
         room < mss && room < tx.window_left() && tx.nxt + mss <= tx.written && !tx.is_idle()
     }
 
-    /// Nothing comes before new data and the ACK, nor between them: what holds nearly always, and
-    /// leaves two of the questions below.
+    /// True if only new data or an ACK can be next to send. This holds nearly always, and the other
+    /// cases of [`Connection::fill_whatever_the_state`] need no test then.
     fn is_plain(&self) -> bool {
         let (pending, recovery) = (&self.pending, &self.recovery);
         self.state == State::Established
@@ -99,7 +100,7 @@ impl Connection {
             let pace = self.pace();
             self.fill_data(now, data, run);
             self.note_paced(now, run, pace);
-        // Since the timer expired, something may have gone out without a probe.
+        // The window may have opened since the timer expired; no probe is needed then.
         } else if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
             match self.overridden_data() {
                 Some(data) => self.fill_data(now, data, run),
@@ -113,7 +114,7 @@ impl Connection {
         true
     }
 
-    /// Data that may go out now, or a bare FIN (no payload).
+    /// The data to send now, or a bare FIN (no payload).
     fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
         if core::mem::take(&mut self.recovery.retransmit_una) {
             return match self.has_rack() {
@@ -141,7 +142,7 @@ impl Connection {
         self.next_data_at_nxt(max)
     }
 
-    /// One segment at `from`, not beyond `to` and the peer's window, whatever cwnd: a fast
+    /// One segment at `from`, not beyond `to` and the peer's window, regardless of cwnd: a fast
     /// retransmit.
     pub(super) fn retransmission_at(&self, from: u64, to: u64) -> Option<Data> {
         let tx = &self.tx;
@@ -151,14 +152,15 @@ impl Connection {
         (segment > 0 || fin_only).then_some(Data { from, segment, count: 1 })
     }
 
-    /// A segment believed lost goes out again, and HighRxt with it.
+    /// The retransmission of a segment considered lost; advances HighRxt.
     pub(super) fn retransmit_lost(&mut self, from: u64, to: u64) -> Option<Data> {
         let data = self.retransmission_at(from, to)?;
         self.recovery.scoreboard.retransmitted_to(from + u64::from(data.segment.max(1)));
         Some(data)
     }
 
-    /// RFC 6675 §5 step C: while the pipe has room for a segment.
+    /// The next data by the SACK scoreboard, while the pipe has room for a segment (RFC 6675 §5
+    /// step C).
     fn next_by_scoreboard(&mut self, max: u32) -> Option<Data> {
         let mss = self.agreed.mss;
         if self.window_in_force() < self.pipe() + u64::from(mss) {
@@ -169,7 +171,7 @@ impl Connection {
         match self.recovery.scoreboard.next_segment(una, sent, mss, new_data)? {
             NextSegment::New => self.next_data_at_nxt(max),
             NextSegment::Lost { from, to } => self.retransmit_lost(from, to),
-            // HighRxt stays: holes below may be seen yet (RFC 6675 §4 NextSeg rule 4).
+            // HighRxt stays: the peer may still report holes below (RFC 6675 §4 NextSeg rule 4).
             NextSegment::Rescue { from, to } => {
                 self.recovery.scoreboard.spend_rescue();
                 self.retransmission_at(from, to)
@@ -177,13 +179,13 @@ impl Connection {
         }
     }
 
-    /// What stands at SND.NXT was sent, and the peer reported to have it.
+    /// True if the peer has SACKed the data at SND.NXT.
     fn is_sacked_at_nxt(&self) -> bool {
         self.tx.nxt < self.tx.max
             && self.recovery.scoreboard.sacked().range_at(self.tx.nxt).is_some()
     }
 
-    /// After a timeout, what the peer reported to have is not sent again.
+    /// Moves SND.NXT past SACKed data, which is not retransmitted after a timeout.
     pub(super) fn skip_sacked(&mut self) {
         if self.tx.nxt < self.tx.max
             && let Some(held) = self.recovery.scoreboard.sacked().range_at(self.tx.nxt)
@@ -192,8 +194,8 @@ impl Connection {
         }
     }
 
-    /// Data at SND.NXT within both windows. In line in [`Connection::fill_next`]; elsewhere
-    /// [`Connection::next_data_at_nxt`].
+    /// Data at SND.NXT within cwnd and the peer's window. Inlined into [`Connection::fill_next`];
+    /// all other callers use [`Connection::next_data_at_nxt`].
     #[inline(always)]
     fn data_at_nxt(&self, max: u32) -> Option<Data> {
         let tx = &self.tx;
@@ -212,7 +214,8 @@ impl Connection {
             return self.bare_fin();
         }
         if room.min(left) >= mss {
-            // One is what an ACK of one leads to; to divide costs more than all the rest.
+            // An ACK of one segment usually allows one segment. This case needs no division, which
+            // would cost more than the rest of this function.
             let one = room.min(left) < 2 * mss || max == 1;
             let count = if one { 1 } else { self.full_segments(room.min(left), max) };
             return Some(Data { from: tx.nxt, segment: mss as u32, count });
@@ -231,13 +234,13 @@ impl Connection {
         let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
         let mut full = bytes / mss;
         if tx.nxt < tx.max {
-            // A run is sent for the first time or once more, never both.
+            // All segments of a run are new, or all are retransmissions.
             full = full.min((tx.max - tx.nxt).div_ceil(mss));
         }
         full.min(u64::from(max)) as u32
     }
 
-    /// The same out of line, for who asks seldom.
+    /// As [`Connection::data_at_nxt`], not inlined.
     #[inline(never)]
     pub(super) fn next_data_at_nxt(&self, max: u32) -> Option<Data> {
         self.data_at_nxt(max)
@@ -249,8 +252,9 @@ impl Connection {
         due.then_some(Data { from: tx.nxt, segment: 0, count: 1 })
     }
 
-    /// RFC 9293 §3.8.6.2.1: less than a full segment goes out if it is all there is and Nagle does
-    /// not hold it back, or if it is half of the largest window that the peer ever gave.
+    /// True if less than a full segment may be sent (RFC 9293 §3.8.6.2.1): it is all remaining data
+    /// and Nagle's algorithm does not hold it back, or it is half of the largest window that the
+    /// peer has announced.
     #[inline(never)]
     fn may_send_small(&self, small: u64, left: u64) -> bool {
         let tx = &self.tx;
@@ -267,12 +271,12 @@ impl Connection {
             return !held_back;
         }
         let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
-        // What was sent before is not held back: the window took it then.
+        // Retransmissions are not held back: the window admitted them before.
         limited_by_peer && (2 * small >= tx.max_window || tx.nxt < tx.max)
     }
 
-    /// Less than a segment that waited for more window until the timer expired: all that fits
-    /// (the override timeout of RFC 9293 §3.8.6.2.1).
+    /// Data of up to a segment that fits into the window, sent when the timer expires before the
+    /// window grows (the override timeout of RFC 9293 §3.8.6.2.1).
     pub(super) fn overridden_data(&self) -> Option<Data> {
         let tx = &self.tx;
         let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
@@ -280,7 +284,8 @@ impl Connection {
         (segment > 0).then_some(Data { from: tx.nxt, segment, count: 1 })
     }
 
-    /// RFC 5681 §4.1: after an idle RTO the ACK clock is gone.
+    /// Restarts from the initial window after an idle RTO: there is no ACK clock any more (RFC 5681
+    /// §4.1).
     fn restart_after_idle(&mut self, now: Time) {
         let tx = &self.tx;
         if self.options.idle_restart
@@ -297,8 +302,7 @@ impl Connection {
         }
     }
 
-    /// There is something to send, nothing in flight to bring an ACK, and the peer's window is
-    /// what holds it back.
+    /// True if the peer's window holds data back and no data in flight will bring an ACK.
     pub(super) fn window_closed(&self) -> bool {
         let can_send = matches!(
             self.state,

@@ -1,13 +1,14 @@
-//! Is a segment acceptable? RFC 9293 §3.10.7.4 steps 1 to 4, hardened by RFC 5961, and PAWS
-//! (RFC 7323 §5).
+//! Decides whether a segment is acceptable: RFC 9293 §3.10.7.4 steps 1 to 4 with the checks of RFC
+//! 5961, and PAWS (RFC 7323 §5).
 
 use super::{Connection, Error, State};
 use crate::{Flags, Segment, Timestamps};
 use windlass_base::Time;
 
 impl Connection {
-    /// A SYN that a listener may take in this connection's place: it is in TIME-WAIT, and the SYN
-    /// begins beyond what it has received, or later by its timestamp (RFC 9293 §3.6.1, RFC 6191).
+    /// True if a listener may accept `syn` in place of this connection. The connection must be in
+    /// TIME-WAIT, and the SYN must have a higher sequence number than all data received, or a later
+    /// timestamp (RFC 9293 §3.6.1, RFC 6191).
     pub fn makes_room_for(&self, syn: &Segment) -> bool {
         let beyond = self.rx.isn.at(self.rx.reassembly.nxt()).is_before(syn.seq);
         let later = match (self.rx.ts_recent, syn.options.timestamps) {
@@ -18,8 +19,8 @@ impl Connection {
         self.state == State::TimeWait && control == Flags::SYN && (beyond || later)
     }
 
-    /// The position at which an acceptable segment begins; `None` if it was dealt with, or is to
-    /// be dropped.
+    /// The position at which an acceptable segment begins; `None` if the segment needs no further
+    /// handling.
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         if self.has_fast_paths() && self.is_predicted(segment) {
             let nxt = self.rx.reassembly.nxt();
@@ -46,8 +47,8 @@ impl Connection {
             return None;
         }
         if segment.flags.contains(Flags::SYN) {
-            // RFC 5961 §4.2: a SYN here is an old duplicate, an attack, or a peer that restarted
-            // and will answer the ACK with a reset.
+            // A SYN in this state is an old duplicate, an attack, or from a peer that restarted;
+            // that peer answers the challenge ACK with a reset (RFC 5961 §4.2).
             self.challenge(now);
             return None;
         }
@@ -55,8 +56,8 @@ impl Connection {
         segment.flags.contains(Flags::ACK).then_some(start)
     }
 
-    /// The very segment that is expected, and nothing about it that needs a closer look: all but a
-    /// few of a connection's segments, for which every test below would come out well.
+    /// True for a segment at RCV.NXT without special flags, which passes every test of
+    /// [`Connection::validate_closely`]. Most segments of a connection are of that kind.
     fn is_predicted(&self, segment: &Segment) -> bool {
         let nxt = self.rx.reassembly.nxt();
         let control = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK;
@@ -69,7 +70,7 @@ impl Connection {
             }
     }
 
-    /// The peer's SYN again: it has not had the SYN-ACK, which goes out once more.
+    /// True for a retransmitted SYN: the peer has not received the SYN-ACK, which is sent again.
     fn is_repeated_syn(&mut self, segment: &Segment, start: Option<u64>) -> bool {
         let control = segment.flags & (Flags::SYN | Flags::ACK | Flags::RST);
         let repeated =
@@ -77,14 +78,15 @@ impl Connection {
         if repeated {
             self.tx.nxt = 0;
             self.tx.timing.forget();
-            // Without ECN the second time: the peer has taken its offer back (RFC 3168 §6.1.1.1).
+            // A second SYN without ECN flags withdraws the offer of ECN (RFC 3168 §6.1.1.1).
             self.agreed.ecn &= segment.flags.contains(Flags::ECE | Flags::CWR);
         }
         repeated
     }
 
-    /// The acceptability test of RFC 9293 §3.4 (table 6), but for the right edge itself: a peer
-    /// that has used up the window sends its ACKs from there, also while a loss keeps RCV.NXT back.
+    /// The acceptability test of RFC 9293 §3.4 (table 6), with one difference: a segment without
+    /// data may also lie at the right edge. A peer that has used up the window sends its ACKs
+    /// there, even while a loss holds RCV.NXT back.
     fn in_window(&self, segment: &Segment, start: u64) -> bool {
         let len = u64::from(segment.sequence_len());
         let nxt = self.rx.reassembly.nxt();
@@ -108,14 +110,14 @@ impl Connection {
         old
     }
 
-    /// Older than TS.Recent.
+    /// True if the timestamp is older than TS.Recent.
     fn is_older(&self, timestamps: Timestamps) -> bool {
         let newest = self.rx.ts_recent.unwrap_or(timestamps.value);
         (timestamps.value.wrapping_sub(newest) as i32) < 0
     }
 
-    /// RFC 7323 §5.3 R3: only from a segment in the window, or an attacker could turn PAWS
-    /// against the peer.
+    /// Updates TS.Recent (RFC 7323 §5.3 R3). Only segments in the window may do so: else an
+    /// attacker could make PAWS drop the peer's segments.
     fn remember_timestamp(&mut self, segment: &Segment, start: u64) {
         if let Some(timestamps) = segment.options.timestamps
             && start <= self.rx.last_ack_sent
@@ -124,8 +126,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, first step: an ACK tells the peer where this end stands. What else the
-    /// segment says is still news while no window is open: a probe's ACK, a repeated FIN.
+    /// Answers an unacceptable segment by an ACK (RFC 9293 §3.10.7.4, first step). Some of its
+    /// contents still count: the ACK of a window probe, or a repeated FIN.
     fn answer_unacceptable(&mut self, now: Time, segment: &Segment, start: Option<u64>) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -137,14 +139,15 @@ impl Connection {
             self.enter_time_wait(now);
             return;
         }
-        // In a simultaneous open the peer's SYN-ACK stands below the window and says what is new.
+        // In a simultaneous open the peer's SYN-ACK lies below the window, and its ACK counts.
         let syn = segment.flags.contains(Flags::SYN) && self.state != State::SynReceived;
         if segment.flags.contains(Flags::ACK) && !syn {
             self.acknowledge_from_outside(now, segment);
         }
     }
 
-    /// Payload that is all here already goes into the ACK (RFC 2883 §4).
+    /// Records a segment whose payload has already arrived, for the DSACK in the next ACK (RFC 2883
+    /// §4).
     fn note_duplicate(&mut self, segment: &Segment, start: Option<u64>) {
         let Some(start) = start.filter(|start| *start > 0 && segment.payload_len > 0) else {
             return;
@@ -157,15 +160,15 @@ impl Connection {
         }
     }
 
-    /// Asks by an ACK whether a suspicious segment was meant.
+    /// Answers a suspicious segment by a challenge ACK (RFC 5961), within the limit of their rate.
     pub(super) fn challenge(&mut self, now: Time) {
         if self.challenges.allow(now) {
             self.rx.acks.send_pure_ack_now();
         }
     }
 
-    /// RFC 5961 §3.2: exactly at RCV.NXT a reset is believed, elsewhere in the window it is asked
-    /// about by an ACK.
+    /// Handles a reset in the window: exactly at RCV.NXT it takes effect, elsewhere it is answered
+    /// by a challenge ACK (RFC 5961 §3.2).
     fn handle_reset(&mut self, now: Time, start: u64) {
         if start != self.rx.reassembly.nxt() {
             return self.challenge(now);

@@ -9,15 +9,15 @@ pub(crate) struct AckSchedule {
     due: Due,
     /// Bytes in order that no ACK has covered yet.
     unacked_bytes: u64,
-    /// The largest segment seen: what "full-sized" means for this peer.
+    /// The largest segment so far, in bytes: the size of a full segment of this peer.
     largest_segment: u32,
-    /// ACKs still to send for what has arrived ([`AckPolicy::Split`]).
+    /// ACKs still to send for the data that has arrived ([`AckPolicy::Split`]).
     parts_left: u32,
-    /// Segments to acknowledge at once yet ([`AckPolicy::Linux`]).
+    /// Number of further segments to acknowledge at once ([`AckPolicy::Linux`]).
     quick: u32,
-    /// No more is to be expected than what has arrived.
+    /// The last segment had PSH or was not full: the peer has no more data for now.
     ended: bool,
-    /// The application answers what arrives: an ACK rides on the answer.
+    /// The application usually answers incoming data, and the answer carries the ACK.
     answers: bool,
     last_data: Time,
 }
@@ -26,16 +26,16 @@ pub(crate) struct AckSchedule {
 enum Due {
     Never,
     At(Time),
-    /// At once; piggybacked on data if there is some.
+    /// At once; data that is ready to be sent carries the ACK.
     Now,
-    /// At once, as a pure ACK: the peer counts duplicates (RFC 5681 §2), or parts.
+    /// At once, as a pure ACK: the peer counts duplicate ACKs (RFC 5681 §2), or ACKs are split.
     NowAlone,
 }
 
-/// A peer cannot make the schedule owe more ACKs than this.
+/// The most ACKs that may be due at a time, whatever the peer sends.
 const MAX_PARTS: u32 = 4096;
 
-/// Linux: TCP_MAX_QUICKACKS.
+/// Segments acknowledged at once at the beginning of a connection (Linux: TCP_MAX_QUICKACKS).
 const QUICK_SEGMENTS: u32 = 16;
 
 impl AckSchedule {
@@ -53,7 +53,8 @@ impl AckSchedule {
         }
     }
 
-    /// Data in order arrived: `bytes` in one segment, or several coalesced; `push`: with PSH.
+    /// Schedules the ACK of `bytes` of data in order, in one segment or several coalesced ones.
+    /// `push`: the segment had PSH.
     pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32, push: bool) {
         self.largest_segment = self.largest_segment.max(bytes.min(mss));
         self.unacked_bytes += u64::from(bytes);
@@ -80,23 +81,23 @@ impl AckSchedule {
         self.at_once();
     }
 
-    /// The application has taken all that is in order: what ended there need not wait for more, unless
-    /// an answer is likely to carry its ACK (Linux: tcp_cleanup_rbuf).
+    /// The application has read all data in order. If the peer has no more data for now, the ACK is
+    /// due at once, unless an answer is likely to carry it (Linux: tcp_cleanup_rbuf).
     pub(crate) fn all_taken(&mut self) {
         if self.ended && !self.answers && matches!(self.due, Due::At(_)) {
             self.due = Due::Now;
         }
     }
 
-    /// Data goes out. Soon after some came, it is taken for an answer (Linux: pingpong mode).
+    /// Data is sent. Soon after incoming data it counts as an answer (Linux: pingpong mode).
     pub(crate) fn data_out(&mut self, now: Time) {
         if let AckPolicy::Linux { max } = self.policy {
             self.answers |= self.largest_segment > 0 && now.saturating_since(self.last_data) < max;
         }
     }
 
-    /// A segment came again: the peer did not hear of it, or not soon enough (Linux:
-    /// tcp_enter_quickack_mode).
+    /// A duplicate segment arrived: the peer has missed its ACK, or got it too late. This segment
+    /// and the next ones are acknowledged at once (Linux: tcp_enter_quickack_mode).
     pub(crate) fn duplicate(&mut self) {
         (self.quick, self.answers) = (QUICK_SEGMENTS, false);
         self.send_pure_ack_now();
@@ -111,19 +112,19 @@ impl AckSchedule {
         }
     }
 
-    /// Acknowledge at once.
+    /// Makes the ACK due at once; data may carry it.
     pub(crate) fn at_once(&mut self) {
         if self.due != Due::NowAlone {
             self.due = Due::Now;
         }
     }
 
-    /// Acknowledge at once by a segment without data.
+    /// Makes a pure ACK due at once.
     pub(crate) fn send_pure_ack_now(&mut self) {
         self.due = Due::NowAlone;
     }
 
-    /// The delay is over.
+    /// Makes a delayed ACK due if its deadline has passed.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         if let Due::At(deadline) = self.due
             && deadline <= now
@@ -153,12 +154,12 @@ impl AckSchedule {
     pub(crate) fn next_ack(&self, last_sent: u64, nxt: u64) -> u64 {
         match self.parts_left {
             0 | 1 => nxt,
-            // Never the same number twice: that would be a duplicate ACK.
+            // The same number twice would be a duplicate ACK.
             parts => (last_sent + (nxt - last_sent) / u64::from(parts)).max(last_sent + 1).min(nxt),
         }
     }
 
-    /// An ACK for `ack` went out.
+    /// Records that an ACK for `ack` was sent.
     pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
         self.parts_left = self.parts_left.saturating_sub(1);
         if self.parts_left > 0 && ack < nxt {
@@ -201,7 +202,7 @@ mod tests {
         let mut nxt = 0;
         for _ in 0..QUICK_SEGMENTS {
             acks.data_in_order(NOW, 100, 100, false);
-            assert!(acks.is_due(), "at the beginning each at once");
+            assert!(acks.is_due(), "the first segments are acknowledged at once");
             nxt += 100;
             acks.sent(nxt, nxt);
         }

@@ -1,6 +1,6 @@
 use crate::config::EcnEcho;
 
-/// The receiver's answer to CE.
+/// Decides which ACKs carry ECE, the echo of CE.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnEchoState {
     policy: EcnEcho,
@@ -13,8 +13,8 @@ impl EcnEchoState {
         EcnEchoState { policy, owed: false }
     }
 
-    /// A data packet arrived. CWR ends the echo of older marks before a mark of its own begins a
-    /// new one (RFC 3168 §6.1.3).
+    /// Takes the marks of a data packet. CWR ends the echo of older marks; a CE mark on the same
+    /// packet begins a new echo (RFC 3168 §6.1.3).
     pub(crate) fn data(&mut self, ce: bool, cwr: bool) {
         match self.policy {
             _ if ce => self.owed = true,
@@ -23,14 +23,14 @@ impl EcnEchoState {
         }
     }
 
-    /// The next echo is for one packet alone: a run of several would repeat it.
+    /// True if only one segment may carry the next echo: a run of several would repeat it.
     pub(crate) fn is_for_one(&self) -> bool {
         self.owed && self.policy == EcnEcho::OncePerCe
     }
 
-    /// Whether the ACK that goes out now has ECE. It echoes every mark that came before it: were one
-    /// echo owed for each of many that came at once (joined datagrams have one ACK), marks of long ago
-    /// would cut the window, once in each round trip.
+    /// Whether the ACK sent now carries ECE. One ACK echoes all marks that arrived before it. Many
+    /// marks may arrive before one ACK (coalesced datagrams have one ACK); with an echo for each of
+    /// them, old marks would reduce the window once per round trip.
     pub(crate) fn take(&mut self) -> bool {
         let echo = self.owed;
         self.owed &= self.policy == EcnEcho::UntilCwr;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn papers_002_one_echo_for_each_mark() {
+    fn hamann_1999_one_echo_for_each_mark() {
         let mut echo = EcnEchoState::new(EcnEcho::OncePerCe);
         for _ in 0..2 {
             echo.data(true, false);

@@ -1,15 +1,15 @@
 use crate::{RangeSet, SackBlocks, SeqNumber};
 use core::ops::Range;
 
-/// What has arrived of the peer's stream: in order up to RCV.NXT, and in pieces beyond.
+/// The data of the peer's stream that has arrived: all of it up to RCV.NXT, and pieces beyond.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Reassembly {
-    /// RCV.NXT.
+    /// RCV.NXT: the first position that has not arrived.
     nxt: u64,
-    /// Next position that the application reads.
+    /// The next position that the application reads.
     read: u64,
-    /// Position of the peer's FIN, once seen.
+    /// Position of the peer's FIN, once it has arrived.
     fin: Option<u64>,
     pieces: RangeSet,
     /// Starts of the pieces that changed last, the most recent first (RFC 2018 §4).
@@ -18,18 +18,18 @@ pub(crate) struct Reassembly {
     duplicate: Option<Range<u64>>,
 }
 
-/// What a segment did to the stream.
+/// The effect of a segment on the stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// RCV.NXT advanced and nothing is missing.
+    /// RCV.NXT advanced, and there was no gap.
     InOrder,
-    /// RCV.NXT advanced and a gap was filled, in whole or in part.
+    /// RCV.NXT advanced, and a gap was filled, in whole or in part.
     FilledGap,
-    /// Beyond a gap.
+    /// The segment lies beyond a gap.
     OutOfOrder,
-    /// Nothing new.
+    /// The segment contains no new data.
     Duplicate,
-    /// Refused: too many gaps.
+    /// The segment is discarded: there are too many gaps.
     Refused,
 }
 
@@ -66,7 +66,7 @@ impl Reassembly {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// The application reads up to `bytes`.
+    /// Marks up to `bytes` as read by the application; returns how many.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
         self.read += taken;
@@ -77,17 +77,17 @@ impl Reassembly {
         self.read
     }
 
-    /// Position of the peer's FIN, once seen: nothing follows.
+    /// Position of the peer's FIN, once it has arrived: the end of the stream.
     pub(crate) fn fin(&self) -> Option<u64> {
         self.fin
     }
 
-    /// A gap is open.
+    /// True if data has arrived beyond a gap.
     pub(crate) fn has_gap(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// Payload at `range`, trimmed to the window already.
+    /// Takes payload at `range`, which the caller has trimmed to the window.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> Arrival {
         if range.start == self.nxt && range.end > self.nxt && !self.has_gap() {
             self.nxt = range.end;
@@ -138,7 +138,7 @@ impl Reassembly {
         self.pieces.remove_below(self.nxt);
     }
 
-    /// The peer's FIN stands at `position`. Returns false for one that contradicts what is known.
+    /// Records the peer's FIN at `position`. False if that contradicts the data or an earlier FIN.
     pub(crate) fn set_fin(&mut self, position: u64) -> bool {
         if self.pieces.end().is_some_and(|end| end > position) || self.nxt > position {
             return false;
@@ -146,7 +146,7 @@ impl Reassembly {
         *self.fin.get_or_insert(position) == position
     }
 
-    /// Takes the FIN once everything before it is here; true at that moment.
+    /// Moves RCV.NXT past the FIN once all data before it has arrived; returns true if it does so.
     pub(crate) fn take_fin(&mut self) -> bool {
         if self.fin == Some(self.nxt) {
             self.nxt += 1;
@@ -183,7 +183,7 @@ impl Reassembly {
         blocks
     }
 
-    /// True if the next ACK has something for a SACK option.
+    /// True if the next ACK carries SACK blocks.
     pub(crate) fn has_sack_news(&self) -> bool {
         self.duplicate.is_some() || self.has_gap()
     }
@@ -235,7 +235,7 @@ mod tests {
         let mut r = Reassembly::new();
         r.insert(10..20);
         assert!(r.set_fin(20));
-        assert!(!r.set_fin(25), "a second FIN elsewhere is a lie");
+        assert!(!r.set_fin(25), "a second FIN elsewhere contradicts the first");
         assert!(!r.take_fin());
         r.insert(1..10);
         assert!(r.take_fin());

@@ -1,4 +1,5 @@
-//! What the sender knows of losses: duplicate ACKs, the SACK scoreboard, the RTO.
+//! The sender's state for the detection and repair of losses: duplicate ACKs, the SACK scoreboard,
+//! RACK, the RTO.
 
 mod fast_recovery;
 mod rack;

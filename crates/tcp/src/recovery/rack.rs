@@ -4,18 +4,20 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 use windlass_base::{Span, Time};
 
-/// RACK (RFC 8985 §6): a segment is lost once one that was sent later has been delivered, and time
-/// enough for reordering has passed. What was sent once stands in [`Timing`]; here is the rest.
+/// RACK (RFC 8985 §6): a segment is lost if another one that was sent later has been delivered, and
+/// longer than the reordering window has passed. [`Timing`] has the send times of segments sent
+/// once; this type has those of retransmissions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
-    /// Sent more than once, in the order of sending, and neither delivered nor lost yet.
+    /// Retransmissions in the order of sending that are neither delivered nor lost yet.
     again: VecDeque<Copy>,
-    /// Lost and not sent again yet.
+    /// Data that is lost and not retransmitted yet.
     lost: RangeSet,
+    /// The bytes in `lost`.
     lost_bytes: u64,
-    /// Of what was delivered, the segment that was sent last.
+    /// The segment that was sent last among those delivered.
     newest: Option<Delivered>,
-    /// A sample of the RTT that SACK gave: when the segment was sent.
+    /// The send time of the segment that the current ACK samples the RTT of.
     sample: Option<Time>,
     pub(crate) window: ReorderingWindow,
 }
@@ -35,25 +37,27 @@ pub(crate) struct Delivered {
 }
 
 impl Delivered {
-    /// The segment that ends at `end` was sent before this one (RFC 8985 §6.2,
+    /// True if the segment that ends at `end` was sent before this one (RFC 8985 §6.2,
     /// RACK_sent_after()).
     fn is_after(&self, sent: Time, end: u64) -> bool {
         (self.sent, self.end) > (sent, end)
     }
 
-    /// When what was sent at `sent` is lost, if it is not delivered before.
+    /// The time at which a segment sent at `sent` counts as lost, unless it is delivered before.
     fn deadline(&self, sent: Time, window: Span) -> Time {
         sent + self.rtt + window
     }
 }
 
-/// How an ACK tells a delivered copy from the original (RFC 8985 §6.2 step 2).
+/// The information by which the sender decides whether an ACK answers a retransmission or the
+/// original (RFC 8985 §6.2 step 2).
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     pub(crate) now: Time,
-    /// The least so far, if one was ever measured.
+    /// The minimum RTT so far; `None` before the first sample.
     pub(crate) min_rtt: Option<Span>,
-    /// What the peer echoes was sent in this millisecond of the carrier's clock, if timestamps tell.
+    /// The send time of the echoed timestamp, in milliseconds of the carrier's clock; `None`
+    /// without one.
     pub(crate) echoed_ms: Option<u64>,
 }
 
@@ -63,53 +67,57 @@ impl Judge {
         let age = self.now.saturating_since(copy.sent);
         match self.min_rtt {
             Some(least) => age < least || self.echoed_ms.is_some_and(|echoed| echoed < sent_ms),
-            // Whatever went out again may have been answered already; Linux, too, believes it of none.
+            // Without a minimum RTT no retransmission counts as delivered, as in Linux: the
+            // original may have caused the ACK.
             None => self.echoed_ms.is_none_or(|echoed| echoed < sent_ms),
         }
     }
 }
 
 impl Rack {
-    /// There is nothing that ACKs without SACK blocks could tell more of.
+    /// True if no data is lost or retransmitted: an ACK without SACK blocks then has no news for
+    /// RACK.
     pub(crate) fn is_quiet(&self) -> bool {
         self.again.is_empty() && self.lost.is_empty()
     }
 
-    /// `range` goes out again.
+    /// Records the retransmission of `range`.
     pub(crate) fn sent_again(&mut self, range: Range<u64>, now: Time) {
         self.found(range.clone());
         self.again.retain(|copy| copy.range.end <= range.start || range.end <= copy.range.start);
         self.again.push_back(Copy { range, sent: now });
     }
 
-    /// Everything is sent again, or the peer reneged.
+    /// Forgets losses and retransmissions: after a timeout, or if the receiver has discarded SACKed
+    /// data.
     pub(crate) fn forget(&mut self) {
         self.again.clear();
         self.lost.clear();
         self.lost_bytes = 0;
     }
 
-    /// What was delivered that was sent last.
+    /// The segment that was sent last among those delivered.
     pub(crate) fn newest(&self) -> Option<Delivered> {
         self.newest.clone()
     }
 
-    /// What was delivered since was not the copy that it was taken for.
+    /// Restores `newest` after a needless timeout: the deliveries since were those of originals.
     pub(crate) fn go_back_to(&mut self, newest: Option<Delivered>) {
         self.newest = newest;
     }
 
-    /// Lost, and not sent again yet: the first of it.
+    /// The first range of data that is lost and not retransmitted yet.
     pub(crate) fn first_lost(&self) -> Option<Range<u64>> {
         self.lost.as_slice().first().cloned()
     }
 
-    /// The same in bytes.
+    /// Bytes that are lost and not retransmitted yet.
     pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// `part` is news to be delivered. True if it had been given up, before it was sent again.
+    /// Records that `part` is newly delivered. True if it counted as lost and was not retransmitted
+    /// yet.
     pub(crate) fn delivered(&mut self, now: Time, part: Range<u64>, timing: &Timing) -> bool {
         if let Some(sent) = timing.last_sent_within(part.clone()) {
             self.sample = self.sample.max(Some(sent));
@@ -118,24 +126,24 @@ impl Rack {
         self.found(part)
     }
 
-    /// `part` is not lost any more. True if some of it was.
+    /// Removes `part` from the lost data. True if some of it was lost.
     fn found(&mut self, part: Range<u64>) -> bool {
         let bytes = self.lost.remove(part);
         self.lost_bytes -= bytes;
         bytes > 0
     }
 
-    /// When the segment at `position` was sent again, if it was and is on its way.
+    /// The send time of the outstanding retransmission at `position`, if there is one.
     pub(crate) fn copy_sent_at(&self, position: u64) -> Option<Time> {
         self.again.iter().find(|copy| copy.range.contains(&position)).map(|copy| copy.sent)
     }
 
-    /// What was sent again is among what `ack` acknowledges.
+    /// True if `ack` acknowledges retransmitted data.
     pub(crate) fn has_copy_below(&self, ack: u64) -> bool {
         self.again.iter().any(|copy| copy.range.start < ack)
     }
 
-    /// When the segment was sent that SACK blocks of this ACK gave a sample of the RTT for.
+    /// Takes the send time of the segment that the current ACK samples the RTT of.
     pub(crate) fn take_sample(&mut self) -> Option<Time> {
         self.sample.take()
     }
@@ -146,7 +154,7 @@ impl Rack {
         }
     }
 
-    /// Takes out the copies that were delivered: all below `una` and what is SACKed.
+    /// Removes the retransmissions that are delivered: those below `una` and those SACKed.
     pub(crate) fn settle(&mut self, una: u64, sacked: &RangeSet, judge: &Judge) {
         let mut again = core::mem::take(&mut self.again);
         again.retain(|copy| {
@@ -162,7 +170,8 @@ impl Rack {
         }
     }
 
-    /// Finds what is lost by now (RFC 8985 §6.2 step 5). Returns when there may be more.
+    /// Marks the segments that are lost by now (RFC 8985 §6.2 step 5). Returns the time at which
+    /// further segments may count as lost.
     pub(crate) fn detect(
         &mut self,
         now: Time,
@@ -214,16 +223,17 @@ impl Rack {
     }
 }
 
-/// How long what was overtaken may still be on its way (RFC 8985 §6.2 step 4).
+/// The reordering window: how long a segment may take longer than one that was sent after it (RFC
+/// 8985 §6.2 step 4).
 #[derive(Clone, Debug)]
 pub(crate) struct ReorderingWindow {
-    /// RACK.reordering_seen.
+    /// Reordering was observed on this connection (RACK.reordering_seen).
     seen: bool,
-    /// RACK.reo_wnd_mult: in quarters of the least RTT.
+    /// The window in quarters of the minimum RTT (RACK.reo_wnd_mult).
     quarters: u32,
-    /// RACK.reo_wnd_persist: recoveries until that is one again.
+    /// Recoveries until `quarters` is reset to 1 (RACK.reo_wnd_persist).
     persist: u32,
-    /// RACK.dsack_round: no second step for DSACKs before this is acknowledged.
+    /// DSACKs increase the window once until this position is acknowledged (RACK.dsack_round).
     dsack_round: u64,
 }
 
@@ -237,13 +247,13 @@ impl Default for ReorderingWindow {
 }
 
 impl ReorderingWindow {
-    /// What was sent once was delivered after what followed it.
+    /// Records reordering: an original was delivered after a segment that was sent later.
     pub(crate) fn note_reordering(&mut self) {
         self.seen = true;
     }
 
-    /// The peer reports a duplicate: something was given up too early. Once a round trip; as in
-    /// Linux only where there was reordering to be mistaken about.
+    /// Increases the window after a DSACK, which shows that a segment was considered lost too
+    /// early. At most once per round trip and, as in Linux, only if reordering was observed.
     pub(crate) fn note_dsack(&mut self, una: u64, nxt: u64) {
         if self.seen && una >= self.dsack_round {
             self.dsack_round = nxt;
@@ -252,7 +262,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// A recovery ends.
+    /// Counts the end of a recovery.
     pub(crate) fn note_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -260,7 +270,8 @@ impl ReorderingWindow {
         }
     }
 
-    /// `evident`: a recovery is under way, or the count of RFC 6675 tells of a loss.
+    /// The window in force. `evident`: a recovery is under way, or the count of SACKed segments
+    /// shows a loss by RFC 6675.
     pub(crate) fn span(&self, evident: bool, min_rtt: Span, srtt: Span) -> Span {
         if evident && !self.seen {
             return Span::ZERO;

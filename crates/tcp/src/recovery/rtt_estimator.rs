@@ -3,34 +3,34 @@ use windlass_base::{Span, Time};
 
 /// SRTT, RTTVAR and RTO (RFC 6298), in whole ticks of the connection's clock.
 ///
-/// The filters are those of RFC 6298 §2.3 in the integer arithmetic of its reference: SRTT is
-/// kept in eighths and RTTVAR in quarters of a tick. With a tick of 1 ns that is as good as exact;
-/// with one of 10 ms it is what BSD and ns-2 computed.
+/// The filters are those of RFC 6298 §2.3 in integer arithmetic: SRTT is kept in eighths and RTTVAR
+/// in quarters of a tick. With a tick of 1 ns the rounding is negligible; with one of 10 ms the
+/// values are those of BSD and ns-2.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct RttEstimator {
-    /// With back-off and bounds: what every ACK sets the timer by.
+    /// The RTO with back-off and bounds, to which every ACK sets the timer.
     rto: Span,
     min_rtt: Option<Span>,
-    /// SRTT in eighths of a tick; 0: no sample yet, or forgotten after a long back-off.
+    /// SRTT in eighths of a tick; 0 before the first sample, and after a long back-off.
     srtt_eighths: u64,
     clock: Clock,
     samples: u64,
-    /// Quarters of a tick.
+    /// RTTVAR in quarters of a tick.
     rttvar_quarters: u64,
-    /// 1, 2, 4, ... 64.
+    /// The factor of the back-off: 1, 2, 4, ... 64.
     backoff: u64,
     /// The RTO before back-off and bounds.
     estimate: Span,
     last_sample: Span,
-    /// The last sample as the carrier's clock tells it, not in ticks.
+    /// The last sample by the carrier's clock, not rounded to ticks.
     last_exact: Span,
     limits: RtoConfig,
 }
 
-/// RFC 6298 §5.5 doubles without end; 64 times is where BSD stopped, and `max` comes first anyway.
+/// The largest back-off, as in BSD. RFC 6298 §5.5 has no such limit, but `max` usually comes first.
 const MAX_BACKOFF: u64 = 64;
-/// Backed off this far, the old SRTT says nothing about the path any more (RFC 6298 §5.7 note).
+/// Beyond this back-off the old SRTT says nothing about the path any more (RFC 6298 §5.7 note).
 const FORGET_SRTT_BEYOND: u64 = 8;
 
 impl RttEstimator {
@@ -52,7 +52,7 @@ impl RttEstimator {
         estimator
     }
 
-    /// A segment sent at `sent` was acknowledged at `now` (and had been sent only once).
+    /// Takes an RTT sample: a segment sent once, at `sent`, was acknowledged at `now`.
     pub(crate) fn sample(&mut self, sent: Time, now: Time) {
         let ticks = (self.ticks(now) - self.ticks(sent)).max(1);
         if self.srtt_eighths == 0 {
@@ -72,7 +72,7 @@ impl RttEstimator {
         self.samples += 1;
     }
 
-    /// SRTT + 4 RTTVAR (RFC 6298 §2.3).
+    /// SRTT + 4 RTTVAR in ticks (RFC 6298 §2.3).
     fn rto_ticks(&self) -> u64 {
         let floor = match self.limits.min_of {
             RtoFloor::Rto => 0,
@@ -92,7 +92,7 @@ impl RttEstimator {
 
     fn bound_rto(&mut self) {
         let backed_off = self.base_rto() * self.backoff;
-        // A timer of a coarse clock may expire up to a tick early: below two ticks it is no timer.
+        // A timer on a coarse clock may expire up to a tick early, so two ticks are the minimum.
         self.rto = backed_off.min(self.limits.max).max(self.clock.tick * 2);
     }
 
@@ -101,7 +101,7 @@ impl RttEstimator {
         self.estimate.max(self.limits.min)
     }
 
-    /// The timer expired (RFC 6298 §5.5).
+    /// Doubles the RTO after the timer has expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         if self.backoff < MAX_BACKOFF {
             self.backoff *= 2;
@@ -113,13 +113,13 @@ impl RttEstimator {
         }
     }
 
-    /// The path answers again (a new sample, or a probe was acknowledged).
+    /// Ends the back-off after a new sample, or after the peer acknowledged a probe.
     pub(crate) fn end_back_off(&mut self) {
         self.backoff = 1;
         self.bound_rto();
     }
 
-    /// A SYN was lost: the first RTO of data is at least 3 s (RFC 6298 §5.7).
+    /// Sets the RTO for the first data after a lost SYN to at least 3 s (RFC 6298 §5.7).
     pub(crate) fn restart_after_lost_syn(&mut self) {
         if self.samples == 0 {
             self.estimate = self.estimate.max(Span::from_secs(3));
@@ -132,7 +132,7 @@ impl RttEstimator {
         self.clock.tick * (self.srtt_eighths >> 3)
     }
 
-    /// SRTT in the estimator's own units: changes whenever SRTT changes at all.
+    /// SRTT in eighths of a tick, by which an observer sees every change of SRTT.
     pub(crate) fn smoothed_raw(&self) -> u64 {
         self.srtt_eighths
     }
@@ -149,7 +149,7 @@ impl RttEstimator {
         self.min_rtt
     }
 
-    /// How many samples there were.
+    /// The number of samples so far.
     pub(crate) fn samples(&self) -> u64 {
         self.samples
     }

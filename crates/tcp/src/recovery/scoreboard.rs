@@ -1,10 +1,10 @@
 use crate::RangeSet;
 use core::ops::Range;
 
-/// Duplicate ACKs that tell of a loss (RFC 5681 §3.2).
+/// The number of duplicate ACKs that indicates a loss (RFC 5681 §3.2).
 pub(crate) const DUP_THRESH: u32 = 3;
 
-/// The SACK scoreboard of a sender and what RFC 6675 reads from it.
+/// The SACK scoreboard of a sender, with the functions of RFC 6675 on it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: RangeSet,
@@ -14,22 +14,21 @@ pub(crate) struct Scoreboard {
     rescue_spent: bool,
 }
 
-/// What RFC 6675 §4 NextSeg() says to send.
+/// The segment that RFC 6675 §4 NextSeg() selects.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextSegment {
-    /// Send these positions again.
+    /// Retransmit these positions.
     Lost {
         /// First position.
         from: u64,
-        /// Not beyond here: what follows is acknowledged or was sent again already.
+        /// End of the hole: the data that follows is SACKed.
         to: u64,
     },
-    /// Rule 4: send the last segment outstanding again; spend it with
-    /// [`Scoreboard::spend_rescue`].
+    /// Rule 4: retransmit the last outstanding segment, then call [`Scoreboard::spend_rescue`].
     Rescue {
         /// First position.
         from: u64,
-        /// The end of what was sent.
+        /// End of the data sent.
         to: u64,
     },
     /// Send data never sent before.
@@ -37,23 +36,23 @@ pub(crate) enum NextSegment {
 }
 
 impl Scoreboard {
-    /// The peer reported `range`; returns how many bytes were news.
+    /// Records that the peer SACKed `range`; returns the number of bytes not SACKed before.
     pub(crate) fn sack(&mut self, range: Range<u64>) -> u64 {
         self.sacked.insert(range).unwrap_or(0)
     }
 
-    /// Everything below `una` is acknowledged.
+    /// Records that everything below `una` is acknowledged.
     pub(crate) fn advance(&mut self, una: u64) {
         self.sacked.remove_below(una);
         self.high_rxt = self.high_rxt.max(una);
     }
 
-    /// The receiver discarded what it had reported (RFC 2018 §8).
+    /// Forgets all SACKed data: the receiver has discarded it (RFC 2018 §8).
     pub(crate) fn forget(&mut self) {
         self.sacked.clear();
     }
 
-    /// A recovery begins at `una`.
+    /// Begins a recovery at `una`.
     pub(crate) fn begin_recovery(&mut self, una: u64) {
         self.high_rxt = una;
         self.rescue_spent = false;
@@ -75,7 +74,7 @@ impl Scoreboard {
         self.high_rxt
     }
 
-    /// Bytes of `range` that the peer does not have.
+    /// Bytes of `range` that are not SACKed.
     fn missing(&self, range: Range<u64>) -> u64 {
         if range.is_empty() { 0 } else { range.end - range.start - self.sacked.covered(range) }
     }
@@ -99,13 +98,13 @@ impl Scoreboard {
         position < self.lost_edge(mss)
     }
 
-    /// RFC 6675 §4 SetPipe(): bytes believed to be in the network.
+    /// The estimate of the bytes in the network (RFC 6675 §4 SetPipe()).
     pub(crate) fn pipe(&self, una: u64, max: u64, mss: u32) -> u64 {
         let alive_from = self.lost_edge(mss).max(una);
         self.missing(alive_from..max) + self.missing(una..self.high_rxt.min(max))
     }
 
-    /// RFC 6675 §4 NextSeg(). `new_data` says whether unsent data may be sent.
+    /// The next segment to send (RFC 6675 §4 NextSeg()). `new_data`: unsent data may be sent.
     pub(crate) fn next_segment(
         &self,
         una: u64,
@@ -126,14 +125,14 @@ impl Scoreboard {
         self.rescue(una, max, mss)
     }
 
-    /// The first hole above HighRxt and below something SACKed.
+    /// The first hole above HighRxt and below SACKed data.
     fn next_hole(&self, una: u64) -> Option<(u64, u64)> {
         let from = self.high_rxt.max(una);
         let from = self.sacked.range_at(from).map_or(from, |r| r.end);
         self.sacked.next_start(from).map(|to| (from, to))
     }
 
-    /// Rule 4: once in a recovery, the last segment outstanding, so that a lost tail is seen.
+    /// Rule 4: the last outstanding segment, once per recovery, which reveals the loss of a tail.
     fn rescue(&self, una: u64, max: u64, mss: u32) -> Option<NextSegment> {
         let tail = self.sacked.end().unwrap_or(una).max(una);
         if self.rescue_spent || tail >= max {

@@ -3,19 +3,20 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 use windlass_base::Time;
 
-/// When the segments were sent that are being timed: only those sent once (Karn's rule: RFC 6298
-/// §3). [`Timing::forget`] at every repair, unless RACK tells the copies apart.
+/// The send times of the segments that are being timed: only those sent once (Karn's rule, RFC 6298
+/// §3). Every repair calls [`Timing::forget`], unless RACK distinguishes retransmissions from
+/// originals.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Timing {
-    /// The position after the first segment of them; [`u64::MAX`] without any.
+    /// The position after the first segment being timed; [`u64::MAX`] without one.
     first_end: u64,
     sampling: RttSampling,
     /// Ascending by position and by time.
     sent: VecDeque<Flight>,
 }
 
-/// Segments of one size, sent at the same time for the first time.
+/// Consecutive new segments of one size that were sent at the same time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
     from: u64,
@@ -25,14 +26,14 @@ pub(crate) struct Flight {
     segment: u32,
 }
 
-/// What an ACK says about the segments being timed.
+/// The result of an ACK for the segments being timed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Timed {
-    /// None is being timed.
+    /// No segment is being timed.
     Nothing,
-    /// They are still on their way.
+    /// The ACK does not cover a segment being timed.
     Pending,
-    /// The last segment that it acknowledges was sent then.
+    /// The send time of the last timed segment that the ACK covers.
     Sent(Time),
 }
 
@@ -68,7 +69,7 @@ impl Timing {
         Timing { sampling, first_end: u64::MAX, sent: VecDeque::new() }
     }
 
-    /// Segments never sent before go out.
+    /// Starts to time new segments.
     pub(crate) fn start(&mut self, flight: Flight) {
         let idle = self.first_end == u64::MAX;
         let every = self.sampling == RttSampling::EverySegment;
@@ -78,24 +79,24 @@ impl Timing {
         }
     }
 
-    /// Something is sent again.
+    /// Stops timing all segments, after a retransmission.
     pub(crate) fn forget(&mut self) {
         self.sent.clear();
         self.first_end = u64::MAX;
     }
 
-    /// As [`Timing::forget`]; what was being timed.
+    /// As [`Timing::forget`]; returns the segments that were being timed.
     pub(crate) fn take(&mut self) -> Timing {
         core::mem::replace(self, Timing::new(self.sampling))
     }
 
-    /// `later` were sent later, and stand after these.
+    /// Appends `later`, whose segments have higher positions and were sent later.
     pub(crate) fn append(&mut self, mut later: Timing) {
         self.sent.append(&mut later.sent);
         self.note_first();
     }
 
-    /// Everything below `ack` is acknowledged.
+    /// Takes an ACK of everything below `ack`.
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Timed {
         if ack < self.first_end {
             return if self.first_end == u64::MAX { Timed::Nothing } else { Timed::Pending };
@@ -121,13 +122,13 @@ impl Timing {
     }
 }
 
-/// What RACK asks.
+/// Methods for RACK.
 impl Timing {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Flight> {
         self.sent.iter()
     }
 
-    /// The first ones are no longer of interest below `position`.
+    /// Stops timing the segments below `position`.
     pub(crate) fn drop_below(&mut self, position: u64) {
         while let Some(flight) = self.sent.front_mut() {
             if flight.end() > position {
@@ -141,7 +142,7 @@ impl Timing {
         self.note_first();
     }
 
-    /// The last ones neither, from `position` on: they are sent again.
+    /// Stops timing the segments from `position` on, which are retransmitted.
     pub(crate) fn drop_from(&mut self, position: u64) {
         while let Some(flight) = self.sent.back_mut() {
             if flight.from < position {
@@ -153,14 +154,15 @@ impl Timing {
         self.note_first();
     }
 
-    /// When the last part of `range` was sent that was sent once.
+    /// The send time of the last segment within `range` that was sent once.
     pub(crate) fn last_sent_within(&self, range: Range<u64>) -> Option<Time> {
         let index = self.sent.partition_point(|flight| flight.from < range.end);
         let flight = self.sent.get(index.checked_sub(1)?)?;
         (flight.end() > range.start).then_some(flight.sent)
     }
 
-    /// Where the last segment of what lies before `data_end` begins; a FIN beyond it goes with it.
+    /// The position of the last segment before `data_end`; a FIN at `data_end` belongs to that
+    /// segment.
     pub(crate) fn last_start(&self, data_end: u64) -> Option<u64> {
         let flight = self.sent.back()?;
         let segment = u64::from(flight.segment.max(1));

@@ -4,26 +4,26 @@ use crate::cc::{CongestionCause, Controller};
 use alloc::boxed::Box;
 use core::ops::Range;
 
-/// The way back from a cut of the window, should the repair turn out to have been needless, and what is
-/// known of that so far.
+/// The state to restore if a reduction of the window turns out to be needless, and the evidence so
+/// far.
 #[derive(Debug)]
 pub(crate) struct Undo {
     pub(crate) before: BeforeCut,
-    /// What a timeout took for lost.
+    /// The flight that a timeout treated as lost; `None` after a fast retransmit.
     pub(crate) flight: Option<LostFlight>,
-    /// No report of a duplicate means this repair any more once this is acknowledged.
+    /// Once this position is acknowledged, DSACKs do not concern this repair any more.
     pub(crate) until: u64,
     copies: Copies,
 }
 
-/// How things stood before a cut.
+/// The state before a reduction.
 #[derive(Debug, Default)]
 pub(crate) struct BeforeCut {
-    /// The controller; `None` if it cannot be had back.
+    /// The controller; `None` if its reductions are final.
     pub(crate) controller: Option<Box<dyn Controller>>,
     /// [`Recovery::recover`](super::Recovery::recover).
     pub(crate) recover: u64,
-    /// What had cut the window last.
+    /// The cause of the previous reduction.
     pub(crate) last_cut: Option<CongestionCause>,
     /// CWR was due.
     pub(crate) cwr: bool,
@@ -32,24 +32,24 @@ pub(crate) struct BeforeCut {
 /// Segments in flight when the timer expired.
 #[derive(Debug)]
 pub(crate) struct LostFlight {
-    /// When they were sent.
+    /// Their send times.
     pub(crate) timing: Timing,
-    /// SND.NXT.
+    /// SND.NXT before the timeout.
     pub(crate) nxt: u64,
-    /// What RACK knew to be delivered.
+    /// RACK's newest delivered segment before the timeout.
     pub(crate) newest: Option<Delivered>,
 }
 
-/// What was sent again.
+/// The retransmissions of a repair.
 #[derive(Debug, Default)]
 struct Copies {
-    /// The millisecond of the first, as its timestamp has it.
+    /// The timestamp of the first retransmission, in milliseconds.
     first_ms: Option<u32>,
-    /// The position after the highest.
+    /// The position after the highest retransmission.
     end: u64,
-    /// Not reported to be duplicates.
+    /// Retransmissions that no DSACK has reported as duplicates.
     unreported: RangeSet,
-    /// Something was sent more than twice: one report does not say of which copy.
+    /// Some data was sent more than twice, so a DSACK does not identify the copy.
     unclear: bool,
 }
 
@@ -58,53 +58,53 @@ impl Undo {
         Undo { before, flight, until: u64::MAX, copies: Copies::default() }
     }
 
-    /// `range` goes out again, with a timestamp of `now_ms`.
+    /// Records the retransmission of `range` with the timestamp `now_ms`.
     pub(crate) fn note_copy(&mut self, range: Range<u64>, now_ms: u32) {
         let copies = &mut self.copies;
         copies.first_ms.get_or_insert(now_ms);
         let len = range.end - range.start;
-        // Part of it below the end was sent again before, reported or not.
+        // Data below the end was already retransmitted before, reported or not.
         copies.unclear |= range.start < copies.end;
         copies.end = copies.end.max(range.end);
         copies.unclear |= copies.unreported.insert(range) != Some(len);
     }
 
-    /// Something else is on its way that the peer will report as a duplicate.
+    /// Ignores DSACKs from now on: the peer will also report other data as a duplicate.
     pub(crate) fn distrust_reports(&mut self) {
         self.copies.unclear = true;
     }
 
-    /// The peer reports that it had `range` already.
+    /// Records a DSACK for `range`.
     pub(crate) fn note_duplicate(&mut self, range: Range<u64>) {
         self.copies.unreported.remove(range);
     }
 
-    /// Every copy was a duplicate (RFC 3708 §3).
+    /// True if DSACKs have reported every retransmission as a duplicate (RFC 3708 §3).
     pub(crate) fn all_duplicates(&self) -> bool {
         let Copies { first_ms, unreported, unclear, .. } = &self.copies;
         first_ms.is_some() && !unclear && unreported.is_empty()
     }
 
-    /// What the ACK echoes was sent before the first copy (RFC 3522 §3.2 step 5).
+    /// True if the echoed timestamp is older than the first retransmission (RFC 3522 §3.2 step 5).
     pub(crate) fn is_before_copies(&self, echoed_ms: u32) -> bool {
         let first = self.copies.first_ms;
         first.is_some_and(|first| (echoed_ms.wrapping_sub(first) as i32) < 0)
     }
 
-    /// The position after the highest copy.
+    /// The position after the highest retransmission.
     pub(crate) fn copies_end(&self) -> u64 {
         self.copies.end
     }
 }
 
-/// How far F-RTO is (RFC 5682 §2.1, with SACK §3.1).
+/// The step of F-RTO that comes next (RFC 5682 §2.1, with SACK §3.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frto {
-    /// Not asked, or the timeout is believed.
+    /// F-RTO does not run: the last timeout counts as genuine.
     Off,
-    /// Step 2: the first segment was sent again, no ACK came yet.
+    /// Step 2: the first segment was retransmitted; its ACK has not arrived yet.
     FirstAck,
-    /// Step 3: new data instead of old; so many segments more of it.
+    /// Step 3: the sender sends new data instead of retransmissions, up to this number of segments.
     SecondAck(u32),
 }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_copies_of_the_same_one_report_tells_nothing() {
+    fn after_a_second_retransmission_a_dsack_proves_nothing() {
         let mut undo = undo();
         undo.note_copy(1..1001, 5);
         undo.note_duplicate(1..1001);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_is_older_than_the_copy_or_not_also_where_the_clock_wraps() {
+    fn an_echo_is_compared_with_the_first_retransmission_across_the_wrap_of_the_clock() {
         let mut undo = undo();
         undo.note_copy(1..1001, 3);
         undo.note_copy(1001..2001, 9);

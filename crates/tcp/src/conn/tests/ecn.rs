@@ -84,7 +84,7 @@ fn the_echo_rides_on_data_too() {
 }
 
 #[test]
-fn papers_002_one_echo_for_each_ce() {
+fn hamann_1999_one_echo_for_each_ce() {
     let mut s = Script::established(ecn().with(|c| c.ecn.echo = EcnEcho::OncePerCe));
     s.recv(". 1:1001 ack 1 ce");
     s.recv(". 1001:2001 ack 1 ect0");
