@@ -88,7 +88,7 @@ impl App {
             }
             Event::Readable => self.unread = true,
             Event::Writable if !self.blocked => {
-                return Err("told of room that nobody waited for".into());
+                return Err("Writable without an application that waits".into());
             }
             Event::Writable => self.blocked = false,
             Event::Closed => self.end(Ok(()))?,

@@ -1,6 +1,7 @@
 //! One end with its application, its watch and its side of the carrier.
 
 use crate::app::App;
+use crate::congestion::{CongestionWatch, Sender};
 use crate::setup::{Opening, Setup};
 use crate::watch::Watch;
 use windlass_base::{Ecn, Rng, Span, Time};
@@ -24,6 +25,7 @@ pub(crate) struct End {
     pub(crate) stream: Stream,
     pub(crate) app: App,
     pub(crate) watch: Watch,
+    pub(crate) congestion: CongestionWatch,
     pub(crate) run_max: u32,
     pub(crate) coalesce: Option<Span>,
     pub(crate) early_timeouts: f64,
@@ -63,6 +65,7 @@ impl End {
             stream: Stream::new(connection(setup, index)),
             app,
             watch: Watch::new(own, peer, established),
+            congestion: CongestionWatch::new(&own.config),
             run_max: own.run_max,
             coalesce: own.coalesce,
             early_timeouts: own.early_timeouts,
@@ -117,7 +120,7 @@ impl End {
     }
 
     /// `packet` arrives.
-    pub(crate) fn receive(&mut self, now: Time, packet: &Packet, calm: bool) {
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet, calm: bool) -> Result<(), String> {
         self.heard = self.heard.max(packet.ask);
         let silent_since = (self.answered, self.forgiven);
         // A reset beside the expected number is challenged, and nothing else in it is looked at
@@ -134,6 +137,7 @@ impl End {
             && !matches!(self.connection().state(), State::Closed | State::Listen);
         let before = self.connection().bytes_received();
         let nothing_in_flight = self.connection().in_flight() == 0;
+        let sender = Sender::of(self.connection());
         self.stream.handle_segment(now, &packet.segment, &packet.payload, packet.ecn, &mut ());
         let taken = self.connection().bytes_received() > before;
         self.watch.arrived(&packet.segment, packet.ecn, taken);
@@ -144,6 +148,8 @@ impl End {
         if (self.answered, self.forgiven) != silent_since {
             self.timeouts_then = self.connection().stats().timeouts;
         }
+        let (connection, sent) = (self.stream.connection(), self.watch.sent());
+        self.congestion.arrived(&sender, &packet.segment, connection, sent)
     }
 
     /// Enough of what it sent went unanswered, or moved nothing though the peer was heard of (what is

@@ -17,6 +17,7 @@
 mod app;
 mod bound;
 mod coalesce;
+mod congestion;
 mod echo;
 mod end;
 mod log;

@@ -1,4 +1,4 @@
-//! What happened, told only to who asks: a run without a listener formats nothing.
+//! The log of a run: a run without a listener formats nothing.
 
 use crate::path::Fate;
 use windlass_base::{Ecn, Time};

@@ -22,6 +22,10 @@ pub(crate) struct Proxy {
     hides: bool,
     /// The highest number that the far end acknowledged here.
     far_ack: Option<SeqNumber>,
+    /// The sequence number after the highest that the host sent through here.
+    host_sent: Option<SeqNumber>,
+    /// SYNs without ACK that came here.
+    pub(crate) syns: u32,
     passed: Vec<packet::Packet>,
 }
 
@@ -44,12 +48,19 @@ impl Proxy {
             leaves_alone: older || asks,
             hides: !older && !asks,
             far_ack: None,
+            host_sent: None,
+            syns: 0,
             passed: Vec::new(),
         }
     }
 
     pub(crate) fn name(&self) -> &'static str {
         ["proxy of A", "proxy of B"][self.served]
+    }
+
+    /// The end on the other side.
+    pub(crate) fn far_end(&self) -> usize {
+        1 - self.served
     }
 
     pub(crate) fn counters(&self) -> &EcnProxyCounters {
@@ -74,6 +85,8 @@ impl Proxy {
         packet: Packet,
     ) -> Result<Vec<(usize, Packet)>, String> {
         let kept_back = self.counters().kept_back;
+        let opens = packet.segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        self.syns += u32::from(opens);
         self.middlebox.handle_packet(now, as_simulated(to, &packet), &mut self.passed);
         let mut onward = Vec::with_capacity(self.passed.len());
         for passed in self.passed.drain(..) {
@@ -111,7 +124,7 @@ impl Proxy {
 
     /// `kept_back` says that the proxy absorbed a retransmission of data that the far end has.
     fn check_from_host(
-        &self,
+        &mut self,
         came: &Packet,
         onward: &[(usize, Packet)],
         kept_back: bool,
@@ -131,8 +144,28 @@ impl Proxy {
             ensure!(!new_ect || sent.segment.payload_len > 0, "ECT without data");
             let forbidden = self.policy.sender == SenderPolicy::NoEct;
             ensure!(!new_ect || !forbidden, "ECT against the policy");
+            // RFC 3168 §6.1.5.
+            let end = sent.segment.seq.at(u64::from(sent.segment.sequence_len()));
+            let sent_before = self.host_sent.is_some_and(|before| later(before, end) == before);
+            ensure!(!new_ect || !sent_before, "ECT on a retransmission");
+            if sent.segment.payload_len > 0 {
+                self.host_sent = Some(self.host_sent.map_or(end, |before| later(before, end)));
+            }
         }
         Ok(())
+    }
+
+    /// Every virtual loss must have ended when its connection has.
+    pub(crate) fn check_released(&self) -> Result<(), String> {
+        let counters = self.counters();
+        let open = counters.virtual_losses - counters.released;
+        ensure!(counters.closed == 0 || open == 0, "{open} virtual losses never end");
+        Ok(())
+    }
+
+    /// Whether the proxy gave a packet that it passed on an ECT codepoint.
+    pub(crate) fn gave_ect(&self, came: &Packet, sent: &Packet) -> bool {
+        sent.ecn == Ecn::Ect0 && came.ecn != Ecn::Ect0
     }
 
     /// No ACK number may exceed the highest one of the far end.

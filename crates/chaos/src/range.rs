@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BATCH: u64 = 64;
 
 /// Runs all of `seeds`, with these options of TCP, on `jobs` threads (one at least). `progress` is
-/// told now and then how many seeds are done, from whichever thread it is.
+/// called now and then with the number of seeds that are done, from any of the threads.
 pub fn run_range(
     seeds: Range<u64>,
     features: Features,

@@ -36,7 +36,7 @@ pub enum Ending {
     Closed,
     /// With an error that the path or an application explains.
     Failed(Error),
-    /// The peer is gone, and nobody told.
+    /// The peer is gone, and no reset reached this end.
     Abandoned,
 }
 
@@ -115,13 +115,13 @@ pub struct ProxySums {
     pub virtual_losses: u64,
     /// Of these, those whose retransmission the proxy answered itself.
     pub self_answers: u64,
-    /// Of the others, retransmissions that went no further for an ACK of the far end to answer them.
+    /// Of the others, retransmissions that the proxy held back until an ACK of the far end answered them.
     pub kept_back: u64,
     /// Packets dropped in place of a virtual loss.
     pub dropped: u64,
-    /// Marks of which far ends told served senders, once an episode.
+    /// Episodes of echoes from far ends for marks of served senders.
     pub episodes: u64,
-    /// Marks that came for served ends.
+    /// Marks on packets for served ends.
     pub marks: u64,
 }
 

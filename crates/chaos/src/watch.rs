@@ -27,7 +27,7 @@ pub(crate) struct Watch {
     edge: u64,
     /// Where its FIN stands, once sent.
     fin: Option<u64>,
-    /// The highest right edge that the peer was ever told of: nothing beyond it is taken.
+    /// The highest right edge that was ever advertised to the peer: the end accepts nothing beyond it.
     pub(crate) promised: u64,
     /// What the peer's SACK blocks named.
     sacked: RangeSet,
@@ -92,6 +92,11 @@ impl Watch {
             probe_allowed: false,
             probes: 0,
         }
+    }
+
+    /// The position after the highest one sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.max
     }
 
     /// Its position in the stream of this end.

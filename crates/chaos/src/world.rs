@@ -2,13 +2,14 @@
 
 use crate::bound;
 use crate::coalesce::coalesce;
+use crate::congestion::Sender;
 use crate::end::{End, Packet};
 use crate::log::{Log, describe, describe_fate, describe_run};
 use crate::network::{Due, Hop, Network};
 use crate::path::Fate;
 use crate::proxy::Proxy;
 use crate::report::{Ending, Report};
-use crate::setup::Setup;
+use crate::setup::{Opening, Setup};
 use crate::watch::{Before, check_awake, check_state};
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Error, Flags, Run, Segment, State};
@@ -108,7 +109,9 @@ impl<'a> World<'a> {
     fn expire(&mut self, index: usize) -> Result<(), String> {
         let end = &mut self.ends[index];
         let before = Before::of(end.stream.connection());
+        let sender = Sender::of(end.stream.connection());
         end.stream.connection_mut().handle_timeout(self.now, &mut ());
+        end.congestion.expired(&sender, end.stream.connection(), end.watch.sent());
         let checked = end.watch.expired(before, end.stream.connection());
         checked.map_err(|what| format!("{}: {what}", name(index)))?;
         self.settle(index)
@@ -138,9 +141,38 @@ impl<'a> World<'a> {
         let (now, proxy) = (self.now, &mut self.proxies[node - 1]);
         self.log
             .line(now, || format!("{} < {}", proxy.name(), describe(&packet.segment, packet.ecn)));
+        let came = packet.clone();
         let onward = proxy.handle(now, to, packet);
-        for (to, packet) in onward.map_err(|what| format!("{}: {what}", proxy.name()))? {
+        let onward = onward.map_err(|what| format!("{}: {what}", proxy.name()))?;
+        self.check_confirmed(node, &came, &onward)?;
+        for (to, packet) in onward {
             self.carry(node, to, packet);
+        }
+        Ok(())
+    }
+
+    /// A proxy sets ECT only for a far end that has agreed to ECN. With two proxies the far end of
+    /// one is the other, whose state is not visible here. After a second SYN, which asks for no
+    /// ECN, or when both ends open, the engine may decline ECN again after it has agreed: see docs/status.md.
+    fn check_confirmed(
+        &self,
+        node: usize,
+        came: &Packet,
+        onward: &[(usize, Packet)],
+    ) -> Result<(), String> {
+        let proxy = &self.proxies[node - 1];
+        let asks_once = proxy.syns == 1
+            && self.setup.opening == Opening::Handshake
+            && !(proxy.far_end() == 0 && self.setup.ends[0].config.ecn.fallback);
+        if self.proxies.len() > 1 || !asks_once {
+            return Ok(());
+        }
+        let far = self.ends[proxy.far_end()].connection();
+        let open = matches!(far.state(), State::Established | State::CloseWait);
+        let sets_ect =
+            onward.iter().any(|(to, sent)| *to == proxy.far_end() && proxy.gave_ect(came, sent));
+        if sets_ect && open && !far.ecn_negotiated() {
+            return Err(format!("{}: ECT towards an end without ECN", proxy.name()));
         }
         Ok(())
     }
@@ -150,7 +182,8 @@ impl<'a> World<'a> {
         let (now, end) = (self.now, &mut self.ends[index]);
         self.log
             .line(now, || format!("{} < {}", name(index), describe(&packet.segment, packet.ecn)));
-        end.receive(now, packet, now >= self.setup.calm);
+        let received = end.receive(now, packet, now >= self.setup.calm);
+        received.map_err(|what| format!("{}: {what}", name(index)))?;
         self.settle(index)?;
         let end = &mut self.ends[index];
         if end.rng.chance(end.early_timeouts) {
@@ -318,6 +351,9 @@ impl<'a> World<'a> {
     /// Nothing is left to happen.
     fn finish(&mut self) -> Result<Report, String> {
         let endings = [self.ending(0)?, self.ending(1)?];
+        for proxy in &self.proxies {
+            proxy.check_released().map_err(|what| format!("{}: {what}", proxy.name()))?;
+        }
         self.check_clean_path(&endings)?;
         Ok(Report {
             seed: self.seed,
@@ -365,7 +401,7 @@ impl<'a> World<'a> {
                     return Ok(Ending::Closed);
                 }
             }
-            // Nobody tells an end without anything to send that its peer is gone.
+            // An end without anything to send never learns that its peer is gone.
             None if (peer.failed().is_some() || peer.app.aborted) && !end.reset_in_calm => {
                 return Ok(Ending::Abandoned);
             }

@@ -19,8 +19,8 @@ fn log(seed: u64, features: Features) -> (Vec<String>, Option<u64>) {
 #[test]
 fn seeds_break_nothing_and_meet_everything() {
     let summary = run_range(0..SEEDS, DRAWN, 2, &|_| {});
-    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    let failures: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert_eq!(summary.seeds, SEEDS);
     assert!(summary.orderly > SEEDS / 2, "most connections end orderly");
     assert!(summary.failed_ends > SEEDS / 20, "some are reset, aborted or time out");
@@ -41,8 +41,8 @@ fn seeds_break_nothing_and_meet_everything() {
 #[test]
 fn seeds_break_nothing_with_the_options_of_tou() {
     let summary = run_range(0..SEEDS / 4, MODERN, 2, &|_| {});
-    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    let failures: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(summary.orderly > SEEDS / 8, "most connections end orderly");
     assert!(summary.undone_cuts > 0 && summary.frto_probes > 0, "{summary}");
 }
@@ -51,8 +51,8 @@ fn seeds_break_nothing_with_the_options_of_tou() {
 #[test]
 fn seeds_break_nothing_through_ecn_proxies() {
     let summary = run_range(0..SEEDS / 2, PROXIES, 2, &|_| {});
-    let told: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    let failures: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(summary.orderly > SEEDS / 4, "most connections end orderly");
     let sums = summary.proxies;
     for (what, count) in [

@@ -86,6 +86,8 @@ counters! {
     passed_over = PASSED_OVER,
     /// Virtual losses opened.
     virtual_losses = VIRTUAL_LOSS,
+    /// Virtual losses that have ended: the served host sees the far host's ACKs again.
+    released = RELEASED,
     /// Retransmissions of virtual losses that the proxy answered itself.
     self_answers = SELF_ANSWER,
     /// Retransmissions of virtual losses that went no further, for an ACK of the far host to answer them.

@@ -1,0 +1,197 @@
+//! What a sender owes the network, seen from outside: RFC 5681, RFC 3465 and RFC 3168 §6.1.2.
+
+use windlass_tcp::config::{Growth, ReductionBase};
+use windlass_tcp::conn::Stats;
+use windlass_tcp::{Config, Connection, Flags, Segment, State};
+
+/// An ECN echo leaves at most this part of the window; New-ECN's factor is the largest.
+const ECN_CUT_LEAVES: f64 = 0.9;
+/// Bytes by which a window may miss a bound: fractions of a byte are the controller's own.
+const SLACK: f64 = 1.0;
+
+macro_rules! ensure {
+    ($holds:expr, $($what:tt)+) => {
+        if !$holds {
+            return Err(format!($($what)+));
+        }
+    };
+}
+
+/// The sender's state before or after a segment arrived.
+#[derive(Copy, Clone)]
+pub(crate) struct Sender {
+    stats: Stats,
+    cwnd: f64,
+    /// The window in force, with what fast recovery without SACK inflates it by.
+    window: u64,
+    /// Bytes of the stream acknowledged.
+    acked: u64,
+    /// The position after the highest one acknowledged, a FIN included.
+    una: u64,
+    state: State,
+}
+
+impl Sender {
+    pub(crate) fn of(connection: &Connection) -> Sender {
+        Sender {
+            stats: *connection.stats(),
+            cwnd: connection.cwnd(),
+            window: connection.congestion_window_in_force(),
+            acked: connection.bytes_acked(),
+            una: connection.bytes_acked() + 1 + u64::from(connection.state() == State::FinWait2),
+            state: connection.state(),
+        }
+    }
+}
+
+/// A state in which data may be sent or acknowledged.
+fn is_open(state: State) -> bool {
+    !matches!(
+        state,
+        State::Closed | State::Listen | State::SynSent | State::SynReceived | State::TimeWait
+    )
+}
+
+/// A reduction starts from a window that duplicate ACKs have inflated (ns-2): it may leave a larger
+/// cwnd than before.
+fn reduces_inflated_window(connection: &Connection) -> bool {
+    connection.config().window.reduction_base == ReductionBase::Window
+        && !connection.sack_negotiated()
+}
+
+/// Judges each change of an end's congestion window.
+pub(crate) struct CongestionWatch {
+    /// Without congestion control nothing is judged.
+    controlled: bool,
+    /// The window grows by what ACKs acknowledge. New-ECN's grows by a slope of its own.
+    grows_by_acks: bool,
+    /// The position after the highest one sent at the last cut; 0 is the SYN's, 1 the first byte's.
+    cut_until: u64,
+    /// The last cut was by an ECN echo.
+    cut_by_echo: bool,
+    /// Segments retransmitted before the last cut. A later repair ends the hold of the window.
+    retransmitted: u64,
+    /// The window may be cut again, or need not be: a timeout or an undo came since the last cut.
+    unsure: bool,
+}
+
+impl CongestionWatch {
+    pub(crate) fn new(config: &Config) -> CongestionWatch {
+        CongestionWatch {
+            controlled: config.congestion.name() != "none",
+            grows_by_acks: config.congestion.name() != "new-ecn",
+            cut_until: 0,
+            cut_by_echo: false,
+            retransmitted: 0,
+            unsure: false,
+        }
+    }
+
+    /// A timer of this end expired; `sent` is the position after the highest one sent so far.
+    pub(crate) fn expired(&mut self, before: &Sender, now: &Connection, sent: u64) {
+        let after = Sender::of(now);
+        self.unsure |= after.stats.timeouts > before.stats.timeouts;
+        self.note_cuts(before, &after, sent);
+    }
+
+    /// A segment arrived; `sent` is the position after the highest one sent so far.
+    pub(crate) fn arrived(
+        &mut self,
+        before: &Sender,
+        segment: &Segment,
+        now: &Connection,
+        sent: u64,
+    ) -> Result<(), String> {
+        let after = Sender::of(now);
+        if !self.controlled || !is_open(before.state) || !is_open(after.state) {
+            return Ok(());
+        }
+        let undone = after.stats.undone_cuts > before.stats.undone_cuts;
+        if !undone {
+            self.check_growth(before, &after, now)?;
+            self.check_echo(before, &after, segment, now)?;
+        }
+        if undone || after.stats.timeouts > before.stats.timeouts {
+            self.unsure = true;
+        }
+        self.note_cuts(before, &after, sent);
+        Ok(())
+    }
+
+    fn note_cuts(&mut self, before: &Sender, after: &Sender, sent: u64) {
+        let echo = after.stats.ecn_cuts > before.stats.ecn_cuts;
+        let loss = after.stats.fast_retransmits > before.stats.fast_retransmits;
+        if echo || loss {
+            self.cut_until = sent;
+            self.cut_by_echo = echo;
+            self.retransmitted = after.stats.retransmitted_segments;
+            self.unsure = false;
+        }
+    }
+
+    /// RFC 3465 §2: an ACK opens the window by what it acknowledges at most, and by a segment where
+    /// ACKs are counted. A window that was cut by an echo stays until the cut is acknowledged.
+    fn check_growth(
+        &self,
+        before: &Sender,
+        after: &Sender,
+        now: &Connection,
+    ) -> Result<(), String> {
+        let grown = after.cwnd - before.cwnd;
+        let (config, mss) = (now.config(), u64::from(now.mss()));
+        let acked = after.acked - before.acked;
+        let credit = |growth: Growth| match growth {
+            Growth::PerByte { limit } => acked.min(mss.saturating_mul(u64::from(limit))),
+            _ => mss,
+        };
+        let avoidance = config.growth.avoidance_credit.map_or(0, credit);
+        let most = credit(config.growth.credit).max(avoidance) + mss;
+        ensure!(
+            !self.grows_by_acks || reduces_inflated_window(now) || grown <= most as f64 + SLACK,
+            "cwnd grew by {grown:.0} for {acked} bytes acknowledged, {most} at most"
+        );
+        let repaired = after.stats.retransmitted_segments > self.retransmitted;
+        let held = config.ecn.hold_after_cut && self.cut_by_echo && !self.unsure && !repaired;
+        ensure!(
+            !held || after.una > self.cut_until || grown <= SLACK,
+            "cwnd grew by {grown:.0} within the window of data that an echo cut"
+        );
+        Ok(())
+    }
+
+    /// RFC 3168 §6.1.2: one reduction for a window of data with an echo, not none and not two.
+    fn check_echo(
+        &self,
+        before: &Sender,
+        after: &Sender,
+        segment: &Segment,
+        now: &Connection,
+    ) -> Result<(), String> {
+        let cuts = after.stats.ecn_cuts - before.stats.ecn_cuts;
+        let covered = after.una > self.cut_until;
+        let exempt = self.unsure || now.config().ecn.cut_after_timeout;
+        if cuts == 0 {
+            let echo = segment.flags.contains(Flags::ACK | Flags::ECE)
+                && !segment.flags.intersects(Flags::SYN | Flags::RST);
+            let new = after.acked > before.acked && now.ecn_negotiated();
+            let cut = after.stats.fast_retransmits > before.stats.fast_retransmits;
+            ensure!(
+                !(echo && new && covered) || cut || exempt,
+                "an ECN echo for new data did not reduce the window"
+            );
+            return Ok(());
+        }
+        ensure!(cuts == 1, "{cuts} reductions for one ACK");
+        ensure!(covered || exempt, "a second reduction within a window of data");
+        // RFC 5681 §3.1, equation 4: no reduction leaves less than two segments.
+        let least = f64::from(now.config().window.least.max(2)) * f64::from(now.mss());
+        let window = before.cwnd.max(before.window as f64);
+        let most = (window * ECN_CUT_LEAVES).max(least);
+        ensure!(
+            exempt || reduces_inflated_window(now) || after.cwnd <= most + SLACK,
+            "an ECN echo left {:.0} of {window:.0} bytes, {most:.0} at most",
+            after.cwnd
+        );
+        Ok(())
+    }
+}
