@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* What of the kernel's interface to programs at tc is used here, and no more. */
+/* The part of the kernel's interface to tc programs that Windlass uses. */
 #ifndef WINDLASS_KERNEL_H
 #define WINDLASS_KERNEL_H
 

@@ -2,40 +2,40 @@ use crate::{Name, pins};
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// Why New-ECN could not be loaded, looked at or taken away.
+/// The reasons for which New-ECN cannot be loaded, inspected or unloaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No name for a controller.
+    /// The text is no valid name for a controller.
     BadName(String),
-    /// A factor out of its range.
+    /// A factor is out of its range.
     BadParameter(String),
     /// The kernel has a controller of that name already.
     NameTaken {
         /// The name.
         name: Name,
-        /// It is Windlass's own, loaded before.
+        /// Whether Windlass has loaded that controller.
         by_windlass: bool,
     },
     /// Windlass has loaded no controller of that name.
     NotLoaded(Name),
-    /// New connections use it by default.
+    /// The controller is the default of this network namespace.
     IsDefault(Name),
-    /// This mount namespace goes away, and with it all that is pinned in it.
+    /// The mount namespace is private: pins in it would vanish with it.
     PrivateMounts,
-    /// The kernel does not let this user.
+    /// This user lacks the permission; the text says which.
     NotPermitted(String),
-    /// The kernel takes no tracing programs.
+    /// The kernel does not accept tracing programs.
     NoTracing,
     /// A file could not be read or written.
     Io(PathBuf, io::Error),
-    /// The kernel refused; with what libbpf has to say.
+    /// The kernel refused for another reason.
     Kernel {
-        /// What was being done.
+        /// The step that failed, as a phrase for the message.
         doing: &'static str,
-        /// Its answer.
+        /// The kernel's error, as libbpf returned it.
         source: libbpf_rs::Error,
-        /// The warnings of libbpf, and of the verifier through it.
+        /// The warnings of libbpf, the verifier's log among them.
         log: String,
     },
     /// The kernel gave an answer that this version of Windlass does not understand.
@@ -43,7 +43,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An answer of the kernel to `doing`, with the log gathered meanwhile.
+    /// Makes an error of the kernel's answer to the step `doing`, and takes libbpf's log.
     pub(crate) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
         match windlass_bpf::Error::kernel(doing, source) {
             windlass_bpf::Error::Refused { doing, source, log } => {

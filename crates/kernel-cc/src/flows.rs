@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The kernel's "no ssthresh yet".
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// A connection that uses New-ECN, as its sender stands now.
+/// The sender state of a connection that uses New-ECN.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
     /// The network namespace, as the inode number in /proc/PID/ns/net.
@@ -16,18 +16,18 @@ pub struct Flow {
     pub local: SocketAddr,
     /// The other end.
     pub peer: SocketAddr,
-    /// ECN was negotiated. Where it was not, the kernel's Reno does the work.
+    /// Whether ECN was negotiated. If not, the kernel's Reno controls the connection.
     pub ecn: bool,
     /// cwnd in segments.
     pub cwnd: u32,
-    /// ssthresh in segments; `None` before the first cut. In the round trip after a mark it is
-    /// where cwnd is on its way to.
+    /// ssthresh in segments; `None` before the first cut. In the round trip after a mark it is the
+    /// target to which PRR reduces cwnd.
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time in microseconds.
     pub srtt_us: u32,
     /// The window slope in segments per round trip.
     pub slope: f64,
-    /// ACKs with ECN echo; a mark is echoed in every ACK until the receiver hears of the cut.
+    /// ACKs with ECN echo. The receiver echoes a mark in every ACK until CWR reaches it.
     pub echoes: u32,
     /// Cuts for a mark, at most one in a round trip: the marks that New-ECN counts.
     pub mark_cuts: u32,
@@ -41,7 +41,7 @@ pub struct Flow {
 ///
 /// # Errors
 ///
-/// Not loaded by Windlass; missing rights.
+/// Windlass has not loaded `name`, or the process lacks a capability.
 pub fn flows(name: &Name) -> Result<Vec<Flow>, Error> {
     let path = Pins::of(name).flows();
     if !bpffs::is_mounted()? || !path.exists() {

@@ -1,24 +1,25 @@
-//! The application of a probe: a request, by TLS or without, and the beginning of the answer.
+//! The application of a probe: sends a request, with TLS or without, and reads the beginning of the
+//! answer.
 
 use crate::http::{self, HEAD_BYTES_MAX, Head, LAST_CHUNK, Parsed};
 use crate::tls::Tls;
 use rustls::ClientConnection;
 use std::io::{Read, Write};
 
-/// More than a server says in TLS before its answer: its Finished (TLS 1.2), session tickets.
+/// A bound on the bytes of TLS before the answer: a Finished (TLS 1.2) and session tickets are fewer.
 const BEFORE_ANSWER_BYTES_MAX: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Application {
     tls: Option<Box<ClientConnection>>,
-    /// What came by TLS since the request was sent.
+    /// Bytes of TLS received since the request was sent.
     since_request: u64,
     request: Option<Vec<u8>>,
     /// The beginning of the answer, until its head is complete.
     begin: Vec<u8>,
     head: Parsed,
     answer_bytes: u64,
-    /// The last of them.
+    /// The last bytes of the answer.
     tail: Vec<u8>,
     trouble: Option<String>,
 }
@@ -43,22 +44,23 @@ impl Application {
         }
     }
 
-    /// What failed in TLS.
+    /// The error of TLS, if it failed.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Bytes of the answer, TLS taken off.
+    /// Bytes of the answer, decrypted.
     pub(crate) fn answer_bytes(&self) -> u64 {
         self.answer_bytes
     }
 
-    /// The request is on its way.
+    /// Whether the request was sent.
     pub(crate) fn has_asked(&self) -> bool {
         self.request.is_none()
     }
 
-    /// Some of the answer is in: by TLS perhaps the beginning of a record, which cannot be read yet.
+    /// Whether the answer has begun to arrive. With TLS that may be the beginning of a record, which
+    /// cannot be decrypted yet.
     pub(crate) fn answer_has_begun(&self) -> bool {
         self.answer_bytes > 0 || self.since_request > BEFORE_ANSWER_BYTES_MAX
     }
@@ -74,12 +76,12 @@ impl Application {
         self.head == Parsed::NotHttp
     }
 
-    /// The answer is complete, by its own telling.
+    /// Whether the answer is complete, by its own length or last chunk.
     pub(crate) fn has_ended(&self) -> bool {
         self.head().is_some_and(|head| head.ends_after(self.answer_bytes, &self.tail))
     }
 
-    /// Bytes came in.
+    /// Takes bytes of the server's stream.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         if self.tls.is_some() {
             self.receive_tls(bytes);
@@ -121,7 +123,8 @@ impl Application {
         }
         let room = HEAD_BYTES_MAX - self.begin.len().min(HEAD_BYTES_MAX);
         self.begin.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        // Parsing begins anew each time: only where a line ends, or other protocols show.
+        // Each attempt parses from the start. So it waits for the end of a line; the first bytes are parsed
+        // at once because they show other protocols.
         let worth = self.begin.len() < 64 || room <= bytes.len() || bytes.contains(&b'\n');
         if worth {
             self.head = http::parse(&self.begin);
@@ -131,7 +134,7 @@ impl Application {
         }
     }
 
-    /// Bytes to send now.
+    /// Returns the bytes to send now.
     pub(crate) fn outgoing(&mut self) -> Vec<u8> {
         let Some(tls) = &mut self.tls else {
             return self.request.take().filter(|_| self.trouble.is_none()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What arrives on a connection: data packets that bring something new, and those that do not.
+//! The data packets that arrive on a connection: those with new data, and those without.
 
 use windlass_base::{Span, Time};
 use windlass_tcp::RangeSet;
@@ -6,7 +6,7 @@ use windlass_tcp::RangeSet;
 /// More packets than any test provokes: 3 segments in 1,024 ACKs each give some 3,100.
 const SEGMENTS_MAX: usize = 16_384;
 
-/// A packet that brought new bytes.
+/// A packet with new bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) at: Time,
@@ -21,14 +21,14 @@ impl Packet {
     }
 }
 
-/// What a packet was.
+/// The kind of a data packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     New,
-    /// It fills a gap; sent once and overtaken, or sent again, only the time can tell.
+    /// It fills a gap. Its delay decides whether it was reordered or retransmitted.
     Late,
     Repeated,
-    /// More than is kept.
+    /// The limit of packets is reached; the packet is not kept.
     TooMany,
 }
 
@@ -40,13 +40,13 @@ pub(crate) struct Arrivals {
     pub(crate) retransmissions: u32,
     pub(crate) reordered: u32,
     last_new: Option<Time>,
-    /// When the newest gap came up.
+    /// The time at which the newest gap appeared.
     gap_since: Option<Time>,
 }
 
 impl Arrivals {
-    /// A data packet arrived. Within `reordering` of a gap what fills it was overtaken; later it
-    /// was sent again.
+    /// Takes a data packet. A packet that fills a gap within `reordering` counts as reordered, a later
+    /// one as retransmitted.
     pub(crate) fn take(&mut self, packet: Packet, reordering: Span) -> Arrival {
         let highest = self.end();
         if self.packets.len() >= SEGMENTS_MAX {
@@ -93,7 +93,7 @@ impl Arrivals {
         self.packets.iter().map(|packet| packet.len).max().unwrap_or(0)
     }
 
-    /// The ends of the first `count` segments from `from` on, as far as nothing is missing.
+    /// The ends of the first `count` segments from `from` on, up to the first gap.
     pub(crate) fn segment_ends(&self, from: u64, count: usize) -> Vec<u64> {
         let limit = self.seen.range_at(from).map_or(from, |range| range.end);
         let mut ends: Vec<u64> = self.packets.iter().map(Packet::end).collect();
@@ -102,7 +102,7 @@ impl Arrivals {
         ends.into_iter().filter(|end| *end > from && *end <= limit).take(count).collect()
     }
 
-    /// What of `from..to` was seen.
+    /// Counts the packets of `from..to`.
     pub(crate) fn tally(&self, from: u64, to: u64) -> Tally {
         let inside = |packet: &&Packet| packet.start >= from && packet.start < to;
         let packets = self.packets.iter().filter(inside).count();
@@ -123,7 +123,7 @@ impl Arrivals {
 pub(crate) struct Tally {
     pub(crate) packets: u32,
     pub(crate) bytes: u64,
-    /// Packets that holes in the stream stand for.
+    /// Estimate of the packets that are missing in the holes of the stream.
     pub(crate) missing: u32,
     pub(crate) missing_bytes: u64,
 }

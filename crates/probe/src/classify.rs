@@ -1,4 +1,4 @@
-//! What the runs of all tests say of a server. A function of the runs alone.
+//! The verdict on a server: a pure function of the runs of all tests.
 
 use crate::model::Model;
 use crate::probe::{Ending, Observation, Report};
@@ -13,18 +13,18 @@ use std::fmt;
 pub enum Reaction {
     /// Its window grows by a segment for each ACK.
     CountsAcks,
-    /// Its window grows by what is acknowledged: splitting gains nothing.
+    /// Its window grows by the bytes acknowledged: splitting gains nothing.
     CountsBytes {
-        /// L of RFC 3465 in segments; `None`: not known, for want of test S.
+        /// L of RFC 3465 in segments; `None`: not known, because test S did not run or decide it.
         limit: Option<Limit>,
     },
-    /// Splitting makes it send less that is new, or more that is not.
+    /// Splitting makes it send less new data, or more retransmissions.
     Negative,
-    /// Its window does not grow: none, or one in congestion avoidance.
+    /// Its window does not grow: it has none, or is in congestion avoidance.
     NoGrowth,
     /// It sends whatever the receive window takes.
     NoCongestionWindow,
-    /// None of these, or not enough to say.
+    /// None of these reactions fits, or the runs do not suffice.
     Undecided {
         /// The reason, in words for the user.
         why: String,
@@ -45,15 +45,15 @@ impl Reaction {
     }
 }
 
-/// What one ACK can bring at most, in segments.
+/// The most segments by which one ACK can raise the window: L of RFC 3465.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// RFC 5681.
+    /// One segment, as in RFC 5681.
     One,
-    /// RFC 3465.
+    /// Two segments, the most that RFC 3465 permits.
     Two,
-    /// None, up to the ACK that was tried.
+    /// No limit, up to the largest ACK that was tried.
     None,
 }
 
@@ -62,46 +62,45 @@ pub enum Limit {
 pub struct InitialWindow {
     /// Packets, the median of the runs.
     pub packets: u32,
-    /// The same bytes in segments of full size, rounded up. Fewer than `packets` where some are short: a
-    /// server that counts bytes has a window of so many, one that counts packets of `packets`.
+    /// The same bytes in full-sized segments, rounded up; fewer than `packets` if some are short. This
+    /// is the window of a server that counts bytes; `packets` is that of one that counts packets.
     pub segments: u32,
     /// The fewest and the most packets of a run.
     pub spread: (u32, u32),
     /// Bytes, the median of the runs.
     pub bytes: u64,
-    /// The first flight ended for want of ACKs; otherwise the window may be larger, and is no less than
-    /// `segments` and `bytes`.
+    /// Whether the window ended the first flight. If false, `segments` and `bytes` are lower bounds.
     pub exact: bool,
 }
 
-/// What the runs say.
+/// The result of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The reaction.
     pub reaction: Reaction,
     /// The chance that one more run fits the verdict exactly, by the rule of succession: (runs that do
-    /// + 1) / (runs that could tell + 2). Zero if undecided.
+    /// + 1) / (runs that could decide + 2). Zero if undecided.
     pub confidence: f64,
-    /// The runs that could tell, and how many of them fit exactly.
+    /// The runs that could decide between the reactions, and how many of them fit exactly.
     pub runs: (u32, u32),
     /// Data packets at a split over those at the baseline, and which split: 4, or the largest.
     pub gain: Option<(u16, f64)>,
     /// The initial window, if a flight came.
     pub initial_window: Option<InitialWindow>,
-    /// What a reader should know besides.
+    /// Remarks for the user, such as doubts about the measurement.
     pub notes: Vec<String>,
 }
 
 impl Verdict {
-    /// False if nothing could be said of the reaction.
+    /// Whether the reaction is known.
     pub fn is_decided(&self) -> bool {
         !matches!(self.reaction, Reaction::Undecided { .. })
     }
 }
 
-/// A verdict stands if so many of the runs that can tell agree.
+/// The share of deciding runs that must fit a verdict, small losses allowed for.
 const AGREEMENT_MIN: f64 = 0.8;
-/// And so many without an allowance for loss.
+/// The share of deciding runs that must fit exactly.
 const EXACT_MIN: f64 = 0.5;
 /// Packets that loss may take from a run.
 const LOST_MAX: u32 = 2;
@@ -128,13 +127,13 @@ pub fn classify(reports: &[Report], https: bool) -> Verdict {
     }
 }
 
-/// The run tells something of slow start.
+/// Whether the run shows slow start.
 fn is_usable(run: &Observation) -> bool {
     let ran_out = run.answer_ended && run.grown < *Model::PerAck.new_packets(run).start();
     !run.acked.is_empty() && !run.timeout_before_acks && !run.fills_window && !ran_out
 }
 
-/// A reaction, the runs that could tell it and those that did.
+/// A reaction, the number of runs that could show it, and the runs that did.
 struct Ballot {
     reaction: Reaction,
     of: u32,
@@ -158,7 +157,7 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
         .iter()
         .filter(|run| run.test != Test::Stretch)
         .partition(|run| run.test.parts() == 1);
-    // Of short segments what is freed may be as much as what counted bytes bring: that tells nothing.
+    // With short segments an ACK may free as much as byte counting adds: such a run decides nothing.
     let stands =
         |run: &&&Observation| Model::NoGrowth.fits(run) && !Model::PerByteUnlimited.fits(run);
     let standing_of = |runs: &[&Observation]| runs.iter().filter(stands).count() as u32;
@@ -194,7 +193,8 @@ fn agree(fit: u32, of: u32) -> bool {
 #[derive(Copy, Clone)]
 struct Votes {
     exact: u32,
-    /// But for a few packets: a lost ACK frees nothing, a lost packet at the end leaves no hole.
+    /// Runs that fit but for a few packets: a lost ACK frees nothing, and a packet lost at the end
+    /// leaves no hole.
     near: u32,
 }
 
@@ -210,8 +210,8 @@ impl Votes {
     }
 }
 
-/// It brought less than the model says, by no more than loss takes, and is nearer to it than to the next
-/// one.
+/// Whether the run brought fewer packets than the model predicts, by no more than loss explains, and
+/// is closer to this model than to the next one.
 fn is_near(model: Model, run: &Observation) -> bool {
     let least = *model.new_packets(run).start();
     let others = [Model::PerAck, Model::PerByteUnlimited, Model::NoGrowth];
@@ -222,7 +222,7 @@ fn is_near(model: Model, run: &Observation) -> bool {
     !run.grew_in_short_packets() && (least - slack.min(least)..least).contains(&run.grown)
 }
 
-/// Flights that fill the receive window, whatever it is.
+/// Judges servers whose flights fill the receive window, whatever its size.
 fn judge_without_window(seen: &[&Observation]) -> Option<Ballot> {
     let fit = seen.iter().filter(|run| run.fills_window).count() as u32;
     let of = seen.len() as u32;
@@ -243,14 +243,14 @@ fn judge_split(
     usable: &[&Observation],
 ) -> Ballot {
     let per_byte = Model::PerByteUnlimited;
-    // Of a segment as short as a head by itself both models may say the same.
+    // For a segment as short as a lone HTTP head both models may predict the same.
     let tells = |run: &&Observation| !(Model::PerAck.fits(run) && per_byte.fits(run));
     let telling: Vec<&Observation> = split.iter().copied().filter(tells).collect();
     let of = telling.len() as u32;
     if of == 0 {
         return Ballot::undecided("the segments are so short that both models say the same");
     }
-    // Runs whose growth met a limit do not say what it would have been.
+    // A run whose growth met a limit does not show its full growth.
     let free: Vec<&Observation> =
         telling.iter().copied().filter(|run| !meets_a_limit(run, split)).collect();
     let acks = Votes::of(Model::PerAck, &free);
@@ -277,9 +277,9 @@ fn judge_split(
     ))
 }
 
-/// It brought more than counted bytes would, but less than counted ACKs, and left the server with as many
-/// packets in flight as any run did, and another one with it: a receive window, a send buffer or a limit of
-/// the server's own hides the rest of the growth.
+/// Whether a limit hid part of the growth: a receive window, a send buffer or a limit of the server. The
+/// run brought more packets than byte counting predicts and fewer than ACK counting. It left as many
+/// packets in flight as the highest of all runs, which at least one other run reached too.
 fn meets_a_limit(run: &Observation, split: &[&Observation]) -> bool {
     let cut = |run: &Observation| {
         run.grown < *Model::PerAck.new_packets(run).start()
@@ -291,15 +291,15 @@ fn meets_a_limit(run: &Observation, split: &[&Observation]) -> bool {
     cut(run) && run.flight_after() == most && as_many > 1
 }
 
-/// Runs of split ACKs that were answered by more retransmissions than any of the baseline: by half,
-/// and two at least.
+/// The number of split-ACK runs with more retransmissions than any baseline run has: by more than half,
+/// and by at least two.
 fn more_retransmissions(baseline: &[&Observation], split: &[&Observation]) -> u32 {
     let most = baseline.iter().map(|run| run.retransmissions).max().unwrap_or(0);
     let bound = most + (most / 2).max(1);
     split.iter().filter(|run| run.retransmissions > bound).count() as u32
 }
 
-/// L, by the runs of test S that tell one and no other.
+/// L, from the runs of test S that fit exactly one value.
 fn limit(usable: &[&Observation]) -> Option<Limit> {
     let runs: Vec<&&Observation> = usable.iter().filter(|run| run.test == Test::Stretch).collect();
     let models = [
@@ -360,9 +360,9 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
     })
 }
 
-/// The first flight was all that the server might send: the ACKs alone brought more. With TLS it is
-/// full only if every packet is: records that were written one by one, and a handshake after which the
-/// server waits for its client, may be fewer bytes than the window allows.
+/// Whether the window ended the first flight: only the ACKs brought more packets. With TLS every packet
+/// must be full. Otherwise the server may have written its records one by one, or waited for the client
+/// in the handshake, with room left in the window.
 fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
     let flight = &run.first_flight;
@@ -400,7 +400,7 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     notes
 }
 
-/// The lower one of the two in the middle.
+/// The median; of an even count the lower of the two in the middle.
 pub(crate) fn median(mut numbers: Vec<u64>) -> Option<u64> {
     numbers.sort_unstable();
     numbers.get(numbers.len().saturating_sub(1) / 2).copied()

@@ -1,24 +1,24 @@
-//! What of the engine's ACKs leaves: the engine acknowledges what it receives, the gate lets out
-//! what the test is to say.
+//! The filter between the engine's ACKs and the wire. The engine acknowledges all data that it receives;
+//! the filter sends only the ACKs of the test.
 
 use std::collections::VecDeque;
 use windlass_tcp::{Flags, Segment, SeqNumber};
 
-/// Between the engine's outgoing segments and the wire.
+/// Withholds the engine's ACKs and sends those of the test.
 #[derive(Clone, Debug)]
 pub(crate) struct AckGate {
-    /// ACKs pass as the engine makes them.
+    /// Whether the engine's ACKs pass unchanged.
     open: bool,
     first_byte: SeqNumber,
-    /// The highest acknowledgment that may leave, once the server's first number is known.
+    /// The highest ACK number that may leave, once the server's first sequence number is known.
     released: Option<SeqNumber>,
-    /// ACKs to send, in order, beside the engine's.
+    /// ACKs of the test that are still to be sent, in order.
     due: VecDeque<SeqNumber>,
-    /// Sequence number of what would be sent next.
+    /// The next sequence number of this end.
     next: SeqNumber,
     shift_offered: Option<u8>,
-    /// Bytes that every ACK offers. The window does not move with what is withheld: it counts from the
-    /// number that is sent.
+    /// The receive window that every ACK advertises, in bytes from the ACK number that is sent. It does
+    /// not depend on the withheld ACKs.
     window: u32,
     window_field: u16,
     handshake_acked: bool,
@@ -39,7 +39,7 @@ impl AckGate {
         }
     }
 
-    /// The SYN-ACK has come: the server's first number, and whether it scales windows.
+    /// Takes the SYN-ACK: the server's first sequence number, and whether it supports window scaling.
     pub(crate) fn connected(&mut self, first_byte: SeqNumber, scales: bool) {
         self.first_byte = first_byte;
         self.released = Some(first_byte);
@@ -48,22 +48,22 @@ impl AckGate {
         self.window = u32::from(self.window_field) << shift;
     }
 
-    /// Bytes beyond the highest acknowledgment that the server may send.
+    /// Bytes beyond the highest ACK number that the server may send.
     pub(crate) fn window(&self) -> u32 {
         self.window
     }
 
-    /// The number of the server's first byte, once it is connected.
+    /// The sequence number of the server's first byte, once it is connected.
     pub(crate) fn first_byte(&self) -> SeqNumber {
         self.first_byte
     }
 
-    /// The highest acknowledgment that has left, or is about to.
+    /// The highest ACK number that was sent or is due.
     pub(crate) fn released(&self) -> SeqNumber {
         self.released.unwrap_or(self.first_byte)
     }
 
-    /// Sends these ACKs, ascending; from now on nothing beyond the last is acknowledged.
+    /// Queues these ACKs, in ascending order. From now on no ACK beyond the last one leaves.
     pub(crate) fn release(&mut self, acks: impl IntoIterator<Item = SeqNumber>) {
         self.due.extend(acks);
         if let Some(last) = self.due.back() {
@@ -71,7 +71,7 @@ impl AckGate {
         }
     }
 
-    /// The next ACK that was released.
+    /// The next queued ACK.
     pub(crate) fn poll_ack(&mut self) -> Option<Segment> {
         let ack = self.due.pop_front()?;
         self.handshake_acked = true;
@@ -84,7 +84,7 @@ impl AckGate {
         })
     }
 
-    /// A segment of the engine's as it may leave; `None` if it is an ACK to be withheld.
+    /// Rewrites a segment of the engine to the released ACK number; `None` withholds it.
     pub(crate) fn pass(&mut self, mut segment: Segment) -> Option<Segment> {
         if segment.flags.contains(Flags::SYN) {
             self.next = segment.seq.at(1);

@@ -1,19 +1,19 @@
-//! HTTP/1.1, as far as a measurement needs it: a GET, and the head of what comes.
+//! The part of HTTP/1.1 that a measurement needs: a GET request and the head of the answer.
 
 use serde::Serialize;
 use url::Url;
 
-/// A head that is longer is none.
+/// A longer head counts as no HTTP.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 128;
 
 /// The end of a body in chunks (RFC 9112 section 7.1) without trailers.
 pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
-/// What a program of ours calls itself to a server.
+/// The default User-Agent of the probe.
 pub const USER_AGENT: &str = concat!("windlass-probe/", env!("CARGO_PKG_VERSION"));
 
-/// The request for `url`. Connection: close, so that the end of the answer is to be seen.
+/// The request for `url`. Connection: close, so that FIN marks the end of the answer.
 pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -28,25 +28,25 @@ pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The head of an answer, in part.
+/// The parts of an answer's head that the probe uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Head {
     /// The status code.
     pub status: u16,
-    /// Where a redirect leads.
+    /// The Location header, the target of a redirect.
     pub location: Option<String>,
-    /// What the server calls itself.
+    /// The Server header.
     pub server: Option<String>,
-    /// Bytes of the body, where the head tells.
+    /// The Content-Length header: bytes of the body.
     pub content_length: Option<u64>,
-    /// The body comes in chunks, and so tells of its own end.
+    /// Whether the body is chunked: its last chunk then marks the end.
     pub chunked: bool,
     /// Bytes of the head itself.
     pub head_bytes: usize,
 }
 
 impl Head {
-    /// Where a redirect from `url` leads; `None` if it is none, or leads nowhere that is HTTP.
+    /// The target of a redirect from `url`; `None` if the answer is no redirect to an HTTP URL.
     pub fn redirect_from(&self, url: &Url) -> Option<Url> {
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return None;
@@ -56,8 +56,8 @@ impl Head {
         web.then_some(target)
     }
 
-    /// True if the answer ends after `bytes` of it, by its own telling.
-    /// `tail` are the last of them, as many as [`LAST_CHUNK`] has.
+    /// Whether the answer is complete after `bytes` bytes, by its length or its last chunk. `tail` are
+    /// the last bytes, as many as [`LAST_CHUNK`] has.
     pub(crate) fn ends_after(&self, bytes: u64, tail: &[u8]) -> bool {
         // RFC 9112 section 6.3, rules 1 and 4.
         let length = if matches!(self.status, 204 | 304) { Some(0) } else { self.content_length };
@@ -66,10 +66,10 @@ impl Head {
     }
 }
 
-/// What the first bytes of an answer are.
+/// The result of parsing the first bytes of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
-    /// The beginning of a head, so far as it goes.
+    /// A valid beginning of a head.
     Partial,
     NotHttp,
     Complete(Head),

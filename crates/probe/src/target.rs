@@ -1,4 +1,4 @@
-//! What a user names, and what it may mean.
+//! The target as a user names it, and the URLs that it may mean.
 
 use std::net::Ipv6Addr;
 use url::Url;
@@ -6,11 +6,11 @@ use url::Url;
 /// A server as a user names it: a URL, or a host with a port or without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As it was given.
+    /// The user's text.
     pub text: String,
-    /// What it may mean, in the order in which to try.
+    /// The URLs that it may mean, in the order in which to try them.
     pub candidates: Vec<Url>,
-    /// The scheme was not given: an answer that looks like another protocol's is a wrong guess.
+    /// The text has no scheme: an answer by another protocol then means that the guess was wrong.
     pub guessed: bool,
 }
 
@@ -19,7 +19,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it.
+    /// The error says why the text is no target.
     pub fn parse(text: &str) -> Result<Target, String> {
         let text = text.trim();
         let guessed = !text.contains("://");

@@ -3,31 +3,31 @@
 use serde::Serialize;
 use std::fmt;
 
-/// The most ACKs that a segment is answered by, as in the paper (Normann 2011, section 3.4.3).
+/// The most ACKs per segment, as in Normann 2011, section 3.4.3.
 pub const PARTS_MAX: u16 = 1024;
 
-/// Above this many ACKs a segment a user has to say that it is meant.
+/// Above this many ACKs per segment the user has to confirm the number.
 pub const PARTS_POLITE: u16 = 64;
 
 /// How the first ACKs of a connection are sent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(into = "String")]
 pub enum Test {
-    /// Each of the first segments is acknowledged by so many ascending ACKs; one: as usual.
+    /// This many ascending ACKs for each of the first segments; one is the usual ACK.
     Split(u16),
     /// One ACK for all of the first segments: a stretch ACK.
     Stretch,
 }
 
 impl Test {
-    /// The paper's tests A to E (its Table 4.1).
+    /// Tests A to E (Normann 2011, Table 4.1).
     pub const OF_THE_PAPER: [Test; 5] =
         [Test::Split(1), Test::Split(2), Test::Split(4), Test::Split(8), Test::Split(12)];
 
-    /// What all others are compared with.
+    /// Test A, one ACK per segment, with which all others are compared.
     pub const BASELINE: Test = Test::Split(1);
 
-    /// A to E, or S; `None` for a split that the paper does not have.
+    /// The letter A to E or S; `None` for other splits.
     pub fn letter(self) -> Option<char> {
         match self {
             Test::Split(1) => Some('A'),
@@ -47,7 +47,7 @@ impl Test {
         all.find(|test| test.letter() == Some(letter))
     }
 
-    /// ACKs to a segment.
+    /// ACKs per segment.
     pub fn parts(self) -> u16 {
         match self {
             Test::Split(parts) => parts,
@@ -55,8 +55,8 @@ impl Test {
         }
     }
 
-    /// The ends of the ACKs for segments that end at these offsets, the first of which begins at
-    /// offset 0: ascending, none twice, so that a segment has no more ACKs than bytes.
+    /// The ACK offsets for segments that end at `segment_ends`; the first segment begins at offset 0. They
+    /// ascend without repetition, so a segment has at most one ACK per byte.
     pub fn acks(self, segment_ends: &[u64]) -> Vec<u64> {
         let mut acks = Vec::new();
         let mut start = 0;

@@ -1,5 +1,5 @@
-//! TLS by rustls, over the engine's stream. Nothing is verified: what is measured is the server that
-//! answers, whoever it is, and nothing secret is sent to it.
+//! TLS by rustls, over the engine's stream. Certificates are not verified: the probe measures the server
+//! that answers, and sends it no secrets.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -7,17 +7,17 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// How a connection speaks TLS.
+/// The TLS settings of a connection.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// What it offers.
+    /// The client's configuration.
     pub config: Arc<ClientConfig>,
     /// The name for SNI; none is sent for an address.
     pub name: ServerName<'static>,
 }
 
-/// TLS 1.2 and 1.3, HTTP/1.1 by ALPN, any certificate. No session is kept: every connection has the
-/// whole handshake.
+/// The probe's TLS configuration: TLS 1.2 and 1.3, HTTP/1.1 by ALPN, any certificate. Sessions are not
+/// resumed: every connection has a full handshake.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ const ICMP_UNREACHABLE: u8 = 3;
 const ICMP_TOO_BIG_CODE: u8 = 4;
 /// RFC 4443 §3.1.
 const ICMPV6_UNREACHABLE: u8 = 1;
-/// What we send with.
+/// TTL and hop limit of sent packets.
 const HOP_LIMIT: u8 = 64;
 
 /// The two ends of a connection, as this one sees them.
@@ -40,40 +40,40 @@ impl Flow {
         }
     }
 
-    /// Without scope and flow label, which a packet does not tell.
+    /// The flow without scope and flow label, which packets do not carry.
     pub fn plain(&self) -> Flow {
         let plain = |address: SocketAddr| SocketAddr::new(address.ip(), address.port());
         Flow { local: plain(self.local), remote: plain(self.remote) }
     }
 }
 
-/// What the carrier knows of a packet beside its bytes.
+/// The driver's information on a packet besides its bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Meta {
-    /// The kernel put several segments into one packet (GRO, GSO); each but the last had so many
+    /// The kernel merged several segments into one packet (GRO, GSO). Each but the last had this many
     /// bytes of payload.
     pub segment_bytes: Option<u16>,
-    /// The TCP checksum was verified, or never filled in as the packet was on no wire.
+    /// The kernel has verified the TCP checksum, or left it incomplete because the packet was on no wire.
     pub checksum_known_good: bool,
 }
 
 /// A packet for one of this machine's connections.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Incoming<'a> {
-    /// Of which connection.
+    /// Its connection.
     pub flow: Flow,
-    /// What it is.
+    /// Its content.
     pub kind: Kind<'a>,
 }
 
-/// What a packet is.
+/// The content of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind<'a> {
     /// A segment with its payload.
     Segment(Received<'a>),
     /// A segment with a wrong checksum.
     Damaged,
-    /// A router or a host says that the other end cannot be reached; with ICMP's code.
+    /// An ICMP message that the other end cannot be reached.
     Unreachable {
         /// RFC 792 or RFC 4443 §3.1.
         code: u8,
@@ -94,7 +94,7 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The lengths of the segments that it was on the wire.
+    /// The payload lengths of the segments on the wire.
     pub fn segment_lens(&self) -> impl Iterator<Item = u32> {
         let total = self.segment.payload_len;
         let one = self.segment_bytes.map_or(total, u32::from).max(1);
@@ -102,8 +102,8 @@ impl Received<'_> {
     }
 }
 
-/// Takes an IP packet apart; `None` for what is none of TCP's, a fragment, or broken beyond telling
-/// whose it is.
+/// Parses an IP packet. `None` if it is no TCP segment or ICMP unreachable message, a fragment, or too
+/// damaged to find its connection.
 pub fn parse(bytes: &[u8], meta: Meta) -> Option<Incoming<'_>> {
     let packet = ip::parse(bytes).ok()?;
     if packet.fragment {
@@ -117,7 +117,7 @@ pub fn parse(bytes: &[u8], meta: Meta) -> Option<Incoming<'_>> {
 }
 
 fn parse_tcp<'a>(header: &IpHeader, bytes: &'a [u8], meta: Meta) -> Option<Incoming<'a>> {
-    // Options that cannot be: dropped as a stack would, but counted.
+    // Malformed options: dropped, as a stack drops them, but counted.
     let (flow, parsed) = match wire::parse(bytes) {
         Ok((ports, segment, at)) => (flow_to_here(&header.addresses, ports), Some((segment, at))),
         Err(WireError::OptionLength) => (flow_to_here(&header.addresses, ports(bytes)?), None),
@@ -153,7 +153,7 @@ fn flow_to_here(addresses: &Addresses, ports: Ports) -> Flow {
     }
 }
 
-/// An unreachable destination; its message holds the beginning of the packet that was sent.
+/// Parses an ICMP unreachable message, which quotes the beginning of the packet that was sent.
 fn parse_icmp<'a>(packet: &ip::IpPacket<'_>) -> Option<Incoming<'a>> {
     let [kind, code, _, _, _, _, _, _, sent @ ..] = packet.payload else { return None };
     let is_unreachable = match packet.header.protocol {
@@ -161,14 +161,14 @@ fn parse_icmp<'a>(packet: &ip::IpPacket<'_>) -> Option<Incoming<'a>> {
         _ => *kind == ICMPV6_UNREACHABLE,
     };
     let (addresses, tcp) = quoted(sent).filter(|_| is_unreachable)?;
-    // What was sent from here went the other way round.
+    // The quoted packet was sent by this end, so its direction is reversed.
     let Flow { local, remote } = flow_to_here(&addresses, ports(tcp)?);
     let flow = Flow { local: remote, remote: local };
     Some(Incoming { flow, kind: Kind::Unreachable { code: *code } })
 }
 
-/// The addresses and the TCP header of a packet that is quoted in part: [`ip::parse`] wants it
-/// whole.
+/// The addresses and the TCP header of a packet that is quoted in part: [`ip::parse`] needs a whole
+/// packet.
 fn quoted(sent: &[u8]) -> Option<(Addresses, &[u8])> {
     match sent.first()? >> 4 {
         4 => {

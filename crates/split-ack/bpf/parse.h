@@ -46,7 +46,7 @@ static __always_inline __u32 get32(const __u8 *at)
 	return (__u32)get16(at) << 16 | get16(at + 2);
 }
 
-/* Where the IP header of a frame of Ethernet is: 0 if there is none. */
+/* The offset of the IP header in an Ethernet frame: 0 if there is none. */
 static __always_inline __u32 find_ip(struct __sk_buff *skb)
 {
 	__u16 protocol = bpf_ntohs(skb->protocol);
@@ -64,7 +64,7 @@ static __always_inline __u32 find_ip(struct __sk_buff *skb)
 	return protocol == ETH_P_IP || protocol == ETH_P_IPV6 ? at : 0;
 }
 
-/* The offset of the TCP header: 0 if this is another packet, or a part of one. */
+/* The offset of the TCP header: 0 for other packets and for fragments. */
 static __always_inline __u32 parse_ip(struct __sk_buff *skb, __u32 ip_at, int from_us,
 				      struct flow_key *key)
 {
@@ -93,7 +93,7 @@ static __always_inline __u32 parse_ip(struct __sk_buff *skb, __u32 ip_at, int fr
 	return ip_at + 40;
 }
 
-/* True if it is a whole segment of TCP. */
+/* Whether the packet is a whole TCP segment. */
 static __always_inline int parse(struct __sk_buff *skb, __u32 ip_at, int from_us,
 				 struct segment *segment)
 {
@@ -116,7 +116,7 @@ static __always_inline int parse(struct __sk_buff *skb, __u32 ip_at, int from_us
 	return 1;
 }
 
-/* Whether the options have SACK among them; options that cannot be read count as such. */
+/* Whether the segment has a SACK option; unreadable options count as one. */
 static __always_inline int has_sack(struct __sk_buff *skb, const struct segment *segment)
 {
 	__u32 at = segment->at + TCP_HEADER_MIN;

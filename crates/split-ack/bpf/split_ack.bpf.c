@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT
 /*
- * ACK division for the connections of one cgroup: where a pure ACK of theirs leaves the machine,
- * clones of it with ascending ACK numbers go before it; where their packets reach their sockets,
- * they are counted.
+ * ACK division for the connections of one cgroup. When a pure ACK leaves the machine, the egress
+ * program sends clones with ascending ACK numbers before it. The cgroup program counts the packets
+ * that reach the sockets.
  */
 #include "parse.h"
 
@@ -23,7 +23,7 @@ static __always_inline struct flow *find_flow(const struct flow_key *key)
 	return flow;
 }
 
-/* A SYN of ours: a connection begins, or that segment is sent again. */
+/* A SYN of this host begins a connection, or is a retransmission. */
 static __always_inline void note_syn(struct flow *flow, const struct segment *segment)
 {
 	if (flow->flags & FLOW_SYN) {
@@ -36,20 +36,20 @@ static __always_inline void note_syn(struct flow *flow, const struct segment *se
 	flow->splits = 0;
 }
 
-/* The bytes of data that a segment of ours is the first to acknowledge. */
+/* The bytes of data that this segment newly acknowledges. */
 static __always_inline __u32 note_ack(struct flow *flow, const struct segment *segment)
 {
 	__u32 bytes = segment->ack - flow->acked;
 
 	if (!(flow->flags & FLOW_ACKED)) {
-		/* That of the peer's SYN. */
+		/* The ACK of the peer's SYN. */
 		flow->flags |= FLOW_ACKED;
 		flow->acked = segment->ack;
 		return 0;
 	}
 	if ((__s32)bytes <= 0)
 		return 0;
-	/* A FIN takes a number, but is no data. */
+	/* A FIN takes a sequence number, but is no data. */
 	if (flow->flags & FLOW_FIN && segment->ack == flow->fin_ack)
 		bytes--;
 	flow->acked = segment->ack;
@@ -62,10 +62,10 @@ struct division {
 	/* Offset of the TCP header. */
 	__u32 at;
 	__u32 parts;
-	/* What was acknowledged before, and how much now. */
+	/* The previous ACK number, and the bytes newly acknowledged. */
 	__u32 base;
 	__u32 bytes;
-	/* The number in the header. */
+	/* The ACK number in the header. */
 	__u32 ack;
 	__u32 sent;
 };
@@ -82,7 +82,7 @@ static __always_inline int set_ack(struct division *division, __u32 ack)
 	return 0;
 }
 
-/* A clone has no socket, so it is not taken for one of the kernel's ACKs when it comes by here. */
+/* A clone has no socket, so this program does not split it again. */
 static long send_part(__u32 i, struct division *division)
 {
 	__u64 bytes = (__u64)division->bytes * (i + 1) / division->parts;
@@ -94,7 +94,7 @@ static long send_part(__u32 i, struct division *division)
 	return 0;
 }
 
-/* All parts but the last, which is the packet itself. */
+/* Sends all parts but the last, which is the packet itself. */
 static __always_inline void divide(struct __sk_buff *skb, struct flow *flow,
 				   const struct segment *segment, __u32 bytes, __u32 fin)
 {
@@ -161,7 +161,7 @@ int split_l3(struct __sk_buff *skb)
 	return handle_out(skb, 0);
 }
 
-/* What a segment brings, or several that GRO or the sender's GSO left in one packet. */
+/* Counts the data of a packet, in which GRO or the sender's GSO may have merged segments. */
 static __always_inline void note_data(struct flow *flow, const struct segment *segment,
 				      __u32 segments, __u32 segment_bytes)
 {
@@ -182,7 +182,7 @@ static __always_inline void note_data(struct flow *flow, const struct segment *s
 		flow->highest = end;
 }
 
-/* Stands before the sockets of the cgroup, whatever interface a packet came by. 1: let it pass. */
+/* Runs before the sockets of the cgroup, for packets of every interface. 1 passes the packet. */
 SEC("cgroup_skb/ingress")
 int count_in(struct __sk_buff *skb)
 {

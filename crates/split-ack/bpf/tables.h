@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* The connections of the command. The layouts are read in src/connection.rs too. */
+/* The connections of the command. src/connection.rs reads the same layouts. */
 #ifndef WINDLASS_TABLES_H
 #define WINDLASS_TABLES_H
 
@@ -7,10 +7,10 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* Connections in one run of a command; those beyond are left alone, and counted. */
+/* The most connections in one run. Further ones pass unchanged; `missed` counts their packets. */
 #define FLOWS_MAX 16384
 
-/* Addresses of IPv4 as ::ffff:a.b.c.d; all in network order. */
+/* IPv4 addresses as ::ffff:a.b.c.d; all in network order. */
 struct flow_key {
 	__be32 local[4];
 	__be32 peer[4];
@@ -64,7 +64,7 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
-/* The command's, put here before it starts. */
+/* The command's cgroup, stored before the command starts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
 	__uint(max_entries, 1);
@@ -79,7 +79,7 @@ struct settings {
 };
 const volatile struct settings settings SEC(".rodata.settings");
 
-/* Packets of connections that found no room. */
+/* Packets of connections that did not fit into the table. */
 __u64 missed;
 
 #endif

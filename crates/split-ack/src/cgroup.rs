@@ -1,5 +1,5 @@
-//! The cgroup of the command: a child of this process's own, in the hierarchy of version 2. Where that
-//! is not mounted, as behind `ip netns exec`, a mount of this process alone serves.
+//! The cgroup of the command: a child of this process's cgroup, in the hierarchy of version 2. If that is
+//! not mounted, as after `ip netns exec`, the process makes a private mount.
 
 use crate::Error;
 use rustix::fs::{self, AtFlags, Dir, FlockOperation, Mode, OFlags};
@@ -14,29 +14,29 @@ use std::{io, process, thread};
 const PREFIX: &str = "windlass-split-ack-";
 /// CGROUP2_SUPER_MAGIC of include/uapi/linux/magic.h.
 const MAGIC: u32 = 0x6367_7270;
-/// How often it is tried to remove a cgroup whose last process may be about to go.
+/// Attempts to remove a cgroup whose last process may be about to end.
 const TRIES: u32 = 20;
 
-/// A cgroup that was made for one command. It goes when the value is dropped; if processes are left in
-/// it, when the next one is made.
+/// A cgroup for one command. Dropping the value removes it. If processes remain in it, the next
+/// [`Cgroup::new`] after their end removes it.
 #[derive(Debug)]
 pub struct Cgroup {
     parent: OwnedFd,
     name: String,
-    /// Locked: so the next one knows that it is in use, though no process is in it yet.
+    /// Locked, so that other processes see it in use before the command is in it.
     dir: OwnedFd,
     path: PathBuf,
 }
 
 impl Cgroup {
-    /// Makes one, and removes those that were left behind.
+    /// Makes a cgroup, and removes leftover ones of earlier runs.
     ///
     /// # Errors
     ///
-    /// Version 2 cannot be used here, or this user may not make one.
+    /// Cgroups of version 2 are not usable here, or this user may not make one.
     pub fn new() -> Result<Cgroup, Error> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        // First: the kernel names no cgroup of version 2 before somebody has mounted the hierarchy.
+        // Before own_path(): the kernel lists no cgroup of version 2 until the hierarchy is mounted.
         let root = mounted().map_or_else(mount_privately, Ok);
         let root = root.map_err(|error| Error::Cgroup("/".into(), error.into()))?;
         let own = own_path()?;
@@ -53,32 +53,32 @@ impl Cgroup {
                     let path = own.join(&name);
                     return Ok(Cgroup { parent, name, dir, path });
                 }
-                // Another process took it for one left behind, or has that name.
+                // Another process removed it as a leftover, or has a cgroup of that name.
                 Err(Errno::NOENT | Errno::EXIST | Errno::WOULDBLOCK) => {}
                 Err(error) => return Err(in_own(error)),
             }
         }
     }
 
-    /// Where it is in the hierarchy.
+    /// Its path in the hierarchy.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts this process into it.
+    /// Moves this process into the cgroup.
     ///
     /// # Errors
     ///
-    /// The kernel refuses.
+    /// The kernel refuses the move.
     pub fn enter(&self) -> Result<(), Error> {
         self.with_path(move_into(&self.dir))
     }
 
-    /// Puts this process back to where it was.
+    /// Moves this process back to its former cgroup.
     ///
     /// # Errors
     ///
-    /// The kernel refuses.
+    /// The kernel refuses the move.
     pub fn leave(&self) -> Result<(), Error> {
         self.with_path(move_into(&self.parent))
     }
@@ -121,7 +121,7 @@ fn open_folder(at: impl AsFd, path: impl rustix::path::Arg) -> rustix::io::Resul
     fs::openat(at, path, flags, Mode::empty())
 }
 
-/// The root of the hierarchy, where somebody has mounted it to be written.
+/// The root of the hierarchy, if it is mounted and writable.
 fn mounted() -> Option<OwnedFd> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     mounts.lines().filter_map(mount_point).find_map(|point| {
@@ -131,7 +131,7 @@ fn mounted() -> Option<OwnedFd> {
     })
 }
 
-/// Where a line of mountinfo (proc(5)) says that all of the hierarchy is mounted.
+/// The mount point in a line of mountinfo (proc(5)), if it mounts the whole hierarchy writable.
 fn mount_point(line: &str) -> Option<&str> {
     let (mount, kind) = line.split_once(" - ")?;
     let fields: Vec<&str> = mount.split(' ').collect();
@@ -139,8 +139,8 @@ fn mount_point(line: &str) -> Option<&str> {
     (kind.starts_with("cgroup2 ") && *fields.get(3)? == "/" && writable).then(|| fields[4])
 }
 
-/// Mounts the hierarchy without a place in the file system: no other process sees the mount, and it
-/// goes with the last descriptor.
+/// Mounts the hierarchy without a mount point: no other process sees the mount, and the kernel removes it
+/// with the last descriptor.
 fn mount_privately() -> rustix::io::Result<OwnedFd> {
     let context = mount::fsopen("cgroup2", FsOpenFlags::FSOPEN_CLOEXEC)?;
     mount::fsconfig_create(&context)?;
@@ -150,7 +150,7 @@ fn mount_privately() -> rustix::io::Result<OwnedFd> {
     mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, safe)
 }
 
-/// Opens and locks a cgroup; an error if it was removed meanwhile.
+/// Opens and locks a cgroup. Fails if another process removes it in between.
 fn lock(parent: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     let dir = open_folder(parent, name)?;
     fs::flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
@@ -158,7 +158,8 @@ fn lock(parent: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     Ok(dir)
 }
 
-/// The kernel keeps those with processes; the lock, those whose process is yet to come.
+/// Removes leftover cgroups. The kernel keeps those with processes; the lock protects those whose command
+/// has not started yet.
 fn remove_left_behind(parent: &OwnedFd) {
     let Ok(entries) = Dir::read_from(parent) else { return };
     for entry in entries.flatten() {
@@ -172,7 +173,7 @@ fn remove_left_behind(parent: &OwnedFd) {
 fn move_into(dir: &OwnedFd) -> rustix::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let processes = fs::openat(dir, "cgroup.procs", flags, Mode::empty())?;
-    // 0 is who writes it.
+    // 0 stands for the writing process.
     rustix::io::write(processes, b"0").map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! The command: started in its cgroup, given the signals that were meant for it, waited for.
+//! Starts the command in its cgroup, forwards signals to it, and waits for it.
 
 use crate::{Cgroup, Error, Splitter};
 use nix::errno::Errno;
@@ -13,17 +13,18 @@ use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// The exit status of a shell where there is no such command.
+/// The exit status for a command that does not exist, as in shells.
 pub const NOT_FOUND: u8 = 127;
-/// The same where it cannot be run.
+/// The exit status for a command that cannot be executed, as in shells.
 pub const NOT_EXECUTABLE: u8 = 126;
 
 /// The siginfo code of signals that the kernel sent, such as those of the terminal's keys.
 const SI_KERNEL: i32 = 0x80;
 const PASSED_ON: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Runs a command in `cgroup` to its end, while `splitter` follows the interfaces. The exit status is its own, or 128 and the number of the
-/// signal that ended it; the error, if there is one, says why it could not be started.
+/// Runs a command in `cgroup` to its end, while `splitter` follows the interfaces. Returns the command's
+/// exit status, or 128 plus the number of the signal that ended it. The second value is the error if the
+/// command could not be started.
 ///
 /// # Errors
 ///
@@ -41,7 +42,7 @@ pub fn run(
     let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
     let signals = SignalFd::with_flags(&handled, flags);
     let signals = signals.map_err(|error| Error::Io("a descriptor of signals", error.into()))?;
-    // This process goes in for a moment, so that the command is there from its first instruction.
+    // This process enters briefly, so that the command is in the cgroup from its first instruction.
     cgroup.enter()?;
     let started = start(command, before);
     let left = cgroup.leave();
@@ -59,7 +60,8 @@ pub fn run(
     Ok((exit_code(status), None))
 }
 
-/// It ends with this process, even if that is killed: it would go on without what it was started for.
+/// Starts the command. The kernel ends it with this process, even if that is killed: without it ACKs are
+/// not split.
 #[expect(unsafe_code, reason = "no safe way to set what is a child's alone")]
 fn start(command: &[OsString], mask: SigSet) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(ErrorKind::NotFound)?;
@@ -95,7 +97,7 @@ fn attend(
     }
 }
 
-/// Until there is a signal, or an interface has changed.
+/// Waits for a signal or a change of an interface.
 fn wait(signals: &SignalFd, splitter: &Splitter) -> io::Result<()> {
     let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
     let fds = [Some(signals.as_fd()), splitter.changes()];
@@ -106,7 +108,7 @@ fn wait(signals: &SignalFd, splitter: &Splitter) -> io::Result<()> {
     }
 }
 
-/// The signal, unless the command has got it as well: the terminal sends its keys to all.
+/// The signal to forward. `None` for the terminal's keys, whose signals reach the command directly.
 fn to_pass_on(number: u32, code: i32) -> Option<Signal> {
     let signal = i32::try_from(number).ok().and_then(|number| Signal::try_from(number).ok())?;
     (code != SI_KERNEL && signal != Signal::SIGCHLD).then_some(signal)

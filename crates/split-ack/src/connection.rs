@@ -1,40 +1,40 @@
-//! The table of bpf/tables.h, read by hand: plain numbers in the machine's own byte order.
+//! Reads the table of bpf/tables.h: plain numbers in native byte order.
 
 use serde::Serialize;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// What came of a connection; of several one after the other if they had the same ends.
+/// The counts of a connection, or of successive connections with the same addresses and ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Connection {
-    /// Our end.
+    /// This end.
     pub local: SocketAddr,
     /// The other end.
     pub peer: SocketAddr,
     /// The kernel's ACKs that were split.
     pub acks_split: u64,
-    /// What they became: all parts that an interface took.
+    /// Parts of these ACKs that an interface accepted.
     pub acks_sent: u64,
-    /// Parts that no interface took.
+    /// Parts that no interface accepted.
     pub acks_lost: u64,
-    /// ACKs of new data that would have been split, but have a SACK option.
+    /// ACKs of new data that were not split because of a SACK option.
     pub acks_with_sack: u64,
-    /// ACKs of new data that would have been split, but came with data or a FIN.
+    /// ACKs of new data that were not split because they carry data or a FIN.
     pub acks_with_data: u64,
-    /// Segments that came, pure ACKs among them.
+    /// Segments received, pure ACKs included.
     pub segments: u64,
-    /// The packets that they came in: GRO and the sender's kernel may join several segments.
+    /// Packets received: GRO and the sender's kernel may merge several segments into one.
     pub packets: u64,
-    /// Segments that brought data, new or not.
+    /// Segments received with data, new or not.
     pub data_segments: u64,
-    /// Of those, the ones that begin before the end of what had come: sent again, or overtaken.
+    /// Data segments that begin below the highest byte received: retransmitted or reordered.
     pub late_segments: u64,
     /// The data in all of them, in bytes.
     pub bytes: u64,
-    /// Data that was acknowledged, each byte once.
+    /// Bytes acknowledged, each counted once.
     pub acked_bytes: u64,
     /// The largest segment's data in bytes.
     pub mss_seen: u32,
-    /// How many connections had these ends.
+    /// Connections with these addresses and ports.
     pub connections: u32,
 }
 
@@ -70,7 +70,7 @@ impl Connection {
         let mut key = Reader(key);
         let (local, peer) = (key.address()?, key.address()?);
         let mut value = Reader(value);
-        // The lock and what the programs keep in mind.
+        // The lock and the state of the programs.
         value.array::<28>()?;
         let (mss_seen, connections, _) = (value.u32()?, value.u32()?, value.u32()?);
         Some(Connection {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// Why no ACKs can be split.
+/// The reasons for which ACKs cannot be split.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     NoneUp,
     /// The kernel did not take the programs.
     Kernel(windlass_bpf::Error),
-    /// What was being done, and what came of it.
+    /// The step that failed, as a phrase for the message, and its error.
     Io(&'static str, io::Error),
 }
 

@@ -1,9 +1,9 @@
 //! ACK division for any program (R. E. G. Normann, *A Client-side Split ACK Tool for TCP Slow Start
-//! Investigation*, Oslo 2011): the kernel's own ACKs of a command's connections are replaced by
-//! several with ascending numbers, and what comes in for it is counted.
+//! Investigation*, Oslo 2011). BPF programs replace each ACK of a command's connections by several ACKs
+//! with ascending numbers, and count the segments that arrive.
 //!
-//! The command runs in a [`Cgroup`] of its own; the programs of a [`Splitter`] know its connections by
-//! that. Nothing is pinned: all of it goes with the process.
+//! The command runs in its own [`Cgroup`], by which the programs of a [`Splitter`] identify its
+//! connections. Nothing is pinned: the kernel removes the programs when the process ends.
 
 mod cgroup;
 mod command;

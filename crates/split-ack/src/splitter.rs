@@ -12,31 +12,31 @@ use windlass_bpf::{Aligned, Changes, Interface, log, older, release};
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o")));
 
-/// The paper's limit.
+/// The largest split (Normann 2011, section 3.4.3).
 pub const SPLIT_MAX: u32 = 1024;
-/// Of the filters of clsact; their numbers are those of the processes.
+/// The priority of this tool's clsact filters; their handles are process IDs.
 const PRIORITY: u32 = 0xacc0;
 
-/// What to do.
+/// The settings of ACK division.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// ACKs for one: at most [`SPLIT_MAX`], and at most one for each byte acknowledged.
+    /// ACKs sent in place of one: at most [`SPLIT_MAX`], and at most one per byte acknowledged.
     pub split: u32,
     /// How many ACKs of new data to split, the first ones of each connection.
     pub acks: u32,
-    /// Where ACKs leave; empty: all interfaces of this network namespace that are up, or come up.
+    /// Interfaces at which to split ACKs. Empty: all of this network namespace that are up or come up.
     pub interfaces: Vec<String>,
-    /// Filters of clsact even where the kernel has TCX.
+    /// Use clsact filters even if the kernel has TCX.
     pub clsact: bool,
 }
 
-/// Where the kernel runs the program of an interface.
+/// The hook at which the kernel runs the program of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
-    /// A TCX link (Linux 6.6): it goes with the process.
+    /// A TCX link (Linux 6.6), which ends with the process.
     Tcx,
-    /// A filter of clsact: it stays when the process is killed, and finds nothing to do.
+    /// A clsact filter. If the process is killed it stays, without effect.
     Clsact,
 }
 
@@ -47,31 +47,31 @@ enum Attachment {
     Clsact(Filter),
 }
 
-/// The programs, as long as the value lives.
+/// The attached programs. Dropping the value detaches them.
 #[derive(Debug)]
 pub struct Splitter {
     interfaces: Vec<Interface>,
     hook: Hook,
-    /// Of interfaces, unless those are named.
+    /// The watch on interfaces, unless the settings name them.
     changes: Option<Changes>,
-    /// What went wrong at interfaces that came up later.
+    /// Errors at interfaces that came up later.
     troubles: Vec<String>,
-    // Before the object: they go first.
+    // Before `object`, so that they are dropped first.
     attachments: Vec<Attachment>,
     _counter: Link,
     object: Object,
 }
 
 impl Splitter {
-    /// Splits the ACKs of the sockets of a cgroup, those of its descendants too, and counts what they
-    /// get. Sockets belong to the cgroup in which they were made.
+    /// Splits the ACKs of the sockets of a cgroup and its descendants, and counts the segments that they
+    /// receive. A socket belongs to the cgroup in which it was made.
     ///
     /// # Errors
     ///
-    /// Missing rights, no such interface, a kernel without what is needed.
+    /// A capability is missing, an interface does not exist, or the kernel lacks a feature.
     pub fn new(settings: &Settings, cgroup: impl AsFd) -> Result<Splitter, Error> {
         check_capabilities()?;
-        // Before it is asked which are up: none may come up in between.
+        // Before the list of interfaces is read, so that none comes up unnoticed.
         let changes = settings.interfaces.is_empty().then(Changes::new).transpose();
         let changes = changes.map_err(|error| Error::Io("watching the interfaces", error))?;
         let interfaces = choose(&settings.interfaces)?;
@@ -104,21 +104,21 @@ impl Splitter {
         self.interfaces.iter().map(|interface| &*interface.name)
     }
 
-    /// What went wrong at interfaces that came up later.
+    /// Errors at interfaces that came up later.
     pub fn troubles(&self) -> &[String] {
         &self.troubles
     }
 
-    /// Readable when [`Splitter::follow`] has something to do; none if interfaces were named.
+    /// Readable when [`Splitter::follow`] has something to do; `None` if the settings name interfaces.
     pub(crate) fn changes(&self) -> Option<BorrowedFd<'_>> {
         self.changes.as_ref().map(AsFd::as_fd)
     }
 
-    /// Goes to interfaces that have come up.
+    /// Attaches to interfaces that have come up.
     pub(crate) fn follow(&mut self) {
         let Some(changes) = &self.changes else { return };
         changes.forget();
-        // Asked again at the next change.
+        // The next change retries.
         let Ok(mut all) = Interface::all() else { return };
         let known = |new: &Interface| self.interfaces.iter().any(|old| old.index == new.index);
         all.retain(|interface| interface.up && !known(interface));
@@ -131,16 +131,16 @@ impl Splitter {
         }
     }
 
-    /// How the program stands there.
+    /// The hook at which the programs are attached.
     pub fn hook(&self) -> Hook {
         self.hook
     }
 
-    /// The connections so far, by their ends.
+    /// The connections so far, sorted by addresses and ports.
     ///
     /// # Errors
     ///
-    /// The kernel's, and a table that this version of Windlass does not understand.
+    /// The kernel refuses, or the table has an unknown layout.
     pub fn connections(&self) -> Result<Vec<Connection>, Error> {
         let read = doing("reading the table");
         let flows = self.map("flows")?;
@@ -153,7 +153,7 @@ impl Splitter {
         Ok(all)
     }
 
-    /// Packets of connections that found no room in the table: they were left alone.
+    /// Packets of connections that did not fit into the table; they pass unchanged.
     ///
     /// # Errors
     ///
@@ -165,12 +165,12 @@ impl Splitter {
         first.map(|bytes| u64::from_ne_bytes(*bytes)).ok_or_else(|| unreadable("missed"))
     }
 
-    /// Runs the program of an interface on a frame: what tests of single frames are made of. Returns
-    /// the action and the frame as the program left it.
+    /// Runs the program of an interface on one frame, for tests. Returns the action and the resulting
+    /// frame.
     ///
     /// # Errors
     ///
-    /// The kernel does not take such a frame.
+    /// The kernel refuses the frame.
     pub fn run_frame(&mut self, ethernet: bool, frame: &[u8]) -> Result<(i32, Vec<u8>), Error> {
         let mut out = vec![0; frame.len() + 256];
         let mut context = [0; 192];
@@ -195,8 +195,8 @@ impl Splitter {
     }
 }
 
-/// Says whether this process lacks a capability that the programs take: so that one hears of that
-/// before anything else.
+/// Checks that this process has the capabilities that the programs need. Call it first: later errors do
+/// not name a missing capability.
 ///
 /// # Errors
 ///
@@ -237,7 +237,7 @@ fn load(settings: &Settings) -> libbpf_rs::Result<Object> {
     object.load()
 }
 
-/// The program asks by this whether a socket is the command's.
+/// Stores the cgroup by which the program identifies the command's sockets.
 fn put(object: &mut Object, cgroup: i32) -> libbpf_rs::Result<()> {
     let cgroups = object.maps_mut().find(|map| map.name() == "cgroups");
     let cgroups = cgroups.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

@@ -16,7 +16,7 @@
  * - A loss in the round trip of an ECN cut does not cut again, as in the original and in RFC 3168
  *   section 6.1.2.
  *
- * Where ECN was not negotiated the kernel's own Reno does the work.
+ * Without ECN on a connection, the kernel's Reno controls it.
  */
 #include "kernel.h"
 
@@ -38,7 +38,7 @@ extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 /* The loader writes them; `windlass cc status` reads them. */
 const volatile struct new_ecn_parameters parameters SEC(".rodata.params");
 
-/* Which connections there are, in every namespace: a list that the kernel itself keeps tidy. */
+/* The connections of all namespaces. The kernel removes entries with their sockets. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -87,7 +87,7 @@ void BPF_PROG(new_ecn_release, struct sock *sk)
 	bpf_sk_storage_delete(&connections, sk);
 }
 
-/* The mark has been obeyed, or a timeout ends it: now the new ssthresh holds. */
+/* The reduction for a mark is complete, or a timeout ends it: apply the new ssthresh. */
 static __always_inline void give_ssthresh(struct sock *sk)
 {
 	struct new_ecn *ca = state_of(sk);
@@ -146,7 +146,7 @@ void BPF_PROG(new_ecn_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 		tcp_reno_cong_avoid(sk, ack, acked);
 		return;
 	}
-	/* An idle or application-limited sender learns nothing of its path: slope and window stay. */
+	/* An idle or application-limited sender does not probe its path: keep slope and window. */
 	if (!window_limits(tp))
 		return;
 	if (in_slow_start(tp)) {
@@ -160,9 +160,9 @@ void BPF_PROG(new_ecn_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 }
 
 /*
- * The kernel does not say why it asks. A segment known to be lost means a loss, by whatever means
- * it was noticed; else it is the echo that the ACK at hand carries; else a loss that a tail loss
- * probe has repaired, or a queue of this host that was full.
+ * The kernel does not pass the reason for a call. A segment marked as lost means a loss. Otherwise an
+ * ECN echo in the current ACK means a mark. Otherwise a tail loss probe has repaired a loss, or a
+ * queue of this host was full.
  */
 SEC("struct_ops")
 __u32 BPF_PROG(new_ecn_ssthresh, struct sock *sk)
@@ -232,7 +232,7 @@ static __always_inline void print_addresses(struct seq_file *seq, struct sock *s
 			       &common->skc_v6_daddr, peer_port);
 }
 
-/* Each reading of the pinned iterator is one look at all connections, as CSV; empty if there is none. */
+/* Each read of the pinned iterator lists all connections as CSV; empty if there are none. */
 SEC("iter/bpf_sk_storage_map")
 int new_ecn_flows(struct bpf_iter__bpf_sk_storage_map *ctx)
 {

@@ -31,15 +31,15 @@ struct new_ecn_parameters {
 	__u32 beta_millionths;
 };
 
-/* Of a connection. In the kernel it lies in icsk_ca_priv: 104 bytes at most. */
+/* State of a connection. The kernel keeps it in icsk_ca_priv: at most 104 bytes. */
 struct new_ecn {
 	/* Segments per round trip, in 2^-32. */
 	__u64 slope;
-	/* The slope before the last loss, should that turn out to be none. */
+	/* The slope before the last loss, to undo a spurious one. */
 	__u64 slope_before_loss;
 	/* When the slope last rose or the window was last cut. */
 	__u64 updated_us;
-	/* What cwnd is larger than the kernel's whole number, in 2^-32 segments. */
+	/* The fraction of cwnd, which the kernel holds as an integer, in 2^-32 segments. */
 	__u32 fraction;
 	/* ssthresh after the mark that is being obeyed; 0 for none. See new_ecn.bpf.c. */
 	__u32 held_ssthresh;
@@ -129,7 +129,7 @@ NEW_ECN_INLINE __u32 new_ecn_mark(struct new_ecn *ca,
 				  const volatile struct new_ecn_parameters *parameters,
 				  __u64 now_us, __u32 cwnd, __u32 ssthresh)
 {
-	/* Where no ssthresh was given, the mark ends slow start. */
+	/* Without an ssthresh yet, the mark ends slow start. */
 	__u32 from = ssthresh >= NEW_ECN_NO_SSTHRESH ? cwnd : ssthresh;
 
 	ca->held_ssthresh = new_ecn_cut(from, parameters->alpha_wnd_millionths);
@@ -155,7 +155,7 @@ NEW_ECN_INLINE __u32 new_ecn_loss(struct new_ecn *ca, __u64 now_us, __u32 cwnd)
 	return new_ecn_cut(cwnd, NEW_ECN_MILLION / 2);
 }
 
-/* The last loss was none. */
+/* Undoes the last loss, which was spurious. */
 NEW_ECN_INLINE void new_ecn_undo_loss(struct new_ecn *ca)
 {
 	if (ca->slope_before_loss)

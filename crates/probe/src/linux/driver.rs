@@ -19,9 +19,9 @@ use windlass_tcp::Flags;
 
 /// The largest packet that the kernel makes of segments, and the header before it.
 const PACKET_BYTES_MAX: usize = 1 << 17;
-/// Packets between two looks at the timers, however many come.
+/// The most packets between two checks of the timers.
 const BATCH_PACKETS: usize = 4096;
-/// Between two calls of [`Driver::poll`] if nothing happens.
+/// The longest wait in [`Driver::poll`] if no packet or timer is due.
 const WAIT_MAX: Span = Span::from_secs(1);
 
 /// Probes under way, and the sockets that carry them.
@@ -30,7 +30,7 @@ pub struct Driver {
     receiver: Receiver,
     sender: Sender,
     ports: Ports,
-    /// Addresses of this machine that were used.
+    /// Addresses of this machine from which probes have sent.
     sources: BTreeSet<IpAddr>,
     rng: Rng,
     probes: BTreeMap<Flow, Box<Slot>>,
@@ -38,7 +38,7 @@ pub struct Driver {
     ended: Ended,
     done: Vec<(u64, Report)>,
     buffer: Vec<u8>,
-    /// A packet to send.
+    /// Buffer of the packet to send.
     packet: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// Says which capability is missing and how to give it.
+    /// The error names the missing capability and how to grant it.
     pub fn open() -> io::Result<Driver> {
         let explained = |error: io::Error| match error.kind() {
             ErrorKind::PermissionDenied => io::Error::new(
@@ -85,7 +85,7 @@ impl Driver {
         since(self.start)
     }
 
-    /// Begins a connection; [`Driver::poll`] tells what came of it under the same token.
+    /// Begins a connection; [`Driver::poll`] returns its report with the same token.
     ///
     /// # Errors
     ///
@@ -123,12 +123,12 @@ impl Driver {
         self.probes.len()
     }
 
-    /// Packets lost on this machine since the last call, as they came faster than they were read.
+    /// Packets lost on this machine since the last call: they arrived faster than the driver read them.
     pub fn dropped(&self) -> u64 {
         self.receiver.dropped()
     }
 
-    /// Ends all connections with a reset; no report comes of them.
+    /// Ends all connections with a reset, without a report.
     pub fn reset_all(&mut self) {
         for flow in self.probes.keys().copied().collect::<Vec<Flow>>() {
             if let Some(slot) = self.probes.get_mut(&flow) {
@@ -139,8 +139,8 @@ impl Driver {
         self.done.clear();
     }
 
-    /// Waits until something happens, but not longer than `wait_max`, and gives the reports of
-    /// connections that are over.
+    /// Waits for packets and timers, at most `wait_max`, and returns the reports of the connections that
+    /// have ended.
     ///
     /// # Errors
     ///
@@ -167,8 +167,8 @@ impl Driver {
         }
     }
 
-    /// Takes what has come, and tells until when: what was sent to us before that has been seen, so
-    /// that a machine that was busy does not take late reading for silence.
+    /// Reads the packets that have arrived. Returns the time up to which all packets were read, so that
+    /// a busy machine does not mistake its own late reading for a silent server.
     fn receive(&mut self) -> io::Result<Time> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut now = self.now();
@@ -193,13 +193,13 @@ impl Driver {
         }
     }
 
-    /// A server that did not get our reset sends for minutes: it gets another one.
+    /// Resets a connection that has ended here: a server that lost the reset would send for minutes.
     fn answer_stranger(&mut self, now: Time, incoming: &Incoming<'_>) {
         let (Flow { local, remote }, Kind::Segment(received)) = (incoming.flow, &incoming.kind)
         else {
             return;
         };
-        // What is forwarded to other machines is to be seen, too.
+        // The socket also sees packets that this machine forwards to others.
         let ours = self.ports.is_ours(local.is_ipv6(), local.port())
             && self.sources.contains(&local.ip())
             && self.ended.is_past(now, &incoming.flow)
@@ -207,12 +207,12 @@ impl Driver {
         if let Some(reset) = received.segment.reset_reply().filter(|_| ours) {
             self.packet.clear();
             wire::emit(&incoming.flow, &reset, &[], 0, &mut self.packet);
-            // It will ask again.
+            // A failure does no harm: the server will retransmit.
             let _ = self.sender.send(&self.packet, remote);
         }
     }
 
-    /// Calls those whose time had come when `drained`.
+    /// Runs the timers that were due at `drained`.
     fn expire(&mut self, drained: Time) {
         while let Some((due, flow)) = self.timers.first().copied()
             && due <= drained
@@ -226,11 +226,11 @@ impl Driver {
         }
     }
 
-    /// Sends what a probe has to send, sets its timer, and takes it away if it is over.
+    /// Sends the packets of a probe, sets its timer, and removes it if it is over.
     fn serve(&mut self, flow: Flow) {
         let start = self.start;
         let Some(slot) = self.probes.get_mut(&flow) else { return };
-        // A clock for each: sending takes time, and pauses count from there.
+        // Read the clock for each packet: sending takes time, and pauses start after it.
         self.packet.clear();
         while slot.probe.poll_transmit(since(start), &mut self.packet) {
             if let Err(error) = self.sender.send(&self.packet, slot.probe.flow().remote)
@@ -258,13 +258,13 @@ fn since(start: Instant) -> Time {
     Time::from_nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Not a queue that is full now: there is no way, or a firewall forbids it.
+/// Whether sending will fail again: no route, or a firewall forbids it. A full queue is temporary.
 fn is_lasting(error: &io::Error) -> bool {
     use ErrorKind::{HostUnreachable, NetworkUnreachable, PermissionDenied, Unsupported};
     matches!(error.kind(), NetworkUnreachable | HostUnreachable | PermissionDenied | Unsupported)
 }
 
-/// Does all that a session wants, one thing after the other; `look` is called after each.
+/// Carries out the steps of a session, one after the other, and calls `look` after each.
 ///
 /// # Errors
 ///

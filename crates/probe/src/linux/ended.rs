@@ -4,9 +4,9 @@ use crate::wire::Flow;
 use std::collections::{BTreeMap, VecDeque};
 use windlass_base::{Span, Time};
 
-/// How long the two ports of a connection are not used again: so long its packets may come.
+/// How long a pair of ports is not reused, because packets of the connection may still arrive.
 const REMEMBERED: Span = Span::from_secs(30);
-/// So long after the end what still comes was sent before our reset arrived.
+/// Packets within this time after the end count as sent before our reset arrived.
 const UNDER_WAY: Span = Span::from_secs(1);
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Ended {
         self.since.contains_key(flow)
     }
 
-    /// The server has heard of the end by now, or never will.
+    /// Whether the server has received the reset by now, or has missed it.
     pub(super) fn is_past(&self, now: Time, flow: &Flow) -> bool {
         self.since.get(flow).is_none_or(|at| now.saturating_since(*at) > UNDER_WAY)
     }

@@ -19,9 +19,9 @@ mod code {
     pub(super) const RETURN: u16 = 0x06;
 }
 
-/// Where the kernel lets a filter read the packet's type (linux/filter.h).
+/// The offset at which a filter reads the packet's type (linux/filter.h).
 const PACKET_TYPE: u32 = 0xffff_f004;
-/// Where a filter finds the IP header, whatever is before it (linux/filter.h).
+/// The offset of the IP header, whatever precedes it (linux/filter.h).
 const IP: u32 = 0xfff0_0000;
 /// linux/if_packet.h.
 const PACKET_OUTGOING: u32 = 4;
@@ -29,14 +29,14 @@ const TCP: u32 = 6;
 const ICMP: u32 = 1;
 const ICMPV6: u32 = 58;
 
-/// Takes nothing. A listening socket with it swallows whatever the server sends, so that the kernel
-/// does not answer with a reset; and takes no connection.
+/// Accepts no packet. A listening socket with this filter discards the server's packets, so that the
+/// kernel sends no reset, and accepts no connections.
 pub(super) fn nothing() -> [SockFilter; 1] {
     [SockFilter::new(code::RETURN, 0, 0, 0)]
 }
 
-/// Takes what comes in for these TCP ports, by IPv4 and IPv6, and ICMP's unreachable destinations.
-/// Extension headers of IPv6 and fragments are not looked behind.
+/// Accepts incoming TCP segments to these ports, by IPv4 and IPv6, and ICMP destination unreachable. It
+/// skips IPv6 packets with extension headers, and fragments.
 pub(super) fn incoming(ports: &RangeInclusive<u16>) -> Vec<SockFilter> {
     let (low, high) = (u32::from(*ports.start()), u32::from(*ports.end()));
     let lines: [(u16, &str, &str, u32); 25] = [

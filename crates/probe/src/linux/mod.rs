@@ -1,6 +1,6 @@
 //! The carrier on Linux: raw sockets, and a loop that serves any number of probes with three of them.
 //!
-//! Nothing is left behind, whatever ends the process: there are sockets, and no firewall rule.
+//! However the process ends, it leaves nothing behind: it uses sockets and no firewall rule.
 
 mod driver;
 mod ended;

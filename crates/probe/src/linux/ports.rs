@@ -1,4 +1,4 @@
-//! Ports of this machine for connections of our own, shared between connections to different hosts.
+//! Local ports for the probe's connections. Connections to different hosts share a port.
 
 use super::filter;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -8,36 +8,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use windlass_base::Rng;
 
-/// Ports of our own: above those that Linux gives to others by default.
+/// The probe's local ports, above the range from which Linux assigns ports by default.
 pub(super) const PORTS: RangeInclusive<u16> = 61_000..=65_535;
-/// Ports taken at once, for each family: a process may have 1,024 files open by default.
+/// The most ports held per address family: by default a process may have 1,024 open files.
 const TAKEN_MAX: usize = 256;
-/// Ports that are tried before those are taken that are taken anyway.
+/// Random ports to try before a port that is already held is reused.
 const TRIES: u64 = 64;
 
-/// A family of addresses, and a port of it.
+/// Address family (true: IPv6) and port.
 type PortKey = (bool, u16);
 
-/// The ports that are ours as long as the value lives. Each is a listening socket, which swallows
-/// whatever comes, so that the kernel answers with no reset. The paper's way, a low TTL on what the
-/// kernel sends, needs a firewall rule; a minimum TTL on this socket would let through what a neighbour
-/// sends with a TTL of 255.
+/// The ports that the probe holds until the value is dropped. Each is a listening socket that discards
+/// all packets, so that the kernel sends no reset. Normann 2011 sets a low TTL on the kernel's packets
+/// instead, which needs a firewall rule. A minimum TTL on this socket would accept the packets of a
+/// neighbour with a TTL of 255.
 #[derive(Default)]
 pub(super) struct Ports {
     taken: BTreeMap<PortKey, Socket>,
 }
 
 impl Ports {
-    /// True if the port is ours.
+    /// Whether the probe holds the port.
     pub(super) fn is_ours(&self, v6: bool, port: u16) -> bool {
         self.taken.contains_key(&(v6, port))
     }
 
-    /// A port that `is_free` for a connection to a host, taken now or before.
+    /// Picks a port that `is_free` for a connection to a host: a new one, or one that is already held.
     ///
     /// # Errors
     ///
-    /// None is free, or sockets cannot be had.
+    /// No port is free, or no socket can be opened.
     pub(super) fn pick(
         &mut self,
         rng: &mut Rng,
@@ -62,7 +62,7 @@ impl Ports {
         self.pick_taken(rng, v6, is_free).ok_or(trouble)
     }
 
-    /// The first free one of the taken ports, from a random one on.
+    /// The first free port among the held ones, starting at a random one.
     fn pick_taken(&self, rng: &mut Rng, v6: bool, is_free: impl Fn(u16) -> bool) -> Option<u16> {
         let ports: Vec<u16> =
             self.taken.range((v6, 0)..=(v6, u16::MAX)).map(|((_, port), _)| *port).collect();

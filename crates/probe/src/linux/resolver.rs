@@ -1,4 +1,4 @@
-//! Names, resolved by threads: the C library's resolver waits.
+//! Resolves names in threads, because the C library's resolver blocks.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -6,18 +6,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Names under way at once.
+/// Names resolved at the same time.
 const THREADS: usize = 16;
 
-/// Of a host, the addresses of a name with a port, or why there are none.
+/// The index of a host, and its addresses or the reason why it has none.
 pub(super) type Answer = (usize, Result<Vec<SocketAddr>, String>);
 type Question = (usize, String, u16);
 
-/// Threads that end with the value, but for one that waits for a name.
+/// The resolver's threads. They end when the value is dropped, or after the name in progress.
 pub(super) struct Resolver {
     questions: Sender<Question>,
     answers: Receiver<Answer>,
-    /// Questions not answered.
+    /// Queries without an answer yet.
     pub(super) open: usize,
 }
 
@@ -41,7 +41,7 @@ impl Resolver {
         Ok(Resolver { questions, answers, open: 0 })
     }
 
-    /// Asks; an address is answered at once.
+    /// Starts a query. Returns the answer at once if `name` is an address.
     pub(super) fn ask(&mut self, host: usize, name: String, port: u16) -> Option<Answer> {
         if let Ok(address) = name.parse::<IpAddr>() {
             return Some((host, Ok(vec![SocketAddr::new(address, port)])));
@@ -53,7 +53,7 @@ impl Resolver {
         None
     }
 
-    /// An answer that has come.
+    /// The next answer, if one has arrived.
     pub(super) fn poll(&mut self) -> Option<Answer> {
         let answer = self.answers.try_recv().ok()?;
         self.open -= 1;

@@ -8,17 +8,17 @@ use std::time::Instant;
 use tun_rs::{DeviceBuilder, SyncDevice};
 use windlass_base::Time;
 
-/// Packets that wait for the program, at most.
+/// Length of the device's queue, in packets.
 const QUEUE_PACKETS: u32 = 10_000;
 const WAIT_MAX_MS: u64 = 1000;
 
-/// Plays the servers of a network behind the TUN device of that name, which is made unless it is there;
-/// who uses it gives it addresses and sets the routes. `ready` is called when they serve. It ends with the
-/// process.
+/// Runs the servers of a network behind the TUN device `device`, and creates the device if it does not
+/// exist. The user configures its addresses and routes. Calls `ready` once the servers answer. Returns
+/// only on an error.
 ///
 /// # Errors
 ///
-/// No such device: not permitted (CAP_NET_ADMIN), or one of another kind.
+/// The device cannot be opened: the process lacks CAP_NET_ADMIN, or the device is no TUN device.
 pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Result<Infallible> {
     let tun = DeviceBuilder::new().name(device).tx_queue_len(QUEUE_PACKETS).build_sync()?;
     tun.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! The sockets of a carrier. All that they need is CAP_NET_RAW.
+//! The sockets of a driver. They need CAP_NET_RAW only.
 
 use super::filter;
 use crate::wire::Meta;
@@ -24,11 +24,11 @@ sockopt_impl!(
 const VNET_HEADER_LEN: usize = 10;
 const VNET_NEEDS_CHECKSUM: u8 = 1;
 const VNET_CHECKSUM_VERIFIED: u8 = 2;
-/// Room for what many servers send while this process has to wait for a core. It is memory only while
-/// packets are in it.
+/// Receive buffer for the packets of many servers while this process waits for a core. It uses memory
+/// only for the packets in it.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
-/// Where packets come in: a packet socket. Only there the kernel reports of how many segments it made a
+/// The packet socket that receives. Only a packet socket reports of how many segments the kernel made a
 /// packet, and whether the checksum is complete. A raw IP socket sees one large packet, whose checksum
 /// may be incomplete.
 pub(super) struct Receiver(Socket);
@@ -48,12 +48,12 @@ impl Receiver {
         Ok(Receiver(socket))
     }
 
-    /// Packets that were lost here since the last call, for want of room.
+    /// Packets lost since the last call because the buffer was full.
     pub(super) fn dropped(&self) -> u64 {
         PacketStatistics.get(&self.0).map_or(0, |counts| u64::from(counts.tp_drops))
     }
 
-    /// The next packet in `buffer`; `None` if there is none now.
+    /// Reads the next packet into `buffer`; `None` if none is waiting.
     pub(super) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(&'a [u8], Meta)>> {
         use nix::errno::Errno;
         let (len, from) = match recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer) {
@@ -97,10 +97,10 @@ impl AsFd for Receiver {
     }
 }
 
-/// Where packets go out, with headers of our own.
+/// The raw sockets that send packets with the probe's own headers.
 pub(super) struct Sender {
     v4: Socket,
-    /// A kernel may have none.
+    /// `None` on a kernel without IPv6.
     v6: Option<Socket>,
 }
 
@@ -123,7 +123,7 @@ impl Sender {
     }
 }
 
-/// The address that the kernel sends from to `remote`.
+/// The source address that the kernel chooses for `remote`.
 pub(super) fn source_for(remote: SocketAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match remote {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

@@ -1,4 +1,4 @@
-//! A survey on Linux: its connections by a [`Driver`], its names by threads.
+//! A survey on Linux: a [`Driver`] makes its connections, threads resolve its names.
 
 use super::Driver;
 use super::resolver::Resolver;
@@ -9,31 +9,31 @@ use windlass_base::Span;
 
 /// The longest wait between two checks of whether to stop.
 const WAIT_MAX: Span = Span::from_millis(100);
-/// While names are being resolved: their threads do not wake the loop.
+/// The longest wait while names are being resolved: the resolver's threads do not wake the loop.
 const WAIT_MAX_RESOLVING: Span = Span::from_millis(5);
 
-/// What [`survey`] tells of, and asks.
+/// Receives the results of [`survey`] and decides whether it continues.
 pub trait Watcher {
-    /// A host is done.
+    /// Called when a host is done.
     ///
     /// # Errors
     ///
-    /// They end the survey.
+    /// An error ends the survey.
     fn finished(&mut self, host: &str, outcome: &Outcome) -> io::Result<()>;
 
-    /// Called again and again; false ends the survey, with a reset of what is under way.
+    /// Called at least every 100 ms. False ends the survey and resets the open connections.
     ///
     /// # Errors
     ///
-    /// They end the survey.
+    /// An error ends the survey.
     fn go_on(&mut self, survey: &Survey) -> io::Result<bool>;
 }
 
-/// Does all of a survey; false if it was ended before.
+/// Runs a survey to its end. Returns false if the watcher ended it early.
 ///
 /// # Errors
 ///
-/// The driver's and the watcher's; no thread can be started.
+/// Errors of the driver and the watcher, or no thread can be started.
 pub fn survey(
     driver: &mut Driver,
     survey: &mut Survey,

@@ -1,21 +1,21 @@
-//! What the ACKs of a test brought.
+//! The packets that a server sends in response to the ACKs of a test.
 
 use super::Flight;
 use crate::arrivals::{Arrival, Arrivals, Tally};
 use windlass_base::{Span, Time};
 
-/// The time after the ACKs.
+/// The phase after the ACKs of the test.
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     since: Time,
-    /// New data after a pause as long as this is an answer to something else: a tail loss probe, a
-    /// timeout.
+    /// New data after a longer pause is not a response to the ACKs: a tail loss probe or a timeout
+    /// sent it.
     pause_max: Span,
     pub(super) flight: Flight,
     /// The ends of the segments that were acknowledged, from the flight's beginning on.
     pub(super) acked: Vec<u64>,
     pub(super) acks_sent: u32,
-    /// Where new data begins, and what came before it.
+    /// The stream offset at which new data begins; `before` counts the data below it.
     from: u64,
     before: Tally,
     pub(super) retransmissions_before: u32,
@@ -53,7 +53,7 @@ impl Growth {
         self.before.packets + self.before.missing
     }
 
-    /// The server has begun something else: what it had to say to the ACKs is said.
+    /// Whether the server's response to the ACKs is over.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.is_some()
     }

@@ -1,16 +1,16 @@
-//! What a handshake of TLS, which comes before the answer, takes.
+//! The ACKs for the server's flights of a TLS handshake, which precede the answer.
 
 use super::{Flight, Phase, Probe, Purpose};
 use windlass_base::{Span, Time};
 
-/// What a server adds to the round trip, at least, before its retransmission timer runs out: Linux's
-/// 200 ms; others have more (RFC 6298 §2.4).
+/// The least retransmission timeout of a server beyond the round trip: 200 ms on Linux, more on others
+/// (RFC 6298 §2.4).
 const RTO_SLACK_MIN: Span = Span::from_millis(200);
 
 impl Probe {
-    /// The request is about to leave. Where TLS took so many round trips before it (TLS 1.2) that the
-    /// answer could not be acknowledged before the server's retransmission timer runs out, what has come is
-    /// acknowledged with the request: the answer is the next flight.
+    /// Called when the request is about to leave. After the round trips of TLS 1.2 the ACKs for the answer
+    /// may come after the server's retransmission timer has expired. In that case this acknowledges the
+    /// handshake with the request, and the answer becomes the next flight.
     pub(super) fn before_request(&mut self, now: Time) {
         let (Purpose::Measure(_), Phase::Flight(_)) = (self.order.purpose, &self.phase) else {
             return;
@@ -29,8 +29,8 @@ impl Probe {
         }
     }
 
-    /// TLS has had a flight that is not the answer: it is acknowledged, and the next one is it. Where
-    /// the beginning is missing there is nothing to acknowledge, and all that is left is to wait.
+    /// Acknowledges a flight of the handshake; the next flight is then measured. If the beginning of the
+    /// flight is missing there is nothing to acknowledge, and the probe waits.
     pub(super) fn acknowledge_handshake(&mut self, now: Time) {
         let ends = self.arrivals.segment_ends(self.flight_from, usize::MAX);
         self.phase = Phase::Flight(now);

@@ -30,29 +30,29 @@ use windlass_tcp::{Config, Connection, Error, Event, Flags, Profile, SeqNumber, 
 /// there is none.
 const LAST_ACK_PAUSE: Span = Span::from_millis(3);
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To see who answers, and with what head.
+    /// To find out whether an HTTP server answers, and to read the head of its answer.
     Scout,
-    /// To see what these ACKs bring.
+    /// To measure the server's response to the ACKs of a test.
     Measure(Test),
 }
 
-/// What a connection is to do.
+/// The task of a connection.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// What for.
+    /// Scout or measurement.
     pub purpose: Purpose,
     /// The request, as bytes.
     pub request: Vec<u8>,
-    /// With TLS.
+    /// The TLS settings; `None` for plain HTTP.
     pub tls: Option<Tls>,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
-    /// How long to look on after the ACKs.
+    /// How long to observe the server after the ACKs.
     pub timeout: Span,
-    /// How long to wait for the handshake, and again for an answer.
+    /// The longest wait for the handshake, and again for an answer.
     pub patience: Span,
     /// The MSS to announce, in bytes.
     pub mss: u16,
@@ -67,7 +67,7 @@ pub struct Probe {
     flow: Flow,
     stream: Stream,
     application: Application,
-    /// Written to the engine as it takes it.
+    /// Bytes that the engine's send buffer has not taken yet.
     backlog: Vec<u8>,
     gate: AckGate,
     arrivals: Arrivals,
@@ -79,7 +79,7 @@ pub struct Probe {
     syn_ack: Option<SynAck>,
     rtt: Option<Span>,
     first_flight: Option<Flight>,
-    /// Where the flight begins that the test's ACKs are for.
+    /// The stream offset of the flight that the test acknowledges.
     flight_from: u64,
     damaged: u32,
     beyond_window: u32,
@@ -87,7 +87,7 @@ pub struct Probe {
     peer_reset: bool,
     /// When the request left.
     asked: Option<Time>,
-    /// The last ACK of the test, and when it leaves: known once the others have left.
+    /// The last ACK of the test, and its time, which is known once the others have left.
     last_ack: Option<(SeqNumber, Option<Time>)>,
     report: Option<Report>,
 }
@@ -95,19 +95,19 @@ pub struct Probe {
 #[derive(Clone, Debug)]
 enum Phase {
     Connecting,
-    /// Since when.
+    /// Waits for the flight, since this time.
     Flight(Time),
     Growth(Growth),
     Over,
 }
 
-/// The settle time's bounds: the scheduling of a busy machine, and the shortest RTO that was seen,
-/// of 45 ms; and what a far host's is.
+/// Bounds of the settle time. The lower one covers the scheduling of a busy machine and is below the
+/// shortest RTO observed, 45 ms. The upper one suits a distant host.
 const SETTLE_MIN: Span = Span::from_millis(20);
 const SETTLE_MAX: Span = Span::from_millis(250);
 
 impl Probe {
-    /// A connection that begins with a SYN, sent from `isn`.
+    /// A connection that begins with a SYN; `isn` is its initial sequence number.
     pub fn new(order: Order, flow: Flow, isn: u32, now: Time) -> Probe {
         let connection = Connection::connect(config(&order), now, SeqNumber(isn));
         Probe {
@@ -137,17 +137,17 @@ impl Probe {
         }
     }
 
-    /// Whose packets it takes.
+    /// The flow whose packets it handles.
     pub fn flow(&self) -> &Flow {
         &self.flow
     }
 
-    /// What came of it, once it is over. There may be a reset to transmit still.
+    /// The report, once the probe is over. A reset may still be due for transmission.
     pub fn report(&self) -> Option<&Report> {
         self.report.as_ref()
     }
 
-    /// A packet for its flow arrived.
+    /// Takes a packet of its flow.
     pub fn handle_packet(&mut self, now: Time, kind: &Kind<'_>) {
         if self.is_over() {
             return;
@@ -157,14 +157,14 @@ impl Probe {
             Kind::Unreachable { code } if matches!(self.phase, Phase::Connecting) => {
                 self.finish(Ending::Unreachable { icmp_code: Some(*code) });
             }
-            // RFC 1122 §4.2.3.9: later it may be of passing nature.
+            // RFC 1122 §4.2.3.9: on an established connection it may be temporary.
             Kind::Unreachable { .. } => {}
             Kind::Segment(received) => self.handle_segment(now, received),
         }
         self.advance(now);
     }
 
-    /// The kernel knows no way there.
+    /// To be called if the kernel has no route to the server: ends the probe.
     pub fn handle_no_route(&mut self) {
         self.finish(Ending::Unreachable { icmp_code: None });
     }
@@ -236,7 +236,7 @@ impl Probe {
         let released = self.released();
         let edge = released + u64::from(self.gate.window());
         if segment.flags.contains(Flags::RST) {
-            // In what was acknowledged on the wire; the engine's own view is ahead of that.
+            // By the ACKs on the wire: the engine's own receive window is ahead of them.
             if (released..=edge).contains(&offset) {
                 self.peer_reset = true;
                 self.finish_after_reset();
@@ -292,7 +292,7 @@ impl Probe {
         self.gate.released().unwrap_near(self.first_byte(), self.arrivals.end()).unwrap_or(0)
     }
 
-    /// Counts the data packets of what arrived.
+    /// Counts the data packets in a received packet.
     fn count(&mut self, now: Time, offset: u64, received: &Received<'_>) {
         let mut start = offset;
         for len in received.segment_lens() {
@@ -311,7 +311,7 @@ impl Probe {
         }
     }
 
-    /// A packet that fills a gap within this time was overtaken, one that fills it later sent again.
+    /// A packet that fills a gap within this time was reordered; a later one is a retransmission.
     fn reordering(&self) -> Span {
         self.rtt_or(SETTLE_MIN).max(SETTLE_MIN)
     }
@@ -320,7 +320,7 @@ impl Probe {
         self.rtt.unwrap_or(default)
     }
 
-    /// What follows from what has happened: bytes to the application and back, the next phase.
+    /// Moves bytes between connection and application, and enters the next phase when it is time.
     fn advance(&mut self, now: Time) {
         self.exchange(now);
         while let Some(event) = self.stream.connection_mut().poll_event() {
@@ -410,7 +410,7 @@ impl Probe {
         }
     }
 
-    /// The server's stream is at its end: by FIN, or by the length that the head announced.
+    /// Whether the server's stream has ended: by FIN, or by the length that the head announced.
     fn answer_has_ended(&self) -> bool {
         self.stream.connection().peer_closed() || self.application.has_ended()
     }
@@ -434,10 +434,10 @@ impl Probe {
         ));
     }
 
-    /// When the flight is judged to be in: what was under way together has come. Not before the first
-    /// packet; later for a flight of fewer packets than are to be acknowledged; never later than the
-    /// server's retransmission timer, which is three times the RTT after a handshake (RFC 6298 §2.2),
-    /// one of which the flight and its ACK take.
+    /// The time at which the flight counts as complete; `None` before its first packet. It is later if
+    /// fewer packets have arrived than the test acknowledges. It never exceeds the server's
+    /// retransmission timeout: three RTTs after a handshake (RFC 6298 §2.2), of which the flight and its
+    /// ACK take one.
     fn quiet_at(&self) -> Option<Time> {
         let Phase::Flight(since) = self.phase else { return None };
         if self.order.purpose == Purpose::Scout || self.arrivals.end() == self.flight_from {
@@ -453,7 +453,7 @@ impl Probe {
         Some(last + settle.clamp(SETTLE_MIN, SETTLE_MAX))
     }
 
-    /// When this phase is over at the latest.
+    /// The latest end of this phase.
     fn deadline(&self) -> Time {
         match &self.phase {
             Phase::Connecting => self.begun + self.order.patience,
@@ -488,8 +488,8 @@ impl Probe {
     }
 }
 
-/// No SACK, so that there is no tail loss probe; no timestamps, so that servers that remember peers
-/// remember less.
+/// Without SACK, so that the server sends no tail loss probe. Without timestamps, so that servers that
+/// cache data of peers cache less.
 fn config(order: &Order) -> Config {
     Profile::Rfc5681.config(order.mss, Arc::new(Reno)).with(|c| {
         c.extensions.sack = false;

@@ -1,4 +1,4 @@
-//! What a connection tells.
+//! The report of a connection.
 
 use super::growth::Growth;
 use super::{Probe, Purpose};
@@ -21,7 +21,7 @@ pub enum Ending {
     Silent,
     /// A reset answered the SYN.
     Refused,
-    /// A router or the host said so by ICMP, or (no code) this machine has no route.
+    /// A router or the host answered by ICMP. Without a code: this machine has no route.
     Unreachable {
         /// RFC 792, RFC 4443 §3.1.
         icmp_code: Option<u8>,
@@ -34,12 +34,12 @@ pub enum Ending {
     Reset,
     /// The answer ended before a window did: there was nothing left to send for more ACKs.
     TooShort,
-    /// TLS did not come about.
+    /// The TLS handshake failed.
     TlsFailed {
         /// In the TLS library's words.
         why: String,
     },
-    /// More packets than any stack sends.
+    /// The server sent more packets than the probe keeps.
     TooMuch,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What the SYN-ACK said.
+/// The fields of the SYN-ACK.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SynAck {
     /// The MSS announced, in bytes.
@@ -94,7 +94,7 @@ pub struct SynAck {
     pub window_scale: Option<u8>,
     /// Its TTL or hop limit on arrival.
     pub hop_limit: u8,
-    /// SYNs that it took. After more than one the RTT is not known, and the server may begin with a
+    /// SYNs sent until it arrived. After more than one the RTT is not known, and the server may begin with a
     /// window of one segment (RFC 5681 §3.1).
     pub syns: u32,
 }
@@ -106,14 +106,14 @@ pub struct Flight {
     pub packets: u32,
     /// Bytes that arrived.
     pub bytes: u64,
-    /// Packets that holes among them stand for.
+    /// Estimate of the packets missing in holes.
     pub missing: u32,
     /// Packets shorter than the longest, the last of the flight not counted.
     pub short_packets: u32,
 }
 
 impl Flight {
-    /// What has arrived from that offset on.
+    /// The flight of all data that has arrived from offset `from` on.
     pub(super) fn of(arrivals: &Arrivals, from: u64) -> Flight {
         let tally = arrivals.tally(from, arrivals.end());
         let longest = arrivals.longest();
@@ -137,7 +137,7 @@ impl Flight {
 /// One run of one test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Observation {
-    /// Which test.
+    /// The test that was run.
     pub test: Test,
     /// The receive window that every ACK offered, in bytes.
     pub window: u32,
@@ -149,7 +149,7 @@ pub struct Observation {
     pub flight: Flight,
     /// The bytes of each segment that was acknowledged.
     pub acked: Vec<u32>,
-    /// By how many ACKs.
+    /// The number of ACKs for these segments.
     pub acks_sent: u32,
     /// Packets sent before these ACKs, holes among them included.
     pub packets_before: u32,
@@ -165,15 +165,15 @@ pub struct Observation {
     pub retransmissions: u32,
     /// Packets overtaken by later ones.
     pub reordered: u32,
-    /// Packets beyond the receive window; they count nowhere else.
+    /// Packets beyond the receive window; no other field counts them.
     pub beyond_window: u32,
-    /// Packets with a wrong checksum or impossible options; they count nowhere else.
+    /// Packets with a wrong checksum or malformed options; no other field counts them.
     pub damaged: u32,
-    /// The server's retransmission timer ran out before the ACKs: what follows is no slow start.
+    /// The server's retransmission timer expired before the ACKs; the packets after it are no slow start.
     pub timeout_before_acks: bool,
     /// The flight filled the receive window.
     pub fills_window: bool,
-    /// The answer ended before the time was over: there may have been too little of it.
+    /// The answer ended before the time did, so it may have been too short.
     pub answer_ended: bool,
 }
 
@@ -189,20 +189,20 @@ impl Observation {
     }
 }
 
-/// What came of a connection.
+/// The result of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// How it ended.
     pub ending: Ending,
-    /// What the SYN-ACK said, if one came.
+    /// The fields of the SYN-ACK, if one arrived.
     pub syn_ack: Option<SynAck>,
     /// From the SYN to the SYN-ACK, in milliseconds, if no SYN was sent twice.
     pub rtt_ms: Option<f64>,
     /// The head of the answer, if it is complete.
     pub head: Option<Head>,
-    /// The answer began like no HTTP.
+    /// The beginning of the answer is no HTTP.
     pub not_http: bool,
-    /// What was counted, if a flight came.
+    /// The counts, if a flight arrived.
     pub observation: Option<Observation>,
 }
 
@@ -256,7 +256,7 @@ impl Probe {
     }
 }
 
-/// The lengths of segments that end there.
+/// The lengths of the segments with these ends.
 fn lens(ends: &[u64]) -> Vec<u32> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(ends).map(|(start, end)| (end - start) as u32).collect()

@@ -13,7 +13,7 @@ pub struct EngineServer<F> {
     hosts: BTreeMap<Flow, Conversation>,
     out: VecDeque<Vec<u8>>,
     isn: u32,
-    /// Packets in flight at most, if it believes what [`EngineServer::taking_acks_for_sizes`] says.
+    /// The most packets in flight, if [`EngineServer::taking_acks_for_sizes`] is set.
     takes_acks_for_sizes: Option<usize>,
 }
 
@@ -22,7 +22,7 @@ struct Conversation {
     speaker: Box<dyn Speaker>,
     backlog: Vec<u8>,
     done: bool,
-    /// What is not acknowledged, if the rest of a segment is to be sent again.
+    /// Unacknowledged segments; kept only if the server retransmits the rest of a segment.
     sent: VecDeque<(Segment, Vec<u8>)>,
 }
 
@@ -47,19 +47,19 @@ impl<F: FnMut() -> Box<dyn Speaker>> EngineServer<F> {
         }
     }
 
-    /// It takes what an ACK acknowledges for what a packet carries: where one ends inside a segment, it
-    /// sends the rest again, and no longer packets from then on. It has `packets_max` packets in flight
-    /// at most, however short they are.
+    /// Makes the server treat the bytes of an ACK as a packet size. If an ACK ends inside a segment, the
+    /// server retransmits the rest of that segment and sends no longer packets from then on. It has at
+    /// most `packets_max` packets in flight, however short they are.
     pub fn taking_acks_for_sizes(mut self, packets_max: usize) -> EngineServer<F> {
         self.takes_acks_for_sizes = Some(packets_max);
         self
     }
 
-    /// What an ACK or its timer lets a connection send.
+    /// Sends the packets that an ACK or a timer permits.
     fn serve(&mut self, now: Time, flow: Flow, by_timer: bool) {
         let Some(host) = self.hosts.get_mut(&flow) else { return };
         host.speak(now);
-        // What a timeout sends again needs no place of its own.
+        // A retransmission by timeout is not limited: its packet is in flight already.
         let places = self.takes_acks_for_sizes.filter(|_| !by_timer).unwrap_or(usize::MAX);
         while host.sent.len() < places
             && let Some((run, payload)) = host.stream.poll_transmit(now, 1, &mut ())
@@ -127,7 +127,7 @@ impl Conversation {
     }
 }
 
-/// Keeps what is new of what is sent.
+/// Keeps the new part of a sent segment.
 fn keep(sent: &mut VecDeque<(Segment, Vec<u8>)>, segment: &Segment, payload: &[&[u8]]) {
     let is_new = |(last, bytes): &(Segment, Vec<u8>)| {
         segment.seq.distance_from(last.seq) >= bytes.len() as i32

@@ -1,6 +1,6 @@
-//! Web servers to try the probe on, without I/O: the engine with the slow start of a named stack, hosts
-//! that do not answer, and a network of any number of them. [`linux::serve`](crate::linux::serve) puts
-//! one behind a TUN device.
+//! Simulated web servers for tests of the probe, without I/O: the engine with the slow start of a named
+//! stack, hosts that do not answer, and a network of any number of them.
+//! [`linux::serve`](crate::linux::serve) puts one behind a TUN device.
 
 mod engine;
 mod network;
@@ -18,13 +18,13 @@ pub use stack::{FREEBSD_7_PACKETS, Stack, WINDOWS_2003_FLIGHT};
 
 use windlass_base::Time;
 
-/// A host that takes packets and sends some.
+/// A simulated host, driven by packets and time.
 pub trait Server {
-    /// A packet has arrived.
+    /// Takes a packet that has arrived.
     fn handle_packet(&mut self, now: Time, packet: &[u8]);
     /// The next packet that it sends.
     fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>>;
-    /// When [`Server::handle_timeout`] wants to be called.
+    /// The time of the next call of [`Server::handle_timeout`].
     fn poll_timeout(&self) -> Option<Time>;
     /// To be called when the time that [`Server::poll_timeout`] returned has come.
     fn handle_timeout(&mut self, now: Time);

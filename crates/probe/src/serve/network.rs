@@ -18,10 +18,10 @@ enum Direction {
     ToClient,
 }
 
-/// All servers of a population, and their paths; without a clock of its own.
+/// All servers of a population, and their paths. The caller passes the time.
 pub struct Network {
     nodes: BTreeMap<IpAddr, Node>,
-    /// By time, then in order.
+    /// Packets in flight, by arrival time and then in the order of sending.
     wire: BTreeMap<(Time, u64), (Direction, IpAddr, Vec<u8>)>,
     timers: BTreeSet<(Time, IpAddr)>,
     arrived: VecDeque<Vec<u8>>,
@@ -36,7 +36,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// The servers of a population; `seed` says which packets are lost.
+    /// The servers of a population; `seed` decides which packets are lost.
     pub fn new(population: &[Spec], seed: u64) -> Network {
         let node = |spec: &Spec| {
             let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
@@ -46,7 +46,7 @@ impl Network {
         Network::of(population.iter().filter_map(node).collect(), seed)
     }
 
-    /// Servers of one's own, each by an address, at the other end of a path without loss.
+    /// The given servers, each at its address behind a lossless path with this RTT.
     pub fn with_servers(servers: Vec<(IpAddr, Box<dyn Server>)>, rtt: Span) -> Network {
         let node = |(address, server)| {
             let one_way = Span::from_nanos(rtt.as_nanos() / 2);
@@ -66,7 +66,7 @@ impl Network {
         }
     }
 
-    /// The client has sent a packet.
+    /// Takes a packet that the client has sent.
     pub fn take(&mut self, now: Time, packet: Vec<u8>) {
         let Some(incoming) = wire::parse(&packet, Meta::default()) else { return };
         if !matches!(incoming.kind, Kind::Segment(_)) {
@@ -84,14 +84,14 @@ impl Network {
         }
     }
 
-    /// When [`Network::poll`] has something to do.
+    /// The time of the next event for [`Network::poll`].
     pub fn poll_timeout(&self) -> Option<Time> {
         let packet = self.wire.keys().next().map(|(at, _)| *at);
         let timer = self.timers.first().map(|(at, _)| *at);
         packet.into_iter().chain(timer).min()
     }
 
-    /// What has come back to the client by now.
+    /// The next packet that has reached the client by `now`.
     pub fn poll(&mut self, now: Time) -> Option<Vec<u8>> {
         while self.poll_timeout().is_some_and(|at| at <= now) {
             let timer = self.timers.first().copied().filter(|(at, _)| *at <= now);

@@ -1,10 +1,11 @@
-/// What a server says once it has had a request.
+/// The application of a simulated server.
 pub trait Speaker {
-    /// Bytes came in; what goes out is appended. True: the answer is complete.
+    /// Takes received bytes and appends the bytes to send to `out`. Returns true once the answer is
+    /// complete.
     fn hear(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool;
 }
 
-/// Answers the end of a head with these bytes, and closes.
+/// Answers the end of a request's head with fixed bytes, and closes.
 #[derive(Clone, Debug)]
 pub struct Says {
     answer: Vec<u8>,
@@ -12,7 +13,7 @@ pub struct Says {
 }
 
 impl Says {
-    /// One that has heard nothing yet.
+    /// A speaker with this answer.
     pub fn new(answer: Vec<u8>) -> Says {
         Says { answer, heard: Vec::new() }
     }
@@ -30,12 +31,12 @@ impl Speaker for Says {
     }
 }
 
-/// A speaker for each connection: all say the same.
+/// Makes a speaker with the same answer for each connection.
 pub fn says(answer: Vec<u8>) -> impl FnMut() -> Box<dyn Speaker> {
     move || Box::new(Says::new(answer.clone()))
 }
 
-/// 200, with a body of so many bytes.
+/// An answer with status 200 and a body of `len` bytes.
 pub fn page(len: usize) -> Vec<u8> {
     let mut page = format!("HTTP/1.1 200 OK\r\nServer: engine\r\nContent-Length: {len}\r\n\r\n");
     page.push_str(&"x".repeat(len));

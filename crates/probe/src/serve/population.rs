@@ -6,29 +6,29 @@ use windlass_base::Rng;
 /// A server, and the path to it. The field names are the columns of a population's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// Where it answers, at port 80 and any other.
+    /// Its address; it answers at every port.
     pub address: IpAddr,
-    /// How it reacts.
+    /// Its TCP stack.
     pub stack: Stack,
-    /// In segments.
+    /// Its initial window, in segments.
     pub initial_window: u32,
-    /// In bytes of payload.
+    /// Its MSS, in bytes of payload.
     pub mss: u16,
-    /// The round trip of its path.
+    /// The RTT of its path, in milliseconds.
     pub rtt_ms: f64,
     /// Probability that a packet is lost, in each direction.
     pub loss: f64,
-    /// Of its one page.
+    /// Bytes of its only page.
     pub page_bytes: usize,
 }
 
 impl Spec {
-    /// What a survey is to call its reaction; none for those that do not answer.
+    /// The reaction that a survey should report; `None` for hosts that do not answer.
     pub fn reaction(&self) -> Option<&'static str> {
         self.stack.reaction()
     }
 
-    /// The line of a list of hosts.
+    /// Its line in a list of hosts.
     pub fn url(&self) -> String {
         match self.address {
             IpAddr::V4(v4) => format!("http://{v4}/"),
@@ -36,14 +36,14 @@ impl Spec {
         }
     }
 
-    /// The server itself; none if it is silent.
+    /// The simulated server; `None` if the host is silent.
     pub fn server(&self) -> Option<Box<dyn Server>> {
         self.stack.server(self.initial_window, self.mss, self.page_bytes)
     }
 }
 
-/// So many servers in 10.99.0.0/16 and fd99::/64: of all stacks, initial windows and MSS, RTTs from 5 to
-/// `rtt_max_ms`, every tenth with a loss of 1 %, every tenth not answering.
+/// Generates `count` servers in 10.99.0.0/16 and fd99::/64, with all stacks, initial windows and MSS, and
+/// RTTs from 5 to `rtt_max_ms`. Every tenth has a loss of 1 %, and every tenth does not answer.
 pub fn generate(count: u32, seed: u64, rtt_max_ms: f64) -> Vec<Spec> {
     let mut rng = Rng::new(seed);
     let mut pick = |from: &[Stack]| from[rng.below(from.len() as u64) as usize];
@@ -74,11 +74,11 @@ pub fn generate(count: u32, seed: u64, rtt_max_ms: f64) -> Vec<Spec> {
     (0..count).zip(stacks).map(spec).collect()
 }
 
-/// A population's file.
+/// Writes a population as CSV.
 ///
 /// # Errors
 ///
-/// None that a population as made here has.
+/// The CSV writer fails; it does not on populations of [`generate`].
 pub fn write(population: &[Spec]) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     population.iter().try_for_each(|spec| writer.serialize(spec))?;
@@ -86,11 +86,11 @@ pub fn write(population: &[Spec]) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Reads such a file.
+/// Reads a population from the CSV of [`write()`].
 ///
 /// # Errors
 ///
-/// Of a text that is none.
+/// The text is no such CSV.
 pub fn read(text: &str) -> Result<Vec<Spec>, csv::Error> {
     csv::Reader::from_reader(text.as_bytes()).deserialize().collect()
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use windlass_base::{Span, Time};
 
-/// A host that does with each segment what a function says: packets, each after a while.
+/// A host whose reaction to each segment is a function: packets, each with a delay.
 pub struct Raw<F> {
     react: F,
     out: VecDeque<(Time, Vec<u8>)>,
@@ -17,7 +17,7 @@ impl<F> fmt::Debug for Raw<F> {
 }
 
 impl<F: FnMut(&Flow, &wire::Received<'_>) -> Vec<(Span, Vec<u8>)>> Raw<F> {
-    /// A host that reacts so.
+    /// A host with this reaction.
     pub fn new(react: F) -> Raw<F> {
         Raw { react, out: VecDeque::new() }
     }

@@ -9,7 +9,7 @@ use windlass_tcp::cc::Reno;
 use windlass_tcp::config::Growth;
 use windlass_tcp::{Config, Flags, Options, Profile, Segment, SeqNumber};
 
-/// How a server reacts.
+/// The TCP stack of a simulated server.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stack {
     /// Counts ACKs (RFC 2581).
@@ -24,24 +24,25 @@ pub enum Stack {
     /// Counts bytes, without a limit.
     #[serde(rename = "linux")]
     Linux,
-    /// As Normann 2011 saw a Windows Server 2003 SP1: counts ACKs, and has [`WINDOWS_2003_FLIGHT`] segments
-    /// in flight at most. Twice the packets at a split of 4, three times at 8 and more.
+    /// A Windows Server 2003 SP1 as Normann 2011 observed it. Counts ACKs, and has at most
+    /// [`WINDOWS_2003_FLIGHT`] segments in flight. A split of 4 gains twice the packets, 8 and more three
+    /// times.
     #[serde(rename = "windows-2003")]
     Windows2003,
-    /// As Normann 2011 saw a FreeBSD 7.0: as many packets whatever the split, but smaller ones and so fewer
-    /// bytes, and more of them are sent again. It counts ACKs, but has [`FREEBSD_7_PACKETS`] packets in
-    /// flight at most; it takes an ACK that ends inside a segment for the sign that the path carries no
-    /// more, sends packets no longer than what the last ACK acknowledged, and the rest of that segment
-    /// again.
+    /// A FreeBSD 7.0 as Normann 2011 observed it: the number of packets does not depend on the split, but
+    /// the packets are smaller and more of them are retransmissions. The model counts ACKs and has at most
+    /// [`FREEBSD_7_PACKETS`] packets in flight. It treats an ACK that ends inside a segment as a sign of a
+    /// smaller path MTU: it retransmits the rest of that segment, and sends packets no longer than the
+    /// bytes that the last ACK acknowledged.
     #[serde(rename = "freebsd-7")]
     FreeBsd7,
-    /// Does not answer.
+    /// Answers no packet.
     #[serde(rename = "silent")]
     Silent,
-    /// A reset for every SYN.
+    /// Answers every SYN with a reset.
     #[serde(rename = "refuse")]
     Refuse,
-    /// A reset for every request.
+    /// Answers every request with a reset.
     #[serde(rename = "reset")]
     Reset,
 }
@@ -88,7 +89,7 @@ impl Stack {
         Stack::ALL.into_iter().find(|stack| stack.name() == name)
     }
 
-    /// What a survey is to call its reaction; none for those that do not answer.
+    /// The reaction that a survey should report; `None` for hosts that do not answer.
     pub fn reaction(self) -> Option<&'static str> {
         match self {
             Stack::Rfc2581 | Stack::Windows2003 => Some("counts-acks"),
@@ -98,7 +99,7 @@ impl Stack {
         }
     }
 
-    /// A server with an initial window of so many segments of `mss` bytes, and a page; none if silent.
+    /// A server with this initial window, in segments of `mss` bytes, and this page; `None` if silent.
     pub(super) fn server(
         self,
         initial_window: u32,

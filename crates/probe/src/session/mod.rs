@@ -1,5 +1,5 @@
-//! All connections to one server, one after the other, without I/O: scouts that find the port and
-//! follow redirects, then every test as often as asked, in turn.
+//! All connections to one server, one after the other, without I/O. Scouts find the port and follow
+//! redirects; then the tests run in rounds.
 
 mod outcome;
 
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use url::Url;
 use windlass_base::Span;
 
-/// How to measure.
+/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The tests of a round.
@@ -26,17 +26,17 @@ pub struct Settings {
     pub runs: u32,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
-    /// How long to look on after the ACKs, for retransmissions.
+    /// How long to observe the server after the ACKs, for retransmissions.
     pub timeout: Span,
-    /// How long to wait for a handshake, and again for an answer.
+    /// The longest wait for a handshake, and again for an answer.
     pub patience: Span,
-    /// The MSS to announce in bytes; `None`: what Ethernet carries.
+    /// The MSS to announce, in bytes. `None`: the MSS of Ethernet.
     pub mss: Option<u16>,
-    /// Only addresses of this family.
+    /// Restricts the addresses to this family.
     pub family: Option<Family>,
-    /// What to call ourselves.
+    /// The User-Agent header.
     pub user_agent: String,
-    /// What TLS offers.
+    /// The client's TLS configuration.
     pub tls: Arc<ClientConfig>,
 }
 
@@ -49,21 +49,21 @@ pub enum Family {
     V6,
 }
 
-/// What a session wants next.
+/// The next step of a session.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// The addresses of a host, by [`Session::handle_addresses`].
+    /// Resolve a name and pass the addresses to [`Session::handle_addresses`].
     Resolve {
         /// A name or an address.
         host: String,
-        /// The port that they are to have.
+        /// The port of the addresses to return.
         port: u16,
     },
-    /// A connection, and its report by [`Session::handle_report`].
+    /// Make a connection and pass its report to [`Session::handle_report`].
     Connect {
-        /// To where.
+        /// The server's address and port.
         remote: SocketAddr,
-        /// What it is to do.
+        /// The task of the connection.
         order: Box<Order>,
     },
     /// Nothing more: see [`Session::outcome`].
@@ -71,15 +71,15 @@ pub enum Step {
 }
 
 const REDIRECTS_MAX: u32 = 5;
-/// So many runs in a row that could not be measured end the session.
+/// This many failed runs in a row end the session.
 const FAILURES_MAX: usize = 3;
-/// The receive window: enough for initial windows of up to so many packets besides what a test
-/// provokes, and a quarter more.
+/// Sizes the receive window: it fits an initial window of this many packets and the packets that a test
+/// provokes, plus a quarter.
 const FIRST_FLIGHT_PACKETS_MAX: u32 = 64;
 const WINDOW_MIN_BYTES: u32 = 256 * 1024;
-/// What a window field holds without scaling.
+/// The largest receive window without scaling.
 const WINDOW_UNSCALED_BYTES: u32 = 65_535;
-/// A first flight that is to fit into such a window.
+/// The packets of a first flight that must fit into an unscaled window.
 const FIRST_FLIGHT_PACKETS: u32 = 16;
 /// The least MSS that every host takes (RFC 9293 §3.7.1).
 const MSS_MIN: u16 = 536;
@@ -90,12 +90,12 @@ pub struct Session {
     settings: Settings,
     target: Target,
     stage: Stage,
-    /// What is left to try.
+    /// URLs that are still to be tried.
     candidates: Vec<Url>,
     redirects: u32,
-    /// An answer to be content with if there is no better one.
+    /// The server to measure if no better one answers.
     fallback: Option<Found>,
-    /// Why the first candidate came to nothing, which is likely what was meant.
+    /// The failure of the first candidate, which the user most likely meant.
     failure: Option<Failure>,
     found: Option<Found>,
     reports: Vec<Report>,
@@ -137,7 +137,7 @@ impl Session {
         session
     }
 
-    /// What is to be done now; the same until it is done.
+    /// The current step. It stays the same until its result is passed in.
     pub fn step(&self) -> Step {
         match &self.stage {
             Stage::Resolving(url) => Step::Resolve {
@@ -158,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Runs made and to be made, for a progress bar.
+    /// Completed and planned runs, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
         (self.reports.len(), self.settings.tests.len() * self.settings.runs as usize)
     }
@@ -186,7 +186,7 @@ impl Session {
         self.stage = Stage::Scouting { url, addresses };
     }
 
-    /// Another answer to [`Step::Resolve`]: the host is to be left alone.
+    /// Another answer to [`Step::Resolve`]: the host must not be probed.
     pub fn handle_exclusion(&mut self) {
         if let Stage::Resolving(url) = &self.stage {
             let host = bare_host(url);
@@ -216,7 +216,7 @@ impl Session {
         }
     }
 
-    /// What was found out so far; all of it after [`Step::Done`].
+    /// The outcome so far; it is complete after [`Step::Done`].
     pub fn outcome(&self) -> Outcome {
         outcome::make(self)
     }
@@ -243,7 +243,7 @@ impl Session {
         }
     }
 
-    /// Servers tell who speaks HTTP at a port for HTTPS so by this status.
+    /// Whether a guessed port seems to expect HTTPS: servers answer plain HTTP there with status 400.
     fn looks_like_tls(&self, url: &Url, head: &Head) -> bool {
         let guessed = self.target.guessed && !self.candidates.is_empty();
         guessed && url.scheme() == "http" && url.port().is_some() && head.status == 400
@@ -257,7 +257,7 @@ impl Session {
             return self.fail(Failure::Redirects { count: self.redirects });
         }
         self.candidates = vec![url];
-        // What went before has answered: its failures are not the reason any more.
+        // An answer arrived: earlier failures no longer explain the outcome.
         self.failure = None;
         self.try_next();
     }
@@ -288,7 +288,8 @@ impl Session {
         self.stage = Stage::Measuring;
     }
 
-    /// The tests come in turn, so that a server that remembers what happened shows it in all alike.
+    /// The next test. Tests alternate, so that state that a server keeps about its peer affects all
+    /// alike.
     fn next_test(&self) -> Option<Test> {
         let (done, all) = self.progress();
         let index = done.checked_rem(self.settings.tests.len())?;
@@ -310,13 +311,13 @@ impl Session {
         Step::Connect { remote, order: Box::new(order) }
     }
 
-    /// Packets that the ACKs of the largest test may bring.
+    /// The most packets that the ACKs of the largest test may provoke.
     fn packets_provoked(&self) -> u32 {
         let parts = self.settings.tests.iter().map(|test| test.parts()).max().unwrap_or(1);
         u32::from(self.settings.acks) * (1 + u32::from(parts))
     }
 
-    /// The MSS to announce: a smaller one where the window is too small for the tests.
+    /// The MSS to announce, reduced if the window is too small for the tests.
     fn mss(&self, remote: SocketAddr) -> u16 {
         let ethernet = if remote.is_ipv4() { 1460 } else { 1440 };
         let mss = self.settings.mss.unwrap_or(ethernet);
@@ -329,8 +330,8 @@ impl Session {
         u16::try_from(fitting).unwrap_or(mss).clamp(MSS_MIN.min(mss), mss)
     }
 
-    /// The receive window: half of it every second time if a first flight has filled it, to see
-    /// whether it follows.
+    /// The receive window. If a first flight has filled it, every second run halves it, to see whether
+    /// the flight follows.
     fn window(&self, remote: SocketAddr) -> u32 {
         let packets = FIRST_FLIGHT_PACKETS_MAX + self.packets_provoked();
         let bytes = packets * u32::from(self.mss(remote)) * 5 / 4;
@@ -345,7 +346,7 @@ impl Session {
     }
 }
 
-/// A host as resolvers take it: without the brackets of IPv6.
+/// The host in the form that resolvers expect: IPv6 addresses without brackets.
 fn bare_host(url: &Url) -> String {
     url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned()
 }

@@ -1,4 +1,4 @@
-//! What a session found out, as a program reads it (JSON) and a table shows it.
+//! The outcome of a session, for JSON and for tables.
 
 use super::{Session, Stage};
 use crate::classify::{Verdict, classify, median};
@@ -11,7 +11,7 @@ use std::fmt;
 /// The version of the format of [`Outcome`] as JSON.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// What a session found out.
+/// The outcome of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The version of this kind of document; 1.
@@ -20,25 +20,25 @@ pub struct Outcome {
     pub kind: &'static str,
     /// As the user named it.
     pub target: String,
-    /// What was measured, after redirects.
+    /// The measured URL, after redirects.
     pub url: Option<String>,
     /// The server's address, as text.
     pub address: Option<String>,
-    /// What the server calls itself.
+    /// The Server header of its answer.
     pub server: Option<String>,
     /// The status of its answer.
     pub status: Option<u16>,
-    /// Bytes of the answer's body, where the head tells.
+    /// The Content-Length of the answer, in bytes.
     pub content_length: Option<u64>,
-    /// What its SYN-ACK says.
+    /// The fields of its SYN-ACK.
     pub syn_ack: Option<SynAck>,
-    /// Segments that were to be acknowledged.
+    /// The number of segments that each test acknowledges.
     pub acks: u16,
     /// A line for each test.
     pub tests: Vec<TestRow>,
-    /// What all of it says; none if nothing was measured.
+    /// The verdict on all runs; `None` if no run was measured.
     pub verdict: Option<Verdict>,
-    /// Why nothing was measured.
+    /// The reason why no run was measured.
     pub failure: Option<Failure>,
     /// Every run.
     pub runs: Vec<Report>,
@@ -50,24 +50,24 @@ pub struct Outcome {
 pub enum Failure {
     /// The name has no address.
     NoSuchHost {
-        /// Which name.
+        /// The name that was looked up.
         host: String,
         /// In the resolver's words.
         why: String,
     },
-    /// It is on the list of those to leave alone.
+    /// The exclusion list has its address.
     Excluded {
-        /// Which name or address.
+        /// The excluded name or address.
         host: String,
     },
-    /// The connection came to nothing.
+    /// No connection reached an answer.
     Ended {
         /// The way in which it ended.
         ending: Ending,
     },
     /// It answers, but not by HTTP.
     NotHttp,
-    /// Redirects without end.
+    /// Too many redirects.
     Redirects {
         /// How many were followed.
         count: u32,
@@ -104,7 +104,7 @@ impl fmt::Display for Failure {
 pub struct TestRow {
     /// The test of these runs.
     pub test: Test,
-    /// ACKs to a segment.
+    /// ACKs per segment.
     pub split: u16,
     /// Runs, and how many of them were measured.
     pub runs: (u32, u32),
@@ -112,7 +112,7 @@ pub struct TestRow {
     pub acks: Stat,
     /// Packets with new data.
     pub data_packets: Stat,
-    /// Packets without.
+    /// Packets without new data.
     pub retransmissions: Stat,
     /// New data, in bytes.
     pub bytes: Stat,
@@ -120,27 +120,27 @@ pub struct TestRow {
     pub mss_seen: Stat,
     /// Packets of the first flight.
     pub initial_window: Stat,
-    /// In milliseconds, the median.
+    /// The median RTT, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// Data packets by the models.
+    /// The data packets that the models predict.
     pub predicted: Option<Predicted>,
 }
 
-/// What models predict for the data packets of a test.
+/// Predictions of the models for the data packets of a test.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Predicted {
     /// Growth by a segment for each ACK.
     pub counts_acks: u32,
-    /// Growth by what is acknowledged, without a limit.
+    /// Growth by the bytes acknowledged, without a limit.
     pub counts_bytes: u32,
     /// No growth.
     pub no_growth: u32,
 }
 
-/// A number over the runs.
+/// Statistics of a number over the runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct Stat {
-    /// The lower one of the two in the middle.
+    /// The median; of an even count the lower of the two in the middle.
     pub median: u64,
     /// The least.
     pub min: u64,

@@ -6,13 +6,13 @@ use windlass_base::{Span, Time};
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     interval: Span,
-    /// How long an empty bucket takes to be full but for the one token.
+    /// The time that an empty bucket takes to fill up to all but one token.
     slack: Span,
     /// When it is full again.
     full_at: Time,
 }
 
-/// Tokens that may be taken at once stand for so much time.
+/// The size of a burst, as the time in which its tokens accrue.
 const BURST: Span = Span::from_millis(20);
 
 impl TokenBucket {
@@ -38,7 +38,7 @@ impl TokenBucket {
         true
     }
 
-    /// When there is a token.
+    /// The time at which the next token is available.
     pub fn next_at(&self) -> Time {
         Time::from_nanos(self.full_at.as_nanos().saturating_sub(self.slack.as_nanos()))
     }

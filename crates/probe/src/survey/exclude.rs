@@ -1,4 +1,4 @@
-//! Whom to leave alone.
+//! The list of addresses that must not be probed.
 
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -6,17 +6,17 @@ use std::net::IpAddr;
 /// Addresses that are not to be probed.
 #[derive(Clone, Debug, Default)]
 pub struct Exclusions {
-    /// In order, none within another.
+    /// Sorted, without nested networks.
     networks: Vec<IpNet>,
 }
 
 impl Exclusions {
-    /// Reads a list: a network (CIDR) or an address a line; what follows a blank, `#` or `;` is a
+    /// Reads a list with a network (CIDR) or an address per line. Text after a blank, `#` or `;` is a
     /// comment.
     ///
     /// # Errors
     ///
-    /// Says which line is none, and how it begins.
+    /// The error names the number of the invalid line and quotes its beginning.
     pub fn parse(text: &str) -> Result<Exclusions, String> {
         let mut networks = Vec::new();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -37,17 +37,17 @@ impl Exclusions {
         Ok(Exclusions { networks })
     }
 
-    /// How many networks it has, those together that touch.
+    /// The number of networks, adjacent ones merged.
     pub fn len(&self) -> usize {
         self.networks.len()
     }
 
-    /// True without any network.
+    /// Whether the list has no network.
     pub fn is_empty(&self) -> bool {
         self.networks.is_empty()
     }
 
-    /// True if nothing is to be sent to the address: it is on the list, or no host's own.
+    /// Whether the address must not be probed: it is on the list, or belongs to no single host.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let after = self.networks.partition_point(|network| network.network() <= address);

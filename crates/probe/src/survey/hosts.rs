@@ -3,12 +3,12 @@
 use crate::target::Target;
 use std::collections::BTreeSet;
 
-/// Reads a list: a URL or a host a line, as [`Target::parse`] takes it; what follows a blank, and lines
-/// that begin with `#`, are comments. Of lines that are the same the first one counts.
+/// Reads a list with a URL or a host per line, in the forms of [`Target::parse`]. Text after a blank and
+/// lines that begin with `#` are comments. Repeated lines count once.
 ///
 /// # Errors
 ///
-/// Says which line is no target and why, or that there is none.
+/// The error names the number of the invalid line and the reason, or says that the list is empty.
 pub fn parse(text: &str) -> Result<Vec<String>, String> {
     let mut hosts = Vec::new();
     let mut known = BTreeSet::new();

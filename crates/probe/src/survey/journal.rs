@@ -1,27 +1,27 @@
-//! The two tables of a survey, so that a kill at any moment loses no host that was done: the rows of
-//! its runs are written first, then its own, each with its line feed in the same write. A host whose
-//! row is whole is done; everything else is to be taken off again.
+//! The two tables of a survey. A kill at any moment loses no completed host: the survey writes the rows
+//! of a host's runs first and the host's own row last, each with its line feed in one write. A host with
+//! a complete row is done; recovery removes all other rows.
 
 use super::rows::{HostRow, RunRow};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What is left of a survey.
+/// The usable part of an interrupted survey.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
     /// The hosts that are done.
     pub hosts: Vec<HostRow>,
-    /// So much of `hosts.csv` is to be kept, in bytes.
+    /// Length of the valid part of `hosts.csv`, in bytes.
     pub hosts_len: usize,
-    /// So much of `runs.csv`.
+    /// Length of the valid part of `runs.csv`, in bytes.
     pub runs_len: usize,
 }
 
-/// Reads what a survey has left, a torn end included.
+/// Reads the tables of an interrupted survey, which may end in a partial row.
 ///
 /// # Errors
 ///
-/// It is no survey's, or was changed: says where.
+/// The tables are not a survey's, or were changed; the error names the place.
 pub fn recover(hosts_csv: &[u8], runs_csv: &[u8]) -> Result<Recovered, String> {
     let hosts_whole = whole(hosts_csv);
     let hosts = match hosts_whole {
@@ -33,7 +33,7 @@ pub fn recover(hosts_csv: &[u8], runs_csv: &[u8]) -> Result<Recovered, String> {
     Ok(Recovered { hosts_len: hosts_whole, runs_len, hosts })
 }
 
-/// Up to the last line feed.
+/// The rows up to the last line feed.
 fn whole(csv: &[u8]) -> usize {
     csv.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
 }

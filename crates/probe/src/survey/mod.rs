@@ -1,7 +1,7 @@
-//! Many servers at once, without I/O: which host has its turn, and when.
+//! The schedule of a survey of many servers, without I/O.
 //!
-//! A host is begun when fewer than so many are under way; each of its connections takes a token, in the
-//! order in which they came to want one. Hosts with the same address take turns.
+//! A host is begun while fewer than [`Pace::under_way_max`] are under way. Each connection takes a token
+//! of the rate limit, first come, first served. Hosts with the same address take turns.
 
 mod bucket;
 mod exclude;
@@ -23,43 +23,43 @@ use std::sync::Arc;
 use turns::Turns;
 use windlass_base::{Span, Time};
 
-/// How fast.
+/// The limits on the speed of a survey.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// New connections a second, to all hosts together.
+    /// New connections per second, to all hosts together.
     pub rate: f64,
-    /// Hosts under way at once.
+    /// The most hosts under way at once.
     pub under_way_max: usize,
-    /// Between two connections to a host.
+    /// The pause between two connections to a host.
     pub pause: Span,
 }
 
-/// What is to be done.
+/// An action of the caller.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// The addresses of a host, by [`Survey::handle_addresses`].
+    /// Resolve a name and pass the addresses to [`Survey::handle_addresses`].
     Resolve {
-        /// Of which host of the list.
+        /// The host's index in the list.
         host: usize,
         /// A name or an address.
         name: String,
-        /// The port that they are to have.
+        /// The port of the addresses to return.
         port: u16,
     },
-    /// A connection, now, and its report by [`Survey::handle_report`].
+    /// Make a connection now and pass its report to [`Survey::handle_report`].
     Connect {
-        /// To which host of the list.
+        /// The host's index in the list.
         host: usize,
-        /// To where.
+        /// The server's address and port.
         remote: SocketAddr,
-        /// What it is to do.
+        /// The task of the connection.
         order: Box<Order>,
     },
     /// A host is done.
     Finished {
-        /// Which one of the list.
+        /// The host's index in the list.
         host: usize,
-        /// What came of it.
+        /// Its outcome.
         outcome: Box<Outcome>,
     },
 }
@@ -71,16 +71,16 @@ pub struct Survey {
     pace: Pace,
     exclusions: Arc<Exclusions>,
     hosts: Vec<String>,
-    /// Those not begun.
+    /// Hosts that are not begun.
     waiting: VecDeque<usize>,
     under_way: BTreeMap<usize, Host>,
     turns: Turns,
-    /// Those that want a token.
+    /// Hosts that wait for a token.
     ready: VecDeque<usize>,
-    /// Those between two connections, and until when.
+    /// Hosts that pause between two connections, and the ends of the pauses.
     resting: BTreeSet<(Time, usize)>,
     bucket: TokenBucket,
-    /// What is to be done at once.
+    /// Actions that are due at once.
     due: VecDeque<Action>,
     connections: u64,
 }
@@ -88,12 +88,12 @@ pub struct Survey {
 #[derive(Debug)]
 struct Host {
     session: Session,
-    /// The address whose turn it has, or waits for.
+    /// The address that it uses or waits for.
     address: Option<IpAddr>,
 }
 
 impl Survey {
-    /// A survey of `hosts` but for those that are `done`.
+    /// A survey of `hosts`, except those that are `done`.
     pub fn new(
         hosts: Vec<String>,
         done: &BTreeSet<&str>,
@@ -138,7 +138,7 @@ impl Survey {
         self.waiting.is_empty() && self.under_way.is_empty() && self.due.is_empty()
     }
 
-    /// The next thing to do now; `None`: nothing before [`Survey::poll_timeout`], or an answer.
+    /// The next action. `None`: nothing to do before [`Survey::poll_timeout`] or the next answer.
     pub fn poll_action(&mut self, now: Time) -> Option<Action> {
         while let Some((until, host)) = self.resting.first().copied()
             && until <= now
@@ -167,7 +167,7 @@ impl Survey {
         }
     }
 
-    /// When [`Survey::poll_action`] has something to do at the latest, unless an answer comes first.
+    /// The time of the next action, unless an answer arrives first.
     pub fn poll_timeout(&self) -> Option<Time> {
         let rested = self.resting.first().map(|(until, _)| *until);
         let token = (!self.ready.is_empty()).then(|| self.bucket.next_at());
@@ -211,7 +211,7 @@ impl Survey {
         self.advance(now, host);
     }
 
-    /// Lets a host do what it wants to do next, or wait for it.
+    /// Starts the next step of a host, or queues it.
     fn advance(&mut self, now: Time, host: usize) {
         let Some(entry) = self.under_way.get_mut(&host) else { return };
         match entry.session.step() {
@@ -237,8 +237,7 @@ impl Survey {
         }
     }
 
-    /// A host is done with an address: the next one that waits for it rests as long as this one would
-    /// have.
+    /// Releases an address. The next host that waits for it pauses first, as this one would have.
     fn leave(&mut self, now: Time, address: Option<IpAddr>, host: usize) {
         if let Some(next) = address.and_then(|address| self.turns.leave(address, host)) {
             self.resting.insert((now + self.pace.pause, next));

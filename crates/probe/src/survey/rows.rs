@@ -1,72 +1,72 @@
-//! What of a host is kept: a row for the host, and one for each run.
+//! The rows of a survey's tables: one for each host, and one for each run.
 
 use crate::classify::{Limit, Reaction};
 use crate::probe::Report;
 use crate::session::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// A host, with what labels it and what came of it. The field names are the columns of `hosts.csv`.
+/// A host and its outcome. The field names are the columns of `hosts.csv`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRow {
     /// As the list of hosts names it.
     pub host: String,
-    /// `measured`, `undecided`, or why it was not measured: `silent`, `refused`, ...
+    /// `measured`, `undecided`, or the reason why it was not measured: `silent`, `refused`, ...
     pub outcome: String,
-    /// The same in a sentence, where there is more to say.
+    /// The reason in a sentence; may be empty.
     pub why: String,
-    /// What was measured, after redirects.
+    /// The measured URL, after redirects.
     pub url: String,
-    /// Where: address and port.
+    /// The server's address and port.
     pub address: String,
     /// The status of its answer.
     pub status: Option<u16>,
-    /// What it calls itself.
+    /// The Server header of its answer.
     pub server: String,
-    /// Nmap's guess, if it was asked for.
+    /// Nmap's guess of the operating system, if requested.
     pub os: String,
     /// The MSS that its SYN-ACK announces, in bytes.
     pub syn_ack_mss: Option<u16>,
     /// The window field of its SYN-ACK.
     pub syn_ack_window: Option<u16>,
-    /// The shift of windows that it offers.
+    /// The window scale of its SYN-ACK.
     pub syn_ack_window_scale: Option<u8>,
     /// The TTL or hop limit of its SYN-ACK on arrival.
     pub ttl: Option<u8>,
-    /// The routers on the way, if the server began with 32, 64, 128 or 255.
+    /// Routers on the path, assuming an initial TTL of 32, 64, 128 or 255.
     pub hops: Option<u8>,
     /// The RTT of the handshakes, the median of the runs, in milliseconds.
     pub rtt_ms: Option<f64>,
     /// `counts-acks`, `counts-bytes`, `negative`, `no-growth`, `no-congestion-window`, `undecided`.
     pub reaction: String,
-    /// L of RFC 3465 with test S: `1`, `2`, `none`.
+    /// L of RFC 3465, from test S: `1`, `2`, `none`.
     pub limit: String,
-    /// The chance that one more run fits.
+    /// The chance that one more run fits the verdict.
     pub confidence: Option<f64>,
     /// Runs that fit the reaction.
     pub runs_fit: Option<u32>,
-    /// Runs that could tell it.
+    /// Runs that could decide the reaction.
     pub runs_telling: Option<u32>,
     /// The initial window in packets, the median of the runs.
     pub initial_window_packets: Option<u32>,
-    /// The least of a run.
+    /// The fewest packets of a run's initial window.
     pub initial_window_packets_min: Option<u32>,
-    /// The most of a run.
+    /// The most packets of a run's initial window.
     pub initial_window_packets_max: Option<u32>,
-    /// The same in segments of full size, rounded up: what it is if the server counts bytes.
+    /// The same in full-sized segments, rounded up: the window of a server that counts bytes.
     pub initial_window_segments: Option<u32>,
     /// The initial window in bytes, the median of the runs.
     pub initial_window_bytes: Option<u64>,
-    /// False: it is at least that much.
+    /// False: the initial window is a lower bound.
     pub initial_window_exact: Option<bool>,
     /// Payload of the longest packet, the median of the runs.
     pub mss_seen: Option<u64>,
     /// Data packets at a split over those of test A.
     pub gain: Option<f64>,
-    /// Which split.
+    /// The split of that gain.
     pub gain_split: Option<u16>,
-    /// Runs made.
+    /// The number of runs.
     pub runs: u32,
-    /// What a reader should know besides.
+    /// Remarks, such as doubts about the measurement.
     pub notes: String,
 }
 
@@ -118,21 +118,21 @@ impl HostRow {
 pub struct RunRow {
     /// As the list of hosts names it.
     pub host: String,
-    /// From 1 on, in the order in which they were made.
+    /// The number of the run, from 1, in the order of the runs.
     pub run: u32,
     /// The test's letter, or its split as `1:16`.
     pub test: String,
-    /// How it ended: `measured`, `reset`, ...
+    /// The end of the run: `measured`, `reset`, ...
     pub ending: String,
     /// From the SYN to the SYN-ACK, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// SYNs that it took.
+    /// SYNs sent until the SYN-ACK arrived.
     pub syns: Option<u32>,
     /// Payload of the longest packet, in bytes.
     pub mss_seen: Option<u32>,
     /// The receive window offered, in bytes.
     pub window: Option<u32>,
-    /// Packets of the first flight, those missing among them included.
+    /// Packets of the first flight, missing ones included.
     pub first_flight_packets: Option<u32>,
     /// Bytes of it that arrived.
     pub first_flight_bytes: Option<u64>,
@@ -140,9 +140,9 @@ pub struct RunRow {
     pub first_flight_missing: Option<u32>,
     /// Segments that were acknowledged.
     pub segments_acked: Option<u32>,
-    /// By how many ACKs.
+    /// The number of ACKs for these segments.
     pub acks: Option<u32>,
-    /// New packets that these brought.
+    /// New packets in response to these ACKs.
     pub grown: Option<u32>,
     /// All packets with new data.
     pub data_packets: Option<u32>,
@@ -204,13 +204,13 @@ fn limit(reaction: &Reaction) -> &'static str {
     }
 }
 
-/// Routers that a packet has passed, by the common TTLs to begin with.
+/// The routers that a packet has passed, assuming a common initial TTL.
 fn hops(ttl: u8) -> u8 {
     let first = [32, 64, 128, 255].into_iter().find(|first| ttl <= *first).unwrap_or(255);
     first - ttl
 }
 
-/// What servers say, in one line, so that a row is one.
+/// A server's text on one line, without control characters, at most 500 characters.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
 }

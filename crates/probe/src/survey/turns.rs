@@ -1,21 +1,22 @@
-//! One at a time at an address.
+//! Limits each address to one host at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-/// For each address in use, the sessions that want it: the first one has it, the others wait.
+/// For each address in use, the hosts that want it: the first one has it, the others wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns(BTreeMap<IpAddr, VecDeque<usize>>);
 
 impl Turns {
-    /// True if it is the host's turn at once; else [`Turns::leave`] tells when it is.
+    /// Requests an address for a host. True if the host may use it at once; otherwise a later
+    /// [`Turns::leave`] returns the host.
     pub(super) fn claim(&mut self, address: IpAddr, host: usize) -> bool {
         let queue = self.0.entry(address).or_default();
         queue.push_back(host);
         queue.front() == Some(&host)
     }
 
-    /// A host is done with an address; whose turn it is now.
+    /// Releases an address. Returns the host that has the next turn.
     pub(super) fn leave(&mut self, address: IpAddr, host: usize) -> Option<usize> {
         let queue = self.0.get_mut(&address)?;
         let had_turn = queue.front() == Some(&host);
