@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * Takes the events of one case on standard input and answers each with the state after it, by the
- * very functions that the kernel program calls: "cwnd ssthresh slope", in segments. What the kernel
- * itself does around them (slow start, one segment after a timeout) stands here in small.
+ * Reads the events of one case on standard input and answers each with the state after it: "cwnd
+ * ssthresh slope", in segments. It calls the same functions as the kernel program. The kernel's own
+ * part (slow start, one segment after a timeout) is reproduced here in short.
  */
 #include <linux/types.h>
 #include <stdio.h>

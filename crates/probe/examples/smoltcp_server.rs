@@ -1,6 +1,6 @@
-//! A web server made of smoltcp behind a TUN device, to try the probe on:
+//! A web server made of smoltcp behind a TUN device, for tests of the probe:
 //! `smoltcp_server DEVICE ADDRESS VERSION RTT_MS PAGE_BYTES`, with 0.12 or 0.14 for the version. The lab
-//! builds and runs it. With Reno and Nagle's algorithm.
+//! builds and runs it. The server uses Reno and Nagle's algorithm.
 
 #[path = "../tests/common/server.rs"]
 mod server;

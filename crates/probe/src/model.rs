@@ -1,33 +1,33 @@
 //! Models of slow start: how many new packets the ACKs of a test bring.
 //!
-//! An ACK frees what it acknowledges, and lets the window grow. With k segments of full size, each
-//! acknowledged in n parts: k are freed; growth is k*n segments where ACKs are counted (RFC 2581),
-//! and k where bytes are (RFC 3465).
+//! An ACK frees the bytes that it acknowledges, and makes the window grow. If each of k full-sized
+//! segments is acknowledged in n parts, k segments are freed. The window grows by k*n segments if the
+//! server counts ACKs (RFC 2581), and by k if it counts bytes (RFC 3465).
 
 use crate::probe::Observation;
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
-/// What the congestion window of a server grows by in slow start.
+/// A model of how a server's congestion window grows in slow start.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// A segment for each ACK, however little it acknowledges (RFC 2581).
+    /// By a segment per ACK, however few bytes the ACK acknowledges (RFC 2581).
     PerAck,
-    /// What an ACK acknowledges, but at most so many segments (L of RFC 3465; 1 is RFC 5681).
+    /// By the bytes that an ACK acknowledges, at most `limit` segments (L of RFC 3465; RFC 5681 has 1).
     PerByte {
         /// L, in segments.
         limit: u32,
     },
-    /// What an ACK acknowledges, without a limit (Linux, in whole packets).
+    /// By the bytes that an ACK acknowledges, without a limit (Linux, in whole packets).
     PerByteUnlimited,
-    /// Nothing: no congestion window, or one that stands still.
+    /// No growth: the server has no congestion window, or a constant one.
     NoGrowth,
 }
 
 impl Model {
-    /// New packets that the ACKs of a run bring, at least and at most: with segments of full size one
-    /// number; with shorter ones among them it depends on whether packets or bytes are counted.
+    /// The range of new packets that the ACKs of a run bring. With full-sized segments it is one number.
+    /// With shorter ones it depends on whether the server counts packets or bytes.
     pub fn new_packets(self, run: &Observation) -> RangeInclusive<u32> {
         let segments = run.acked.len() as u64;
         let in_packets = segments + self.grown_packets(run);
@@ -38,7 +38,7 @@ impl Model {
         to_u32(low.min(in_packets))..=to_u32(high.max(in_packets))
     }
 
-    /// All data packets of a run: what came before the ACKs, and the middle of what they bring.
+    /// All data packets of a run: those before the ACKs, and the middle of the predicted range.
     pub fn data_packets(self, run: &Observation) -> u32 {
         let range = self.new_packets(run);
         run.packets_before + range.start().midpoint(*range.end())
@@ -68,8 +68,9 @@ impl Model {
         }
     }
 
-    /// True if the run is what this model predicts: in packets; in bytes where the server fills its
-    /// window with packets shorter than it could (no Nagle, RFC 9293 section 3.8.6.2.1 not obeyed).
+    /// Whether the run fits this model in packets. If the server fills its window with packets that are
+    /// shorter than necessary (no Nagle, no avoidance of silly windows, RFC 9293 section 3.8.6.2.1), bytes
+    /// are compared instead.
     pub fn fits(self, run: &Observation) -> bool {
         if !run.grew_in_short_packets() {
             return self.new_packets(run).contains(&run.grown);
@@ -77,7 +78,7 @@ impl Model {
         run.grown_bytes.abs_diff(self.new_bytes(run)) <= allowance(run)
     }
 
-    /// True if the run brought less than this model predicts, in packets or, of short ones, in bytes.
+    /// Whether the run brought less than this model predicts: in packets or, if they are short, in bytes.
     pub fn exceeds(self, run: &Observation) -> bool {
         let short = run.grew_in_short_packets();
         run.grown < *self.new_packets(run).start()
@@ -89,7 +90,7 @@ impl Model {
     }
 }
 
-/// By how much bytes may differ from a model.
+/// The tolerance in bytes between a run and a model.
 fn allowance(run: &Observation) -> u64 {
     u64::from(run.mss_seen) / 8
 }
@@ -174,7 +175,7 @@ pub(crate) mod tests {
         let model = Model::PerByte { limit: 1 };
         let mut short = run(model, Test::Split(12), 3, 3);
         assert!(model.fits(&short) && !Model::PerAck.fits(&short));
-        // For each part of a segment a packet of twice its bytes.
+        // Each part of a segment brings a packet of twice its bytes.
         short.grown = 36;
         assert!(model.fits(&short) && !Model::PerAck.fits(&short));
         short.grown_bytes += 1460;

@@ -1,5 +1,4 @@
-//! Servers that mean no good, or are broken: each ends in a class of its own, none in a panic or a
-//! hang.
+//! Hostile and broken servers: each ends in the expected class, none in a panic or a hang.
 
 mod common;
 
@@ -65,7 +64,7 @@ fn is_syn(received: &Received<'_>) -> bool {
     received.segment.flags.contains(Flags::SYN)
 }
 
-/// Shakes hands, and then does this with what carries data.
+/// Completes the handshake, and then applies the function to segments with data.
 fn after_handshake(
     mut react: impl FnMut(&Flow, &Received<'_>) -> Replies,
 ) -> impl FnMut(&Flow, &Received<'_>) -> Replies {
@@ -104,7 +103,7 @@ fn icmp_from_a_router_ends_a_handshake_and_no_later_connection() {
     assert_eq!(later.ending, Ending::Measured);
 }
 
-/// Host unreachable, from a router, about that packet.
+/// An ICMP host unreachable message of a router about the packet `sent`.
 fn icmp(sent: &[u8]) -> Vec<u8> {
     use windlass_tcp::segment::ip::{Addresses, IpHeader};
     let header = IpHeader {

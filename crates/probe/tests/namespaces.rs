@@ -1,5 +1,5 @@
-//! The carrier in namespaces of the test's own: against the engine behind a TUN device, and against
-//! this machine's kernel. Without root it is skipped.
+//! The driver in network namespaces of the tests: against the engine behind a TUN device, and against the
+//! kernel of this machine. The tests need root and are skipped without it.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -22,7 +22,7 @@ use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
 use windlass_testbed::{Namespace, Need, join, run, skip, skip_unless};
 
-/// True, after a line that says why, if a test cannot run.
+/// Whether the test cannot run; prints the reason.
 fn skipped() -> bool {
     skip_unless(&[Need::Root, Need::Program("ip")])
 }
@@ -34,8 +34,7 @@ fn probe(target: &str, settings: Settings) -> Outcome {
     session.outcome()
 }
 
-/// The RTT of the path to the server behind the TUN device: so long that a machine under load does not
-/// tear flights apart.
+/// The RTT to the server behind the TUN device, long enough that a loaded machine does not split flights.
 const DELAY: Duration = Duration::from_millis(40);
 
 /// Lets the server answer at the other end of a TUN device until `stop`.
@@ -177,7 +176,7 @@ fn serve_windows(server: &Namespace, listener: &TcpListener, initial_windows: &[
     }
 }
 
-/// False for the request for /next.
+/// Answers a request. Returns false for a request for /next.
 fn answer(mut client: TcpStream) -> bool {
     let mut request = Vec::new();
     let mut chunk = [0; 1024];
@@ -187,7 +186,7 @@ fn answer(mut client: TcpStream) -> bool {
             _ => return true,
         }
     }
-    // In the background, since the probe does not take it all.
+    // In the background, because the probe does not read the whole answer.
     let next = request.starts_with(b"GET /next ");
     thread::spawn(move || client.write_all(&page(200_000)));
     !next
@@ -258,7 +257,7 @@ fn a_closed_port_a_silent_host_and_an_unreachable_one_are_distinguished() {
 struct Lwip(Child);
 
 impl Lwip {
-    /// `None` where it cannot be built.
+    /// `None` if it cannot be built.
     fn start() -> Option<Lwip> {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lwip/server.c");
         let program = format!("{}/lwip-server-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
@@ -286,8 +285,8 @@ impl Drop for Lwip {
     }
 }
 
-/// What lwIP 2.1 does in `tcp_receive` (src/core/tcp_in.c): cwnd grows by what an ACK acknowledges,
-/// by two segments at the most; it begins with 4,380 bytes (`LWIP_TCP_CALC_INITIAL_CWND`).
+/// In `tcp_receive` (src/core/tcp_in.c) lwIP 2.1 raises cwnd by the bytes that an ACK acknowledges, at
+/// most two segments. It begins with 4,380 bytes (`LWIP_TCP_CALC_INITIAL_CWND`).
 #[test]
 fn lwip_counts_bytes_up_to_two_segments_an_ack() {
     if skipped() {

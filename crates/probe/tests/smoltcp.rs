@@ -39,7 +39,7 @@ fn verdict(outcome: Outcome) -> (Reaction, (u32, u64, bool)) {
 }
 
 /// `Reno::on_ack` and `Cubic::on_ack` (src/socket/tcp/congestion) add the bytes that an ACK
-/// acknowledges, a segment at the most; both begin with 2,048 bytes. With Nagle's algorithm
+/// acknowledges, at most a segment; both begin with 2,048 bytes. With Nagle's algorithm
 /// (`Socket::seq_to_transmit`) these are one segment.
 #[test]
 fn smoltcp_0_14_counts_bytes() {

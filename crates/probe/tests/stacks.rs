@@ -48,9 +48,9 @@ fn visible_limit(limit: u32, initial_window: u32) -> Option<Limit> {
     }
 }
 
-/// RFC 2581; RFC 3465 with L = 1 and 2; with L = 8, as in Windows; without a limit, as in Linux. Initial windows
-/// from that of RFC 2001 to those of content networks; the MSS of IPv4's least, of tunnels, of Ethernet; with
-/// Nagle's algorithm or not, paced or in a burst.
+/// Growth by RFC 2581, by RFC 3465 with L = 1 and 2, with L = 8 as in Windows, and without a limit as in
+/// Linux. Initial windows from that of RFC 2001 to those of content networks. The smallest MSS of IPv4, one
+/// of tunnels, and that of Ethernet. With Nagle's algorithm in a burst, and paced without it.
 #[test]
 fn growth_and_initial_window_are_recognized_whatever_the_mss_pacing_and_nagle() {
     let growths = [Growth::PerAck, by_bytes(1), by_bytes(2), by_bytes(8), by_bytes(u32::MAX)];
@@ -79,7 +79,7 @@ fn growth_and_initial_window_are_recognized_whatever_the_mss_pacing_and_nagle() 
     }
 }
 
-/// HyStart ends the slow start by the spacing of ACKs or by delay: neither has shown before the test is over.
+/// HyStart ends slow start by the spacing of ACKs or by delay. The test is over before either shows.
 #[test]
 fn cubic_with_hystart_is_in_slow_start_still() {
     let cubic: Arc<dyn ControllerFactory> = Arc::new(Profile::Linux.cubic());
@@ -96,7 +96,8 @@ fn cubic_with_hystart_is_in_slow_start_still() {
     }
 }
 
-/// A server to which not all ACKs come: `takes` says which, by its number and whether it ends a segment.
+/// A server that receives only some ACKs: `takes` decides by an ACK's number and by whether it ends a
+/// segment.
 struct Deaf<S, F> {
     server: S,
     takes: F,
@@ -152,7 +153,7 @@ impl<S: Server, F: FnMut(u32, bool) -> bool> Server for Deaf<S, F> {
     }
 }
 
-/// It does not matter then whether it counts ACKs or bytes: to split gains nothing.
+/// Splitting gains nothing then, whether the stack counts ACKs or bytes.
 #[test]
 fn a_stack_that_ignores_acks_inside_a_segment_gains_nothing() {
     let server = EngineServer::new(config(Growth::PerAck, 10, 1460), says(page(200_000)));
@@ -161,7 +162,7 @@ fn a_stack_that_ignores_acks_inside_a_segment_gains_nothing() {
     assert_eq!(verdict.gain, Some((4, 1.0)));
 }
 
-/// It hides how a server reacts: nothing wrong may be said of it.
+/// The middlebox hides the server's reaction: the probe must not report a wrong one.
 #[test]
 fn a_middlebox_that_drops_every_second_ack_leaves_an_ack_counter_undecided() {
     let server = EngineServer::new(config(Growth::PerAck, 10, 1460), says(page(200_000)));

@@ -1,4 +1,4 @@
-//! Surveys of populations in virtual time: which host has its turn when, and what comes of it.
+//! Surveys of populations in virtual time: schedule and results.
 
 mod common;
 
@@ -124,7 +124,7 @@ impl Run {
         }
     }
 
-    /// The servers that answer, and those of them of which the survey is wrong.
+    /// The number of servers that answer, and the names of those with a wrong verdict.
     fn wrong(&self, population: &[Spec]) -> (usize, Vec<String>) {
         let answering: Vec<&Spec> =
             population.iter().filter(|spec| spec.reaction().is_some()).collect();

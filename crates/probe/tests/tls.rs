@@ -48,7 +48,7 @@ impl Speaker for TlsSpeaker {
     }
 }
 
-/// A certificate with so many bytes of names.
+/// A TLS configuration whose certificate has `names` bytes of names.
 fn server_config(
     names: usize,
     versions: &[&'static SupportedProtocolVersion],
@@ -128,7 +128,7 @@ fn a_handshake_that_leaves_room_in_the_window_makes_it_a_lower_bound() {
     }
 }
 
-/// TLS 1.2 has one round trip more before the request: a server's timer is three of them.
+/// TLS 1.2 needs one more round trip before the request; a server's timer expires after three.
 #[test]
 fn both_versions_of_tls_are_measured_at_round_trips_from_2_to_400_ms() {
     for version in [&TLS12, &TLS13] {

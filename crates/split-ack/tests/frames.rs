@@ -1,5 +1,5 @@
-//! Whole frames through the programs: what is no ACK of the command's passes as it came, and what is
-//! one leaves as the last of its parts, as it came too. Needs root.
+//! Whole frames through the programs. Frames other than the command's ACKs pass unchanged. An ACK of the
+//! command leaves unchanged too, as the last of its parts. The tests need root.
 
 use std::sync::{Mutex, PoisonError};
 use windlass_split_ack::{Cgroup, Settings, Splitter};
@@ -97,7 +97,7 @@ fn acks_of_new_data_are_split_and_others_are_not() {
         }
         let acked = splitter.connections().expect("readable")[0].acked_bytes;
         assert_eq!(acked, 9999 - 1000);
-        // The same ports again: a new connection has its own three.
+        // The same ports again: the new connection has three splits of its own.
         let mut again = frame(0, SYN, &[], &[]);
         again[IPV4_TCP + 7] = 9;
         pass(splitter, &again);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * What of the kernel's types New-ECN touches, and no more. Every access is relocated by the field's
- * name when the program is loaded (CO-RE), so the order of fields here means nothing and none of
- * their neighbours has to be known.
+ * The kernel's types, with only the fields that New-ECN uses. The loader relocates every access by the
+ * field's name (CO-RE), so the order of the fields here does not matter and other fields may be missing.
  */
 #ifndef WINDLASS_KERNEL_H
 #define WINDLASS_KERNEL_H
@@ -112,7 +111,7 @@ struct bpf_iter__bpf_sk_storage_map {
 	void *value;
 } KERNEL_TYPE;
 
-/* Members are found by their names too. `name` stands first because the loader writes it. */
+/* Members are found by their names too. `name` is first because the loader writes it. */
 struct tcp_congestion_ops {
 	char name[16];
 	__u32 flags;

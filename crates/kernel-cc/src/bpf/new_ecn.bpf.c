@@ -3,7 +3,7 @@
  * New-ECN (Hamann 1999, section 3.1) for Linux, as a BPF struct_ops program.
  *
  * It is written on ssthresh, cong_avoid and events, not on cong_control: loss recovery, the
- * proportional rate reduction (PRR, RFC 6937) and undo stay the kernel's own. What that makes of New-ECN:
+ * proportional rate reduction (PRR, RFC 6937) and undo stay the kernel's own. This changes New-ECN:
  *
  * - An ACK with ECN echo takes the kernel into the state CWR, at most once per window of data, and
  *   asks ssthresh() where to. PRR then brings cwnd there within the round trip, and until its end no

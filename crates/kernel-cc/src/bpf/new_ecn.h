@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
  * New-ECN's arithmetic (Hamann 1999, section 3.1) in integers. The kernel program includes it, and so
- * does the test that holds it against the Rust controller; whoever includes it brings __u32 and
- * __u64.
+ * does the test that compares it with the Rust controller. The including file defines __u32 and __u64.
  *
  * The factors are in millionths: 0.9 is then exact, and a tenth off ten segments leaves nine. (In
  * binary fixed point 0.9 is a little less, and floor makes that eight.)

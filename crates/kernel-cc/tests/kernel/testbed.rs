@@ -1,6 +1,5 @@
-//! Two hosts and a router between them, each a network namespace of the test's own. What the router
-//! sends to the receiver goes through a link of 10 Mbit/s, on which the test can mark and drop
-//! packets one by one.
+//! Two hosts and a router between them, each in its own network namespace. The router sends to the
+//! receiver through a link of 10 Mbit/s, on which the test can mark and drop single packets.
 
 use crate::impair::Impair;
 use rustix::net::sockopt;
@@ -11,10 +10,11 @@ use windlass_testbed::{Routed, SocketOptions, connect, unique};
 
 /// The router's interface to the receiver.
 const BOTTLENECK: &str = "far";
-/// Of the receiver: at most about 60 segments in flight, fewer than the link's queue holds.
+/// The receiver's buffer in bytes: it permits about 60 segments in flight, fewer than the link's queue
+/// holds.
 const RECEIVE_BUFFER: usize = 96 << 10;
-/// No timer of TCP fires because a machine stands still: no retransmission timeout after Linux's
-/// 200 ms, and no tail loss probe (`tcp_early_retrans`).
+/// Keeps TCP's timers from firing when the machine pauses: the default minimum RTO is 200 ms. Tail loss
+/// probes are off too (`tcp_early_retrans`).
 const TIMERS: &str = "rto_min 4s";
 
 /// A controller under a name of the test's own, for as long as this value lives.
@@ -64,7 +64,7 @@ impl Testbed {
         }
     }
 
-    /// What connections of the sender use by default.
+    /// Sets the default controller of the sender's connections.
     pub(crate) fn set_default_controller(&self, name: &Name) {
         self.hosts.client.sysctl("ipv4/tcp_congestion_control", name.as_str());
     }

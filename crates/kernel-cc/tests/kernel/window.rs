@@ -1,4 +1,4 @@
-//! What marks, losses and idleness do to a connection's window and slope.
+//! The effect of marks, losses and idleness on a connection's window and slope.
 
 use crate::skip;
 use crate::testbed::{Connection, Loaded, Testbed};
@@ -37,7 +37,7 @@ fn unchanged<T: PartialEq>(
     }
 }
 
-/// What a cut brought is in force.
+/// The state of the connection once the cut is in force.
 fn after_the_cut(connection: &Connection, name: &Name) -> Flow {
     unchanged(connection, name, |flow| (flow.ssthresh, flow.mark_cuts, flow.loss_cuts))
 }

@@ -15,12 +15,12 @@ fn mbit(rate: u64) -> Option<BitRate> {
     BitRate::from_bits_per_sec(rate * 1_000_000)
 }
 
-/// A UDP packet of so many bytes.
+/// A UDP packet of `len` bytes.
 fn sized(len: usize) -> Frame {
     Frame::new(packet(17, Ecn::NotEct, &vec![0; len - 20]))
 }
 
-/// Shows the path each packet at its time; returns what arrived and when.
+/// Sends each packet into the path at its time; returns the arrivals and their times.
 fn carry(path: &mut Path, frames: impl IntoIterator<Item = (Time, Frame)>) -> Vec<(Time, Frame)> {
     let mut arrived = Vec::new();
     for (now, frame) in frames {
@@ -152,7 +152,7 @@ fn gilbert_losses_come_in_bursts() {
         GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
     let config = PathConfig { loss: Loss::GilbertElliott(burst), ..PathConfig::default() };
     let sent = 50_000u64;
-    // A packet an hour: what arrives tells by its time which one it is.
+    // One packet an hour: the time of an arrival identifies the packet.
     let hour = 3_600_000 * MS;
     let arrived = carry(&mut path(&config), (0..sent).map(|n| (at(n * hour), udp(1))));
     let mut lost = vec![true; sent as usize];

@@ -12,10 +12,10 @@ use windlass_probe::session::{Settings, Step};
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Session, Test, http, tls};
 
-/// How the path between the two is.
+/// The path between probe and server.
 #[derive(Copy, Clone)]
 pub(crate) struct Path {
-    /// One way.
+    /// The one-way delay.
     pub(crate) delay: Span,
     /// Probability that a packet of the server is lost.
     pub(crate) loss: f64,
@@ -125,7 +125,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What is under way to the server still arrives: the reset.
+    /// Delivers the packets that are still in flight to the server, such as the reset.
     fn finish(&mut self, remote: SocketAddr, wire: BTreeMap<(Time, u64), (Side, Vec<u8>)>) {
         self.now += self.path.delay;
         for (side, packet) in wire.into_values() {
@@ -194,7 +194,7 @@ pub(crate) const A_TO_E_AND_S: [Test; 6] = [
     Test::Stretch,
 ];
 
-/// A measurement of its own, without a session.
+/// A measurement without a session.
 pub(crate) fn order(test: Test) -> Order {
     Order {
         purpose: Purpose::Measure(test),

@@ -1,4 +1,4 @@
-//! Servers for the tests: the library's, and what only tests need.
+//! Servers for the tests: those of the library, and some that only tests need.
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(crate) fn redirect(to: &str) -> Vec<u8> {
     head.into_bytes()
 }
 
-/// Configs of servers: a profile, with an initial window of so many segments.
+/// A server's configuration: a profile with this initial window, in segments.
 pub(crate) fn config(profile: Profile, initial_window: u32) -> Config {
     profile.config(1460, Arc::new(Reno)).with(|c| {
         c.window.initial = initial_window;

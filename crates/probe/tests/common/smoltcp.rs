@@ -1,5 +1,5 @@
 //! Web servers made of smoltcp (<https://github.com/smoltcp-rs/smoltcp>), an independent TCP, in
-//! virtual time. Two versions of it, as they react in two ways.
+//! virtual time, in two versions that react differently.
 
 use super::server::Server;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! A hostile server: the bytes say what it sends, and when. Whatever they are, the probe ends in time
-//! with a report, and what it sends are packets.
+//! A hostile server: the fuzz input determines its packets and their times. For every input the probe
+//! must end in time with a report, and must send only valid packets.
 
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
@@ -32,9 +32,9 @@ struct World {
     probe: Probe,
     flow: Flow,
     now: Time,
-    /// What follows the last thing that the probe sent.
+    /// The sequence number after the last byte that the probe sent.
     client_next: SeqNumber,
-    /// Where the server's stream is.
+    /// The next sequence number of the server.
     server_next: u32,
 }
 
@@ -69,7 +69,7 @@ impl World {
         world
     }
 
-    /// Takes what the probe sends.
+    /// Takes the packets that the probe sends.
     fn drain(&mut self) {
         let mut packet = Vec::new();
         let mut count = 0;
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Eight bytes: what is sent, its flags, offset, length, what else, and the time until then.
+    /// Takes eight bytes: the kind of packet, its flags, offset and length, a mutation, and the delay.
     fn step(&mut self, step: &[u8]) {
         let byte = |at: usize| step.get(at).copied().unwrap_or(0);
         self.pass(Span::from_micros(u64::from(byte(7)) * u64::from(byte(7)) * 20));

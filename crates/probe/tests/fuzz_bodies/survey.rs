@@ -1,11 +1,11 @@
-//! What a survey reads: its list of hosts, its exclusions, and what a kill has left of its tables. Whatever
-//! the bytes are, it takes them or says what is wrong.
+//! The inputs of a survey: its list of hosts, its exclusions, and the tables of an interrupted survey. The
+//! parsers must accept every input or return an error.
 
 use std::net::IpAddr;
 use windlass_probe::Target;
 use windlass_probe::survey::{Exclusions, HostRow, RunRow, hosts, journal};
 
-/// The first byte says which of them the others are.
+/// The first byte selects the kind of the other bytes.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((which, bytes)) = bytes.split_first() else { return };
     let text = String::from_utf8_lossy(bytes);
@@ -26,7 +26,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// The two tables, with their columns, end anywhere.
+/// The two tables, with their headers, may end anywhere.
 fn recover(bytes: &[u8]) {
     let Some((cut, rest)) = bytes.split_first() else { return };
     let (hosts, runs) = rest.split_at(usize::from(*cut).min(rest.len()));

@@ -3,8 +3,8 @@
  *
  *     server DEVICE IPV4 IPV6 DELAY_MS BYTES
  *
- * Answers every request with a page of so many bytes. Frames reach lwIP after the delay: the round
- * trip of the path. It prints a line once it listens.
+ * Answers every request with a page of BYTES bytes. Frames reach lwIP after DELAY_MS, the RTT of the
+ * path. The server prints a line once it listens.
  */
 #include <errno.h>
 #include <fcntl.h>
