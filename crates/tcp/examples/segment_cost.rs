@@ -1,5 +1,5 @@
-//! How many nanoseconds does a segment cost in the engine alone, without a socket, when it goes
-//! out in GSO-sized runs and comes in coalesced, with one ACK for each?
+//! Measures the cost of a segment in the engine alone, without a socket, in nanoseconds. Segments
+//! leave in runs of the size of GSO and arrive coalesced, with one ACK per run.
 //!
 //!     cargo run --release -p windlass-tcp --example segment_cost
 
@@ -20,7 +20,7 @@ fn connection(config: Config, local: u32, remote: u32) -> Connection {
     Connection::established(config, Time::ZERO, agreed)
 }
 
-/// Nanoseconds of wall time a segment, both ends together.
+/// Nanoseconds of wall time per segment, for both ends together.
 fn measure(profile: Profile, run_segments: u32) -> f64 {
     let factory = profile.controller("cubic").expect("known");
     let config = profile.config(MSS, factory).with(|c| {

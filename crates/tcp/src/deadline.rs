@@ -1,6 +1,6 @@
 use windlass_base::Time;
 
-/// When a timer expires, if it runs at all.
+/// The time at which a timer expires, if it runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline(Time);
 

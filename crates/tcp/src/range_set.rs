@@ -1,20 +1,21 @@
-//! Sets of disjoint ranges of stream positions: what a receiver holds out of order, what a sender
-//! knows to be selectively acknowledged.
+//! Sets of disjoint ranges of stream positions: the data that a receiver holds out of order, and
+//! the data that a sender knows to be SACKed.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
 /// A set of positions, kept as disjoint, non-adjacent, ascending ranges.
 ///
-/// Holds at most [`RangeSet::MAX_RANGES`] ranges, whatever a peer sends: what would need one more
-/// is refused.
+/// A set holds at most [`RangeSet::MAX_RANGES`] ranges, whatever a peer sends. An insertion that
+/// would need one more is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     ranges: Vec<Range<u64>>,
 }
 
 impl RangeSet {
-    /// Far more than the SACK blocks of a window can name, and a bound on memory: 16 KiB.
+    /// The largest number of ranges in a set. It bounds the memory to 16 KiB and far exceeds the
+    /// number of holes in a usual window.
     pub const MAX_RANGES: usize = 1024;
 
     /// The empty set; allocates nothing.
@@ -47,7 +48,7 @@ impl RangeSet {
         Some(end - start - held)
     }
 
-    /// Forgets every position below `position`.
+    /// Removes every position below `position`.
     pub fn remove_below(&mut self, position: u64) {
         if self.ranges.first().is_none_or(|r| r.start >= position) {
             return;
@@ -59,8 +60,8 @@ impl RangeSet {
         }
     }
 
-    /// Takes `range` out; returns how many bytes went. From the middle of a range of a full set more
-    /// than that goes, since what is left would be two.
+    /// Removes `range`; returns the number of positions removed. If the set is full and `range`
+    /// splits one of its ranges, the part behind `range` is removed as well.
     pub fn remove(&mut self, range: Range<u64>) -> u64 {
         let first = self.ranges.partition_point(|r| r.end <= range.start);
         let last = self.ranges.partition_point(|r| r.start < range.end);

@@ -1,6 +1,6 @@
 use core::fmt;
 
-/// A sequence number as it stands on the wire: 32 bits, compared modulo 2^32 (RFC 9293 §3.4).
+/// A sequence number as on the wire: 32 bits, compared modulo 2^32 (RFC 9293 §3.4).
 ///
 /// Inside the engine positions are 64 bits wide and never wrap: a connection adds its initial
 /// sequence number on the way out and [unwraps](SeqNumber::unwrap_near) on the way in.

@@ -1,5 +1,5 @@
-//! Runs a scenario with a controller of your own: the flows whose names begin with `mine` get it,
-//! the others keep theirs. `cargo run --example share -- FILE`; without a file `share.toml`.
+//! Runs a scenario with the example controller: flows whose names begin with `mine` use it, the
+//! others keep theirs. `cargo run --example share -- FILE`; without a file it runs `share.toml`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         flow.sender.congestion = Arc::clone(&factory);
     }
 
-    // `&mut ()` listens to nothing; `windlass_sim::series` or `pcapng` would write files.
+    // `&mut ()` ignores all events; `windlass_sim::series` or `pcapng` would write files.
     let summary = windlass_sim::run(&scenario, document.seed, &mut ())?;
     for flow in &summary.flows {
         println!(

@@ -1,29 +1,31 @@
-//! How to write a congestion controller in a crate of your own.
+//! An example of a congestion controller in a crate outside Windlass.
 //!
-//! A controller is two types:
+//! A controller has two types:
 //!
-//! - a **factory** ([`Binomial`] here): the parameters as plain data, with documented defaults. It
+//! - a **factory** ([`Binomial`] here) with the parameters as plain data and documented defaults. It
 //!   implements [`ControllerFactory`] and makes a controller for each connection.
-//! - a **controller** (`BinomialController`, private): the state of one connection. It
-//!   implements [`Controller`]. cwnd and ssthresh are its own and in bytes; what is retransmitted,
-//!   and when, is the engine's.
+//! - a **controller** (`BinomialController`, private) with the state of one connection. It
+//! implements [`Controller`] and owns cwnd and ssthresh, both in bytes. The engine decides what to
+//! retransmit and when.
 //!
-//! What the engine promises, and what it expects:
+//! The contract between the engine and a controller:
 //!
-//! - `on_ack` comes for ACKs of new data that may open the window, and for no others. Grow by
-//!   [`Ack::credit`], not by the bytes acknowledged: it is what the configured growth (per ACK, per
-//!   byte) makes of them.
-//! - `on_congestion` comes at most once per window of data for fast retransmit and ECN together,
-//!   and at every timeout. Start the cut from [`Congestion::window`], go through [`Params::cut`] so
-//!   that whole-segment cuts work, and leave ssthresh where `hold_ssthresh` says so.
+//! - The engine calls `on_ack` only for ACKs of new data that may grow the window. Grow by
+//!   [`Ack::credit`], not by the bytes acknowledged: the credit follows the configured growth (per
+//!   ACK or per byte).
+//! - The engine calls `on_congestion` at most once per window of data for fast retransmit and ECN
+//! together, and at every timeout. Start the reduction from [`Congestion::window`], use
+//! [`Params::cut`] so that reductions to whole segments work, and keep ssthresh if `hold_ssthresh`
+//! is set.
 //! - cwnd is never below one segment, and ssthresh after a loss never below two (RFC 5681 §3.1).
-//! - Time comes with each call. Read no clock and draw no entropy: a simulation must give the same
-//!   bytes on every machine, so take functions of floats from `libm`, not from `std`.
+//! - Each call has the current time as an argument. A controller reads no clock and draws no entropy.
+//!   A simulation must give the same results on every machine, so use the functions of `libm` for
+//!   floats, not those of `std`.
 //!
-//! [`Window`] keeps these rules for controllers that differ from Reno in how much they grow and
-//! cut, as this one does. A controller of another kind keeps cwnd and ssthresh itself.
+//! [`Window`] implements these rules for controllers that differ from Reno only in the amount of
+//! growth and reduction, as this one does. Other controllers keep cwnd and ssthresh themselves.
 //!
-//! A connection runs it once the factory is in its configuration:
+//! A connection uses the controller if its configuration has the factory:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -34,9 +36,9 @@
 //! assert_eq!(config.congestion.name(), "binomial");
 //! ```
 //!
-//! And the simulator runs it in any scenario: read the file, put the factory into the flows that
-//! are to use it, run. `examples/share.rs` is that program; `cargo run --example share` prints
-//! how two flows of this controller share a link with two of Reno's.
+//! The simulator runs it in any scenario: read the file, set the factory of the flows that use it,
+//! and run. `examples/share.rs` is such a program: `cargo run --example share` prints how two flows
+//! of this controller share a link with two Reno flows.
 
 use windlass_tcp::cc::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
 
@@ -106,7 +108,8 @@ impl Controller for BinomialController {
         self.window.congestion_avoidance(rest, slope);
     }
 
-    /// ECN echoes and losses alike; [`Window::reduce`] takes cwnd down to a segment at a timeout.
+    /// Reacts to ECN echoes and losses in the same way; [`Window::reduce`] sets cwnd to one segment
+    /// after a timeout.
     fn on_congestion(&mut self, congestion: &Congestion) {
         let segments = (congestion.window / self.window.mss()).max(1.0);
         let taken = self.binomial.beta * libm::pow(segments, self.binomial.l);

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 const HEAP_BYTES: usize = 1 << 20;
 
-/// Hands out the heap from front to back and takes nothing back.
+/// An allocator that hands out the heap from front to back and never frees.
 struct Bump {
     heap: core::cell::UnsafeCell<[u8; HEAP_BYTES]>,
     used: AtomicUsize,
@@ -45,14 +45,15 @@ fn panic(_info: &PanicInfo<'_>) -> ! {
     }
 }
 
-// The ready-made `alloc` refers to the next two for unwinding. Nothing here unwinds.
+// The precompiled `alloc` refers to the next two functions for unwinding. This program never
+// unwinds.
 
-/// Stands where the personality of Rust's unwinder would.
+/// A stub for the personality function of Rust's unwinder.
 // SAFETY: no other symbol of this program bears the name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_eh_personality() {}
 
-/// Stands where the unwinder would go on.
+/// A stub for the function by which the unwinder resumes.
 // SAFETY: no other symbol of this program bears the name.
 #[unsafe(no_mangle)]
 pub extern "C" fn _Unwind_Resume() -> ! {
@@ -61,7 +62,8 @@ pub extern "C" fn _Unwind_Resume() -> ! {
     }
 }
 
-// The loops below are volatile so that the compiler does not turn them into calls of themselves.
+// The accesses below are volatile: else the compiler would turn each loop into a call of the
+// function that contains it.
 
 /// # Safety
 /// As memcpy of C.

@@ -1,4 +1,4 @@
-//! What holds for every controller, and the samples that the controllers' own tests use.
+//! Properties of every controller, and the sample values for the controllers' own tests.
 
 use super::*;
 use alloc::vec::Vec;
@@ -56,12 +56,12 @@ fn every_name_makes_the_controller_of_that_name() {
     assert!(by_name("Reno").is_none());
 }
 
-/// All but the one that is no control.
+/// All controllers except the one without congestion control.
 fn window_keepers() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().filter(|name| *name != "none")
 }
 
-/// What a connection may tell its controller.
+/// A call that a connection may make to its controller.
 #[derive(Clone, Debug)]
 enum Step {
     Ack {
@@ -105,7 +105,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..400)
 }
 
-/// What a connection begins with; `cubic` holds for that controller alone.
+/// The parameters of a connection; `cubic` applies to that controller only.
 #[derive(Clone, Debug)]
 struct Start {
     params: Params,
@@ -147,14 +147,14 @@ fn starts() -> impl Strategy<Value = Start> {
     )
 }
 
-/// A connection's side of the conversation: its clock and its stream.
+/// The state of a simulated connection that calls its controller: its clock and its stream.
 struct Driver {
     controller: Box<dyn Controller>,
     params: Params,
     now: Time,
     acked_total: u64,
     min_rtt: Span,
-    /// The controller before the last cut, and what it said.
+    /// The controller before the last reduction, and its window.
     before_cut: Option<(Box<dyn Controller>, ControllerState)>,
 }
 
@@ -170,7 +170,7 @@ impl Driver {
         }
     }
 
-    /// Takes a step and checks what holds for every controller.
+    /// Takes a step and checks the properties of every controller.
     fn step(&mut self, step: &Step) {
         let before = (self.controller.cwnd(), self.controller.ssthresh());
         match *step {
@@ -227,7 +227,8 @@ impl Driver {
         self.controller.on_congestion(&congestion);
     }
 
-    /// Slow start takes a byte for each byte acknowledged: it doubles in a round trip at most.
+    /// Slow start grows by at most one byte per byte acknowledged, so it at most doubles per round
+    /// trip.
     fn check_growth(&self, before: (f64, u64), credit: u64) {
         let (cwnd, ssthresh) = before;
         if cwnd + credit as f64 <= ssthresh as f64 {

@@ -1,8 +1,8 @@
 //! A connection: the state machine of RFC 9293 over the sender, the receiver and the timers.
 //!
-//! An incoming segment passes [`validate`], [`acknowledge`] (with [`congestion`]) and [`deliver`];
-//! before the connection is synchronised, [`handshake`]. For an outgoing segment, [`transmit`]
-//! decides what to send, and [`emit`] fills in the header and updates the state.
+//! An incoming segment passes `validate`, `acknowledge` (with `congestion`) and `deliver`;
+//! before the connection is synchronised, `handshake`. For an outgoing segment, `transmit`
+//! decides what to send, and `emit` fills in the header and updates the state.
 
 mod acknowledge;
 mod cached_controller;

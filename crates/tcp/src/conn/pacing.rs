@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_is_no_credit() {
+    fn an_idle_pacer_earns_no_credit() {
         let (mut pacer, pace) = (Pacer::default(), pace(100));
         pacer.sent(Time::from_nanos(1), pace.burst, &pace);
         let later = Time::ZERO + Span::from_secs(10);

@@ -1,4 +1,4 @@
-//! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), as far as a carrier of TCP needs them.
+//! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), with the fields that a carrier of TCP needs.
 
 use super::checksum::Sum;
 use super::wire::WireError;
@@ -39,10 +39,10 @@ impl Addresses {
     }
 }
 
-/// What an IP header says.
+/// The fields of an IP header.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IpHeader {
-    /// From where and to where; tells the version.
+    /// Source and destination; their family is the version of the header.
     pub addresses: Addresses,
     /// The ECN field. The rest of that octet, DSCP, is sent as zero and ignored on arrival.
     pub ecn: Ecn,
@@ -54,7 +54,7 @@ pub struct IpHeader {
     pub identification: u16,
 }
 
-/// A packet taken apart.
+/// A parsed packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct IpPacket<'a> {
     /// Its header.
@@ -195,7 +195,7 @@ mod next_header {
     pub(super) const DESTINATION: u8 = 60;
 }
 
-/// What follows the extension headers.
+/// The protocol and payload behind the extension headers.
 struct Upper<'a> {
     protocol: u8,
     fragment: bool,

@@ -29,13 +29,13 @@ pub struct Timestamps {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct SackBlocks {
-    /// As wide as a number of the blocks: no padding, which would cost a copy of its own.
+    /// The number of blocks, as wide as their edges: padding would cost a separate copy.
     len: u32,
     blocks: [(SeqNumber, SeqNumber); SackBlocks::MAX],
 }
 
 impl SackBlocks {
-    /// As many as fit into 40 bytes of options.
+    /// The number of blocks that fit into 40 bytes of options.
     pub const MAX: usize = 4;
 
     /// Adds a block; returns false if there is no room for it.
@@ -74,9 +74,9 @@ impl Options {
         }
     }
 
-    /// The SACK blocks that there is room for beside the other options: all four if they are alone
-    /// or with an MSS, three beside timestamps, two beside all that a SYN can have. The last
-    /// ones, the oldest, are left out (RFC 2018 §4).
+    /// The number of SACK blocks that fit beside the other options: four alone or with an MSS,
+    /// three with timestamps, two with all options of a SYN. The oldest blocks, which come last,
+    /// are left out (RFC 2018 §4).
     pub fn sack_that_fits(&self) -> &[(SeqNumber, SeqNumber)] {
         let room = (Self::MAX_LEN - self.len_without_sack()).saturating_sub(SACK_OVERHEAD);
         let blocks = self.sack.as_slice();

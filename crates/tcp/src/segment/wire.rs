@@ -9,9 +9,9 @@ use core::ops::Range;
 
 /// A header without options, in bytes.
 pub const MIN_HEADER_LEN: usize = 20;
-/// The longest header that the data offset can tell, in bytes.
+/// The longest header that the data offset can express, in bytes.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
-/// Where the checksum stands in a header.
+/// The position of the checksum in a header.
 pub const CHECKSUM_FIELD: Range<usize> = 16..18;
 
 /// The largest window shift; a larger one is taken as this (RFC 7323 §2.3).
@@ -20,19 +20,19 @@ pub const MAX_WINDOW_SHIFT: u8 = 14;
 /// The ports of a segment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ports {
-    /// Of the end that sends it.
+    /// The port of the sender.
     pub source: u16,
-    /// Of the end that it is for.
+    /// The port of the receiver.
     pub destination: u16,
 }
 
-/// Why bytes are no header, or a header cannot be made into bytes.
+/// The reason why bytes cannot be parsed as a header, or a header cannot be written.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireError {
     /// The bytes end before the header or packet does.
     Truncated,
-    /// A header, or a whole packet, says that it is shorter than its fixed part.
+    /// The length field of a header or packet is smaller than its fixed part.
     HeaderLength,
     /// A TCP option is shorter than its own length octet or reaches beyond the header.
     OptionLength,
@@ -40,7 +40,7 @@ pub enum WireError {
     Version,
     /// The IPv4 header checksum is wrong.
     Checksum,
-    /// More IPv6 extension headers than anyone sends.
+    /// More IPv6 extension headers than the parser accepts.
     ExtensionHeaders,
     /// More bytes than the length field holds.
     TooLong,
@@ -62,20 +62,20 @@ impl fmt::Display for WireError {
 
 impl core::error::Error for WireError {}
 
-/// Takes a TCP header and its payload apart: the ports, the segment, and where in `bytes` the
-/// payload begins; all the rest is payload.
+/// Parses a TCP header with its payload. Returns the ports, the segment, and the offset in `bytes`
+/// at which the payload begins; all bytes from there on are payload.
 ///
-/// The reserved bits, the urgent pointer and the checksum are not looked at ([`verify`] does the
-/// last). Options are taken on any segment, also where they mean nothing: that is for the
-/// engine to say.
+/// The reserved bits, the urgent pointer and the checksum are ignored ([`verify`] checks the
+/// checksum). Options are accepted on any segment; the engine ignores those that have no meaning
+/// there. Unknown options are skipped (RFC 9293 §3.1, MUST-6), and so are known options of a wrong
+/// length, as in Linux. If an option occurs twice, the last one counts.
 ///
 /// # Errors
 ///
-/// [`WireError::Truncated`] or [`WireError::HeaderLength`] for a data offset that cannot be;
-/// [`WireError::OptionLength`] for an option whose length octet is missing, less than two or
-/// beyond the header: RFC 9293 §3.1 (MUST-7) leaves open what then; such a segment is dropped.
-/// Unknown options are skipped (MUST-6). A known option of a wrong length is skipped as if it were
-/// unknown, as Linux does; of an option that stands twice the last one counts.
+/// [`WireError::Truncated`] if the bytes end before the header does. [`WireError::HeaderLength`]
+/// for a data offset smaller than a header. [`WireError::OptionLength`] for an option whose length
+/// octet is missing, less than two or beyond the header; RFC 9293 §3.1 (MUST-7) leaves the reaction
+/// open, and Windlass drops such a segment.
 pub fn parse(bytes: &[u8]) -> Result<(Ports, Segment, usize), WireError> {
     let fixed: &[u8; MIN_HEADER_LEN] = bytes.first_chunk().ok_or(WireError::Truncated)?;
     let header_len = usize::from(fixed[12] >> 4) * 4;
@@ -141,8 +141,7 @@ mod kind {
     pub(super) const TIMESTAMPS: u8 = 8;
 }
 
-/// Takes the bytes between a header's fixed part and its payload apart, as [`parse`] does: for
-/// carriers with a header of their own.
+/// Parses the options of a header as [`parse`] does, for carriers with another header format.
 ///
 /// # Errors
 ///
@@ -214,7 +213,7 @@ pub fn emit_options(options: &Options, out: &mut [u8]) -> usize {
         out.put(&[kind::NOP, kind::WINDOW_SCALE, 3, shift]);
     }
     emit_sack(options.sack_that_fits(), out);
-    debug_assert_eq!(out.at, options.wire_len(), "wire_len tells another length");
+    debug_assert_eq!(out.at, options.wire_len(), "wire_len returns another length");
     out.at
 }
 

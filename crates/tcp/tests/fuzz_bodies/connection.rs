@@ -12,14 +12,14 @@ use windlass_tcp::{
     SeqNumber, Span, State, Time, Timestamps, TraceEvent,
 };
 
-/// More runs or events than any call can leave behind: the connection would never fall silent.
+/// More runs or events than one call can cause: beyond this number the connection would never stop.
 const MAX_DRAIN: usize = 1 << 20;
 /// The timers that may be due one after the other at the same instant.
 const MAX_DUE_TIMERS: usize = 16;
-/// How long a connection may be when printed. It holds no payload, so this is a matter of its
-/// lists: ranges received, ranges acknowledged, segments sent.
+/// The limit of a connection's size in printed form. A connection holds no payload, so this limits
+/// its lists: ranges received, ranges acknowledged, segments sent.
 const MAX_PRINTED_BYTES: usize = 1 << 20;
-/// Printing is slow; this often is enough.
+/// Steps between two checks of the printed size, because printing is slow.
 const STEPS_BETWEEN_PRINTS: usize = 64;
 
 /// One input of the target `connection`.
@@ -226,7 +226,7 @@ impl Bench {
         }
     }
 
-    // ---- what comes out
+    // ---- output of the connection
 
     fn drain(&mut self, max: u32) {
         let mut runs = 0;
@@ -268,7 +268,7 @@ impl Bench {
         }
     }
 
-    // ---- what must hold at any time
+    // ---- invariants
 
     fn check(&self) {
         let (connection, config) = (&self.connection, self.connection.config());
@@ -289,7 +289,7 @@ impl Bench {
     }
 }
 
-/// A carrier sends what the engine says, no more and no less.
+/// Checks that the wire format keeps every field of a segment that the engine sends.
 fn check_wire(segment: &Segment) {
     let mut bytes = [0; MAX_HEADER_LEN];
     let len = wire::emit(segment, Ports::default(), &mut bytes);

@@ -1,5 +1,5 @@
-//! Any bytes as a TCP segment and as an IP packet: nothing panics, and what was read and written
-//! once does not change any more.
+//! Parses arbitrary bytes as a TCP segment and as an IP packet: no parser panics, and a header that
+//! was parsed and written once stays the same when this is repeated.
 
 use windlass_tcp::segment::ip::{self, Addresses, PROTOCOL_TCP};
 use windlass_tcp::segment::wire;
@@ -39,7 +39,7 @@ fn as_sent(segment: &Segment) -> Segment {
     Segment { options, payload_len: 0, ..*segment }
 }
 
-/// Up to 40 of the bytes as the options of a good header: the quick way to them.
+/// Up to 40 of the bytes as the options of a valid header, so that the fuzzer reaches them quickly.
 fn with_fixed_header(bytes: &[u8]) -> Vec<u8> {
     let mut header = vec![0; wire::MIN_HEADER_LEN];
     header.extend_from_slice(&bytes[..bytes.len().min(Options::MAX_LEN)]);

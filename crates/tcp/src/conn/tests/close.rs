@@ -143,7 +143,7 @@ fn data_beyond_a_fin_is_not_part_of_the_stream() {
 }
 
 #[test]
-fn a_fin_before_data_that_is_here_already_is_a_lie() {
+fn a_fin_before_data_already_received_is_ignored() {
     let mut s = connected();
     s.recv(". 501:502 ack 1");
     s.recv("F. 1:501 ack 1");
@@ -229,7 +229,7 @@ fn data_after_close_is_refused() {
 }
 
 #[test]
-fn data_after_the_peers_fin_is_answered_and_not_taken() {
+fn data_after_the_peers_fin_is_acknowledged_and_discarded() {
     let mut s = connected();
     s.recv("F. 1 ack 1");
     s.skip();
@@ -253,7 +253,7 @@ fn abort_resets_the_peer() {
 }
 
 #[test]
-fn an_abort_after_a_timeout_resets_where_the_peer_may_be() {
+fn the_reset_of_an_abort_after_a_timeout_lies_after_all_data_sent() {
     let mut s = connected();
     s.write(4000);
     s.advance_ms(1000);
@@ -263,7 +263,7 @@ fn an_abort_after_a_timeout_resets_where_the_peer_may_be() {
 }
 
 #[test]
-fn acks_after_a_timeout_stand_where_the_peer_may_be() {
+fn acks_after_a_timeout_lie_after_all_data_sent() {
     let mut s = connected();
     s.write(4000);
     s.advance_ms(1000);
@@ -273,7 +273,7 @@ fn acks_after_a_timeout_stand_where_the_peer_may_be() {
 }
 
 #[test]
-fn abort_before_the_connection_is_there_says_nothing() {
+fn an_abort_before_the_connection_is_open_sends_nothing() {
     let mut s = Script::connect(plain());
     s.skip();
     s.abort();
@@ -282,7 +282,7 @@ fn abort_before_the_connection_is_there_says_nothing() {
 }
 
 #[test]
-fn abort_in_time_wait_is_quiet() {
+fn an_abort_in_time_wait_sends_nothing() {
     let mut s = connected();
     s.close();
     s.recv("F. 1 ack 2");
@@ -328,7 +328,7 @@ fn a_reset_in_time_wait_ends_it_without_an_error() {
 }
 
 #[test]
-fn what_arrives_after_the_end_is_reset() {
+fn segments_after_the_end_are_answered_by_a_reset() {
     let mut s = connected();
     s.abort();
     s.skip();
@@ -339,7 +339,7 @@ fn what_arrives_after_the_end_is_reset() {
 }
 
 #[test]
-fn an_end_with_an_ack_still_owed_leaves_no_timer() {
+fn a_closed_connection_with_a_due_ack_leaves_no_timer() {
     let delayed = crate::config::AckPolicy::Delayed { max: crate::Span::from_millis(200) };
     let mut s = Script::established(plain().with(|c| c.acks.policy = delayed));
     s.recv("P. 1:101 ack 1");

@@ -207,7 +207,7 @@ impl<O: Observer> Observer for Recorder<O> {
     }
 }
 
-/// All fields of a connection as text, but for the switch.
+/// All fields of a connection as text, except the switch of the fast paths.
 fn state(connection: &Connection) -> String {
     let mut text = format!("{connection:?}");
     text.truncate(text.rfind("fast_paths: ").expect("the last field"));

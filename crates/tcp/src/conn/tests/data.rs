@@ -37,7 +37,7 @@ fn rfc9293_a_single_segment_is_acknowledged_after_the_delay() {
     s.expect(&[". 1 ack 101"]);
 }
 
-/// Past the segments at the beginning that Linux acknowledges each at once; all is read.
+/// A connection after the first segments, which Linux acknowledges at once; all data is read.
 fn linux_ack() -> Script {
     let ack_policy = AckPolicy::Linux { max: Span::from_millis(40) };
     let mut s = Script::established(plain().with(|c| c.acks.policy = ack_policy));
@@ -51,7 +51,7 @@ fn linux_ack() -> Script {
 
 /// Linux, tcp_cleanup_rbuf.
 #[test]
-fn linux_acknowledges_what_ends_with_psh_once_it_is_read() {
+fn linux_acknowledges_data_with_psh_once_it_is_read() {
     let mut s = linux_ack();
     s.recv("P. 16001:17001 ack 1");
     s.expect_nothing();
@@ -68,12 +68,12 @@ fn linux_acknowledges_what_ends_with_psh_once_it_is_read() {
 }
 
 #[test]
-fn linux_does_not_acknowledge_apart_what_it_answers() {
+fn linux_acknowledges_data_by_the_answer_to_it() {
     let mut s = linux_ack();
     for first in [16_001, 16_101] {
         s.recv(&format!("P. {first}:{} ack {}", first + 100, 1 + (first - 16_001) / 2));
         s.read(100);
-        // Only the first time is it not known that an answer comes.
+        // The receiver expects an answer only after the first one.
         if first == 16_001 {
             s.expect(&[". 1 ack 16101"]);
             s.write(50);
@@ -96,7 +96,7 @@ fn linux_acknowledges_each_segment_at_once_after_a_duplicate() {
 }
 
 #[test]
-fn the_last_segment_that_cwnd_has_room_for_asks_for_its_ack() {
+fn the_last_segment_that_cwnd_admits_has_psh() {
     let mut s =
         Script::established(with_initial_window(2).with(|c| c.sending.push_when_held_back = true));
     s.write(6000);
@@ -134,7 +134,7 @@ fn rfc5681_out_of_order_segments_and_what_fills_the_gap_are_acknowledged_at_once
 #[test]
 fn a_duplicate_ack_does_not_ride_on_data() {
     let mut s = Script::established(plain());
-    // Nagle holds the rest back until the ACK that comes with the segment beyond the gap.
+    // Nagle's algorithm holds the rest back until the ACK on the segment beyond the gap.
     s.write(100);
     s.write(200);
     s.skip();
@@ -231,7 +231,7 @@ fn reading_half_of_a_large_buffer_is_worth_a_window_update() {
 }
 
 #[test]
-fn an_ack_for_other_reasons_tells_of_room_of_a_segment() {
+fn an_ack_sent_for_other_reasons_announces_room_for_a_segment() {
     let mut s = Script::established(plain().with(|c| c.buffers.receive = 10_000));
     s.recv(". 1:2001 ack 1");
     s.read(2000);
@@ -334,7 +334,7 @@ fn the_segments_of_a_run_push_and_end_the_stream_on_the_last_alone() {
 }
 
 #[test]
-fn what_was_sent_before_and_what_is_new_are_not_in_one_run() {
+fn retransmissions_and_new_data_are_not_in_one_run() {
     let mut s = Script::established(with_initial_window(2));
     s.max_run = 44;
     s.write(20_000);
@@ -399,7 +399,7 @@ fn rfc7661_a_window_that_is_not_used_does_not_grow() {
 }
 
 #[test]
-fn a_source_without_end_fills_what_room_there_is_and_hears_nothing_of_it() {
+fn an_endless_source_fills_the_buffer_and_gets_no_writable_event() {
     let mut s = Script::established(with_initial_window(10).with(|c| c.buffers.send = 3000));
     s.expect_events(&[Event::Connected]);
     s.connection.write_endlessly().expect("open");
@@ -416,7 +416,7 @@ fn a_source_without_end_fills_what_room_there_is_and_hears_nothing_of_it() {
 }
 
 #[test]
-fn a_sink_keeps_its_window_open_and_hears_of_the_end_alone() {
+fn a_sink_keeps_its_window_open_and_gets_only_the_event_of_the_end() {
     let mut s = Script::established(plain().with(|c| c.buffers.receive = 4000));
     s.expect_events(&[Event::Connected]);
     s.connection.discard_incoming();

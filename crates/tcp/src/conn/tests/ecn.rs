@@ -1,4 +1,4 @@
-//! RFC 3168 §6.1, and what ns-2 did otherwise.
+//! RFC 3168 §6.1, and the differences of ns-2.
 
 use super::script::{Script, plain, with_controller};
 use crate::config::EcnEcho;
@@ -220,7 +220,7 @@ fn after_an_ecn_cut_the_repair_covers_everything_sent_before_it_began() {
     // Beyond the cut, not beyond the repair: a partial ACK.
     s.recv(". 1 ack 9001");
     assert!(s.skip().iter().any(|run| run.stream_offset == 9000 && run.retransmission));
-    // Duplicates of the full ACK tell of what was sent twice, of no further loss.
+    // Duplicates of the full ACK result from segments sent twice, not from a further loss.
     let end = s.connection.recovery.recovery_point;
     s.recv(&alloc::format!(". 1 ack {end}"));
     s.recv_times(3, &alloc::format!(". 1 ack {end}"));
@@ -259,8 +259,8 @@ fn an_echo_after_a_timeout_of_the_same_window_cuts_again_only_under_ns2() {
     }
 }
 
-/// RFC 6675 §5.1. A repair by the scoreboard took all that the timeout had given up for in flight,
-/// and sent one segment a timeout.
+/// RFC 6675 §5.1. A repair by the scoreboard would treat all data that the timeout declared lost as
+/// in flight, and send one segment per timeout.
 #[test]
 fn duplicates_after_a_timeout_and_a_cut_begin_no_fast_recovery() {
     let mut s = flight(plain().with(|c| {

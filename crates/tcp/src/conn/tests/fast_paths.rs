@@ -1,4 +1,4 @@
-//! Where a fast path must not be taken, or takes the same decisions as the general path.
+//! Cases in which a fast path must not be taken, or must decide as the general path does.
 //!
 //! Each script drives two connections, with and without fast paths (`super::compared`), which must
 //! stay equal. Each test leads to one condition of a fast path that nothing else excludes.
@@ -27,7 +27,7 @@ fn flight(segments: u32, written: u64, change: impl FnOnce(&mut Config)) -> Scri
     s
 }
 
-// `plain_ack`: an ACK of new data that means nothing else.
+// `plain_ack`: an ACK of new data without any other signal.
 
 #[test]
 fn an_ack_of_the_fin_changes_the_state() {
@@ -93,7 +93,7 @@ fn an_ack_that_repeats_another_is_a_duplicate() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_is_challenged() {
+fn an_ack_of_data_never_sent_is_challenged() {
     let mut s = flight(2, 2000, |_| ());
     s.recv(". 1 ack 2002");
     s.expect(&[". 2001 ack 1"]);
@@ -108,7 +108,7 @@ fn an_ack_of_the_last_byte_sent_is_taken() {
     assert_eq!(s.connection.bytes_acked(), 2000);
 }
 
-// `repeats_last_ack`: data whose ACK says nothing new.
+// `repeats_last_ack`: data whose ACK has no news.
 
 #[test]
 fn data_before_the_end_of_the_handshake_must_acknowledge_it() {
@@ -182,10 +182,10 @@ fn data_finds_a_loss_that_is_due_before_the_timer_runs() {
     s.expect(&[". 1:1001 ack 101"]);
 }
 
-// `is_plain` and `fill_next`: nothing comes before new data and the ACK.
+// `is_plain` and `fill_next`: only new data or an ACK can be next to send.
 
 #[test]
-fn an_ack_due_alone_goes_before_data() {
+fn a_due_pure_ack_is_sent_before_data() {
     let mut s = configured(|_| ());
     s.connection.write(1000).expect("open");
     s.take("P. 2001:3001 ack 1");
@@ -214,7 +214,7 @@ fn a_tail_probe_goes_out() {
 }
 
 #[test]
-fn a_keep_alive_probe_goes_out() {
+fn a_keep_alive_probe_is_sent() {
     let second = Span::from_secs(1);
     let mut s = configured(|config| {
         let keep_alive = crate::config::KeepAlive { idle: second, interval: second, probes: 3 };

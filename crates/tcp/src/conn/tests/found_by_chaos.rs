@@ -1,4 +1,4 @@
-//! What simulated connections broke on: each test names the situation that a seed led to.
+//! Faults that `windlass-chaos` found. Each test reproduces the situation of one seed.
 
 use super::compared::Compared;
 use super::{Pair, config};
@@ -12,7 +12,7 @@ const OWN: SeqNumber = SeqNumber(1000);
 const PEER: SeqNumber = SeqNumber(7000);
 const MSS: u64 = 1000;
 
-/// Time 1 s, with a peer that takes `window` bytes.
+/// A connection at time 1 s, whose peer announces a window of `window` bytes.
 fn established(config: Config, window: u64) -> (Compared, Time) {
     let now = Time::ZERO + Span::from_secs(1);
     let agreed =
@@ -20,7 +20,7 @@ fn established(config: Config, window: u64) -> (Compared, Time) {
     (Compared::new(|| Connection::established(config.clone(), now, agreed)), now)
 }
 
-/// Neither timestamps, SACK nor scaling; six segments at once.
+/// Options without timestamps, SACK and scaling, with an initial window of six segments.
 fn plain() -> Config {
     config(Profile::Rfc2581, "reno").with(|c| {
         c.extensions.window_scaling = false;
@@ -29,7 +29,7 @@ fn plain() -> Config {
     })
 }
 
-/// The peer acknowledges `acked` bytes and takes `window` more, from position `at` of its stream.
+/// An ACK of `acked` bytes with a window of `window`, at position `at` of the peer's stream.
 fn ack(at: u64, acked: u64, window: u16) -> Segment {
     Segment {
         seq: PEER.at(at),
@@ -108,7 +108,7 @@ fn an_old_segment_that_acknowledges_more_brings_its_window_along() {
     let data = Segment { payload_len: 500, ..ack(1, 0, 2000) };
     arrive(&mut connection, now, data);
     arrive(&mut connection, now, Segment { seq: PEER.at(501), ..ack(501, MSS, 1000) });
-    // Sent again from position 401, because this end's ACK got lost.
+    // The peer retransmits from position 401, because this end's ACK was lost.
     let again = Segment { payload_len: 200, ..ack(401, 2 * MSS, 2000) };
     arrive(&mut connection, now, again);
     assert_eq!(connection.peer_window_edge(), 4 * MSS);
@@ -124,22 +124,22 @@ fn a_reordered_ack_does_not_take_the_window_back() {
     assert_eq!(connection.peer_window_edge(), 5 * MSS);
 }
 
-/// A timeout takes SND.NXT back; an ACK from there is an old segment to the peer, and two ends
-/// that both are there answer each other for ever.
+/// A timeout takes SND.NXT back. The peer would treat an ACK at that position as an old segment,
+/// and two ends in this state would answer each other for ever.
 #[test]
-fn an_ack_after_a_timeout_stands_behind_everything_sent() {
+fn an_ack_after_a_timeout_lies_after_all_data_sent() {
     let (mut connection, now) = established(plain(), 9 * MSS);
     connection.write(3 * MSS).expect("room");
     drain(&mut connection, now);
     let (now, resent) = expire(&mut connection);
     assert_eq!(resent[0].stream_offset, 0);
-    // Behind a gap: acknowledged at once, alone.
+    // The segment lies beyond a gap, so it is acknowledged at once, by a pure ACK.
     let sent = arrive(&mut connection, now, Segment { payload_len: 9, ..ack(5, 0, 9000) });
     assert_eq!(sent[0].first.seq, OWN.at(1 + 3 * MSS));
 }
 
 #[test]
-fn a_reset_after_a_timeout_stands_behind_everything_sent() {
+fn a_reset_after_a_timeout_lies_after_all_data_sent() {
     let (mut connection, now) = established(plain(), 9 * MSS);
     connection.write(3 * MSS).expect("room");
     drain(&mut connection, now);
@@ -149,10 +149,10 @@ fn a_reset_after_a_timeout_stands_behind_everything_sent() {
     assert_eq!(sent[0].first.seq, OWN.at(1 + 3 * MSS));
 }
 
-/// Both probe, both take the probe, both answers get lost: what each says next stands one number
-/// before what the other expects.
+/// Both ends send a window probe, both take the other's, and both answers are lost. The next
+/// segment of each then lies one number below RCV.NXT of the other.
 #[test]
-fn two_ends_that_probe_each_other_hear_each_other() {
+fn two_ends_that_probe_each_other_take_each_others_acks() {
     let (mut connection, now) = established(plain(), MSS);
     arrive(&mut connection, now, Segment { payload_len: 1, ..ack(1, 0, 1000) });
     connection.write(MSS).expect("room");
@@ -161,7 +161,7 @@ fn two_ends_that_probe_each_other_hear_each_other() {
     assert_eq!(connection.bytes_acked(), MSS);
 }
 
-/// The SYN-ACK of a simultaneous open stands below the window (RFC 9293 §3.5, figure 7).
+/// The SYN-ACK of a simultaneous open lies below the window (RFC 9293 §3.5, figure 7).
 #[test]
 fn the_syn_ack_of_a_simultaneous_open_completes_it() {
     let now = Time::ZERO + Span::from_secs(1);
@@ -176,8 +176,8 @@ fn the_syn_ack_of_a_simultaneous_open_completes_it() {
     assert_eq!(connection.peer_window_edge(), 5000);
 }
 
-/// The sender's avoidance of silly windows is for new data: held back here, a lost segment went
-/// out by a byte for each expiry of the persist timer.
+/// The sender's avoidance of silly windows applies to new data only. Applied to a lost segment, it
+/// made the sender retransmit one byte per expiry of the persist timer.
 #[test]
 fn a_retransmission_is_not_held_back_for_a_larger_window() {
     let (mut connection, now) = established(plain(), 5 * MSS);
@@ -190,9 +190,9 @@ fn a_retransmission_is_not_held_back_for_a_larger_window() {
     assert_eq!((sent[0].stream_offset, sent[0].first.payload_len), (4100, 900));
 }
 
-/// RFC 9293 §3.8.6.2.1, the override timeout.
+/// The override timeout of RFC 9293 §3.8.6.2.1.
 #[test]
-fn what_waits_for_a_larger_window_goes_out_in_the_end() {
+fn data_that_waits_for_a_larger_window_is_sent_in_the_end() {
     let (mut connection, now) = established(plain(), 5 * MSS);
     connection.write(4900).expect("room");
     drain(&mut connection, now);
@@ -203,8 +203,8 @@ fn what_waits_for_a_larger_window_goes_out_in_the_end() {
     assert_eq!((sent[0].stream_offset, sent[0].first.payload_len), (4900, 100));
 }
 
-/// The peer sends a byte at a time into a scaled window unread: the right edge stays
-/// where the buffer ends.
+/// The peer sends one byte at a time into a scaled window, and the application reads none. The
+/// right edge stays at the end of the buffer.
 #[test]
 fn a_scaled_window_does_not_run_away_from_its_buffer() {
     let buffer = 100_000;
@@ -223,10 +223,10 @@ fn a_scaled_window_does_not_run_away_from_its_buffer() {
     assert!(pair.a.connection.peer_window_edge() <= buffer);
 }
 
-/// A mark whose echo rode on a run of segments was echoed by each of them, and that of a
-/// zero-window or keep-alive probe by none.
+/// If a run of segments carried the echo of a mark, each segment echoed it; if a window probe or a
+/// keep-alive probe carried it, none did.
 #[test]
-fn one_mark_has_one_echo_also_on_a_run_of_segments() {
+fn one_mark_has_one_echo_even_on_a_run_of_segments() {
     let config = plain().with(|c| {
         c.ecn.enabled = true;
         c.ecn.echo = EcnEcho::OncePerCe;
@@ -257,9 +257,9 @@ fn a_probe_carries_the_echo() {
     assert!(sent.iter().all(|run| run.first.flags.contains(Flags::ECE)));
 }
 
-/// The peer's own ACKs get lost, what it sends again arrives: it says what the peer has.
+/// The peer's pure ACKs are lost, and its retransmissions arrive: their ACK numbers count.
 #[test]
-fn a_segment_sent_again_brings_its_ack() {
+fn the_ack_of_a_retransmitted_segment_is_taken() {
     let (mut connection, now) = established(plain(), 5 * MSS);
     connection.write(MSS).expect("room");
     drain(&mut connection, now);

@@ -1,5 +1,5 @@
-//! RFC 5682: two ACKs after a timeout tell whether it was needless. The round trip of the handshake took
-//! 100 ms, the RTO is a second.
+//! RFC 5682: two ACKs after a timeout show whether it was needless. The RTT of the handshake is 100
+//! ms, the RTO is one second.
 
 use super::script::{Script, plain};
 use crate::Config;
@@ -85,7 +85,7 @@ fn rfc5682_step_3b_with_sack_a_block_of_late_data_is_enough() {
 }
 
 #[test]
-fn rfc5682_step_2a_an_ack_of_everything_tells_nothing() {
+fn rfc5682_step_2a_an_ack_of_everything_ends_frto() {
     let mut s = timeout(frto(), 40_000);
     s.recv(". 1 ack 8001");
     assert_eq!(undone(&s), 0);
@@ -93,7 +93,7 @@ fn rfc5682_step_2a_an_ack_of_everything_tells_nothing() {
 }
 
 #[test]
-fn rfc5682_step_2a_a_duplicate_ack_first_and_the_timeout_is_believed() {
+fn rfc5682_step_2a_after_a_duplicate_ack_the_timeout_counts_as_genuine() {
     let mut s = timeout(frto(), 40_000);
     s.recv(". 1 ack 1");
     s.recv(". 1 ack 1001");
@@ -129,7 +129,7 @@ fn rfc5682_step_1_not_while_an_earlier_loss_is_repaired() {
 }
 
 #[test]
-fn a_second_timeout_of_the_same_segment_is_asked_about_as_well() {
+fn frto_runs_after_a_second_timeout_of_the_same_segment_too() {
     let mut s = timeout(frto(), 40_000);
     s.advance_ms(2000);
     s.skip();
@@ -140,7 +140,7 @@ fn a_second_timeout_of_the_same_segment_is_asked_about_as_well() {
 }
 
 #[test]
-fn a_timeout_that_meets_no_second_ack_is_followed_by_one_that_is_believed() {
+fn a_timeout_without_a_second_ack_is_followed_by_a_genuine_one() {
     let mut s = timeout(frto(), 40_000);
     s.recv(". 1 ack 1001");
     s.expect(&NEW);
@@ -152,7 +152,7 @@ fn a_timeout_that_meets_no_second_ack_is_followed_by_one_that_is_believed() {
 }
 
 #[test]
-fn an_ecn_echo_before_the_second_ack_ends_the_question() {
+fn an_ecn_echo_before_the_second_ack_ends_frto() {
     let mut s = timeout(frto().with(|c| c.ecn.enabled = true), 40_000);
     s.recv(". 1 ack 1001");
     assert_eq!(s.skip().len(), 2);
@@ -162,9 +162,10 @@ fn an_ecn_echo_before_the_second_ack_ends_the_question() {
     assert_eq!(undone(&s), 0);
 }
 
-/// Found in the simulator: RACK took the copy for delivered, and all that was sent before it for lost.
+/// Found in the simulator: RACK treated the retransmission as delivered, and all data sent before
+/// it as lost.
 #[test]
-fn what_is_late_is_not_lost_to_rack_either() {
+fn late_data_is_not_lost_for_rack_either() {
     for timeouts in 1..=2 {
         let mut s = Script::established(with_sack().with(|c| {
             c.window.initial = 8;

@@ -265,7 +265,7 @@ fn rfc3168_a_lost_syn_falls_back_to_no_ecn() {
     s.expect(&["SEW 0 mss 1000"]);
     s.advance_ms(1000);
     s.expect(&["S 0 mss 1000"]);
-    // The answer to the first SYN was only late; the second has taken the offer back.
+    // The answer to the first SYN was late; the second SYN has withdrawn the offer.
     s.recv("SE. 0 ack 1 mss 1000");
     assert!(!s.connection.ecn_negotiated());
 }
@@ -350,7 +350,7 @@ fn a_reset_in_syn_received() {
 }
 
 #[test]
-fn data_and_a_close_before_the_handshake_follow_it() {
+fn data_and_a_close_before_the_handshake_take_effect_after_it() {
     let mut s = Script::connect(plain());
     s.write(1500);
     s.close();
@@ -393,7 +393,7 @@ fn the_handshake_gives_the_first_rtt_sample() {
 }
 
 #[test]
-fn a_writer_that_came_too_early_learns_when_it_may_write() {
+fn an_early_writer_gets_writable_after_the_handshake() {
     let mut s = Script::connect(plain().with(|c| c.buffers.send = 1000));
     assert_eq!(s.connection.write(2000), Ok(1000));
     s.recv("S. 0 ack 1 mss 1000");

@@ -55,7 +55,7 @@ fn the_peers_probe_is_answered() {
 }
 
 #[test]
-fn data_in_flight_leaves_the_question_to_the_retransmission_timer() {
+fn no_keep_alive_probe_is_sent_while_data_is_in_flight() {
     let mut s = keep_alive();
     s.write(1000);
     s.advance_ms(120_000);

@@ -30,7 +30,7 @@ fn the_third_duplicate_ack_brings_a_fast_retransmit() {
 }
 
 #[test]
-fn rfc5681_what_is_no_duplicate_ack() {
+fn rfc5681_acks_that_are_no_duplicate_acks() {
     for line in [
         ". 1 ack 1 win 60000", // a window update
         "P. 1:101 ack 1",      // data
@@ -181,7 +181,7 @@ fn tahoe_starts_slowly_from_the_loss_and_sends_everything_again() {
     s.recv(". 1 ack 1001");
     s.expect(&[". 1001:2001 ack 1", ". 2001:3001 ack 1"]);
     s.expect_windows(2000, 4000);
-    // What went out twice brings duplicates; they are no sign of a loss.
+    // Segments sent twice cause duplicate ACKs, which do not indicate a loss.
     s.recv(". 1 ack 8001");
     s.skip();
     s.recv_times(3, ". 1 ack 8001");

@@ -35,7 +35,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use compared::Compared;
 
-/// What becomes of a packet on its way.
+/// The treatment of a packet by the path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Pass,
@@ -43,7 +43,7 @@ pub(super) enum Fate {
     Mark,
 }
 
-/// One end with what it sent and what is on its way to it.
+/// One end, the segments that it sent, and the segments in flight to it.
 pub(super) struct End {
     connection: Compared,
     arriving: VecDeque<(Time, Segment, Ecn)>,
@@ -76,8 +76,8 @@ impl End {
         arrival.into_iter().chain(timeout).min()
     }
 
-    /// Takes one thing that is due; false if nothing is. One at a time: the contract is to poll
-    /// after each.
+    /// Handles one arrival or timer that is due; false if none is. One at a time, because the
+    /// contract requires a poll after each.
     fn work(&mut self, now: Time) -> bool {
         if self.arriving.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, segment, ecn) = self.arriving.pop_front().expect("looked at");

@@ -1,4 +1,4 @@
-//! Pacing, as Linux has it. The round trip of the handshake took 100 ms.
+//! Pacing as in Linux. The RTT of the handshake is 100 ms.
 
 use super::Pair;
 use super::script::{Script, plain};
@@ -27,7 +27,7 @@ fn second_flight(config: Config) -> Script {
     s
 }
 
-/// When each segment goes out within `ms`, in milliseconds from now.
+/// The send times of all segments within `ms`, in milliseconds from now.
 fn times_ms(s: &mut Script, ms: u64) -> Vec<u64> {
     let mut times: Vec<u64> = s.skip().iter().map(|_| 0).collect();
     for at in 1..=ms {
@@ -97,7 +97,7 @@ fn neither_does_a_timeout() {
 }
 
 #[test]
-fn what_cwnd_or_the_application_holds_back_sets_no_timer_of_the_pacer() {
+fn data_held_back_by_cwnd_or_the_application_sets_no_pacing_timer() {
     let mut s = Script::established(paced());
     s.write(11_000);
     s.advance_ms(100);
@@ -109,7 +109,7 @@ fn what_cwnd_or_the_application_holds_back_sets_no_timer_of_the_pacer() {
 }
 
 #[test]
-fn the_last_data_and_the_fin_get_out() {
+fn a_paced_connection_sends_its_last_data_and_its_fin() {
     let mut s = second_flight(paced());
     s.close();
     let times = times_ms(&mut s, 100);
@@ -122,9 +122,10 @@ fn the_last_data_and_the_fin_get_out() {
     assert_eq!(s.connection.stats().timeouts, 0);
 }
 
-/// Found by chaos: the peer was silent for five minutes, and SRTT remembers it for long.
+/// Found by `windlass-chaos`: the peer was silent for five minutes, which raises SRTT for a long
+/// time.
 #[test]
-fn what_follows_an_outage_is_not_paced_by_it() {
+fn data_after_an_outage_is_not_paced_by_its_rtt() {
     let mut s = Script::established(paced().with(|c| c.extensions.timestamps = true));
     s.write(9880);
     s.skip();
@@ -143,7 +144,7 @@ fn what_follows_an_outage_is_not_paced_by_it() {
 }
 
 #[test]
-fn a_window_grows_as_it_does_without() {
+fn a_window_grows_as_without_pacing() {
     let grown = |pacing| {
         let cubic = alloc::sync::Arc::new(crate::cc::Cubic::default());
         let linux = Profile::Linux.config(1000, cubic).with(|c| c.sending.pacing = pacing);

@@ -1,4 +1,4 @@
-//! Whatever the path does: every byte arrives, once and in order.
+//! Over any path, every byte arrives once and in order.
 
 use super::config;
 use crate::conn::{Connection, State};
@@ -8,13 +8,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// What the path does to one packet.
+/// The treatment of one packet by the path.
 #[derive(Copy, Clone, Debug)]
 enum Fate {
     Drop,
     Twice,
     Mark,
-    /// Longer on the way than the others, by milliseconds.
+    /// The packet is delayed by this many milliseconds more than the others.
     Late(u64),
     Pass,
 }
@@ -46,7 +46,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                     c.extensions.window_scaling = scaling;
                     c.ecn.enabled = ecn;
                     c.sending.nagle = nagle;
-                    // Losses in a row are the path's business, not the retry limit's.
+                    // Many losses in a row must not reach the retry limit.
                     c.timers.max_syn_retries = 1000;
                     c.timers.max_retries = 1000;
                     c.buffers.send = sends;
@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// The fates are given out one by one; after the last everything passes.
+    /// Each packet takes the next of the fates; after the last, all packets pass.
     fn put(&mut self, mut packet: Packet) {
         self.log.push((self.now, packet.to, packet.segment, packet.ecn));
         let fate = self.fates.pop().unwrap_or(Fate::Pass);
@@ -130,7 +130,7 @@ impl World {
     }
 }
 
-/// What one end writes, and has read so far.
+/// The data that one end writes, and the data that it has read so far.
 struct Talk {
     to_write: Vec<u8>,
     written: usize,
@@ -160,7 +160,7 @@ impl Talk {
     }
 }
 
-/// Two ends and what they are to do.
+/// Two ends with their data.
 struct Case {
     configs: [Config; 2],
     isns: [u32; 2],

@@ -1,4 +1,4 @@
-//! RFC 9937: the window comes down within a round trip. The round trip of the handshake took 100 ms.
+//! RFC 9937: the window is reduced over a round trip. The RTT of the handshake is 100 ms.
 
 use super::script::{Script, plain};
 use alloc::format;
@@ -22,7 +22,7 @@ fn flight(ecn: bool) -> Script {
 #[test]
 fn in_fast_recovery_a_segment_goes_out_for_two_that_arrive() {
     let mut s = flight(false);
-    // The first is lost; three tell of it.
+    // The first is lost; three duplicate ACKs show it.
     s.recv(". 1 ack 1 sack 1001:4001");
     assert!(s.skip().iter().any(|run| run.retransmission));
     s.expect_windows(10_000, 10_000);

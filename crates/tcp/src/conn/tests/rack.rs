@@ -1,4 +1,4 @@
-//! RFC 8985 §6: losses that time shows. The round trip of the handshake took 100 ms.
+//! RFC 8985 §6: loss detection by time. The RTT of the handshake is 100 ms.
 
 use super::script::{Script, plain};
 use crate::Config;
@@ -40,7 +40,7 @@ fn the_first_of_two_is_lost_a_quarter_of_the_round_trip_after_the_second_arrived
 }
 
 #[test]
-fn what_was_only_reordered_is_not_sent_again() {
+fn reordered_segments_are_not_retransmitted() {
     let mut s = flight(2, 2000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.advance_ms(10);
@@ -51,7 +51,7 @@ fn what_was_only_reordered_is_not_sent_again() {
 }
 
 #[test]
-fn three_that_overtook_it_need_no_time() {
+fn three_later_deliveries_show_a_loss_without_delay() {
     let mut s = flight(5, 5000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.recv(". 1 ack 1 sack 1001:3001");
@@ -62,7 +62,7 @@ fn three_that_overtook_it_need_no_time() {
 }
 
 #[test]
-fn once_reordering_was_seen_three_are_not_enough() {
+fn after_reordering_three_later_deliveries_are_not_enough() {
     let mut s = flight(10, 12_000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.recv(". 1 ack 2001");
@@ -75,9 +75,9 @@ fn once_reordering_was_seen_three_are_not_enough() {
 }
 
 #[test]
-fn an_ack_that_tells_at_once_of_both_sides_of_a_hole_shows_no_reordering() {
+fn one_ack_for_both_sides_of_a_hole_shows_no_reordering() {
     let mut s = flight(5, 5000);
-    // 1:1001 waited for its ACK when 2001:3001 came.
+    // The peer had delayed the ACK of 1:1001 when 2001:3001 arrived.
     s.recv(". 1 ack 1001 sack 2001:3001");
     s.recv(". 1 ack 1001 sack 2001:4001");
     s.expect_nothing();
@@ -107,7 +107,7 @@ fn each_round_trip_with_a_dsack_adds_a_quarter() {
     let mut s = flight(10, 40_000);
     s.recv(". 1 ack 1 sack 1001:2001");
     s.recv(". 1 ack 2001");
-    // The peer has 1:1001 twice.
+    // The peer received 1:1001 twice.
     s.recv(". 1 ack 2001 sack 1:1001");
     s.recv(". 1 ack 2001 sack 1:1001");
     s.recv(". 1 ack 2001 sack 3001:4001");
@@ -118,14 +118,15 @@ fn each_round_trip_with_a_dsack_adds_a_quarter() {
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     let mut s = flight(5, 20_000);
     s.recv(". 1 ack 1 sack 1001:4001");
-    // What else the window had room for went out before.
+    // The window was already full before.
     assert_eq!(s.skip().first().map(|run| run.stream_offset), Some(0));
     s.advance_ms(10);
     s.recv(". 1 ack 1 sack 1001:5001");
     let sent = s.skip();
     assert!(sent.iter().all(|run| !run.retransmission) && !sent.is_empty());
     s.advance_ms(100);
-    // Sent 10 ms after the retransmission, and here before it: a round trip is up for that one.
+    // This segment was sent 10 ms after the retransmission and arrived before it; the
+    // retransmission is outstanding for a round trip.
     s.recv(". 1 ack 1 sack 1001:6001");
     let again = s.skip();
     assert!(again.first().is_some_and(|run| run.stream_offset == 0), "{again:?}");
@@ -134,7 +135,7 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
 }
 
 #[test]
-fn an_ack_of_the_original_tells_nothing_of_the_copy() {
+fn an_ack_of_the_original_does_not_deliver_the_retransmission() {
     let mut s = flight_of(
         rack().with(|c| {
             c.extensions.timestamps = true;
@@ -145,20 +146,21 @@ fn an_ack_of_the_original_tells_nothing_of_the_copy() {
     s.recv(". 1 ack 1 sack 1001:4001 TS 110:10100");
     assert!(s.skip().first().is_some_and(|run| run.retransmission));
     s.advance_ms(10);
-    // 1:1001 was late: the echo is older than the copy. What was sent before that is not lost.
+    // 1:1001 was late: the echo is older than the retransmission. Segments sent before the
+    // retransmission are not lost.
     s.recv(". 1 ack 4001 TS 120:10100");
     s.advance_ms(60);
     assert!(s.skip().iter().all(|run| !run.retransmission));
 }
 
 #[test]
-fn before_the_first_sample_no_ack_is_taken_for_one_of_a_copy() {
+fn before_the_first_sample_no_ack_counts_for_a_retransmission() {
     let mut s = Script::without_handshake(rack().with(|c| c.window.initial = 4));
     s.write(4000);
     s.skip();
     s.advance_ms(1000);
     s.expect(&[". 1:1001 ack 1"]);
-    // Any of these may be of the originals, which take more than a second.
+    // Each of these ACKs may answer an original, as the RTT exceeds a second.
     s.recv(". 1 ack 1001");
     s.expect(&[". 1001:2001 ack 1", ". 2001:3001 ack 1"]);
     s.advance_ms(1);
@@ -168,7 +170,7 @@ fn before_the_first_sample_no_ack_is_taken_for_one_of_a_copy() {
 }
 
 #[test]
-fn an_ack_of_the_copy_tells_of_what_was_sent_before_it() {
+fn an_ack_of_the_retransmission_reveals_losses_before_it() {
     let mut s = flight_of(
         rack().with(|c| {
             c.extensions.timestamps = true;
@@ -179,7 +181,7 @@ fn an_ack_of_the_copy_tells_of_what_was_sent_before_it() {
     s.recv(". 1 ack 1 sack 989:3953 TS 110:10100");
     s.skip();
     s.advance_ms(100);
-    // The copy is here, and the last of the five is not.
+    // The retransmission has arrived, the last of the five segments has not.
     s.recv(". 1 ack 3953 TS 210:10200");
     s.expect(&["P. 3953:4941 ack 1"]);
 }
@@ -210,7 +212,7 @@ fn a_sack_block_gives_a_sample_of_the_round_trip() {
 }
 
 #[test]
-fn a_hole_filled_late_gives_no_sample_for_what_waited_behind_it() {
+fn a_hole_filled_late_gives_no_rtt_sample_for_the_data_behind_it() {
     let mut s = flight(3, 3000);
     s.recv(". 1 ack 1 sack 1001:3001");
     s.advance_ms(25);

@@ -204,7 +204,7 @@ fn a_fin_that_was_lost_alone_is_sent_alone() {
 }
 
 #[test]
-fn without_the_option_agreed_blocks_say_nothing() {
+fn blocks_without_sack_agreed_are_ignored() {
     let mut s = Script::established(plain().with(|c| c.window.initial = 10));
     s.write(10_000);
     s.skip();

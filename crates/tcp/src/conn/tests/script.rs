@@ -1,15 +1,15 @@
-//! One end, with a script in the place of the other.
+//! One connection with a script in place of its peer.
 //!
-//! A segment is one line, as a packet trace would have it, in sequence numbers that begin at each
-//! end's SYN (0; the first byte is 1), whatever the real ones are:
+//! Each line is a segment, as in a packet trace. Sequence numbers are relative to the SYN of each
+//! end, which is 0; the first byte is 1:
 //!
 //! ```text
 //! P. 1:1001 ack 1 win 500 sack 2001:3001,4001:5001 TS 70:90 ect0
 //! ```
 //!
-//! flags (S, F, R, P, `.` for ACK, E for ECE, W for CWR, `-` for none), then `first:end` of the
-//! payload, or the sequence number alone without payload; the rest as far as it is there. `x3`
-//! stands for three of the same size in a run.
+//! A line begins with the flags: S, F, R, P, `.` for ACK, E for ECE, W for CWR, `-` for none.
+//! `first:end` of the payload follows, or only the sequence number if there is no payload. The
+//! other words are optional. `x3` at the end means a run of three segments of this size.
 
 use super::compared::Compared;
 use super::config;
@@ -37,7 +37,8 @@ const FLAGS: [(char, Flags); 8] = [
     ('.', Flags::ACK),
 ];
 
-/// RFC 5681 without options and delayed ACKs, 1000-byte segments: what each script varies.
+/// RFC 5681 without options and delayed ACKs, with segments of 1000 bytes: the base config of the
+/// scripts.
 pub(super) fn plain() -> Config {
     config(Profile::Rfc5681, "newreno").with(|c| {
         c.extensions.timestamps = false;
@@ -58,7 +59,7 @@ pub(super) struct Script {
     pub(super) now: Time,
     /// How many segments a run may have.
     pub(super) max_run: u32,
-    /// The window in what is received, where the line has none.
+    /// The window of received segments whose line has none.
     pub(super) window: u16,
     sent: Vec<Run>,
     trace: Trace,
@@ -145,7 +146,7 @@ impl Script {
         accepted
     }
 
-    /// As [`Script::recv`], and what follows from it is not sent yet.
+    /// As [`Script::recv`], but does not poll for the segments that follow.
     pub(super) fn take(&mut self, line: &str) -> Accepted {
         let (segment, ecn) = self.parse(line);
         self.connection.handle_segment(self.now, &segment, ecn, &mut self.trace)
@@ -187,7 +188,7 @@ impl Script {
         self.expect(&[]);
     }
 
-    /// What was sent does not matter here.
+    /// Discards the segments sent since the last call, and returns them.
     pub(super) fn skip(&mut self) -> Vec<Run> {
         core::mem::take(&mut self.sent)
     }

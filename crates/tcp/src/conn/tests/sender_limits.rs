@@ -1,4 +1,4 @@
-//! Whatever the peer says: how much a sender may have in flight, and how far it may go.
+//! The limits on a sender's data in flight, under arbitrary ACKs from the peer.
 
 use super::script::{Script, with_controller};
 use crate::conn::Run;
@@ -19,7 +19,7 @@ enum Step {
         sack: Vec<(u64, u64)>,
         echo: bool,
     },
-    /// The last ACK again, so many times.
+    /// The last ACK, repeated this many times.
     Duplicates(u32),
     Wait(u64),
     Close,
@@ -71,7 +71,7 @@ fn end(run: &Run) -> u64 {
     run.stream_offset + 1 + u64::from(run.first.payload_len) * u64::from(run.count) + fin
 }
 
-/// Polls one run and holds it against the windows as they were.
+/// Polls one run and compares it with the windows before it.
 fn poll(s: &mut Script) -> Result<bool, TestCaseError> {
     let connection = &mut s.connection;
     let before = (connection.pipe(), connection.in_flight(), connection.window_in_force());
@@ -90,7 +90,7 @@ fn poll(s: &mut Script) -> Result<bool, TestCaseError> {
         let limit = window.max(pipe + 1000) + 1;
         prop_assert!(connection.pipe() <= limit, "{run:?}: {} in the pipe", connection.pipe());
     } else {
-        // A probe of the tail may exceed cwnd by a segment (RFC 8985 §7.3), a FIN by itself.
+        // A tail loss probe may exceed cwnd by a segment (RFC 8985 §7.3), a FIN by one.
         let tail_probe = connection.stats().tail_probes > tail_probes;
         let window = if tail_probe { window.max(before.0 + 1000) } else { window };
         let (now, then) = if connection.agreed.sack {
@@ -161,7 +161,7 @@ proptest! {
             }
             drain(&mut s)?;
         }
-        // A peer that takes everything gets everything.
+        // A peer that accepts all data receives all data.
         let written = s.connection.bytes_written();
         for _ in 0..500 {
             s.take(&ack_line(&s, 1000, 65535, &[], false));

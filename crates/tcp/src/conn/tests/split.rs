@@ -66,7 +66,7 @@ fn sender(slow_start: Growth, avoidance: Growth) -> Script {
 }
 
 #[test]
-fn what_an_ack_counts_for_may_differ_by_phase() {
+fn the_credit_of_an_ack_may_differ_by_phase() {
     let per_byte = Growth::PerByte { limit: 1 };
     let mut s = sender(per_byte, Growth::PerAck);
     s.recv(". 1 ack 501");

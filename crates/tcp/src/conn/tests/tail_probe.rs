@@ -1,4 +1,4 @@
-//! RFC 8985 §7: probes of the tail. The round trip of the handshake took 100 ms.
+//! RFC 8985 §7: tail loss probes. The RTT of the handshake is 100 ms.
 
 use super::script::{Script, plain};
 use crate::Config;
@@ -27,7 +27,7 @@ fn the_last_segment_goes_out_again_after_two_round_trips() {
     s.advance_ms(200);
     s.expect(&["P. 2001:3001 ack 1"]);
     assert_eq!(s.connection.stats().tail_probes, 1);
-    // One probe; then the timer, from the probe on.
+    // One probe; then the retransmission timer, which starts at the probe.
     assert_eq!(s.next_timer_ms(), Some(1000));
 }
 
@@ -39,7 +39,7 @@ fn new_data_goes_out_in_its_place_whatever_cwnd() {
 }
 
 #[test]
-fn but_not_what_the_peer_has_no_room_for() {
+fn a_probe_sends_no_data_beyond_the_peers_window() {
     let mut s = Script::established(tlp().with(|c| c.window.initial = 3));
     s.recv(". 1 ack 1 win 3000");
     s.write(5000);
@@ -54,14 +54,15 @@ fn a_single_segment_gets_time_for_a_delayed_ack() {
     let mut s = Script::established(tlp().with(|c| c.timers.rto = rto));
     s.write(1000);
     s.skip();
-    // SRTT + 4 RTTVAR is 300 ms: sooner than 2 SRTT and 200 ms, and then it is a probe as well.
+    // The RTO, SRTT + 4 RTTVAR, is 300 ms and comes before the PTO, 2 SRTT + 200 ms. A probe is
+    // sent at the RTO then.
     s.advance_ms(300);
     s.expect(&["P. 1:1001 ack 1"]);
     assert_eq!((s.connection.stats().tail_probes, s.connection.stats().timeouts), (1, 0));
 }
 
 #[test]
-fn what_a_probe_shows_to_be_missing_is_repaired_without_a_timeout() {
+fn a_loss_that_a_probe_reveals_is_repaired_without_a_timeout() {
     let mut s = flight(5, 5000);
     s.recv(". 1 ack 2001");
     s.skip();
@@ -93,9 +94,9 @@ fn a_probe_that_repaired_the_only_loss_cuts_the_window() {
     assert_eq!(s.connection.stats().timeouts, 0);
 }
 
-/// Found by chaos: a debug and a release build disagreed.
+/// Found by `windlass-chaos`: a debug and a release build differed.
 #[test]
-fn data_that_repeats_the_ack_tells_nothing_of_the_probe() {
+fn data_that_repeats_the_ack_does_not_end_the_probe() {
     let mut s = flight(4, 4000);
     s.recv(". 1 ack 3001");
     s.advance_ms(1000);
@@ -124,7 +125,7 @@ fn a_probe_that_was_not_needed_cuts_nothing() {
 }
 
 #[test]
-fn there_is_none_where_sack_tells_of_a_hole() {
+fn no_probe_is_sent_while_sack_shows_a_hole() {
     let mut s = flight(4, 4000);
     s.advance_ms(100);
     s.recv(". 1 ack 1 sack 1001:2001");
@@ -145,7 +146,7 @@ fn a_lost_fin_is_probed_for() {
 }
 
 #[test]
-fn an_ack_of_nothing_new_leaves_the_time_of_the_probe() {
+fn an_ack_of_no_new_data_does_not_move_the_probe() {
     let mut s = flight(3, 3000);
     s.advance_ms(100);
     s.recv(". 1 ack 1 win 60000");

@@ -107,7 +107,7 @@ fn karn_no_sample_from_a_segment_sent_twice_and_the_back_off_stays() {
 }
 
 #[test]
-fn rfc7323_an_echoed_timestamp_tells_which_copy_arrived() {
+fn rfc7323_an_echoed_timestamp_identifies_the_copy_that_arrived() {
     let mut s = Script::established(plain().with(|c| c.extensions.timestamps = true));
     s.write(1000);
     s.skip();
@@ -161,7 +161,7 @@ fn new_data_acknowledged_starts_the_count_of_retries_anew() {
 }
 
 #[test]
-fn what_is_written_during_the_repair_waits_its_turn() {
+fn data_written_during_the_repair_is_sent_after_it() {
     let mut s = Script::established(plain());
     s.write(4000);
     s.advance_ms(1000);
@@ -173,7 +173,7 @@ fn what_is_written_during_the_repair_waits_its_turn() {
 }
 
 #[test]
-fn an_ack_beyond_what_was_sent_again_goes_on_from_there() {
+fn after_an_ack_beyond_the_retransmission_sending_continues_there() {
     let mut s = flight(plain());
     s.advance_ms(1000);
     s.skip();

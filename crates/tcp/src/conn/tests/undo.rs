@@ -1,5 +1,6 @@
-//! Needless cuts are taken back: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708). The round trip of the
-//! handshake took 100 ms; timestamps are the milliseconds of the clock, 10100 when the flight goes out.
+//! Needless reductions are taken back: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708). The RTT of the
+//! handshake is 100 ms. Timestamps are the milliseconds of the clock: 10100 when the flight is
+//! sent.
 
 use super::script::{Script, plain, with_controller};
 use crate::Config;
@@ -43,7 +44,7 @@ fn retransmitted(s: &Script) -> u64 {
     s.connection.stats().retransmitted_segments
 }
 
-/// Three duplicate ACKs, and the first segment goes out again at 10200.
+/// The state after three duplicate ACKs: the first segment was retransmitted at 10200.
 fn fast_retransmit(s: &mut Script) {
     s.recv_times(3, ". 1 ack 1 TS 20:10100");
     s.expect(&[". 1:989 ack 1"]);
@@ -64,7 +65,7 @@ fn rfc3522_an_ack_of_the_original_takes_back_a_fast_retransmit() {
 }
 
 #[test]
-fn rfc3522_an_ack_of_the_copy_takes_nothing_back() {
+fn rfc3522_an_ack_of_the_retransmission_takes_nothing_back() {
     let mut s = flight(eifel());
     fast_retransmit(&mut s);
     s.recv(". 1 ack 7905 TS 21:10200");
@@ -73,7 +74,7 @@ fn rfc3522_an_ack_of_the_copy_takes_nothing_back() {
 }
 
 #[test]
-fn without_the_option_it_stays_cut() {
+fn without_the_option_no_reduction_is_taken_back() {
     let mut s = flight(eifel().with(|c| c.recovery.undo = false));
     fast_retransmit(&mut s);
     s.recv(". 1 ack 7905 TS 21:10100");
@@ -97,7 +98,7 @@ fn rfc4015_after_a_needless_timeout_nothing_more_is_sent_again() {
 }
 
 #[test]
-fn rfc4015_a_timeout_that_lost_its_flight_stays() {
+fn rfc4015_a_genuine_timeout_is_not_taken_back() {
     let mut s = flight(eifel());
     s.advance_ms(900);
     s.skip();
@@ -108,7 +109,7 @@ fn rfc4015_a_timeout_that_lost_its_flight_stays() {
 }
 
 #[test]
-fn of_two_needless_timeouts_both_are_taken_back() {
+fn two_needless_timeouts_are_both_taken_back() {
     let mut s = flight(eifel());
     s.advance_ms(2900);
     assert_eq!(s.connection.stats().timeouts, 2);
@@ -138,7 +139,7 @@ fn a_loss_behind_a_needless_timeout_is_found_by_its_time() {
 }
 
 #[test]
-fn one_late_segment_tells_nothing_of_another_hole() {
+fn one_late_segment_proves_nothing_about_another_hole() {
     let mut s = flight(eifel().with(|c| {
         c.extensions.sack = true;
         c.recovery.rack = true;
@@ -146,14 +147,14 @@ fn one_late_segment_tells_nothing_of_another_hole() {
     s.recv(". 1 ack 1 TS 20:10100 sack 989:2965,3953:7905");
     s.advance_ms(30);
     assert_eq!(retransmitted(&s), 2);
-    // The first was late; of the second nothing is known but that it was sent again.
+    // The first segment was late. Of the second, only the retransmission is known.
     s.recv(". 1 ack 2965 TS 21:10100 sack 3953:7905");
     assert_eq!(undone(&s), 0);
     s.recv(". 1 ack 7905 TS 22:10100");
     assert_eq!(undone(&s), 1, "so was the second");
 }
 
-/// The first segment goes out again, and everything arrives.
+/// The state after a retransmission of the first segment and an ACK of everything.
 fn repaired(config: Config) -> Script {
     let mut s = flight(config);
     s.recv(". 1 ack 1 sack 1001:4001");
@@ -165,7 +166,7 @@ fn repaired(config: Config) -> Script {
 }
 
 #[test]
-fn rfc3708_a_report_of_every_copy_takes_the_cut_back() {
+fn rfc3708_dsacks_of_all_retransmissions_take_the_reduction_back() {
     let mut s = repaired(dsack());
     s.recv(". 1 ack 8001 sack 1:1001");
     assert_eq!(undone(&s), 1);
@@ -173,7 +174,7 @@ fn rfc3708_a_report_of_every_copy_takes_the_cut_back() {
 }
 
 #[test]
-fn rfc3708_a_report_of_one_of_two_does_not() {
+fn rfc3708_a_dsack_of_one_of_two_takes_nothing_back() {
     let mut s = flight(dsack());
     s.recv(". 1 ack 1 sack 1001:2001,3001:8001");
     s.advance_ms(30);
@@ -186,7 +187,7 @@ fn rfc3708_a_report_of_one_of_two_does_not() {
 }
 
 #[test]
-fn after_a_probe_of_the_path_reports_may_be_of_the_probe() {
+fn after_a_path_probe_dsacks_take_nothing_back() {
     let mut s = repaired(dsack());
     assert!(s.connection.path_probe(s.now, 1000).is_some());
     s.recv(". 1 ack 8001 sack 1:1001");
@@ -204,7 +205,7 @@ fn a_cut_taken_back_keeps_the_size_of_a_segment_that_changed_since() {
 }
 
 #[test]
-fn a_report_a_round_trip_too_late_tells_of_something_else() {
+fn a_dsack_a_round_trip_too_late_is_ignored() {
     let mut s = repaired(dsack());
     let sent = 8001 + s.connection.in_flight();
     s.recv(&format!(". 1 ack {sent}"));
@@ -224,21 +225,21 @@ fn rfc4015_an_ecn_echo_leaves_the_window_cut() {
 }
 
 #[test]
-fn no_cwr_tells_of_a_cut_that_was_taken_back() {
+fn no_cwr_is_sent_for_a_reduction_taken_back() {
     let mut s = flight(eifel().with(|c| c.ecn.enabled = true));
     s.recv_times(3, ". 1 ack 1 TS 20:10100");
     s.skip();
     s.recv(". 1 ack 3953 TS 21:10100");
     let sent = s.skip();
     assert!(sent.iter().all(|run| !run.first.flags.contains(crate::Flags::CWR)), "{sent:?}");
-    // And the next echo is answered, though it is of the same flight.
+    // The next echo reduces the window, although it belongs to the same flight.
     s.recv("E. 1 ack 4941 TS 22:10100");
     assert_eq!(s.connection.stats().ecn_cuts, 1);
 }
 
 #[test]
-fn every_controller_has_its_window_back() {
-    // Without congestion control it is never taken.
+fn every_controller_gets_its_window_back() {
+    // Without congestion control there is no reduction.
     for name in crate::cc::NAMES.into_iter().filter(|name| *name != "none") {
         let config = with_controller(name).with(|c| {
             c.recovery.undo = true;

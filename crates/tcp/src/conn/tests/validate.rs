@@ -1,4 +1,4 @@
-//! RFC 9293 §3.10.7.4 steps 1 to 5, RFC 5961 and PAWS: what is not believed.
+//! RFC 9293 §3.10.7.4 steps 1 to 5, RFC 5961 and PAWS: segments that are rejected.
 
 use super::script::{Script, plain};
 use crate::conn::{Error, Event, State};
@@ -13,7 +13,7 @@ fn with_timestamps() -> Script {
 }
 
 #[test]
-fn rfc5961_a_reset_exactly_at_rcv_nxt_is_believed() {
+fn rfc5961_a_reset_exactly_at_rcv_nxt_takes_effect() {
     let mut s = small_window();
     s.recv("R 1");
     s.expect_state(State::Closed);
@@ -53,7 +53,7 @@ fn rfc5961_a_syn_is_challenged_wherever_it_is() {
 }
 
 #[test]
-fn rfc5961_an_ack_of_what_was_never_sent_is_answered_and_dropped() {
+fn rfc5961_an_ack_of_data_never_sent_is_answered_and_dropped() {
     let mut s = small_window();
     s.write(1000);
     s.expect(&["P. 1:1001 ack 1"]);
@@ -101,13 +101,13 @@ fn the_ack_of_a_segment_outside_the_window_is_not_taken() {
     s.write(1000);
     s.recv_all(&[". 499 ack 1001", ". 1002 ack 1001", "P. 1001:1101 ack 1001"]);
     assert_eq!(s.connection.bytes_acked(), 0);
-    // But for a peer that does not know yet that its probe of one byte was taken.
+    // Except from a peer that does not know yet that its one-byte probe was taken.
     s.recv(". 500 ack 1001");
     assert_eq!(s.connection.bytes_acked(), 1000);
 }
 
 #[test]
-fn what_reaches_into_the_window_is_trimmed_to_it() {
+fn a_segment_partly_in_the_window_is_trimmed_to_it() {
     let mut s = small_window();
     s.recv("P. 1:501 ack 1");
     let accepted = s.recv("P. 301:2001 ack 1");
@@ -133,7 +133,7 @@ fn a_closed_window_takes_acks_and_resets_and_no_data() {
     s.recv("P. 1001:1002 ack 1");
     s.expect(&[". 1001 ack 1001 win 0"]);
     assert_eq!(s.connection.bytes_acked(), 0);
-    // RFC 9293 §3.10.7.4: no data, but the ACK of a probe is still news.
+    // RFC 9293 §3.10.7.4: the data of a probe is dropped, but its ACK counts.
     s.recv("P. 1001:1002 ack 501");
     s.expect(&[". 1001 ack 1001 win 0"]);
     assert_eq!(s.connection.bytes_acked(), 500);
@@ -191,7 +191,7 @@ fn rfc7323_the_timestamp_of_a_segment_outside_the_window_is_not_remembered() {
     let mut s = with_timestamps();
     s.recv(". 1:101 ack 1 TS 500:10000");
     s.skip();
-    // An attacker who guesses half the sequence space must not bring PAWS against the peer.
+    // An attacker who guesses half the sequence space must not make PAWS drop the peer's segments.
     s.recv(". 0 ack 1 TS 1000000:10000");
     s.expect(&[". 1 ack 101 TS 10100:500"]);
     s.recv(". 101:201 ack 1 TS 501:10000");

@@ -77,7 +77,7 @@ fn a_probe_is_not_in_flight_and_acks_stay_inside_the_window() {
 }
 
 #[test]
-fn rfc9293_the_override_timeout_sends_what_a_small_window_takes() {
+fn rfc9293_the_override_timeout_sends_the_bytes_that_fit_a_small_window() {
     let mut s = Script::established(plain());
     s.recv(". 1 ack 1 win 300");
     s.write(5000);
@@ -184,19 +184,19 @@ fn a_fin_does_not_ride_on_data_that_fills_the_window() {
 }
 
 #[test]
-fn the_window_in_an_older_segment_is_not_believed() {
+fn the_window_of_an_older_segment_is_ignored() {
     let mut s = Script::established(plain());
     s.recv(". 1:101 ack 1 win 5000");
     s.recv(". 201:301 ack 1 win 8000");
-    // RFC 9293 §3.10.7.4: SND.WL1 keeps what came later in the stream.
+    // RFC 9293 §3.10.7.4: SND.WL1 keeps the window of the later segment.
     s.recv(". 101:201 ack 1 win 2000");
     assert_eq!(s.connection.peer_window_edge(), 8000);
 }
 
-/// Found by fuzzing: an ACK after a timeout took SND.NXT to where the peer reported to have data;
-/// that passed for a closed window, and the probe was still due when all had been sent.
+/// Found by fuzzing. An ACK after a timeout moved SND.NXT to SACKed data. The sender treated this
+/// as a closed window, and its probe was still due after all data had been sent.
 #[test]
-fn what_the_peer_holds_closes_no_window() {
+fn sacked_data_does_not_count_as_a_closed_window() {
     let mut s = Script::established(plain().with(|c| c.extensions.sack = true));
     s.write(3000);
     s.recv(". 1 ack 1 sack 1001:2001");

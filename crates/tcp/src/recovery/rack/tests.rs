@@ -77,7 +77,7 @@ fn lost(rack: &Rack) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn what_a_later_segment_overtook_is_lost_after_the_reordering_window() {
+fn a_segment_overtaken_by_a_later_one_is_lost_after_the_reordering_window() {
     let (mut rack, mut timing, mut sacked) = (Rack::default(), timing(3), RangeSet::new());
     // The second segment arrives after 50 ms.
     rack.delivered(ms(70), 1001..2001, &timing);

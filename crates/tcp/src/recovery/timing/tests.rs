@@ -67,7 +67,7 @@ fn the_last_sent_part_of_a_range_has_a_time() {
 }
 
 #[test]
-fn what_is_dropped_is_timed_no_more() {
+fn dropped_segments_are_not_timed_any_more() {
     let mut timing = two_flights();
     timing.drop_below(2000);
     timing.drop_from(4000);
