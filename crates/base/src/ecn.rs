@@ -1,4 +1,4 @@
-/// The ECN field of an IP header (RFC 3168 §5), its two bits as they stand on the wire.
+/// The ECN field of an IP header (RFC 3168 §5), with its two bits as on the wire.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Ecn {
@@ -24,7 +24,7 @@ impl Ecn {
         }
     }
 
-    /// The two bits as they stand in the IP header.
+    /// The two bits as in the IP header.
     pub const fn bits(self) -> u8 {
         self as u8
     }

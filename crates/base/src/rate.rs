@@ -11,12 +11,12 @@ impl BitRate {
         if bits == 0 { None } else { Some(BitRate(bits)) }
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bits_per_sec(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` take to be put on the link, rounded down to the nanosecond.
+    /// The time to transmit `bytes` on the link, rounded down to the nanosecond.
     pub fn transmission_time(self, bytes: u32) -> Span {
         // 2^32 bytes are 3.4e19 bit-nanoseconds: a few bits more than u64 holds.
         let bit_ns = u64::from(bytes) * 8;

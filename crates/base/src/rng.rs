@@ -1,11 +1,10 @@
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The random stream: xoshiro256++ seeded by SplitMix64, and the few draws that Windlass makes
-/// from it.
+/// A stream of random numbers: xoshiro256++ seeded by SplitMix64.
 ///
-/// The stream is part of the format: the same seed gives the same draws in every version and on
-/// every machine, so each draw is defined here and not by a library of distributions.
+/// The same seed gives the same numbers in every version and on every machine. The distributions
+/// are therefore implemented here instead of taken from a library.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
@@ -15,8 +14,8 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// An independent stream for a part of a run, named by a number: one part's draws do not
-    /// shift another's.
+    /// An independent stream for part `part` of a run: draws of one part do not affect those of
+    /// another.
     pub fn fork(seed: u64, part: u64) -> Rng {
         let mixed = Xoshiro256PlusPlus::seed_from_u64(part).next_u64();
         Rng::new(seed ^ mixed)

@@ -11,9 +11,9 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
-    /// The origin.
+    /// The origin of time.
     pub const ZERO: Time = Time(0);
-    /// Later than any event: "never".
+    /// The latest point in time; stands for "never".
     pub const MAX: Time = Time(u64::MAX);
 
     /// The point `ns` nanoseconds after the origin.
@@ -40,7 +40,7 @@ impl Time {
 impl Span {
     /// A span of no length.
     pub const ZERO: Span = Span(0);
-    /// Longer than any run.
+    /// The longest span, over 584 years.
     pub const MAX: Span = Span(u64::MAX);
 
     /// A span of `ns` nanoseconds.

@@ -249,7 +249,7 @@ mod tests {
         assert!((slope(&*new_ecn) - 0.58).abs() < 1e-12);
     }
 
-    /// As in the original, where ssthresh comes down from the window limit by a tenth a mark.
+    /// As in the original, where each mark lowers ssthresh, from the window limit on, by a tenth.
     #[test]
     fn slow_start_goes_on_after_a_mark_below_ssthresh() {
         let start = Params { initial_ssthresh: 128_000, whole_segment_cuts: true, ..params() };

@@ -28,7 +28,7 @@ impl Connection {
         window.min(self.options.window_limit)
     }
 
-    /// Bytes believed to be in the network.
+    /// The estimate of the bytes in the network.
     pub(super) fn pipe(&self) -> u64 {
         let (tx, scoreboard) = (&self.tx, &self.recovery.scoreboard);
         if scoreboard.sacked().is_empty() && self.recovery.phase == Phase::Open {
@@ -50,7 +50,7 @@ impl Connection {
         (tx.nxt - tx.una - arrived).saturating_sub(self.recovery.rack.lost_bytes())
     }
 
-    /// Cuts the window and remembers for which flight.
+    /// Reduces the window and records the flight for which it did so.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
         let window = match self.config.window.reduction_base {
             // Without the segments of limited transmit beyond cwnd (RFC 5681 §3.2 step 2).

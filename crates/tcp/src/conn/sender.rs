@@ -26,11 +26,11 @@ pub(crate) struct Sender {
     pub(crate) last_sent: Time,
     /// ISS: the sequence number of this end's SYN.
     pub(crate) isn: SeqNumber,
-    /// The application closed: FIN stands at `written`.
+    /// The application has closed the stream: the FIN has the position `written`.
     pub(crate) closed: bool,
-    /// A write found no room.
+    /// The last write did not fit; `Event::Writable` follows when there is room.
     pub(crate) write_blocked: bool,
-    /// The application writes whenever there is room.
+    /// The connection writes by itself whenever there is room.
     pub(crate) endless: bool,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
@@ -55,22 +55,22 @@ impl Sender {
         }
     }
 
-    /// Nothing is in flight.
+    /// True if no data is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.nxt == self.una
     }
 
-    /// The position after everything that is to be sent, a FIN included.
+    /// The position after all data to send, a FIN included.
     pub(crate) fn end(&self) -> u64 {
         self.written + u64::from(self.closed)
     }
 
-    /// There is something at SND.NXT to send.
+    /// True if there is data or a FIN to send at SND.NXT.
     pub(crate) fn has_unsent(&self) -> bool {
         self.nxt < self.end()
     }
 
-    /// This end's FIN is acknowledged.
+    /// True if the peer has acknowledged this end's FIN.
     pub(crate) fn fin_acked(&self) -> bool {
         self.closed && self.una > self.written
     }
@@ -80,7 +80,7 @@ impl Sender {
         self.una.min(self.written).saturating_sub(1)
     }
 
-    /// The peer announces `window` bytes from `ack` on.
+    /// Takes a window of `window` bytes from `ack` on, which the peer announced.
     pub(crate) fn set_window(&mut self, ack: u64, window: u64) {
         self.edge = ack + window;
         self.max_window = self.max_window.max(window);
@@ -93,7 +93,7 @@ impl Sender {
         self.max.min(self.edge).max(self.una)
     }
 
-    /// Bytes that the peer's window still takes at SND.NXT.
+    /// Bytes that the peer's window still allows at SND.NXT.
     pub(crate) fn window_left(&self) -> u64 {
         self.edge.saturating_sub(self.nxt)
     }

@@ -11,7 +11,7 @@ pub(crate) struct AckSchedule {
     unacked_bytes: u64,
     /// The largest segment so far, in bytes: the size of a full segment of this peer.
     largest_segment: u32,
-    /// ACKs still to send for the data that has arrived ([`AckPolicy::Split`]).
+    /// ACKs left to send for the data that has arrived ([`AckPolicy::Split`]).
     parts_left: u32,
     /// Number of further segments to acknowledge at once ([`AckPolicy::Linux`]).
     quick: u32,

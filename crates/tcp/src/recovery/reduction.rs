@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     pub(crate) delivered: u64,
     /// SND.UNA advanced, and nothing more was found to be lost (RFC 9937 §5: SafeACK).
     pub(crate) safe: bool,
-    /// Bytes believed to be in the network now.
+    /// The estimate of the bytes in the network now.
     pub(crate) pipe: u64,
     /// Data segments that the connection has sent.
     pub(crate) sent: u64,

@@ -218,7 +218,7 @@ fn skip_extensions(protocol: u8, payload: &[u8]) -> Result<Upper<'_>, WireError>
         let mut later_piece = false;
         if upper.protocol == next_header::FRAGMENT {
             let offset_and_more = u16::from_be_bytes([octet(2)?, octet(3)?]);
-            // Neither offset nor more to come: an atomic fragment is whole (RFC 6946).
+            // An atomic fragment, with offset 0 and no further fragments, is complete (RFC 6946).
             upper.fragment |= offset_and_more & !0b110 != 0;
             later_piece = offset_and_more >> 3 != 0;
         }
