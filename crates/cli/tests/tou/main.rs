@@ -95,7 +95,7 @@ fn what_makes_no_sense_is_refused_with_status_2() {
         (&["listen", "[::1]:0", "-4"], "is an IPv6 address"),
         (&["perf"], "client"),
         (&["perf", "client", "h", "--time", "1", "--bytes", "1"], "cannot be used with"),
-        (&["perf", "client", "h", "--parallel", "129"], "at most 128"),
+        (&["perf", "client", "h", "--parallel", "129"], "from 1 to 128"),
         (&["perf", "client", "h", "--time", "0"], "above zero"),
         (&["perf", "client", "h", "--time", "48h"], "expected a time"),
         (&["perf", "client", "h", "--bytes", "0"], "above zero"),
