@@ -213,7 +213,7 @@ fn this_kernel_gains_nothing_and_its_initial_window_is_found_exactly() {
                 let verdict = outcome.verdict.clone().expect("measured");
                 let window = verdict.initial_window.expect("seen");
                 let found = (window.packets, window.exact);
-                assert_eq!(found, (initial_window.into(), true), "{host}: {outcome:?}");
+                assert_eq!(found, (initial_window, true), "{host}: {outcome:?}");
                 let unlimited = Reaction::CountsBytes { limit: Some(Limit::None) };
                 assert_eq!(verdict.reaction, unlimited, "{host}: {outcome:?}");
                 assert_eq!(verdict.gain, Some((4, 1.0)), "{host}");
