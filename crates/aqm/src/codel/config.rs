@@ -40,7 +40,7 @@ impl CoDelParams {
     }
 }
 
-/// Settings of [`CoDel`].
+/// Settings of [`CoDel`](super::CoDel).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
     /// The maximum length. Default: 1000 packets.

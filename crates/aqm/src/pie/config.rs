@@ -2,7 +2,7 @@ use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
 use windlass_base::Span;
 
-/// Settings of [`Pie`].
+/// Settings of [`Pie`](super::Pie).
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct PieConfig {
     /// The maximum length. Default: 1000 packets.
