@@ -173,18 +173,30 @@ impl Datapath {
         self.switch.change(|in_force| in_force.policy = policy)
     }
 
-    /// Which connections are taken on from now on; those under way are not asked again.
+    /// Sets which new connections the proxy serves. Connections under way stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to update a table.
     pub fn set_lists(&mut self, lists: &Lists) -> Result<(), Error> {
         lists.write(&self.object)?;
         self.switch.change(|in_force| in_force.lists = lists.bits())
     }
 
-    /// What has been counted since the tables were made.
+    /// The counters since the tables were made.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or the table has another size than this build's.
     pub fn counters(&self) -> Result<Counters, Error> {
         Counters::read(&self.object)
     }
 
-    /// How many connections are in the table, those in their handshake not among them.
+    /// The number of connections in the table, without those in their handshake.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or the table has another size than this build's.
     pub fn flow_count(&self) -> Result<u64, Error> {
         let value = load::table(&self.object, "flow_count")?.lookup(&[0; 4], MapFlags::ANY);
         let value = value.map_err(doing("reading the number of connections"))?.unwrap_or_default();
@@ -193,6 +205,10 @@ impl Datapath {
     }
 
     /// The connections in the table, those in their handshake last.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read a table, or an entry has another size than this build's.
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
         let now = now_ns();
         let mut flows = self.entries("flows", |key, value| Flow::from_entry(key, value, now))?;
@@ -202,7 +218,11 @@ impl Datapath {
         Ok(flows)
     }
 
-    /// What is known of far hosts.
+    /// The ECN capability of each far host that the proxy remembers.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or an entry has another size than this build's.
     pub fn hosts(&self) -> Result<Vec<Host>, Error> {
         let now = now_ns();
         self.entries("hosts", |key, value| Host::from_entry(key, value, now))

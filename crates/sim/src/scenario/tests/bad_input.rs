@@ -10,6 +10,7 @@ fn messages(from: &str, to: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn one_clear_message_for_each_mistake() {
     let cases: &[(&str, &str, &str)] = &[
         // Keys.
