@@ -55,6 +55,12 @@ class Sentences(unittest.TestCase):
         self.assertIn("2 of 2", self.complaints(f"{words(31)} {words(31)}")[0])
         self.assertEqual(self.complaints(f"{words(31)} {words(30)}"), [])
 
+    def test_a_long_page_may_have_one_long_sentence_in_twenty(self) -> None:
+        short = [words(5)] * 38
+        self.assertEqual(self.complaints(" ".join([*short, words(31), words(31)])), [])
+        many = [*short, words(31), words(31), words(31)]
+        self.assertIn("3 of 41", self.complaints(" ".join(many))[0])
+
     def test_code_tables_and_quotations_are_exempt(self) -> None:
         table = f"| a |\n|---|\n| {words(50)} |\n"
         for text in (f"```\n{words(50)}\n```", f"> {words(50)}", table):

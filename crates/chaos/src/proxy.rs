@@ -163,11 +163,6 @@ impl Proxy {
         Ok(())
     }
 
-    /// Whether the proxy gave a packet that it passed on an ECT codepoint.
-    pub(crate) fn gave_ect(&self, came: &Packet, sent: &Packet) -> bool {
-        sent.ecn == Ecn::Ect0 && came.ecn != Ecn::Ect0
-    }
-
     /// No ACK number may exceed the highest one of the far end.
     fn check_ack(&self, shown: &Segment) -> Result<(), String> {
         let ahead = self.far_ack.is_none_or(|said| later(said, shown.ack) != said);
@@ -175,6 +170,11 @@ impl Proxy {
         ensure!(!acknowledges || !ahead, "ACK {} ahead of the far end's", shown.ack);
         Ok(())
     }
+}
+
+/// Whether a packet left with ECT(0) that arrived without.
+pub(crate) fn gained_ect(came: &Packet, sent: &Packet) -> bool {
+    sent.ecn == Ecn::Ect0 && came.ecn != Ecn::Ect0
 }
 
 fn later(a: SeqNumber, b: SeqNumber) -> SeqNumber {

@@ -7,7 +7,7 @@ use crate::end::{End, Packet};
 use crate::log::{Log, describe, describe_fate, describe_run};
 use crate::network::{Due, Hop, Network};
 use crate::path::Fate;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, gained_ect};
 use crate::report::{Ending, Report};
 use crate::setup::{Opening, Setup};
 use crate::watch::{Before, check_awake, check_state};
@@ -170,7 +170,7 @@ impl<'a> World<'a> {
         let far = self.ends[proxy.far_end()].connection();
         let open = matches!(far.state(), State::Established | State::CloseWait);
         let sets_ect =
-            onward.iter().any(|(to, sent)| *to == proxy.far_end() && proxy.gave_ect(came, sent));
+            onward.iter().any(|(to, sent)| *to == proxy.far_end() && gained_ect(came, sent));
         if sets_ect && open && !far.ecn_negotiated() {
             return Err(format!("{}: ECT towards an end without ECN", proxy.name()));
         }
