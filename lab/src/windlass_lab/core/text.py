@@ -170,7 +170,7 @@ def verdict_line(results: Mapping, against: str) -> str:
     """One sentence for the whole; `against` is what figures are held against."""
     agreeing, judged = counts(results)
     if not judged:
-        return "Nothing that was run is judged."
+        return "These figures are shown for information; none has a pass criterion."
     if agreeing == judged:
         return f"All {judged} figures agree with {against}."
     return f"{judged - agreeing} of {judged} figures differ from {against}."
