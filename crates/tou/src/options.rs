@@ -1,5 +1,7 @@
 use crate::endpoint::Limits;
+use crate::wire;
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use windlass_tcp::cc::{self, ControllerFactory};
 use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
@@ -8,7 +10,19 @@ use windlass_tcp::{Config, Profile};
 /// Segment size for Ethernet over IPv4, less the headers of IP, UDP and ToU: 1500 - 20 - 8 - 16 bytes.
 const MSS: u16 = 1456;
 /// The header of IPv6 has 20 bytes more than that of IPv4.
-pub(crate) const IPV6_EXTRA: u16 = 20;
+const IPV6_EXTRA: u16 = 20;
+/// A relay adds the header of ChannelData (RFC 8656 §12.4).
+const RELAY_EXTRA: u16 = 4;
+
+/// Bytes by which the headers on the way to `peer` can be longer than those of ToU over IPv4. A
+/// session may move to any path, so its connections allow for the longest headers. A peer with a
+/// mapped address uses IPv4.
+pub(crate) fn longer_headers(peer: &SocketAddr) -> u16 {
+    let prefix = wire::prefix_len(peer) as u16;
+    let relayed = if prefix > 0 { RELAY_EXTRA } else { 0 };
+    let ip = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
+    prefix + relayed + ip
+}
 
 /// Options for connections, listeners and ports. Start from the default and change single fields:
 ///
@@ -72,11 +86,18 @@ impl Default for Options {
 }
 
 impl Options {
-    pub(crate) fn config(&self, ipv6: bool) -> Config {
+    /// The configuration of a connection with `peer`.
+    pub(crate) fn config_for(&self, peer: &SocketAddr) -> Config {
+        let config = self.config();
+        let mss = config.mss.saturating_sub(longer_headers(peer));
+        config.with(|c| c.mss = mss)
+    }
+
+    /// The configuration of a connection over IPv4.
+    pub(crate) fn config(&self) -> Config {
         // These are off in the profile, which the simulator compares with kernels that lack them.
         let modern = self.profile == Profile::Linux;
-        let mss = if ipv6 { self.mss.saturating_sub(IPV6_EXTRA) } else { self.mss };
-        let base = self.profile.config(mss, Arc::clone(&self.congestion));
+        let base = self.profile.config(self.mss, Arc::clone(&self.congestion));
         let ack_policy = match base.acks.policy {
             AckPolicy::Delayed { max } if modern => AckPolicy::Linux { max },
             other => other,

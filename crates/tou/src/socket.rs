@@ -111,7 +111,7 @@ impl TouSocket {
     /// - [`ErrorKind::AddrInUse`] if the port has a connection to that peer;
     /// - [`ErrorKind::QuotaExceeded`] if one of [`Options::limits`] is reached.
     pub fn begin(&self, peer: SocketAddr) -> io::Result<TouStream> {
-        let config = self.options.config(peer.ip().to_canonical().is_ipv6());
+        let config = self.options.config_for(&peer);
         let peer = self.port.mapped(peer);
         let begun = self.port.with(|state, now| state.endpoint.connect(now, peer, config));
         let id = begun.map_err(|error| match error {
@@ -126,7 +126,7 @@ impl TouSocket {
     /// # Errors
     /// [`ErrorKind::AddrInUse`] if the port listens already.
     pub fn listen(&self) -> io::Result<TouListener> {
-        let config = self.options.config(false);
+        let config = self.options.config();
         let backlog = self.options.backlog;
         let listens = self.port.with(|state, _| state.endpoint.listen(config, backlog));
         listens.map_err(|error| io::Error::new(ErrorKind::AddrInUse, error))?;

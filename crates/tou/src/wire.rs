@@ -12,7 +12,12 @@
 //! # Ok::<(), wire::ParseError>(())
 //! ```
 
+mod session;
+
+pub use session::{SESSION_COOKIE, SESSION_PREFIX_LEN, SessionPeer};
+
 use std::fmt;
+use std::net::SocketAddr;
 use windlass_tcp::segment::wire::{emit_options, parse_options};
 
 pub use windlass_tcp::segment::wire::WireError;
@@ -24,6 +29,8 @@ pub const COOKIE: u32 = 0x7194_b32e;
 pub const MIN_HEADER_LEN: usize = 16;
 /// Length of the longest header, in bytes. Options have at most 40 bytes, as in TCP.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
+/// Length of the longest header with a session's prefix, in bytes.
+pub(crate) const MAX_SESSION_HEADER_LEN: usize = SESSION_PREFIX_LEN + MAX_HEADER_LEN;
 
 /// STUN's magic cookie (RFC 8489 §5).
 const STUN_COOKIE: u32 = 0x2112_a442;
@@ -37,6 +44,8 @@ pub enum Kind {
     Segment,
     /// A STUN message (RFC 8489 §5), which hosts use to find a path through NATs.
     Stun,
+    /// A datagram of a session, with a segment after the prefix; see [`SessionPeer`].
+    Session,
     /// A datagram of another protocol.
     Unknown,
 }
@@ -48,6 +57,7 @@ pub fn kind(datagram: &[u8]) -> Kind {
     let stun = datagram.len() >= STUN_HEADER_LEN && datagram[0] >> 6 == 0 && datagram[3] & 3 == 0;
     match u32::from_be_bytes([cookie[0], cookie[1], cookie[2], cookie[3]]) {
         COOKIE => Kind::Segment,
+        SESSION_COOKIE => Kind::Session,
         STUN_COOKIE if stun => Kind::Stun,
         _ => Kind::Unknown,
     }
@@ -89,6 +99,29 @@ pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     if be32(fixed, 4) != COOKIE {
         return Err(ParseError::Cookie);
     }
+    parse_fields(datagram)
+}
+
+/// Parses the segment in a session's datagram. The offset of the payload counts from the datagram's
+/// beginning.
+///
+/// # Errors
+///
+/// [`ParseError`] if the datagram is not of a session, or its segment is invalid.
+pub fn parse_session(datagram: &[u8]) -> Result<(SessionPeer, Segment, usize), ParseError> {
+    if kind(datagram) != Kind::Session {
+        return Err(ParseError::Cookie);
+    }
+    let truncated = ParseError::Header(WireError::Truncated);
+    let peer = SessionPeer::of_datagram(datagram).ok_or(truncated)?;
+    let (segment, payload_at) = parse_fields(&datagram[SESSION_PREFIX_LEN..])?;
+    Ok((peer, segment, SESSION_PREFIX_LEN + payload_at))
+}
+
+/// Parses everything but the cookie.
+fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
+    let fixed: &[u8; MIN_HEADER_LEN] =
+        datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
     if fixed[12] & 0x0f != 0 || fixed[13] & 0x80 != 0 {
         return Err(ParseError::Version);
     }
@@ -126,6 +159,34 @@ pub fn emit(segment: &Segment, out: &mut [u8]) -> usize {
     out[13] = flags_to_wire(segment.flags);
     out[14..16].copy_from_slice(&segment.window.to_be_bytes());
     header_len
+}
+
+/// Writes the header of a segment of a session's connection, prefix included. Returns its length in
+/// bytes.
+///
+/// # Panics
+///
+/// If `out` is shorter than the header; [`MAX_HEADER_LEN`] plus [`SESSION_PREFIX_LEN`] is always
+/// enough.
+pub fn emit_session(peer: SessionPeer, segment: &Segment, out: &mut [u8]) -> usize {
+    peer.emit_prefix(out);
+    let inner = &mut out[SESSION_PREFIX_LEN..];
+    let header_len = emit(segment, inner);
+    inner[4..8].copy_from_slice(&peer.number.to_be_bytes());
+    SESSION_PREFIX_LEN + header_len
+}
+
+/// Bytes before the segment in a datagram to `peer`.
+pub(crate) fn prefix_len(peer: &SocketAddr) -> usize {
+    SessionPeer::of(peer).map_or(0, |_| SESSION_PREFIX_LEN)
+}
+
+/// Writes the header of a segment to `peer`, which may be a virtual address. Returns its length.
+pub(crate) fn emit_to(peer: &SocketAddr, segment: &Segment, out: &mut [u8]) -> usize {
+    match SessionPeer::of(peer) {
+        Some(session) => emit_session(session, segment, out),
+        None => emit(segment, out),
+    }
 }
 
 /// ToU has no URG flag, so ECE and CWR stand one bit lower than in TCP.

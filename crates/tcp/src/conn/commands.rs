@@ -4,6 +4,7 @@ use super::cached_controller::CachedController;
 use super::timers::Timers;
 use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
+use crate::deadline::Deadline;
 use crate::{Flags, Segment, SeqNumber};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -117,6 +118,30 @@ impl Connection {
     pub fn fail_opening(&mut self, error: Error) {
         if self.state == State::SynSent {
             self.finish(Some(error));
+        }
+    }
+
+    /// Ends the connection with `error` and without a reset, because the carrier has lost the peer for
+    /// good.
+    pub fn fail(&mut self, error: Error) {
+        if self.state != State::Closed {
+            self.finish(Some(error));
+        }
+    }
+
+    /// The carrier has found another path to the peer. Ends the back-off of the timers, and makes
+    /// those due at `now` that were backed off: their losses belong to the old path (RFC 6069 §3
+    /// gives the reasons). The caller then calls [`Connection::handle_timeout`].
+    pub fn path_restored(&mut self, now: Time) {
+        if self.timers.retries == 0 {
+            return;
+        }
+        self.timers.retries = 0;
+        self.rtt.end_back_off();
+        for timer in [&mut self.timers.retransmit, &mut self.timers.persist] {
+            if timer.is_set() {
+                *timer = Deadline::at(now);
+            }
         }
     }
 

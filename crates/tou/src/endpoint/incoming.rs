@@ -29,7 +29,16 @@ impl<Data: Default> Endpoint<Data> {
     fn handle_datagram(&mut self, now: Time, peer: &SocketAddr, ecn: Ecn, datagram: &[u8]) {
         self.counters.received += 1;
         match wire::kind(datagram) {
-            Kind::Segment => self.handle_segment(now, peer, ecn, datagram),
+            Kind::Segment => match wire::parse(datagram) {
+                Ok((segment, at)) => self.handle_segment(now, peer, ecn, &segment, &datagram[at..]),
+                Err(_) => self.counters.malformed += 1,
+            },
+            Kind::Session => match wire::parse_session(datagram) {
+                Ok((peer, segment, at)) => {
+                    self.handle_segment(now, &peer.address(), ecn, &segment, &datagram[at..]);
+                }
+                Err(_) => self.counters.malformed += 1,
+            },
             Kind::Stun => {
                 self.counters.stun += 1;
                 if self.stun.len() < STUN_MAX {
@@ -40,23 +49,29 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
-    fn handle_segment(&mut self, now: Time, peer: &SocketAddr, ecn: Ecn, datagram: &[u8]) {
-        let Ok((segment, payload_at)) = wire::parse(datagram) else {
-            self.counters.malformed += 1;
+    fn handle_segment(
+        &mut self,
+        now: Time,
+        peer: &SocketAddr,
+        ecn: Ecn,
+        segment: &Segment,
+        payload: &[u8],
+    ) {
+        if !self.sessions.admits(peer) {
+            self.counters.outside += 1;
             return;
-        };
+        }
         let mut key = self.key_of(peer);
         if let Some(old) = key
             && self.listening.is_some()
             && self.slots[old].is_over()
-            && self.slots[old].stream.connection().makes_room_for(&segment)
+            && self.slots[old].stream.connection().makes_room_for(segment)
         {
             self.remove(old);
             key = None;
         }
-        let key = key.or_else(|| self.handle_unmatched(now, *peer, &segment));
+        let key = key.or_else(|| self.handle_unmatched(now, *peer, segment));
         if let Some(key) = key {
-            let payload = &datagram[payload_at..];
             self.limit_growth(key);
             let slot = &mut self.slots[key];
             if !payload.is_empty() {
@@ -66,8 +81,8 @@ impl<Data: Default> Endpoint<Data> {
                     slot.stream.connection_mut(),
                 );
             }
-            slot.stream.handle_segment(now, &segment, payload, ecn, &mut ());
-            slot.update_path_mtu(&segment);
+            slot.stream.handle_segment(now, segment, payload, ecn, &mut ());
+            slot.update_path_mtu(segment);
             self.touch(key);
         }
     }
@@ -94,7 +109,8 @@ impl<Data> Slot<Data> {
             None if state.is_synchronized() && state != State::SynReceived => {
                 let timestamps = segment.options.timestamps;
                 let every = Options { timestamps, ..Options::default() };
-                let header = wire::MIN_HEADER_LEN + every.wire_len();
+                let prefix = wire::prefix_len(&self.peer);
+                let header = prefix + wire::MIN_HEADER_LEN + every.wire_len();
                 self.path_mtu = Some(PathMtu::begin(connection, header as u32));
             }
             None => {}

@@ -1,7 +1,7 @@
 //! Passive opens, with a bounded backlog and SYN cookies beyond it.
 
 use super::{ConnectionId, Endpoint, Passive, cookie};
-use crate::options::IPV6_EXTRA;
+use crate::options::longer_headers;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::{error, fmt};
@@ -36,10 +36,10 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Subtracts the longer header of IPv6 from the MSS. A peer with a mapped address uses IPv4.
+    /// Subtracts longer headers than those of IPv4 from the MSS.
     fn config_for(&self, peer: SocketAddr) -> Config {
-        let extra = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
-        self.config.clone().with(|c| c.mss = self.config.mss.saturating_sub(extra))
+        let longer = longer_headers(&peer);
+        self.config.clone().with(|c| c.mss = self.config.mss.saturating_sub(longer))
     }
 
     fn accept_queue_has_room(&self) -> bool {

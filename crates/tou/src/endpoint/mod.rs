@@ -20,6 +20,7 @@ mod path_mtu;
 mod receive_buffer;
 mod released;
 mod secret;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ use listen::Listening;
 use path_mtu::PathMtu;
 use receive_buffer::{Share, SharedReceiveBuffer};
 use secret::Secret;
+use sessions::Sessions;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -79,6 +81,9 @@ pub struct Counters {
     pub stun: u64,
     /// Segments received, other than SYNs and returned cookies, that belong to no connection.
     pub strays: u64,
+    /// Segments dropped because they belong to no open session, or because the endpoint serves
+    /// sessions only.
+    pub outside: u64,
     /// SYNs received while the endpoint did not listen.
     pub refused: u64,
     /// SYNs and returned cookies dropped because of the accept queue or a limit.
@@ -194,6 +199,7 @@ pub struct Endpoint<Data = ()> {
     deadlines: Deadlines<(usize, u64)>,
     events: VecDeque<(ConnectionId, Event)>,
     listening: Option<Listening>,
+    sessions: Sessions,
     stun: VecDeque<(SocketAddr, Box<[u8]>)>,
     counters: Counters,
 }
@@ -226,6 +232,7 @@ impl<Data: Default> Endpoint<Data> {
             deadlines: Deadlines::default(),
             events: VecDeque::new(),
             listening: None,
+            sessions: Sessions::default(),
             stun: VecDeque::new(),
             counters: Counters::default(),
         }

@@ -28,8 +28,8 @@ impl<Data: Default> Endpoint<Data> {
     /// Returns `None` if there is nothing to send.
     pub fn poll_transmit(&mut self, now: Time, max: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
         if let Some((peer, segment)) = self.replies.pop_front() {
-            out.resize(wire::MAX_HEADER_LEN, 0);
-            let len = wire::emit(&segment, out);
+            out.resize(wire::MAX_SESSION_HEADER_LEN, 0);
+            let len = wire::emit_to(&peer, &segment, out);
             self.counters.sent += 1;
             return Some(Datagrams { peer, ecn: Ecn::NotEct, size: len, len });
         }
@@ -66,24 +66,26 @@ fn transmit<Data>(
     }) {
         return Some(write_probe(slot.peer, &probe, out));
     }
-    let full = wire::MIN_HEADER_LEN + slot.stream.connection().mss() as usize;
+    let full = wire::prefix_len(&slot.peer)
+        + wire::MIN_HEADER_LEN
+        + slot.stream.connection().mss() as usize;
     let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
     let (run, payload) = slot.stream.poll_transmit(now, max, &mut ())?;
-    let size = write_run(&run, payload, out);
+    let size = write_run(&slot.peer, &run, payload, out);
     Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
 }
 
 /// Writes a path MTU probe. Its payload is arbitrary, since the peer has received those bytes.
 fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
     out.clear();
-    out.resize(wire::MAX_HEADER_LEN, 0);
-    let len = wire::emit(probe, out) + probe.payload_len as usize;
+    out.resize(wire::MAX_SESSION_HEADER_LEN, 0);
+    let len = wire::emit_to(&peer, probe, out) + probe.payload_len as usize;
     out.resize(len, 0);
     Datagrams { peer, ecn: Ecn::NotEct, size: len, len }
 }
 
 /// Writes the datagrams of a run and returns the size of each.
-fn write_run(run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
+fn write_run(peer: &SocketAddr, run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
     let payload_len = run.first.payload_len as usize;
     out.clear();
     let mut rest = payload;
@@ -92,8 +94,8 @@ fn write_run(run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
     for index in 0..run.count {
         run.turn_into(&mut segment, index);
         let at = out.len();
-        out.resize(at + wire::MAX_HEADER_LEN, 0);
-        let header_len = wire::emit(&segment, &mut out[at..]);
+        out.resize(at + wire::MAX_SESSION_HEADER_LEN, 0);
+        let header_len = wire::emit_to(peer, &segment, &mut out[at..]);
         out.truncate(at + header_len);
         take(&mut rest, payload_len, out);
         size = header_len + payload_len;

@@ -117,6 +117,13 @@ impl PathMtu {
         }
     }
 
+    /// Begins again with the base size, because datagrams take another path.
+    pub(super) fn restart(&mut self, connection: &mut Connection) {
+        (self.confirmed, self.too_large) = (self.base, self.largest + 1);
+        (self.probe, self.tries, self.idle_until) = (None, 0, None);
+        connection.set_mss(self.base);
+    }
+
     /// Handles a segment of the peer, which may have a DSACK for the probe.
     pub(super) fn handle(&mut self, segment: &Segment, connection: &mut Connection) {
         let Some(probe) = &self.probe else { return };

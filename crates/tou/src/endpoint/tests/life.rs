@@ -58,7 +58,7 @@ fn a_full_segment_fills_an_ethernet_packet_and_is_ect_when_asked_for() {
 #[test]
 fn a_lost_syn_costs_no_ecn() {
     let mut network = Network::new(2);
-    let asks = Options { ecn: true, ..Options::default() }.config(false);
+    let asks = Options { ecn: true, ..Options::default() }.config();
     network.host(2).listen(asks.clone(), 1).expect("free");
     let now = network.now;
     let client = network.host(1).connect(now, address(2), asks).expect("new");

@@ -8,4 +8,5 @@ mod network;
 mod path_mtu;
 mod random;
 mod receive_buffer;
+mod sessions;
 mod unmatched;

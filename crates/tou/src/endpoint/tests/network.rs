@@ -1,5 +1,5 @@
 use crate::endpoint::{ConnectionId, Endpoint, Limits};
-use crate::wire;
+use crate::wire::{self, SessionPeer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Span, Time};
@@ -20,6 +20,8 @@ pub(super) struct Network {
     pub(super) events: Vec<(SocketAddr, ConnectionId, Event)>,
     /// Percentage of datagrams that arrive twice, the second time late.
     pub(super) doubles: u64,
+    /// The two hosts of each session.
+    pub(super) sessions: BTreeMap<u32, [SocketAddr; 2]>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +34,10 @@ pub(super) struct Packet {
 
 impl Packet {
     pub(super) fn segment(&self) -> Segment {
-        wire::parse(&self.bytes).expect("a segment").0
+        wire::parse(&self.bytes)
+            .or_else(|_| wire::parse_session(&self.bytes).map(|(_, segment, at)| (segment, at)))
+            .expect("a segment")
+            .0
     }
 }
 
@@ -43,6 +48,17 @@ pub(super) fn config() -> Config {
 
 pub(super) fn address(host: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, host], 7000))
+}
+
+/// Where a datagram from `from` to the peer `to` goes, which may be a virtual address.
+fn destination(
+    sessions: &BTreeMap<u32, [SocketAddr; 2]>,
+    from: SocketAddr,
+    to: SocketAddr,
+) -> SocketAddr {
+    let Some(session) = SessionPeer::of(&to) else { return to };
+    let hosts = sessions[&session.tag];
+    if hosts[0] == from { hosts[1] } else { hosts[0] }
 }
 
 impl Network {
@@ -61,6 +77,7 @@ impl Network {
             passes: Box::new(|_| true),
             events: Vec::new(),
             doubles: 0,
+            sessions: BTreeMap::new(),
         }
     }
 
@@ -71,6 +88,19 @@ impl Network {
     pub(super) fn connect(&mut self, from: u8, to: u8) -> ConnectionId {
         let now = self.now;
         self.host(from).connect(now, address(to), config()).expect("a new one")
+    }
+
+    /// Opens the session `tag` between hosts 1 and 2.
+    pub(super) fn open_session(&mut self, tag: u32) {
+        self.sessions.insert(tag, [address(1), address(2)]);
+        assert!(self.host(1).open_session(tag) && self.host(2).open_session(tag));
+    }
+
+    /// Begins a connection of the session `tag` at host `from`.
+    pub(super) fn connect_in_session(&mut self, from: u8, tag: u32, number: u32) -> ConnectionId {
+        let (now, peer) = (self.now, SessionPeer { tag, number }.address());
+        let config = crate::Options::default().config_for(&peer);
+        self.host(from).connect(now, peer, config).expect("a new one")
     }
 
     /// Connects host 1 to host 2, which must be listening. Returns both ends.
@@ -137,7 +167,7 @@ impl Network {
                 let all = out[..datagrams.len].chunks(datagrams.size);
                 packets.extend(all.map(|bytes| Packet {
                     from: address,
-                    to: datagrams.peer,
+                    to: destination(&self.sessions, address, datagrams.peer),
                     ecn: datagrams.ecn,
                     bytes: bytes.to_vec(),
                 }));

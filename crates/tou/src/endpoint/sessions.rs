@@ -1,0 +1,94 @@
+//! The sessions of an endpoint: which tags it accepts datagrams for, and what their connections do
+//! when the path changes.
+
+use super::{ConnectionId, Endpoint, Slot};
+use crate::wire::SessionPeer;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use windlass_base::Time;
+use windlass_tcp::Error;
+
+/// The sessions that are open, and whether the endpoint serves anything else.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    open: BTreeSet<u32>,
+    /// Segments outside of sessions are dropped without an answer.
+    exclusive: bool,
+}
+
+impl Sessions {
+    /// Whether a segment from `peer` may reach a connection or the listener.
+    pub(super) fn admits(&self, peer: &SocketAddr) -> bool {
+        match SessionPeer::of(peer) {
+            Some(session) => self.open.contains(&session.tag),
+            None => !self.exclusive,
+        }
+    }
+}
+
+impl<Data: Default> Endpoint<Data> {
+    /// Accepts datagrams of the session `tag` from now on. False if it is open already.
+    pub fn open_session(&mut self, tag: u32) -> bool {
+        self.sessions.open.insert(tag)
+    }
+
+    /// Whether the session `tag` is open.
+    pub fn has_session(&self, tag: u32) -> bool {
+        self.sessions.open.contains(&tag)
+    }
+
+    /// From now on, serves connections of sessions only: nothing else gets an answer.
+    pub fn serve_sessions_only(&mut self) {
+        self.sessions.exclusive = true;
+    }
+
+    /// Ends the session `tag`. Its connections fail with `error`.
+    pub fn close_session(&mut self, tag: u32, error: Error) {
+        if self.sessions.open.remove(&tag) {
+            for key in self.keys_of(tag) {
+                self.slots[key].stream.connection_mut().fail(error);
+                self.touch(key);
+            }
+        }
+    }
+
+    /// The datagrams of the session `tag` take another path from now on. Its connections search the
+    /// path's MTU again, and send what is missing at once, instead of waiting for a timer that the
+    /// old path's losses have backed off (RFC 6069 §3 has the reasons).
+    pub fn path_changed(&mut self, now: Time, tag: u32) {
+        for key in self.keys_of(tag) {
+            self.slots[key].restart_path(now);
+            self.touch(key);
+        }
+    }
+
+    /// The number of connections of the session `tag`.
+    pub fn session_len(&self, tag: u32) -> usize {
+        self.keys_of(tag).len()
+    }
+
+    fn keys_of(&self, tag: u32) -> Vec<usize> {
+        let of_session = |slot: &Slot<Data>| {
+            SessionPeer::of(&slot.peer).is_some_and(|session| session.tag == tag)
+        };
+        self.slots.iter().filter(|(_, slot)| of_session(slot)).map(|(key, _)| key).collect()
+    }
+
+    /// The sessions' connections with their session and number, in the order of their slots.
+    pub fn session_connections(&self) -> impl Iterator<Item = (SessionPeer, ConnectionId)> {
+        self.slots.iter().filter_map(|(key, slot)| {
+            let peer = SessionPeer::of(&slot.peer)?;
+            Some((peer, ConnectionId { key, serial: slot.serial }))
+        })
+    }
+}
+
+impl<Data> Slot<Data> {
+    fn restart_path(&mut self, now: Time) {
+        let connection = self.stream.connection_mut();
+        if let Some(path_mtu) = &mut self.path_mtu {
+            path_mtu.restart(connection);
+        }
+        connection.path_restored(now);
+    }
+}
