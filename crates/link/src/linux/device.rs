@@ -48,11 +48,21 @@ impl Device {
         config.namespace.within(|| create_here(config))?
     }
 
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads the next packet that the kernel routed to the device; returns its length.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WouldBlock`] if there is none; others if the device no longer exists.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.tun.recv(buffer)
     }
 
-    pub(crate) fn write(&self, packet: &[u8]) -> io::Result<usize> {
+    /// Hands a packet to the kernel as received; returns its length.
+    ///
+    /// # Errors
+    ///
+    /// The device is down, or the bytes are no IP packet.
+    pub fn write(&self, packet: &[u8]) -> io::Result<usize> {
         self.tun.send(packet)
     }
 }
