@@ -12,7 +12,8 @@ mod error;
 mod splitter;
 
 pub use cgroup::Cgroup;
-pub use command::{NOT_EXECUTABLE, NOT_FOUND, run};
+pub use command::run;
 pub use connection::Connection;
 pub use error::Error;
 pub use splitter::{Hook, SPLIT_MAX, Settings, Splitter, check_capabilities};
+pub use windlass_namespace::{NOT_EXECUTABLE, NOT_FOUND};

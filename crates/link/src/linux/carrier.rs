@@ -1,6 +1,5 @@
 //! The loop that moves packets between devices and the network.
 
-use super::device::Device;
 use crate::{Lateness, Network, Transmit};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -14,6 +13,7 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 use windlass_base::{Span, Time};
+use windlass_namespace::Device;
 
 /// Larger than any IP packet.
 const PACKET_BYTES_MAX: usize = 65_536;

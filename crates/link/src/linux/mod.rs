@@ -6,16 +6,24 @@
 
 mod addresses;
 mod carrier;
-mod device;
-mod guard;
-mod namespace;
 mod nested;
-mod netlink;
-mod privilege;
 
 pub use carrier::{Attendant, Carrier};
-pub use device::{Device, DeviceConfig, MTU_DEFAULT};
-pub use guard::{guard_main, stop_signals};
-pub use namespace::Namespace;
 pub use nested::{Nested, Surroundings};
-pub use privilege::{Privilege, acquire as acquire_privilege};
+pub use windlass_namespace::{
+    Device, DeviceConfig, MTU_DEFAULT, Namespace, Privilege, acquire_privilege, guard_main,
+};
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use windlass_namespace::Signals;
+
+/// A file descriptor that becomes readable on Ctrl-C, SIGTERM, SIGHUP or SIGQUIT. From this call on
+/// these signals have no other effect. Call it before the process starts a second thread.
+///
+/// # Errors
+///
+/// The kernel refuses to block the signals or to make the descriptor.
+pub fn stop_signals() -> io::Result<OwnedFd> {
+    Signals::block()?.as_fd().try_clone_to_owned()
+}

@@ -2,12 +2,10 @@
 
 use super::addresses::{Block, INSIDE_DEVICE};
 use super::carrier::{Attendant, Carrier};
-use super::device::{Device, DeviceConfig};
-use super::guard::{self, Streams};
-use super::namespace::{self, Namespace};
 use crate::{LinkConfig, Network};
 use ipnet::{IpNet, Ipv4Net};
-use nix::unistd::Pid;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -17,6 +15,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use windlass_base::Span;
+use windlass_namespace::{
+    Device, DeviceConfig, Guarded, Namespace, Signals, Streams, enter_new_network, exit_code,
+};
 
 /// A command, and the link between it and the outside.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ enum Word {
     /// The inside's device is up.
     Device(Device),
     /// The guard of the command has started, with this PID.
-    Started(Pid),
+    Started(u32),
     /// The command has ended with this exit status, or could not be started.
     Ended(io::Result<u8>),
 }
@@ -63,7 +64,7 @@ impl Nested {
     pub fn run(self, attendant: &mut dyn Attendant) -> io::Result<(u8, Carrier)> {
         let network = Network::new(&self.link)
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error.to_string()))?;
-        let signals = guard::block_signals()?;
+        let signals = Signals::block()?;
         let block = Block::claim()?;
         let surroundings = Surroundings { outside: block.outside(), inside: block.inside() };
         let outside = Device::create(&outside_device(&block, self.mtu)?)?;
@@ -79,7 +80,7 @@ impl Nested {
         let Word::Device(inside) = next(&heard)? else { return Err(gone()) };
         let Word::Started(guard) = next(&heard)? else { return Err(gone()) };
         // The thread ends with the process.
-        thread::spawn(move || guard::pass_on(&signals, guard));
+        thread::spawn(move || forward(&signals, guard));
         let mut carrier = Carrier::new(network, vec![outside, inside], self.spin);
         carrier.run(stop.as_fd(), attendant)?;
         match next(&heard)? {
@@ -161,15 +162,33 @@ fn live_inside(
     environment: &[(&'static str, String)],
     words: &Sender<Word>,
 ) -> io::Result<u8> {
-    namespace::enter_new()?;
+    enter_new_network()?;
     let device = Device::create(device)?;
     // Forwarding, for links nested in this one. If /proc/sys is read-only, they cannot reach the
     // outside.
     let _ = fs::write("/proc/sys/net/ipv4/ip_forward", "1");
     let _ = words.send(Word::Device(device));
-    let mut child = guard::spawn(command, environment, Streams::All)?;
-    let _ = words.send(Word::Started(Pid::from_raw(child.id().cast_signed())));
-    child.wait().map(guard::exit_code)
+    let mut child = guarded(command, environment, Streams::All).spawn()?;
+    let _ = words.send(Word::Started(child.id()));
+    child.wait().map(exit_code)
+}
+
+fn guarded<'a>(
+    command: &'a [OsString],
+    environment: &'a [(&'a str, String)],
+    streams: Streams,
+) -> Guarded<'a> {
+    Guarded { tool: "link", command, environment, streams, user: None }
+}
+
+/// Forwards signals to the guard for as long as the process lives.
+fn forward(signals: &Signals, guard: u32) -> io::Result<()> {
+    loop {
+        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => signals.forward(guard)?,
+            Err(error) => return Err(error.into()),
+        };
+    }
 }
 
 /// Starts a shell command in the current namespace. The thread that started it lives until the command
@@ -178,7 +197,7 @@ fn run_outside(command: &OsString, environment: &[(&'static str, String)]) -> io
     let (started, has_started) = channel();
     let command = ["sh".into(), "-c".into(), command.clone()];
     let environment = environment.to_vec();
-    thread::spawn(move || match guard::spawn(&command, &environment, Streams::ErrorOnly) {
+    thread::spawn(move || match guarded(&command, &environment, Streams::ErrorOnly).spawn() {
         Ok(mut child) => {
             let _ = started.send(Ok(()));
             let _ = child.wait();

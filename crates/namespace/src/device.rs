@@ -1,13 +1,15 @@
 //! TUN devices. Reading from one returns the packets that the kernel routes to it; the kernel treats a
 //! packet written to it as received.
 
-use super::namespace::Namespace;
-use super::netlink::Netlink;
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
 use ipnet::IpNet;
 use nix::net::if_::if_nametoindex;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, SyncDevice};
+
+pub use tun_rs::VIRTIO_NET_HDR_LEN as VIRTIO_HEADER_LEN;
 
 /// Ethernet's MTU.
 pub const MTU_DEFAULT: u32 = 1500;
@@ -45,23 +47,34 @@ impl Device {
     /// The error names the step that failed: /dev/net/tun cannot be opened, the name exists, or an
     /// address is taken.
     pub fn create(config: &DeviceConfig) -> io::Result<Device> {
-        config.namespace.within(|| create_here(config))?
+        config.namespace.within(|| create_here(config, false))?
     }
 
-    /// Reads the next packet that the kernel routed to the device; returns its length.
+    /// The same with checksum and segmentation offload: a virtio_net header of
+    /// [`VIRTIO_HEADER_LEN`] bytes precedes each packet in both directions. Packets that the kernel
+    /// hands over may have an incomplete checksum and may exceed the MTU.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::WouldBlock`] if there is none; others if the device no longer exists.
+    /// As [`Device::create`].
+    pub fn create_with_offloads(config: &DeviceConfig) -> io::Result<Device> {
+        config.namespace.within(|| create_here(config, true))?
+    }
+
+    /// Reads one packet without waiting; returns its length. A longer packet is cut off.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WouldBlock`] if none waits; another error if the device no longer exists.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.tun.recv(buffer)
     }
 
-    /// Hands a packet to the kernel as received; returns its length.
+    /// Writes one packet.
     ///
     /// # Errors
     ///
-    /// The device is down, or the bytes are no IP packet.
+    /// The device is down or no longer exists, or the bytes are no IP packet.
     pub fn write(&self, packet: &[u8]) -> io::Result<usize> {
         self.tun.send(packet)
     }
@@ -76,14 +89,15 @@ impl AsFd for Device {
 /// How to get TUN devices where they are not permitted.
 const TUN_HINT: &str = "run as root, or see windlass doctor link";
 
-fn create_here(config: &DeviceConfig) -> io::Result<Device> {
+fn create_here(config: &DeviceConfig, offloads: bool) -> io::Result<Device> {
     let failed_to = |what: &str| {
         let what = format!("{what} {}", config.name);
         move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"))
     };
     // Without the virtio header the kernel hands over no packet larger than the MTU and none
     // without its checksum.
-    let tun = DeviceBuilder::new().name(config.name.as_str()).enable(false).build_sync();
+    let builder = DeviceBuilder::new().name(config.name.as_str()).enable(false).offload(offloads);
+    let tun = builder.build_sync();
     let tun = tun.map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => {
             io::Error::new(error.kind(), format!("/dev/net/tun: {error}; {TUN_HINT}"))

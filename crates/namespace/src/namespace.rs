@@ -1,6 +1,6 @@
 //! Network namespaces, in which threads create devices.
 
-use super::netlink::Netlink;
+use crate::netlink::Netlink;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
@@ -71,14 +71,14 @@ impl Namespace {
     }
 }
 
-/// Moves the calling thread into a new network namespace, with the loopback device up.
-pub(crate) fn enter_new() -> io::Result<()> {
+/// Moves the calling thread into a new network namespace, with the loopback device up. The namespace
+/// has no name: it ends with its last process and the last descriptor of its devices.
+///
+/// # Errors
+///
+/// The process lacks CAP_SYS_ADMIN, or the system's limit of namespaces is reached.
+pub fn enter_new_network() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|error| io::Error::other(format!("cannot make a network namespace: {error}")))?;
-    set_up_loopback()
-}
-
-/// Sets up the loopback device of the calling thread's namespace.
-pub(crate) fn set_up_loopback() -> io::Result<()> {
     Netlink::open()?.set_up(if_nametoindex("lo")?)
 }
