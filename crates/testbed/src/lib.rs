@@ -24,6 +24,8 @@ mod wait;
 
 #[cfg(target_os = "linux")]
 mod namespace;
+#[cfg(all(target_os = "linux", feature = "nat"))]
+pub mod nat;
 #[cfg(target_os = "linux")]
 mod routed;
 #[cfg(target_os = "linux")]
