@@ -1,0 +1,15 @@
+//! Introductions between hosts behind NATs.
+//!
+//! Two hosts behind NATs cannot open a connection to each other before each knows the other's
+//! addresses. Both can reach a third host, the rendezvous. A host *registers* its public key
+//! there. Another host asks the rendezvous to *introduce* it: the rendezvous forwards an offer to
+//! the registered host, and that host's answer back. Offers and answers are opaque here.
+//!
+//! - [`message`]: the messages, an extension of STUN (RFC 8489), and their signatures.
+
+pub mod message;
+
+/// The examples of the README as doc tests.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;
