@@ -5,8 +5,10 @@
 //! there. Another host asks the rendezvous to *introduce* it: the rendezvous forwards an offer to
 //! the registered host, and that host's answer back. Offers and answers are opaque here.
 //!
+//! - [`behavior`]: what NATs are before a host (RFC 5780), without I/O.
 //! - [`message`]: the messages, an extension of STUN (RFC 8489), and their signatures.
 
+pub mod behavior;
 pub mod message;
 
 /// The examples of the README as doc tests.

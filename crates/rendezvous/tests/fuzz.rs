@@ -1,6 +1,8 @@
 //! The bodies of the fuzz targets, with random bytes, with changed messages, and with the inputs
 //! that once found a fault (`fuzz/regressions`). The targets themselves are in `fuzz/`.
 
+#[path = "fuzz_bodies/behavior.rs"]
+mod behavior;
 #[path = "fuzz_bodies/rendezvous_message.rs"]
 mod rendezvous_message;
 
@@ -50,6 +52,11 @@ fn samples() -> Vec<Vec<u8>> {
 
 proptest! {
     #[test]
+    fn the_discovery_takes_any_datagrams(bytes in prop::collection::vec(any::<u8>(), 0..1_000)) {
+        behavior::run(&bytes);
+    }
+
+    #[test]
     fn parsing_takes_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         rendezvous_message::run(&bytes);
     }
@@ -67,4 +74,9 @@ proptest! {
 #[test]
 fn parsing_passes_its_regressions() {
     replay("rendezvous_message", rendezvous_message::run);
+}
+
+#[test]
+fn the_discovery_passes_its_regressions() {
+    replay("behavior", behavior::run);
 }

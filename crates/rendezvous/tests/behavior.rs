@@ -1,0 +1,95 @@
+//! The discovery of NAT behaviour through every gateway of the testbed, with coturn as the server.
+//! As root.
+#![cfg(target_os = "linux")]
+
+use std::net::SocketAddr;
+use std::thread;
+use windlass_rendezvous::behavior::{Dependence, Findings, discover};
+use windlass_testbed::nat::{Access, Crossing, Family, Gateway};
+use windlass_testbed::{Background, Need, skip_unless, wait_until};
+
+fn cannot_run() -> bool {
+    let programs = ["ip", "nft", "turnserver"].map(Need::Program);
+    skip_unless(&[&[Need::Root, Need::Tun], &programs[..]].concat())
+}
+
+/// Coturn at both addresses of the rendezvous, as a STUN server with RFC 5780.
+fn coturn(crossing: &Crossing) -> Background {
+    let mut command = crossing.rendezvous.command("turnserver");
+    // Without a file of settings and without a PID file: nothing of the machine's own.
+    command.args(["-n", "--stun-only", "--no-tls", "--no-dtls", "--no-cli"]);
+    command.args(["--log-file", "stdout", "--simple-log", "--pidfile", "/dev/null"]);
+    for address in crossing.rendezvous_addresses() {
+        command.arg("--listening-ip").arg(address.to_string());
+    }
+    command.stdout(std::process::Stdio::null());
+    Background::start(command)
+}
+
+/// Checks two gateways in each network, and all networks at once: a finding is mostly that nothing
+/// arrives in some time.
+fn check(family: Family, gateways: &[Gateway]) {
+    thread::scope(|scope| {
+        for pair in gateways.chunks(2) {
+            scope.spawn(|| check_pair(family, pair));
+        }
+    });
+}
+
+fn check_pair(family: Family, pair: &[Gateway]) {
+    let crossing = Crossing::new("nb", family, pair[0], *pair.last().expect("one or two"));
+    let _server = coturn(&crossing);
+    let server = SocketAddr::new(crossing.rendezvous_addresses()[0], 3478);
+    wait_until("the server answers its own host", || {
+        crossing.rendezvous.inside(|| discover(server)).expect("sockets").mapped.is_some()
+    });
+    thread::scope(|scope| {
+        for (host, gateway) in pair.iter().enumerate() {
+            let crossing = &crossing;
+            scope.spawn(move || {
+                let findings = crossing.hosts[host].inside(|| discover(server)).expect("sockets");
+                compare(*gateway, &findings);
+            });
+        }
+    });
+}
+
+fn compare(gateway: Gateway, findings: &Findings) {
+    let name = gateway.name();
+    match gateway.access() {
+        Access::Udp { mapping, filtering } => {
+            let expected = (Some(mapping), Some(filtering));
+            assert_eq!((findings.mapping, findings.filtering), expected, "{name}");
+            let translated = !matches!(gateway, Gateway::Public | Gateway::Firewall);
+            assert_eq!(findings.is_translated(), translated, "{name}");
+            assert_eq!(findings.hairpin, hairpin(gateway), "{name}");
+        }
+        Access::Tcp443 | Access::Nothing => assert_eq!(findings.mapped, None, "{name}"),
+    }
+}
+
+/// What the discovery can find out about hairpinning, see `Findings::hairpin`.
+fn hairpin(gateway: Gateway) -> Option<bool> {
+    use Dependence::Independent;
+    match gateway {
+        Gateway::Nat(Independent, _) => Some(true),
+        // The home's gateway does not hairpin, and the carrier's does.
+        Gateway::Masquerade => Some(false),
+        Gateway::CarrierGrade => Some(true),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_gateway_of_ipv4_is_found_as_it_is() {
+    if !cannot_run() {
+        check(Family::V4, &Gateway::all(Family::V4));
+    }
+}
+
+#[test]
+fn every_gateway_of_ipv6_is_found_as_it_is() {
+    if !cannot_run() {
+        check(Family::V6, &Gateway::all(Family::V6));
+    }
+}
