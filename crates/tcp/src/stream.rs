@@ -273,4 +273,35 @@ mod tests {
         ring.load(2900, &mut back);
         assert!(back == piece(2900, 20_100));
     }
+
+    #[test]
+    fn released_buffers_take_no_memory_until_data_arrives_beyond_a_gap() {
+        let factory = Profile::Rfc5681.controller("newreno").expect("known");
+        let now = Time::ZERO;
+        let config =
+            Profile::Rfc5681.config(700, factory).with(|c| c.extensions.timestamps = false);
+        let mut a = Stream::new(Connection::connect(config.clone(), now, SeqNumber(5)));
+        let mut b = Stream::new(Connection::listen(config, SeqNumber(9)));
+        let mut wire = Wire::new();
+        let mut deliver = |from: &mut Stream, to: &mut Stream, lost: usize| {
+            pump(from, now, &mut wire);
+            for (segment, payload) in wire.drain(..).skip(lost) {
+                to.handle_segment(now, &segment, &payload, Ecn::NotEct, &mut ());
+            }
+        };
+        deliver(&mut a, &mut b, 0);
+        deliver(&mut b, &mut a, 0);
+        deliver(&mut a, &mut b, 0);
+        a.write(&[1; 1400]).expect("open");
+        deliver(&mut a, &mut b, 0);
+        assert_eq!(b.read(&mut [0; 2000]), Ok(1400));
+        assert!(!b.incoming.bytes.is_empty());
+        b.release_buffers();
+        assert!(b.incoming.bytes.is_empty());
+        deliver(&mut b, &mut a, 0);
+        a.write(&[2; 1400]).expect("open");
+        deliver(&mut a, &mut b, 1);
+        b.release_buffers();
+        assert!(!b.incoming.bytes.is_empty(), "700 bytes wait for those before them");
+    }
 }

@@ -205,4 +205,23 @@ mod tests {
         assert_eq!(acks_until_over(&mut trains, 40, 300, 15_999.0), None);
         assert!(acks_until_over(&mut trains, 80, 300, 16_000.0).is_some());
     }
+
+    /// The length of the train that ends slow start on a path of 10 ms, with an ACK every 10 µs.
+    fn train_us(cwnd: f64) -> Option<u64> {
+        let mut trains = AckTrains::new(None);
+        let rtt = Span::from_millis(10);
+        (1..1000).map(|n| n * 10).find(|us| {
+            let now = Time::ZERO + Span::from_micros(*us);
+            let sent = Ack { now, rtt: Some(rtt), smoothed_rtt: rtt, ..ack(0, 1000) };
+            trains.is_over(&Ack { sent_total: 1 << 30, ..sent }, cwnd, MSS)
+        })
+    }
+
+    #[test]
+    fn half_the_path_is_longer_by_half_the_time_of_four_bursts_and_at_most_half_a_millisecond() {
+        // At two windows of 13.1 MB in 10 ms, 256 KiB take 100 µs.
+        assert_eq!(train_us(13_107_200.0), Some(5060));
+        assert_eq!(train_us(2_621_440.0), Some(5260));
+        assert_eq!(train_us(262_144.0), Some(5510));
+    }
 }

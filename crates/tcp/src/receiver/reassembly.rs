@@ -213,6 +213,17 @@ mod tests {
     }
 
     #[test]
+    fn rfc2018_a_new_piece_comes_before_those_reported_before() {
+        let mut r = Reassembly::new();
+        r.insert(20..30);
+        r.insert(60..70);
+        r.insert(40..50);
+        assert_eq!(blocks(&mut r), [(40, 50), (60, 70), (20, 30)]);
+        r.insert(80..90);
+        assert_eq!(blocks(&mut r), [(80, 90), (40, 50), (60, 70), (20, 30)]);
+    }
+
+    #[test]
     fn rfc2883_a_duplicate_is_reported_once_and_first() {
         let mut r = Reassembly::new();
         r.insert(1..10);

@@ -201,6 +201,19 @@ fn the_send_buffer_limits_what_may_be_written() {
 }
 
 #[test]
+fn an_ack_makes_a_writer_no_room_while_the_send_buffer_was_made_smaller() {
+    let mut s = Script::established(plain().with(|c| c.buffers.send = 3000));
+    s.expect_events(&[Event::Connected]);
+    assert_eq!(s.connection.write(10_000), Ok(3000));
+    s.drain();
+    s.connection.limit_buffers(1000, u64::MAX);
+    s.recv_all(&[". 1 ack 1001", ". 1 ack 2001"]);
+    s.expect_events(&[]);
+    s.recv(". 1 ack 2002");
+    s.expect_events(&[Event::Writable]);
+}
+
+#[test]
 fn the_window_closes_as_the_receive_buffer_fills_and_opens_as_it_is_read() {
     let mut s = Script::established(plain().with(|c| c.buffers.receive = 4000));
     s.recv_all(&[". 1:1001 ack 1", ". 1001:2001 ack 1", ". 2001:3001 ack 1", ". 3001:4001 ack 1"]);

@@ -69,3 +69,15 @@ fn a_timeout_ends_it() {
     assert_eq!(s.connection.stats().timeouts, 1);
     assert_eq!(s.connection.congestion_window_in_force(), s.connection.cwnd() as u64);
 }
+
+#[test]
+fn losses_that_the_reordering_timer_finds_cause_no_burst() {
+    let mut s = flight(false);
+    s.recv(". 1 ack 1 sack 19001:20001");
+    s.expect(&[". 20001:21001 ack 1"]);
+    // The nineteen segments before it are lost, and no ACK allows to send half a window.
+    s.advance_ms(25);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.expect_windows(10_000, 10_000);
+    assert_eq!(s.connection.congestion_window_in_force(), 2000);
+}

@@ -2,6 +2,7 @@
 
 use super::script::{Script, plain};
 use crate::Config;
+use alloc::format;
 
 fn rack() -> Config {
     plain().with(|c| {
@@ -220,4 +221,62 @@ fn a_hole_filled_late_gives_no_rtt_sample_for_the_data_behind_it() {
     s.advance_ms(400);
     s.recv(". 1 ack 3001");
     assert_eq!(s.connection.smoothed_rtt(), Some(crate::Span::from_millis(100)));
+}
+
+#[test]
+fn a_copy_that_arrives_after_all_shows_no_reordering() {
+    let mut s = flight(12, 40_000);
+    s.recv(". 1 ack 1 sack 1001:4001");
+    s.advance_ms(10);
+    s.recv(". 1 ack 1 sack 1001:12001");
+    assert!(s.skip().iter().any(|run| run.retransmission));
+    s.advance_ms(100);
+    // A segment sent 10 ms after the copy arrived before it.
+    s.take(". 1 ack 1 sack 1001:13001");
+    s.take(". 1 ack 13001");
+    s.drain();
+    assert!(s.skip().iter().all(|run| !run.retransmission));
+    // Had reordering been observed, the timer would have to expire first.
+    s.recv(". 1 ack 13001 sack 14001:17001");
+    assert!(s.skip().iter().any(|run| run.stream_offset == 13_000));
+}
+
+#[test]
+fn an_echo_shows_that_the_original_arrived_later_than_a_round_trip_after_the_copy_was_sent() {
+    let mut s = flight_of(
+        rack().with(|c| {
+            c.extensions.timestamps = true;
+            c.window.initial = 5;
+        }),
+        4940,
+    );
+    s.recv(". 1 ack 1 sack 989:3953 TS 110:10100");
+    assert!(s.skip().first().is_some_and(|run| run.retransmission));
+    s.advance_ms(110);
+    // The original was delayed for 110 ms more. The fifth segment was sent with it.
+    s.recv(". 1 ack 3953 TS 220:10100");
+    s.expect_nothing();
+}
+
+#[test]
+fn rfc2883_a_dsack_within_the_second_block_widens_the_reordering_window() {
+    let mut s = flight(10, 40_000);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.recv(". 1 ack 2001");
+    s.recv(". 1 ack 2001 sack 3001:4001");
+    assert_eq!(s.next_timer_ms(), Some(25));
+    // The peer received 3001:4001 twice.
+    s.recv(". 1 ack 2001 sack 3001:4001,3001:5001");
+    assert_eq!(s.next_timer_ms(), Some(50));
+}
+
+#[test]
+fn rfc2883_a_first_block_outside_the_second_reports_no_duplicate() {
+    for blocks in ["4001:5001,6001:7001", "5001:6001,3001:4001", "3001:6001,4001:7001"] {
+        let mut s = flight(10, 40_000);
+        s.recv(". 1 ack 1 sack 1001:2001");
+        s.recv(". 1 ack 2001");
+        s.recv(&format!(". 1 ack 2001 sack {blocks}"));
+        assert_eq!(s.next_timer_ms(), Some(25), "{blocks}");
+    }
 }

@@ -154,6 +154,23 @@ fn one_late_segment_proves_nothing_about_another_hole() {
     assert_eq!(undone(&s), 1, "so was the second");
 }
 
+#[test]
+fn a_hole_that_remains_is_repaired_without_another_reduction() {
+    let mut s = flight(eifel().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    }));
+    s.recv(". 1 ack 1 TS 20:10100 sack 989:1977,2965:4941");
+    assert_eq!(retransmitted(&s), 1, "and three more are in flight");
+    s.advance_ms(10);
+    // The first segment was late. The third is still missing.
+    s.recv(". 1 ack 1977 TS 21:10100 sack 2965:4941");
+    assert_eq!(undone(&s), 1);
+    assert!(s.skip().iter().any(|run| run.stream_offset == 1976), "the repair goes on");
+    assert_eq!(s.connection.ssthresh(), u64::MAX, "with the old window");
+    assert_eq!(s.connection.stats().fast_retransmits, 1);
+}
+
 /// The state after a retransmission of the first segment and an ACK of everything.
 fn repaired(config: Config) -> Script {
     let mut s = flight(config);
