@@ -26,8 +26,8 @@ Keys of a mutant:
     test       shell command, run in the copy of the repository, that must fail
     build      shell command that must succeed before `test` runs. Default for `cargo test`: the
                same with --no-run. A mutant that does not compile proves nothing
-    caught_by  text that the output of the failing test must contain: the name of the test written
-               for this mutant
+    caught_by  name of the test written for this mutant, without its path. It must be among the
+               tests that fail
     survives   the reason why no test can fail. The mutant is run all the same and must survive
 
 The mutants never touch your checkout. They run in target/mutants/N/tree, a copy of all files that
@@ -212,9 +212,13 @@ def judge(mutant: Mutant, status: int | None, output: str) -> Outcome:
         names += f" and {len(failed) - 3} more"
     if mutant.survives is not None:
         return Outcome("caught, against its `survives`", False, names)
-    if mutant.caught_by is not None and mutant.caught_by not in output:
+    if mutant.caught_by is not None and not names_test(mutant.caught_by, failed):
         return Outcome(f"caught, but not by {mutant.caught_by}", False, names)
     return Outcome("caught", True, names)
+
+
+def names_test(name: str, failed: list[str]) -> bool:
+    return any(path.rsplit("::", 1)[-1] == name for path in failed)
 
 
 def failed_tests(output: str) -> list[str]:
@@ -228,11 +232,16 @@ def last_lines(output: str) -> str:
 
 
 def check_matches(mutants: list[Mutant]) -> None:
+    sources = {name for name in git_files() if name.endswith((".rs", ".py"))}
+    tests = "\n".join((ROOT / name).read_text() for name in sources if (ROOT / name).is_file())
     for mutant in mutants:
         try:
             mutant.apply((ROOT / mutant.file).read_text())
         except OSError as error:
             raise ListError(f"{mutant.name}: {error}") from error
+        test = mutant.caught_by
+        if test and not re.search(rf"\b(?:fn|def) {re.escape(test)}\(", tests):
+            raise ListError(f"{mutant.name}: no test is named {test}")
 
 
 def check_unbroken(copy: Copy, mutants: list[Mutant]) -> None:
