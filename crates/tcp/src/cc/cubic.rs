@@ -596,4 +596,32 @@ mod tests {
         assert!(cubic.cwnd() <= 1.5 * before);
         assert!(cubic.cwnd() > 1.49 * before);
     }
+    #[test]
+    fn as_linux_the_window_grows_by_at_most_a_segment_for_two() {
+        let mut cubic = cut_with(10, as_linux());
+        for n in 0..400 {
+            cubic.on_ack(&ack(n * 100, 1));
+        }
+        let before = segments(&*cubic);
+        // After forty seconds the cubic is above by tens of thousands of segments.
+        for _ in 0..100 {
+            cubic.on_ack(&ack(40_000, u64::from(MSS)));
+        }
+        let grown = segments(&*cubic) - before;
+        assert!((49.0..=51.0).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn with_smaller_segments_it_grows_by_as_many() {
+        for controller in [Cubic::default(), as_linux()] {
+            let mut cubic = cut_with(20, controller);
+            let before = cubic.cwnd();
+            cubic.on_mss_change(MSS / 2);
+            for n in 0..100 {
+                cubic.on_ack(&ack(n, u64::from(MSS / 2)));
+            }
+            let grown = cubic.cwnd() - before;
+            assert!((1.0..10_000.0).contains(&grown), "{grown} bytes");
+        }
+    }
 }

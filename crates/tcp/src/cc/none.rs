@@ -49,8 +49,4 @@ impl Controller for NoControl {
     fn ecn_codepoint(&self) -> Ecn {
         Ecn::NotEct
     }
-
-    fn snapshot(&self) -> Option<Box<dyn Controller>> {
-        Some(Box::new(*self))
-    }
 }

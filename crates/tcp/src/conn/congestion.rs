@@ -53,10 +53,6 @@ impl Connection {
     /// Reduces the window and records the flight for which it did so.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
         let window = match self.config.window.reduction_base {
-            // Without the segments of limited transmit beyond cwnd (RFC 5681 §3.2 step 2).
-            ReductionBase::FlightSize if cause == CongestionCause::FastRetransmit => {
-                self.congestion.cwnd().min(self.in_flight() as f64)
-            }
             // At most cwnd. Segments of limited transmit do not count (RFC 5681 §3.2), nor do those
             // that left the network during a repair: SND.UNA waits for the holes before them.
             ReductionBase::FlightSize => (self.in_flight() as f64).min(self.congestion.cwnd()),

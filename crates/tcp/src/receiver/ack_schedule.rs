@@ -282,4 +282,14 @@ mod tests {
         assert_eq!(last, 3);
         assert!(sent <= 1000);
     }
+    #[test]
+    fn linux_takes_data_sent_within_the_delay_for_an_answer_and_later_data_not() {
+        for (ms, answers) in [(0, true), (39, true), (40, false)] {
+            let (mut acks, _) = linux();
+            acks.data_out(NOW + Span::from_millis(ms));
+            acks.data_in_order(NOW + Span::from_millis(ms), 10, 100, true);
+            acks.all_taken();
+            assert_eq!(acks.is_due(), !answers, "{ms} ms");
+        }
+    }
 }

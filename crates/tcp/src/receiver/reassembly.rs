@@ -234,6 +234,19 @@ mod tests {
     }
 
     #[test]
+    fn rfc2883_the_part_of_a_segment_that_had_arrived_is_reported() {
+        let mut r = Reassembly::new();
+        r.insert(1..10);
+        assert_eq!(r.insert(5..15), Arrival::InOrder);
+        assert_eq!((r.nxt(), blocks(&mut r)), (15, alloc::vec![(5, 10)]));
+        assert_eq!(r.insert(15..20), Arrival::InOrder);
+        assert_eq!(blocks(&mut r), []);
+        r.insert(30..40);
+        assert_eq!(r.insert(20..30), Arrival::FilledGap);
+        assert_eq!(blocks(&mut r), [], "nothing arrived twice");
+    }
+
+    #[test]
     fn filling_a_gap_delivers_what_lay_beyond() {
         let mut r = Reassembly::new();
         r.insert(10..20);
@@ -249,9 +262,21 @@ mod tests {
         assert!(!r.set_fin(25), "a second FIN elsewhere contradicts the first");
         assert!(!r.take_fin());
         r.insert(1..10);
+        assert!(!r.fin_received(), "not before it is taken");
         assert!(r.take_fin());
         assert_eq!((r.nxt(), r.readable(), r.fin_received()), (21, 19, true));
         assert!(!r.take_fin(), "once");
+    }
+
+    #[test]
+    fn a_fin_before_data_that_arrived_contradicts_it() {
+        let mut r = Reassembly::new();
+        r.insert(1..10);
+        r.insert(20..30);
+        for position in [9, 20, 29] {
+            assert!(!r.set_fin(position), "{position}");
+        }
+        assert!(r.set_fin(30));
     }
 
     proptest! {

@@ -117,6 +117,17 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_adjacent_data_are_reported_one_by_one() {
+        let mut undo = undo();
+        undo.note_copy(1..1001, 5);
+        undo.note_copy(1001..2001, 5);
+        undo.note_duplicate(1..1001);
+        assert!(!undo.all_duplicates());
+        undo.note_duplicate(1001..2001);
+        assert!(undo.all_duplicates());
+    }
+
+    #[test]
     fn all_copies_must_be_reported() {
         let mut undo = undo();
         assert!(!undo.all_duplicates(), "nothing was sent again");

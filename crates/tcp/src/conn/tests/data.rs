@@ -442,3 +442,24 @@ fn a_sink_keeps_its_window_open_and_gets_only_the_event_of_the_end() {
     s.recv("F. 10001 ack 1");
     s.expect_events(&[Event::Readable, Event::PeerClosed]);
 }
+
+#[test]
+fn a_closed_connection_takes_no_data_in_any_state() {
+    let mut s = Script::established(plain());
+    assert!(s.connection.writable() > 0);
+    s.connection.write(5000).expect("open");
+    s.close();
+    assert_eq!(s.connection.writable(), 0, "data is still being sent");
+    let s = Script::listen(plain());
+    assert_eq!(s.connection.writable(), 0, "no peer yet");
+}
+
+#[test]
+fn a_segment_that_arrives_twice_beyond_a_gap_is_counted_as_a_duplicate() {
+    let mut s = Script::established(plain());
+    s.recv_times(3, ". 1001:2001 ack 1");
+    assert_eq!(s.connection.stats().duplicates_received, 2);
+    s.recv(". 1:1001 ack 1");
+    s.recv(". 1:1001 ack 1");
+    assert_eq!(s.connection.stats().duplicates_received, 3);
+}

@@ -311,3 +311,24 @@ fn a_mark_on_a_segment_without_payload_is_not_echoed() {
     s.recv("F. 1 ack 1 ce");
     s.expect(&[". 1 ack 2"]);
 }
+
+#[test]
+fn after_an_echo_only_a_timeout_of_the_same_flight_keeps_ssthresh() {
+    for (all, ssthresh) in [(false, 4000), (true, 2000)] {
+        let mut s = Script::established(plain().with(|c| {
+            c.ecn.enabled = true;
+            c.ecn.cut_after_timeout = false;
+            c.window.initial = 8;
+        }));
+        s.write(20_000);
+        s.recv("E. 1 ack 1001");
+        s.expect_windows(4000, 4000);
+        if all {
+            // Exactly the flight that the echo belongs to.
+            s.recv(". 1 ack 8001");
+        }
+        s.advance_ms(3000);
+        assert!(s.connection.stats().timeouts > 0);
+        assert_eq!(s.connection.ssthresh(), ssthresh, "{all}");
+    }
+}

@@ -159,3 +159,16 @@ fn a_window_grows_as_without_pacing() {
     let (paced, unpaced) = (grown(true), grown(false));
     assert!(paced > 0.9 * unpaced && paced <= unpaced, "{paced} and {unpaced} bytes");
 }
+
+#[test]
+fn in_fast_recovery_the_pacer_wakes_up_as_long_as_the_window_has_room() {
+    let mut s = second_flight(paced().with(|c| {
+        c.extensions.sack = true;
+        c.recovery.rack = true;
+    }));
+    s.advance_ms(97);
+    s.skip();
+    s.recv(". 1 ack 10001 sack 11001:29001");
+    // One is in flight, and nine more fit.
+    assert_eq!(times_ms(&mut s, 100), [0, 0, 4, 4, 11, 11, 18, 18, 23]);
+}

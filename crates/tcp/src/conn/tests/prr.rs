@@ -81,3 +81,16 @@ fn losses_that_the_reordering_timer_finds_cause_no_burst() {
     s.expect_windows(10_000, 10_000);
     assert_eq!(s.connection.congestion_window_in_force(), 2000);
 }
+
+#[test]
+fn rfc9937_only_an_ack_that_advances_adds_a_segment_below_the_target() {
+    let mut s = flight(false);
+    // Only the last three of twenty arrive, one by one.
+    s.recv(". 1 ack 1 sack 17001:18001");
+    s.recv(". 1 ack 1 sack 17001:19001");
+    s.skip();
+    s.advance_ms(25);
+    assert!(s.skip().len() <= 2);
+    s.recv(". 1 ack 1 sack 17001:20001");
+    assert_eq!(s.skip().len(), 1, "one for the one that left the network");
+}

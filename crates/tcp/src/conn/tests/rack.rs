@@ -104,6 +104,21 @@ fn the_timer_waits_for_a_retransmission_as_for_an_original() {
 }
 
 #[test]
+fn each_retransmission_at_snd_una_restarts_the_timer() {
+    let mut s = flight(5, 20_000);
+    s.recv(". 1 ack 1 sack 1001:4001");
+    s.advance_ms(10);
+    s.recv(". 1 ack 1 sack 1001:5001");
+    s.advance_ms(100);
+    s.skip();
+    // The first copy is lost. The second one goes out.
+    s.recv(". 1 ack 1 sack 1001:6001");
+    assert!(s.skip().iter().any(|run| run.stream_offset == 0));
+    let rto_ms = s.connection.rto().as_nanos() / 1_000_000;
+    assert_eq!(s.next_timer_ms(), Some(rto_ms));
+}
+
+#[test]
 fn each_round_trip_with_a_dsack_adds_a_quarter() {
     let mut s = flight(10, 40_000);
     s.recv(". 1 ack 1 sack 1001:2001");

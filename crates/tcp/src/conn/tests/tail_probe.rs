@@ -2,6 +2,7 @@
 
 use super::script::{Script, plain};
 use crate::Config;
+use alloc::format;
 
 fn tlp() -> Config {
     plain().with(|c| {
@@ -151,4 +152,35 @@ fn an_ack_of_no_new_data_does_not_move_the_probe() {
     s.advance_ms(100);
     s.recv(". 1 ack 1 win 60000");
     assert_eq!(s.next_timer_ms(), Some(100));
+}
+
+#[test]
+fn a_dsack_of_a_probe_does_not_widen_the_reordering_window() {
+    // The end of the duplicate, and the reordering window in milliseconds.
+    for (duplicate, expected_ms) in [("9001:10001", 25), ("8001:9001", 50)] {
+        let mut s = flight(10, 10_000);
+        s.advance_ms(100);
+        s.recv(". 1 ack 1 sack 1001:2001");
+        s.recv(". 1 ack 2001");
+        s.advance_ms(500);
+        s.expect(&["P. 9001:10001 ack 1"]);
+        s.recv(&format!(". 1 ack 10001 sack {duplicate}"));
+        s.write(40_000);
+        s.advance_ms(100);
+        s.recv(". 1 ack 10001 sack 11001:12001");
+        assert_eq!(s.next_timer_ms(), Some(expected_ms), "{duplicate}");
+    }
+}
+
+#[test]
+fn acks_without_a_dsack_after_a_probe_do_not_widen_the_reordering_window() {
+    let mut s = flight(10, 12_000);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1 sack 1001:2001");
+    s.recv(". 1 ack 2001");
+    s.skip();
+    s.advance_ms(500);
+    assert_eq!(s.connection.stats().tail_probes, 1);
+    s.recv_all(&[". 1 ack 3001", ". 1 ack 3001 sack 4001:5001"]);
+    assert_eq!(s.next_timer_ms(), Some(25));
 }

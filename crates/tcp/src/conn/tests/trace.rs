@@ -119,3 +119,18 @@ fn a_lost_syn_is_reported_as_a_timeout() {
     let trace = s.take_trace();
     assert_eq!(trace[..2], [Timeout, Congestion(CongestionCause::Timeout)]);
 }
+
+#[test]
+fn a_reduction_taken_back_is_reported() {
+    let mut s = flight(plain().with(|c| {
+        c.extensions.timestamps = true;
+        c.recovery.undo = true;
+    }));
+    s.advance_ms(100);
+    s.recv_times(3, ". 1 ack 1 TS 20:10100");
+    s.advance_ms(10);
+    s.take_trace();
+    s.recv(". 1 ack 3953 TS 21:10100");
+    let trace = s.take_trace();
+    assert!(trace.contains(&TraceEvent::Undo), "{trace:?}");
+}

@@ -301,3 +301,25 @@ fn rfc7323_a_timestamp_older_by_one_is_dropped_across_the_wrap() {
         assert_eq!(s.connection.readable(), 100);
     }
 }
+
+#[test]
+fn rfc9293_an_old_segment_without_the_flag_ack_acknowledges_nothing() {
+    let mut s = Script::established(plain());
+    s.write(2000);
+    s.recv(". 1:1001 ack 1");
+    s.skip();
+    s.recv("- 1:1001 ack 1001");
+    assert_eq!(s.connection.bytes_acked(), 0);
+    s.recv(". 1:1001 ack 1001");
+    assert_eq!(s.connection.bytes_acked(), 1000);
+}
+
+#[test]
+fn a_reset_that_waits_is_not_replaced_by_the_answer_to_a_later_segment() {
+    let mut s = Script::established(plain());
+    s.skip();
+    s.connection.abort();
+    s.take(". 1:1001 ack 7");
+    s.drain();
+    s.expect(&["R. 1 ack 1"]);
+}
