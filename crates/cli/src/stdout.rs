@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
-#[cfg(target_os = "linux")]
 pub(crate) use table::table;
 
 /// Writes `text` and a line feed to standard output.
@@ -14,7 +13,6 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     })
 }
 
-#[cfg(target_os = "linux")]
 mod table {
     use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 

@@ -6,24 +6,11 @@ use std::net::SocketAddr;
 use std::thread;
 use windlass_rendezvous::behavior::{Dependence, Findings, discover};
 use windlass_testbed::nat::{Access, Crossing, Family, Gateway};
-use windlass_testbed::{Background, Need, skip_unless, wait_until};
+use windlass_testbed::{Need, skip_unless};
 
 fn cannot_run() -> bool {
     let programs = ["ip", "nft", "turnserver"].map(Need::Program);
     skip_unless(&[&[Need::Root, Need::Tun], &programs[..]].concat())
-}
-
-/// Coturn at both addresses of the rendezvous, as a STUN server with RFC 5780.
-fn coturn(crossing: &Crossing) -> Background {
-    let mut command = crossing.rendezvous.command("turnserver");
-    // Without a file of settings and without a PID file: nothing of the machine's own.
-    command.args(["-n", "--stun-only", "--no-tls", "--no-dtls", "--no-cli"]);
-    command.args(["--log-file", "stdout", "--simple-log", "--pidfile", "/dev/null"]);
-    for address in crossing.rendezvous_addresses() {
-        command.arg("--listening-ip").arg(address.to_string());
-    }
-    command.stdout(std::process::Stdio::null());
-    Background::start(command)
 }
 
 /// Checks two gateways in each network, and all networks at once: a finding is mostly that nothing
@@ -38,11 +25,8 @@ fn check(family: Family, gateways: &[Gateway]) {
 
 fn check_pair(family: Family, pair: &[Gateway]) {
     let crossing = Crossing::new("nb", family, pair[0], *pair.last().expect("one or two"));
-    let _server = coturn(&crossing);
+    let _coturn = crossing.start_coturn(&["--stun-only"]);
     let server = SocketAddr::new(crossing.rendezvous_addresses()[0], 3478);
-    wait_until("the server answers its own host", || {
-        crossing.rendezvous.inside(|| discover(server)).expect("sockets").mapped.is_some()
-    });
     thread::scope(|scope| {
         for (host, gateway) in pair.iter().enumerate() {
             let crossing = &crossing;

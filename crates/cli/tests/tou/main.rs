@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod bed;
+#[cfg(target_os = "linux")]
+mod nat;
 mod perf;
 
 use bed::{Running, bytes, run, text, windlass};

@@ -9,8 +9,11 @@ pub use gateway::{Family, Gateway, predicted, predicted_behind_one};
 pub use windlass_nat::theory::{Access, Outcome};
 
 use crate::namespace::{Namespace, join};
+use crate::process::Background;
+use crate::wait::wait_until;
 use router::{Router, filter, masquerade, version};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::process::Stdio;
 use windlass_nat::driver::Driver;
 use windlass_nat::{Config, PortAllocation};
 
@@ -106,6 +109,31 @@ impl Crossing {
         set_up(rendezvous, "net", &[address(10), address(11)]);
         default_route(rendezvous, family, plan::rendezvous(family, 1));
         crossing
+    }
+
+    /// Starts coturn at both addresses of the rendezvous, as a STUN server that knows RFC 5780;
+    /// `arguments` may add to it.
+    ///
+    /// # Panics
+    ///
+    /// Without coturn, or if it does not answer.
+    pub fn start_coturn(&self, arguments: &[&str]) -> Background {
+        let mut command = self.rendezvous.command("turnserver");
+        // Without settings, database and PID file of the machine.
+        command.args(["-n", "--no-tls", "--no-dtls", "--no-cli", "--pidfile", "/dev/null"]);
+        command.args(["--db", "/nonexistent/turndb", "--log-file", "stdout", "--simple-log"]);
+        for address in self.rendezvous_addresses() {
+            command.arg("--listening-ip").arg(address.to_string());
+        }
+        let coturn = Background::start({
+            command.args(arguments).stdout(Stdio::null());
+            command
+        });
+        let server = SocketAddr::new(self.rendezvous_addresses()[0], 3478);
+        wait_until("coturn takes connections", || {
+            self.rendezvous.inside(|| TcpStream::connect(server)).is_ok()
+        });
+        coturn
     }
 
     /// The addresses of the rendezvous: the first one is the main one.

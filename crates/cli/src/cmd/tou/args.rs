@@ -1,5 +1,6 @@
 //! The arguments of `windlass tou`.
 
+use super::nat::args::{NAT_HELP, TouNat};
 use super::perf::STREAMS_MAX;
 use crate::value::{
     HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
@@ -18,6 +19,7 @@ Examples:
   windlass tou connect host:7000 < file           # on the other
   windlass tou perf server                        # how fast is it?
   windlass tou perf client host --time 10 --cc new-ecn --ecn
+  windlass tou nat --via HOST                     # what NAT is this host behind?
 
 ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. Nothing is \
 encrypted. docs/guide/tou.md has the rest, docs/reference/tou-protocol.md what is on the wire.";
@@ -86,6 +88,9 @@ pub(crate) enum Tou {
     /// Connect, and join the connection to standard input and output
     #[command(after_help = CONNECT_HELP)]
     Connect(TouConnect),
+    /// Find out what NAT this host is behind, and what that means for sessions
+    #[command(after_help = NAT_HELP)]
+    Nat(TouNat),
     /// Measure how fast a path is with ToU
     #[command(subcommand)]
     Perf(Box<Perf>),
