@@ -7,8 +7,10 @@
 //!
 //! - [`behavior`]: what NATs are before a host (RFC 5780), without I/O.
 //! - [`message`]: the messages, an extension of STUN (RFC 8489), and their signatures.
+//! - [`client`]: a host's side of the exchange, without I/O.
 
 pub mod behavior;
+pub mod client;
 pub mod message;
 
 /// The examples of the README as doc tests.

@@ -3,6 +3,8 @@
 
 #[path = "fuzz_bodies/behavior.rs"]
 mod behavior;
+#[path = "fuzz_bodies/rendezvous_client.rs"]
+mod rendezvous_client;
 #[path = "fuzz_bodies/rendezvous_message.rs"]
 mod rendezvous_message;
 
@@ -62,6 +64,11 @@ proptest! {
     }
 
     #[test]
+    fn the_client_takes_any_server(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        rendezvous_client::run(&bytes);
+    }
+
+    #[test]
     fn parsing_takes_changed_messages(at: prop::sample::Index, to: u8) {
         for mut message in samples() {
             let at = at.index(message.len());
@@ -79,4 +86,9 @@ fn parsing_passes_its_regressions() {
 #[test]
 fn the_discovery_passes_its_regressions() {
     replay("behavior", behavior::run);
+}
+
+#[test]
+fn the_client_passes_its_regressions() {
+    replay("rendezvous_client", rendezvous_client::run);
 }

@@ -52,7 +52,7 @@ impl Content {
     }
 
     /// The STUN method of the message.
-    pub(super) fn method(&self) -> stun_types::message::Method {
+    pub(crate) fn method(&self) -> stun_types::message::Method {
         match self {
             Self::Hello(method) | Self::Refused(Refused { method, .. }) => *method,
             Self::Register(_) | Self::KeepAlive(_) | Self::Registered(_) => REGISTER,

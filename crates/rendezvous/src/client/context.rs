@@ -1,0 +1,86 @@
+//! What the parts of a client share.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use stun_types::message::TransactionId;
+use windlass_base::{Rng, Time};
+use windlass_identity::PublicKey;
+
+use super::request::{Request, Rtt, TRANSMISSIONS};
+use super::{Config, Event};
+use crate::message::{Content, IntroductionId, Message, Nonce};
+
+/// Settings, measurements and the way out.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) config: Config,
+    pub(super) key: PublicKey,
+    pub(super) rng: Rng,
+    pub(super) rtt: Rtt,
+    /// The server's newest nonce for this host's address.
+    pub(super) nonce: Option<Nonce>,
+    /// This host's address as the server last saw it.
+    pub(super) mapped: Option<SocketAddr>,
+    pub(super) transmits: VecDeque<Vec<u8>>,
+    pub(super) events: VecDeque<Event>,
+}
+
+impl Context {
+    pub(super) fn new(config: Config, rng: Rng) -> Self {
+        let key = config.secret.public_key();
+        let (transmits, events) = (VecDeque::new(), VecDeque::new());
+        let (nonce, mapped) = (None, None);
+        Self { config, key, rng, rtt: Rtt::default(), nonce, mapped, transmits, events }
+    }
+
+    /// Sends a request that needs an answer of the server.
+    pub(super) fn request(&mut self, now: Time, content: Content, limit: u32) -> Request {
+        self.send_request(now, content, 1, limit)
+    }
+
+    /// Sends a request that needs an answer of the other host.
+    pub(super) fn forwarded_request(&mut self, now: Time, content: Content) -> Request {
+        self.send_request(now, content, 2, TRANSMISSIONS)
+    }
+
+    fn send_request(&mut self, now: Time, content: Content, hops: u64, limit: u32) -> Request {
+        let transaction = TransactionId::from(
+            self.random::<12>().iter().fold(0, |id, &byte| (id << 8) | u128::from(byte)),
+        );
+        let bytes = Message { transaction, content }.encode();
+        self.transmits.push_back(bytes.clone());
+        let transport = self.config.transport;
+        Request::new(now, transport, &self.rtt, (hops, limit), (transaction, bytes))
+    }
+
+    pub(super) fn respond(&mut self, transaction: TransactionId, content: Content) {
+        self.transmits.push_back(Message { transaction, content }.encode());
+    }
+
+    pub(super) fn new_introduction(&mut self) -> IntroductionId {
+        self.random()
+    }
+
+    /// Takes what every response may tell: a nonce, and this host's address.
+    pub(super) fn learn(&mut self, nonce: Option<Nonce>, mapped: Option<SocketAddr>) {
+        if nonce.is_some() {
+            self.nonce = nonce;
+        }
+        if let Some(address) = mapped
+            && self.mapped != mapped
+        {
+            self.mapped = mapped;
+            self.events.push_back(Event::Mapped(address));
+        }
+    }
+
+    fn random<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        for chunk in bytes.chunks_mut(8) {
+            let bits = self.rng.bits().to_be_bytes();
+            chunk.copy_from_slice(&bits[..chunk.len()]);
+        }
+        bytes
+    }
+}
