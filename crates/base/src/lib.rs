@@ -21,11 +21,22 @@
 //! assert_eq!(lost, (0..1000).filter(|_| again.chance(0.01)).count());
 //! ```
 
+//!
+//! # Features
+//!
+//! `suggest`: suggestions for misspelt names (module `suggest`). It needs the standard library;
+//! without it the crate needs none.
+
 #![no_std]
+
+#[cfg(feature = "suggest")]
+extern crate std;
 
 mod ecn;
 mod rate;
 mod rng;
+#[cfg(feature = "suggest")]
+pub mod suggest;
 mod time;
 
 pub use ecn::Ecn;

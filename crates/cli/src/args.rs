@@ -10,12 +10,12 @@ use crate::cmd::sim::args::Sim;
 use crate::cmd::split_ack::args::{SPLIT_ACK_HELP, SplitAck};
 use crate::cmd::tou::args::{TOU_HELP, Tou};
 use crate::failure::EXIT_CODES;
-use crate::value::nearest;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use windlass_base::suggest::nearest;
 
 /// Tools around TCP's congestion window.
 #[derive(Debug, Parser)]

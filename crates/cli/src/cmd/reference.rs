@@ -3,11 +3,11 @@
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::stdout;
-use crate::value::did_you_mean;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs;
 use std::path::Path;
+use windlass_base::suggest::did_you_mean;
 
 /// Prints a shell's completion script.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {

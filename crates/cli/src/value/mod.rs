@@ -7,7 +7,6 @@ mod number;
 mod path;
 mod port;
 mod quantity;
-mod suggest;
 
 pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
@@ -19,4 +18,3 @@ pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
     parse_rate, parse_time, with_seconds,
 };
-pub(crate) use suggest::{did_you_mean, nearest};

@@ -1,11 +1,16 @@
 //! Names of controllers, profiles, variants, tests.
 
-use super::suggest::expected_one_of;
+use windlass_base::suggest::did_you_mean;
 use windlass_probe::Test;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::NAMES;
 use windlass_tcp::config::EcnEcho;
+
+/// `expected one of a, b, c`, with a suggestion.
+fn expected_one_of(word: &str, names: &[&str]) -> String {
+    format!("expected one of {}{}", names.join(", "), did_you_mean(word, names))
+}
 
 /// The name of a congestion controller.
 pub(crate) fn parse_cc(text: &str) -> Result<String, String> {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use windlass_base::suggest::did_you_mean;
 
 /// The version of the format.
 const SCHEMA_VERSION: &str = "1";
@@ -114,7 +115,7 @@ fn set(
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
         _ => {
-            let hint = value::did_you_mean(key, KEYS.split(", "));
+            let hint = did_you_mean(key, KEYS.split(", "));
             return Err(FieldError::at(
                 place,
                 format!("unknown key, expected one of {KEYS}{hint}"),

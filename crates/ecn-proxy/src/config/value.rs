@@ -6,24 +6,13 @@ use crate::datapath::Policy;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use windlass_base::suggest::did_you_mean;
 
 /// The longest name of an interface (IFNAMSIZ less the zero at its end).
 const NAME_LEN_MAX: usize = 15;
 /// The most entries of a table; above it the memory is hundreds of gigabytes.
 const SIZE_MAX: u32 = 1 << 26;
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
-
-/// `; did you mean "x"?`, or nothing if no name is near `word`.
-pub(super) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    let near = names
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, name)| {
-            *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
-        });
-    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
-}
 
 /// The policies, by their names.
 pub const POLICIES: [(&str, Policy); 3] =

@@ -4,6 +4,7 @@ use super::definitions::Definitions;
 use super::problem::{Diagnostic, Location};
 use super::tree::{KeyValue, Node, Value};
 use serde_json::json;
+use windlass_base::suggest::did_you_mean;
 
 /// A type that a key's value can have.
 pub(super) trait Decode: Sized {
@@ -181,26 +182,6 @@ pub(super) struct Spot {
 pub(super) struct At<T> {
     pub value: T,
     pub spot: Spot,
-}
-
-/// `; did you mean "x"?` with the nearest of `names`, or nothing if none is near. Upper and lower
-/// case count as equal.
-pub(super) fn did_you_mean<'a>(
-    word: &str,
-    names: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
-) -> String {
-    let near = names
-        .into_iter()
-        .map(|name| (distance(word, name.as_ref()), name.as_ref()))
-        .min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(name.len())))
-        .filter(|(distance, name)| {
-            *distance <= (name.len().max(word.len()) / 3).max(1) && *distance < word.len()
-        });
-    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
-}
-
-fn distance(a: &str, b: &str) -> usize {
-    strsim::damerau_levenshtein(&a.to_ascii_lowercase(), &b.to_ascii_lowercase())
 }
 
 impl<T: Decode> Decode for At<T> {

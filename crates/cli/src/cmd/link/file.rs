@@ -1,11 +1,12 @@
 //! The file of `windlass link run`.
 
-use crate::value::{LossKeys, did_you_mean, parse_rate};
+use crate::value::{LossKeys, parse_rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use windlass_aqm::Config as Queue;
+use windlass_base::suggest::did_you_mean;
 use windlass_base::{BitRate, Span};
 use windlass_link::{LinkConfig, Loss, PathConfig, PortConfig};
 use windlass_sim::scenario;

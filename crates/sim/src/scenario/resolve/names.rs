@@ -1,7 +1,8 @@
 //! Checks that names exist and are unique.
 
-use crate::scenario::decode::{At, Context, Name, did_you_mean};
+use crate::scenario::decode::{At, Context, Name};
 use std::collections::BTreeSet;
+use windlass_base::suggest::did_you_mean;
 
 /// The position of a name among `names`. Reports an unknown name with the known ones.
 pub(super) fn look_up(
