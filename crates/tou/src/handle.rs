@@ -16,6 +16,15 @@ pub(crate) struct Handle {
     peer: SocketAddr,
 }
 
+/// What [`Handle::poll_room`] finds.
+#[cfg(feature = "secure")]
+pub(crate) struct Room {
+    /// Bytes that the send buffer can take.
+    pub(crate) bytes: u64,
+    /// Bytes have arrived that were not read yet.
+    pub(crate) has_input: bool,
+}
+
 impl Drop for Handle {
     fn drop(&mut self) {
         self.port.with(|state, now| state.endpoint.release(now, self.id));
@@ -45,21 +54,19 @@ impl Handle {
         })
     }
 
-    /// The operations that would not wait now. Leaves the waker for the others.
-    pub(crate) fn poll_ready(&self, waker: &Waker) -> Ready {
+    /// The operations that would not wait now. Leaves the waker for the others. Writing waits until
+    /// there is `room` in bytes.
+    pub(crate) fn poll_ready(&self, waker: &Waker, room: u64) -> Ready {
         self.port.with(|state, _| {
             let reading_closed =
                 state.endpoint.data_mut(self.id).is_some_and(|data| data.reading_closed);
             let failed = state.endpoint.error(self.id).is_some();
             let Some(stream) = state.endpoint.stream_mut(self.id) else { return Ready::GONE };
-            let mut ready = Ready::of(stream.connection());
+            let mut ready = Ready::of(stream.connection(), room);
             ready.readable |= reading_closed;
             ready.failed = failed;
-            if !ready.writable && stream.connection().writable() == 0 {
-                // Writes nothing, but makes the engine report when there is room.
-                let _ = stream.write(&[0]);
-            }
             if !ready.writable {
+                stream.connection_mut().request_room();
                 state.wait(self.id, true, waker);
             }
             // The end of the stream or an error may still follow, even if bytes wait to be read.
@@ -104,6 +111,47 @@ impl Handle {
                     .unwrap_or_else(|| ErrorKind::BrokenPipe.into()))),
             }
         })
+    }
+
+    /// Ready when the send buffer has room for `at_least` bytes.
+    #[cfg(feature = "secure")]
+    pub(crate) fn poll_room(&self, waker: Option<&Waker>, at_least: u64) -> Poll<io::Result<Room>> {
+        self.port.with(|state, _| {
+            let stream = state.endpoint.stream_mut(self.id);
+            let open = stream.filter(|stream| stream.connection().can_write());
+            let Some(stream) = open else {
+                let error = self.take_error(state);
+                return Poll::Ready(Err(error.unwrap_or_else(|| ErrorKind::BrokenPipe.into())));
+            };
+            let connection = stream.connection_mut();
+            let bytes = connection.writable();
+            if bytes < at_least {
+                connection.request_room();
+                return self.wait(state, true, waker);
+            }
+            Poll::Ready(Ok(Room { bytes, has_input: connection.readable() > 0 }))
+        })
+    }
+
+    /// Writes all of `bytes`, for which [`Handle::poll_room`] has found room. The endpoint may have
+    /// become short of memory since, but these bytes belong to what the caller has accepted.
+    #[cfg(feature = "secure")]
+    pub(crate) fn write_reserved(&self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.port.write(|state| {
+            let written = state.endpoint.stream_mut(self.id).map(|stream| {
+                stream.hold_buffers(false);
+                stream.write(bytes)
+            });
+            Poll::Ready(match written {
+                Some(Ok(taken)) if taken == bytes.len() => Ok(taken),
+                Some(Ok(_)) => Err(ErrorKind::OutOfMemory.into()),
+                _ => Err(self.take_error(state).unwrap_or_else(|| ErrorKind::BrokenPipe.into())),
+            })
+        });
+        match written {
+            Poll::Ready(written) => written.map(|_| ()),
+            Poll::Pending => Err(ErrorKind::WouldBlock.into()),
+        }
     }
 
     /// Ready when the peer has acknowledged all data and the FIN.

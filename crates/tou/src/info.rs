@@ -49,8 +49,9 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// The state of `connection`. Nothing is ready before it is established.
-    pub(crate) fn of(connection: &Connection) -> Ready {
+    /// The state of `connection`, which is writable if there is `room` in bytes. Nothing is ready
+    /// before it is established.
+    pub(crate) fn of(connection: &Connection, room: u64) -> Ready {
         let state = connection.state();
         if matches!(state, State::SynSent | State::SynReceived) {
             return Ready::default();
@@ -59,7 +60,7 @@ impl Ready {
         let (closed, peer_closed) = (state == State::Closed, connection.peer_closed());
         Ready {
             readable: closed || peer_closed || connection.readable() > 0,
-            writable: !sends || connection.writable() > 0,
+            writable: !sends || connection.writable() >= room,
             peer_closed: closed || peer_closed,
             over: closed || (peer_closed && !sends),
             failed: false,

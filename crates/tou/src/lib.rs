@@ -44,6 +44,7 @@
 //! | share a port with STUN, or connect through NATs | [`TouSocket`] |
 //! | choose a congestion controller, ECN, buffers, limits | [`Options`] |
 //! | use tokio's `AsyncRead` and `AsyncWrite` | the module `tokio` (feature `tokio`) |
+//! | encrypt a stream, and know its ends by their keys | the module `secure` (feature `secure`) |
 //! | deliver pending data before the process ends | [`TouStream::finish`], [`drain`] |
 //! | run the protocol without sockets, threads or clocks | [`endpoint`] |
 //! | read and write headers | [`wire`] |
@@ -58,6 +59,8 @@ mod handle;
 mod info;
 mod listener;
 mod options;
+#[cfg(feature = "secure")]
+pub mod secure;
 mod socket;
 mod stream;
 #[cfg(feature = "tokio")]

@@ -105,6 +105,11 @@ impl TouStream {
         }))
     }
 
+    #[cfg(feature = "secure")]
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.0.handle
+    }
+
     pub(crate) fn wait_connected(&self, deadline: Option<Instant>) -> io::Result<()> {
         let connected = block_on(deadline, |waker| self.poll_connected(waker));
         connected.unwrap_or_else(|| Err(ErrorKind::TimedOut.into()))
@@ -285,7 +290,23 @@ impl TouStream {
     /// The operations that would not wait. Leaves a waker for the others. `libtou` builds descriptors
     /// for poll(2) from this.
     pub fn poll_ready(&self, waker: &Waker) -> Ready {
-        self.0.handle.poll_ready(waker)
+        self.0.handle.poll_ready(waker, 1)
+    }
+
+    /// Calls `poll` until it is ready, as a read: with its timeout and in the mode of the stream.
+    pub(crate) fn blocking_read<T>(
+        &self,
+        poll: impl FnMut(Option<&Waker>) -> Poll<io::Result<T>>,
+    ) -> io::Result<T> {
+        self.blocking(&self.0.read_timeout, poll)
+    }
+
+    /// As [`TouStream::blocking_read`], as a write.
+    pub(crate) fn blocking_write<T>(
+        &self,
+        poll: impl FnMut(Option<&Waker>) -> Poll<io::Result<T>>,
+    ) -> io::Result<T> {
+        self.blocking(&self.0.write_timeout, poll)
     }
 
     fn blocking<T>(
@@ -321,15 +342,13 @@ fn load(from: &AtomicU64) -> Option<Duration> {
 
 impl Read for &TouStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let shared = &self.0;
-        self.blocking(&shared.read_timeout, |waker| shared.handle.poll_read(waker, buffer))
+        self.blocking_read(|waker| self.0.handle.poll_read(waker, buffer))
     }
 }
 
 impl Write for &TouStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let shared = &self.0;
-        self.blocking(&shared.write_timeout, |waker| shared.handle.poll_write(waker, bytes))
+        self.blocking_write(|waker| self.0.handle.poll_write(waker, bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -20,13 +20,18 @@ impl Connection {
     /// # Errors
     /// [`Error::Closed`] after [`Connection::close`], or when the connection is over.
     pub fn write(&mut self, bytes: u64) -> Result<u64, Error> {
-        if self.tx.closed || !self.state.can_send() {
+        if !self.can_write() {
             return Err(Error::Closed);
         }
         let taken = bytes.min(self.writable());
         self.tx.written += taken;
         self.tx.write_blocked = taken < bytes;
         Ok(taken)
+    }
+
+    /// Requests [`Event::Writable`], as a write that does not fit does.
+    pub fn request_room(&mut self) {
+        self.tx.write_blocked = true;
     }
 
     /// Lets the connection write by itself whenever there is room, until the application closes it:

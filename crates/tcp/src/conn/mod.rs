@@ -428,9 +428,14 @@ impl Connection {
         self.rx.reassembly.readable()
     }
 
+    /// Whether the application may still write: it has not closed, and the connection is not over.
+    pub fn can_write(&self) -> bool {
+        !self.tx.closed && self.state.can_send()
+    }
+
     /// Bytes that the application can write now.
     pub fn writable(&self) -> u64 {
-        if self.tx.closed || !self.state.can_send() {
+        if !self.can_write() {
             return 0;
         }
         let unacked = self.bytes_written() - self.bytes_acked();

@@ -16,7 +16,10 @@ mod port;
 mod reactor;
 mod reusable_ports;
 mod wait;
+mod wakes;
 
 pub use drain::drain;
 pub(crate) use port::{Callback, Port, PortRef, PortState};
 pub(crate) use wait::block_on;
+#[cfg(feature = "secure")]
+pub(crate) use wakes::PostponeWakes;

@@ -6,6 +6,7 @@ use super::inline_receive::InlineReceive;
 use super::options;
 use super::reactor::{self, Reactor};
 use super::reusable_ports::Binding;
+use super::wakes::wake;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind};
@@ -393,10 +394,6 @@ impl Port {
         // The callback may have installed another one.
         self.lock().on_stun.get_or_insert(callback);
     }
-}
-
-fn wake(wakers: &mut Vec<Waker>) {
-    wakers.drain(..).for_each(Waker::wake);
 }
 
 fn is_blocked(error: &io::Error) -> bool {

@@ -1,10 +1,11 @@
 //! Receiving on a port.
 
-use super::{Port, PortState, wake};
+use super::{Port, PortState};
 use crate::driver::buffers::{BATCH, Buffers};
 use crate::driver::icmp::{self, Undelivered};
 use crate::driver::options;
 use crate::driver::reactor::{self, Reactor};
+use crate::driver::wakes::wake;
 use quinn_udp::RecvMeta;
 use std::io::{ErrorKind, IoSliceMut};
 use std::task::Waker;

@@ -1,0 +1,415 @@
+//! What the clones of a secured stream share: the connection, the handshake, then both directions.
+//!
+//! Locks are taken in the order `handshake`, `receiver`, `sender`. Wakers can run code that takes
+//! them too, so every operation postpones wakes until it has released its locks.
+
+use super::channel::{ROOM_MIN, Receiver, Sender};
+use super::record::RECORD_MAX;
+use super::{Error, Handshake};
+use crate::driver::PostponeWakes;
+use crate::handle::Handle;
+use crate::{Ready, TouStream};
+use std::cell::Cell;
+use std::io::{self, ErrorKind};
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker, ready};
+use windlass_identity::PublicKey;
+
+/// The smallest send buffer in bytes. The messages of the handshake must fit.
+const SEND_BUFFER_MIN: u64 = 4096;
+/// Bytes of records that go to the connection in one write.
+const BATCH_MAX: usize = 4 * RECORD_MAX;
+
+thread_local! {
+    /// Memory for records on their way to the connection, which takes all of them at once.
+    static RECORDS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The state of a secured stream.
+pub(super) struct Shared {
+    stream: TouStream,
+    own: PublicKey,
+    /// `None` after the handshake.
+    handshake: Mutex<Option<Handshake>>,
+    session: OnceLock<Session>,
+    /// Why the stream failed, for good.
+    failure: OnceLock<Error>,
+    reading_closed: AtomicBool,
+    writing_closed: AtomicBool,
+    nagle: Nagle,
+}
+
+/// What there is after the handshake.
+pub(super) struct Session {
+    peer: PublicKey,
+    receiver: Mutex<Receiver>,
+    sender: Mutex<Sender>,
+}
+
+impl Session {
+    pub(super) fn peer(&self) -> PublicKey {
+        self.peer
+    }
+}
+
+/// Nagle's algorithm would hold a client's first data back until the last message of the handshake
+/// is acknowledged, for a round trip. Therefore it begins with the second write.
+struct Nagle {
+    /// Writes of the application: none, one, or more.
+    writes: AtomicU8,
+    /// As the application wants it.
+    nodelay: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// State and options.
+impl Shared {
+    pub(super) fn new(
+        stream: TouStream,
+        own: PublicKey,
+        handshake: Handshake,
+    ) -> io::Result<Shared> {
+        let buffers = stream.handle().inspect(|stream| stream.connection().config().buffers)?;
+        if buffers.send < SEND_BUFFER_MIN {
+            let what = "a secure stream needs a send buffer of at least 4096 bytes";
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
+        }
+        let nodelay = AtomicBool::new(stream.nodelay()?);
+        stream.set_nodelay(true)?;
+        Ok(Shared {
+            stream,
+            own,
+            handshake: Mutex::new(Some(handshake)),
+            session: OnceLock::new(),
+            failure: OnceLock::new(),
+            reading_closed: AtomicBool::new(false),
+            writing_closed: AtomicBool::new(false),
+            nagle: Nagle { writes: AtomicU8::new(0), nodelay },
+        })
+    }
+
+    pub(super) fn connection(&self) -> &TouStream {
+        &self.stream
+    }
+
+    fn handle(&self) -> &Handle {
+        self.stream.handle()
+    }
+
+    pub(super) fn own_key(&self) -> PublicKey {
+        self.own
+    }
+
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.get()
+    }
+
+    pub(super) fn failure(&self) -> Option<io::Error> {
+        self.failure.get().map(|failure| failure.clone().into())
+    }
+
+    pub(super) fn nodelay(&self) -> bool {
+        self.nagle.nodelay.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.nagle.nodelay.store(nodelay, Ordering::SeqCst);
+        if self.nagle.writes.load(Ordering::SeqCst) > 1 {
+            self.stream.set_nodelay(nodelay)?;
+        }
+        Ok(())
+    }
+
+    fn count_write(&self) {
+        match self.nagle.writes.load(Ordering::SeqCst) {
+            0 => self.nagle.writes.store(1, Ordering::SeqCst),
+            1 => {
+                self.nagle.writes.store(2, Ordering::SeqCst);
+                // An error means that the connection is over, which the write will report.
+                let _ = self.stream.set_nodelay(self.nodelay());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The handshake, and failures.
+impl Shared {
+    /// Continues the handshake. Ready when it is over.
+    pub(super) fn poll_secured(&self, waker: Option<&Waker>) -> Poll<io::Result<&Session>> {
+        if let Some(session) = self.session.get() {
+            return Poll::Ready(Ok(session));
+        }
+        let _postponed = PostponeWakes::begin();
+        let mut place = lock(&self.handshake);
+        if let Some(failure) = self.failure() {
+            return Poll::Ready(Err(failure));
+        }
+        if let Some(handshake) = place.as_mut() {
+            let result = ready!(self.shake_hands(handshake, waker));
+            let handshake = place.take();
+            if let Err(error) = result {
+                let alert = handshake.map(|mut handshake| handshake.take_output());
+                return Poll::Ready(Err(self.fail(error, &alert.unwrap_or_default())));
+            }
+            if let Some(Err(error)) = handshake.map(|handshake| self.establish(handshake)) {
+                return Poll::Ready(Err(self.fail(error, &[])));
+            }
+        }
+        Poll::Ready(self.session.get().ok_or_else(|| ErrorKind::NotConnected.into()))
+    }
+
+    fn shake_hands(
+        &self,
+        handshake: &mut Handshake,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<(), Error>> {
+        let failed = |error: io::Error| Error::Connection(error.kind());
+        ready!(self.handle().poll_connected(waker)).map_err(failed)?;
+        loop {
+            let output = handshake.take_output();
+            if !output.is_empty() {
+                // All messages of one end fit into the smallest send buffer.
+                self.handle().write_reserved(&output).map_err(failed)?;
+            }
+            if handshake.is_complete() {
+                return Poll::Ready(Ok(()));
+            }
+            let mut input = [0; 1024];
+            match ready!(self.handle().poll_read(waker, &mut input)).map_err(failed)? {
+                0 => return Poll::Ready(Err(Error::Connection(ErrorKind::UnexpectedEof))),
+                len => handshake.handle_input(&input[..len])?,
+            }
+        }
+    }
+
+    fn establish(&self, handshake: Handshake) -> Result<(), Error> {
+        let (sender, receiver, peer) = handshake.finish()?;
+        let (sender, receiver) = (Mutex::new(sender), Mutex::new(receiver));
+        self.session.get_or_init(|| Session { peer, receiver, sender });
+        Ok(())
+    }
+
+    /// Ends the handshake from outside, for example after a time limit.
+    pub(super) fn give_up(&self, error: Error) -> io::Error {
+        let _postponed = PostponeWakes::begin();
+        self.fail(error, &[])
+    }
+
+    /// Records that the stream has failed, sends `alert` and closes the connection. Incoming data is
+    /// discarded, because unread data would cause a reset and the peer might not get the alert.
+    fn fail(&self, error: Error, alert: &[u8]) -> io::Error {
+        // Only the first failure closes the connection: each close wakes all waiters, and they may
+        // come back at once.
+        let is_first = self.failure.set(error.clone()).is_ok();
+        if !is_first {
+            return self.failure.get().cloned().unwrap_or(error).into();
+        }
+        // On a connection that is over, the alert and the shutdown have no effect.
+        if !alert.is_empty() {
+            let _ = self.handle().write_reserved(alert);
+        }
+        let _ = self.stream.shutdown(Shutdown::Both);
+        error.into()
+    }
+
+    /// [`Shared::fail`] for a stream that was secured.
+    fn fail_session(&self, session: &Session, error: Error) -> io::Error {
+        let mut alert = Vec::new();
+        lock(&session.sender).fail(&error, &mut alert);
+        self.fail(error, &alert)
+    }
+}
+
+/// The sending direction.
+impl Shared {
+    pub(super) fn poll_write(
+        &self,
+        waker: Option<&Waker>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let _postponed = PostponeWakes::begin();
+        let session = ready!(self.poll_secured(waker))?;
+        let mut sender = lock(&session.sender);
+        if let Some(failure) = self.failure() {
+            return Poll::Ready(Err(failure));
+        }
+        if sender.is_closed() {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        }
+        if bytes.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let room = ready!(self.handle().poll_room(waker, ROOM_MIN as u64));
+        let room = room.map_err(|error| self.lost(error))?;
+        if room.has_input {
+            // The peer may have refused, and a program that only writes would not notice.
+            drop(sender);
+            self.check_input()?;
+            sender = lock(&session.sender);
+        }
+        self.count_write();
+        let room = usize::try_from(room.bytes).map_or(BATCH_MAX, |bytes| bytes.min(BATCH_MAX));
+        let mut records = RECORDS.take();
+        records.clear();
+        let sealed = sender.seal(bytes, room, &mut records);
+        let written = self.handle().write_reserved(&records);
+        RECORDS.set(records);
+        drop(sender);
+        written.map_err(|error| self.lost(error))?;
+        Poll::Ready(sealed.map_err(|error| self.fail_session(session, error)))
+    }
+
+    pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        let _postponed = PostponeWakes::begin();
+        let session = self.session.get().ok_or(ErrorKind::NotConnected)?;
+        if how != Shutdown::Write {
+            self.reading_closed.store(true, Ordering::SeqCst);
+        }
+        if how != Shutdown::Read {
+            self.writing_closed.store(true, Ordering::SeqCst);
+            let mut records = Vec::new();
+            let mut sender = lock(&session.sender);
+            sender.close(&mut records);
+            if !records.is_empty() {
+                // Without a connection there is no peer to notify; shutdown reports that.
+                let _ = self.handle().write_reserved(&records);
+            }
+        }
+        self.stream.shutdown(how)
+    }
+
+    /// Keeps the error of the connection, which it reports only once.
+    fn lost(&self, error: io::Error) -> io::Error {
+        let _ = self.failure.set(Error::Connection(error.kind()));
+        error
+    }
+}
+
+/// Why bytes cannot be read.
+enum Stop {
+    /// The stream is broken.
+    Failed(Error),
+    /// The connection below has failed.
+    Lost(io::Error),
+}
+
+/// The receiving direction.
+impl Shared {
+    pub(super) fn poll_read(
+        &self,
+        waker: Option<&Waker>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let _postponed = PostponeWakes::begin();
+        let session = ready!(self.poll_secured(waker))?;
+        let mut receiver = lock(&session.receiver);
+        if self.reading_closed.load(Ordering::SeqCst) {
+            return Poll::Ready(Ok(0));
+        }
+        match ready!(self.poll_prepared(&mut receiver, waker)) {
+            Ok(()) => {}
+            Err(Stop::Lost(error)) => return Poll::Ready(Err(error)),
+            Err(Stop::Failed(error)) => {
+                return Poll::Ready(Err(self.fail_session(session, error)));
+            }
+        }
+        match receiver.read(buffer) {
+            Ok(taken) => Poll::Ready(Ok(taken.unwrap_or(0))),
+            Err(error) => Poll::Ready(Err(self.fail_session(session, error))),
+        }
+    }
+
+    /// Ready when the receiver has bytes or has ended.
+    fn poll_prepared(
+        &self,
+        receiver: &mut Receiver,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<(), Stop>> {
+        loop {
+            if receiver.prepare().map_err(Stop::Failed)? {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(failure) = self.failure.get() {
+                return Poll::Ready(Err(Stop::Failed(failure.clone())));
+            }
+            match self.handle().poll_read(waker, receiver.space()) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(Stop::Failed(Error::Truncated))),
+                Poll::Ready(Ok(len)) => receiver.filled(len),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(Stop::Lost(self.lost(error)))),
+                Poll::Pending => {
+                    receiver.release_buffer();
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    /// Opens what has arrived, unless bytes wait to be read already.
+    ///
+    /// # Errors
+    /// The stream's failure, for example because an alert has arrived.
+    pub(super) fn check_input(&self) -> io::Result<()> {
+        let _postponed = PostponeWakes::begin();
+        // A thread that reads finds an alert itself.
+        if let Some(session) = self.session.get()
+            && let Ok(mut receiver) = session.receiver.try_lock()
+            && !self.reading_closed.load(Ordering::SeqCst)
+        {
+            match self.poll_prepared(&mut receiver, None) {
+                // The other direction may still be in use.
+                Poll::Ready(Err(Stop::Failed(Error::Truncated))) => {}
+                Poll::Ready(Err(Stop::Failed(error))) => {
+                    return Err(self.fail_session(session, error));
+                }
+                _ => {}
+            }
+        }
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    pub(super) fn poll_ready(&self, waker: &Waker) -> Ready {
+        let _postponed = PostponeWakes::begin();
+        let session = match self.poll_secured(Some(waker)) {
+            Poll::Pending => return Ready::default(),
+            Poll::Ready(Err(_)) => return Ready { failed: true, ..Ready::GONE },
+            Poll::Ready(Ok(session)) => session,
+        };
+        let mut ready = self.handle().poll_ready(waker, ROOM_MIN as u64);
+        let mut receiver = lock(&session.receiver);
+        ready.readable = self.reading_closed.load(Ordering::SeqCst)
+            || match self.poll_prepared(&mut receiver, Some(waker)) {
+                Poll::Pending => false,
+                Poll::Ready(Err(Stop::Failed(error))) => {
+                    self.fail_session(session, error);
+                    true
+                }
+                Poll::Ready(_) => true,
+            };
+        ready.writable |= self.writing_closed.load(Ordering::SeqCst);
+        if self.failure.get().is_some() {
+            (ready.readable, ready.writable, ready.failed) = (true, true, true);
+        }
+        ready
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.failure.get().is_some() {
+            return;
+        }
+        let Some(session) = self.session.get() else { return };
+        if lock(&session.receiver).has_plain() && !self.reading_closed.load(Ordering::SeqCst) {
+            self.stream.abort();
+        } else if !lock(&session.sender).is_closed() {
+            // Otherwise the peer would take the end for one that somebody else has made.
+            let _ = self.shutdown(Shutdown::Write);
+        }
+    }
+}
