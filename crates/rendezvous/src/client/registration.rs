@@ -41,7 +41,7 @@ enum State {
     Paused { until: Time },
     /// Waits for the answer to the end of the registration.
     Releasing(Request),
-    /// Ended.
+    /// The registration has ended.
     Closed,
 }
 
