@@ -80,3 +80,58 @@ mod tls;
 fn the_example_with_tls_runs() {
     tls::main().expect("all came back");
 }
+
+/// Streams that are encrypted.
+#[cfg(feature = "secure")]
+mod secure {
+    use super::pair;
+    use std::io::ErrorKind;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use windlass_tou::secure::tokio::SecureStream;
+    use windlass_tou::secure::{Allow, Identity, SecretKey};
+
+    fn identity(seed: u8) -> Identity {
+        Identity::new(&SecretKey::from_seed([seed; 32]))
+    }
+
+    #[tokio::test]
+    async fn bytes_go_both_ways_at_once() {
+        let data: Vec<u8> =
+            (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let (client, server) = pair().await;
+        let (own, peer) = (identity(1), identity(2));
+        let allow = Allow::keys([own.public_key()]);
+        let client = SecureStream::connect(client, &own, peer.public_key());
+        let (client, server) = tokio::join!(client, SecureStream::accept(server, &peer, &allow));
+        let both = [client, server].map(|stream| {
+            let (stream, data) = (stream.expect("secured"), data.clone());
+            tokio::spawn(async move {
+                let (mut reading, mut writing) = tokio::io::split(stream);
+                let send = async {
+                    writing.write_all(&data).await.expect("open");
+                    writing.shutdown().await.expect("open");
+                };
+                let mut arrived = Vec::new();
+                let (_, read) = tokio::join!(send, reading.read_to_end(&mut arrived));
+                read.expect("orderly");
+                assert!(arrived == data);
+            })
+        });
+        for task in both {
+            task.await.expect("no panic");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_not_allowed_is_refused() {
+        let (client, server) = pair().await;
+        let (own, peer, allow) = (identity(1), identity(2), Allow::keys([]));
+        let client = SecureStream::connect(client, &own, peer.public_key());
+        let (client, server) = tokio::join!(client, SecureStream::accept(server, &peer, &allow));
+        assert_eq!(server.expect_err("refused").kind(), ErrorKind::PermissionDenied);
+        let mut client = client.expect("the right server");
+        let error = client.read_u8().await.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert_eq!(client.get_ref().own_key(), own.public_key());
+    }
+}
