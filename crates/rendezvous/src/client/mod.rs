@@ -60,7 +60,7 @@ pub enum Event {
     Credentials(TurnCredentials),
     /// The server refused the registration with this code. The client tries again after the pause.
     Refused {
-        /// One of the codes of [`Refused`](crate::message::Refused).
+        /// One of the codes of [`Refused`].
         code: u16,
         /// Time until the next attempt.
         pause: Span,
@@ -123,7 +123,7 @@ pub struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The server or the other host answered with this code, one of the codes of
-    /// [`Refused`](crate::message::Refused).
+    /// [`Refused`].
     Refused(u16),
     /// No answer came.
     Silent,
@@ -290,7 +290,7 @@ impl Client {
         self.incoming.reply(introduction, &Content::Introduced(reply), &mut self.context)
     }
 
-    /// Refuses an offer with one of the codes of [`Refused`](crate::message::Refused). Returns
+    /// Refuses an offer with one of the codes of [`Refused`]. Returns
     /// false if no offer of this introduction waits for an answer.
     pub fn refuse(&mut self, introduction: IntroductionId, code: u16) -> bool {
         let reply = Content::Refused(Refused::with_code(INTRODUCE, code));
