@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 use windlass_base::Time;
-use windlass_link::linux::Device;
+use windlass_namespace::Device;
 
 /// Larger than any IP packet.
 const PACKET_BYTES_MAX: usize = 65_536;
