@@ -46,6 +46,7 @@
 //! | use tokio's `AsyncRead` and `AsyncWrite` | the module `tokio` (feature `tokio`) |
 //! | encrypt a stream, and know its ends by their keys | the module `secure` (feature `secure`) |
 //! | deliver pending data before the process ends | [`TouStream::finish`], [`drain`] |
+//! | connect hosts behind NATs by their keys | the module `session` (feature `session`) |
 //! | run the protocol without sockets, threads or clocks | [`endpoint`] |
 //! | read and write headers | [`wire`] |
 //!
@@ -61,6 +62,8 @@ mod listener;
 mod options;
 #[cfg(feature = "secure")]
 pub mod secure;
+#[cfg(feature = "session")]
+pub mod session;
 mod socket;
 mod stream;
 #[cfg(feature = "tokio")]

@@ -86,6 +86,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The engine's configuration of a connection with `peer`, which may be a virtual address. For
+    /// users of [`Endpoint`](crate::Endpoint).
+    pub fn connection_config(&self, peer: &SocketAddr) -> Config {
+        self.config_for(peer)
+    }
+
+    /// The engine's configuration for [`Endpoint::listen`](crate::Endpoint::listen).
+    pub fn listening_config(&self) -> Config {
+        self.config()
+    }
+
     /// The configuration of a connection with `peer`.
     pub(crate) fn config_for(&self, peer: &SocketAddr) -> Config {
         let config = self.config();

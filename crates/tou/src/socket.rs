@@ -61,9 +61,20 @@ impl TouSocket {
         TouSocket { port: self.port.clone(), options: options.clone() }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "session"))]
     pub(crate) fn port(&self) -> &Port {
         &self.port
+    }
+
+    /// Another reference to the port.
+    #[cfg(feature = "session")]
+    pub(crate) fn port_ref(&self) -> PortRef {
+        self.port.clone()
+    }
+
+    #[cfg(feature = "session")]
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// The local address.

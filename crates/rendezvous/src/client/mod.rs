@@ -317,6 +317,12 @@ impl Client {
         self.outgoing.restart(now, &mut self.context);
     }
 
+    /// As [`Client::restart`], over another transport from now on.
+    pub fn restart_over(&mut self, now: Time, transport: Transport) {
+        self.context.config.transport = transport;
+        self.restart(now);
+    }
+
     /// Ends the registration, so that another instance can register the key at once.
     pub fn close(&mut self, now: Time) {
         self.registration.close(now, &mut self.context);

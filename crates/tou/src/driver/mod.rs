@@ -7,6 +7,7 @@
 //! the descriptors of C programs all wait in this way.
 
 mod buffers;
+mod companion;
 mod drain;
 mod icmp;
 mod inline_receive;
@@ -18,8 +19,12 @@ mod reusable_ports;
 mod wait;
 mod wakes;
 
+#[cfg(feature = "session")]
+pub(crate) use companion::{Companion, Destination, Own};
 pub use drain::drain;
 pub(crate) use port::{Callback, Port, PortRef, PortState};
+#[cfg(feature = "session")]
+pub(crate) use port::{Waiters, register};
 pub(crate) use wait::block_on;
 #[cfg(feature = "secure")]
 pub(crate) use wakes::PostponeWakes;

@@ -48,6 +48,19 @@ pub(super) fn disable_unused_control_messages(
     Ok(())
 }
 
+/// Makes the socket report the address at which each datagram arrived.
+#[cfg(feature = "session")]
+pub(super) fn report_destinations(socket: &UdpSocket, local: SocketAddr) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    match local {
+        SocketAddr::V4(_) => setsockopt(socket, sockopt::Ipv4PacketInfo, &true)?,
+        SocketAddr::V6(_) => setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)?,
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (socket, local);
+    Ok(())
+}
+
 /// Sets the receive buffer beyond the system's limit. False without CAP_NET_ADMIN.
 #[cfg(target_os = "linux")]
 pub(super) fn force_receive_buffer(socket: &UdpSocket, bytes: usize) -> bool {

@@ -1,7 +1,9 @@
 //! A UDP socket, and the connections over it.
 
 mod receive;
+mod sessions;
 
+use super::companion::Companion;
 use super::inline_receive::InlineReceive;
 use super::options;
 use super::reactor::{self, Reactor};
@@ -56,6 +58,7 @@ pub(crate) struct PortState {
     pub(crate) endpoint: Endpoint<Waiters>,
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
+    companion: Option<Box<dyn Companion>>,
     /// The last datagrams made, and those of them that the socket did not accept yet.
     buffer: Vec<u8>,
     blocked: Option<Datagrams>,
@@ -126,6 +129,7 @@ impl Port {
             endpoint,
             accepting: Vec::new(),
             on_stun: None,
+            companion: None,
             buffer: Vec::new(),
             blocked: None,
             to_wake: Vec::new(),
@@ -263,6 +267,7 @@ impl Port {
                 registration.timer_at = None;
             }
             state.endpoint.handle_timeout(now);
+            state.expire_companion(now);
         });
     }
 
@@ -297,6 +302,7 @@ impl AsRawFd for Port {
 impl Port {
     /// Sends all pending datagrams and updates the registration.
     fn transmit(&self, state: &mut PortState, now: Time) {
+        self.send_own(state);
         let max = self.udp.max_gso_segments();
         loop {
             let datagrams = state
@@ -304,7 +310,8 @@ impl Port {
                 .take()
                 .or_else(|| state.endpoint.poll_transmit(now, max, &mut state.buffer));
             let Some(datagrams) = datagrams else { break };
-            match self.send(&datagrams, &state.buffer) {
+            let PortState { companion, buffer, .. } = &mut *state;
+            match self.send_to_peer(now, companion, &datagrams, buffer) {
                 Ok(()) => {}
                 Err(error) if is_blocked(&error) => {
                     state.blocked = Some(datagrams);
@@ -320,7 +327,9 @@ impl Port {
             registration.wants_writable = !registration.wants_writable;
             reactor.set_wants_writable(self, key, registration.wants_writable);
         }
-        reactor.wake_at(&mut registration.timer_at, state.endpoint.poll_timeout(), key);
+        let companion = state.companion.as_ref().and_then(|one| one.poll_timeout());
+        let next = state.endpoint.poll_timeout().into_iter().chain(companion).min();
+        reactor.wake_at(&mut registration.timer_at, next, key);
         if state.is_unused() {
             reactor.finished(key);
         } else if let Some(binding) = state.binding
@@ -333,7 +342,7 @@ impl Port {
         }
     }
 
-    fn send(&self, datagrams: &Datagrams, buffer: &[u8]) -> io::Result<()> {
+    fn send(&self, datagrams: &Datagrams, src_ip: Option<IpAddr>, buffer: &[u8]) -> io::Result<()> {
         let contents = &buffer[..datagrams.len];
         let several = datagrams.size < datagrams.len;
         let datagram = Transmit {
@@ -341,22 +350,29 @@ impl Port {
             ecn: EcnCodepoint::from_bits(datagrams.ecn.bits()),
             contents,
             segment_size: several.then_some(datagrams.size),
-            src_ip: None,
+            src_ip,
         };
         let send = || self.udp.try_send((&self.socket).into(), &datagram);
         // A pending ICMP report about an earlier datagram makes one call fail, whatever its peer.
         match send().or_else(|error| if is_blocked(&error) { Err(error) } else { send() }) {
-            Err(error) if several && !is_blocked(&error) => self.send_singly(datagrams, contents),
+            Err(error) if several && !is_blocked(&error) => {
+                self.send_singly(datagrams, src_ip, contents)
+            }
             result => result,
         }
     }
 
     /// Sends datagrams one by one, after the system refused to segment them (GSO). TCP treats a
     /// datagram that fails here as lost on the path.
-    fn send_singly(&self, datagrams: &Datagrams, contents: &[u8]) -> io::Result<()> {
+    fn send_singly(
+        &self,
+        datagrams: &Datagrams,
+        src_ip: Option<IpAddr>,
+        contents: &[u8],
+    ) -> io::Result<()> {
         for contents in contents.chunks(datagrams.size) {
             let single = Datagrams { len: contents.len(), size: contents.len(), ..*datagrams };
-            self.send(&single, contents)?;
+            self.send(&single, src_ip, contents)?;
         }
         Ok(())
     }

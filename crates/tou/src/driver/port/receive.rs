@@ -77,7 +77,7 @@ impl Port {
         for (bytes, meta) in slices.iter().zip(metas) {
             let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
             let bytes = &bytes[..meta.len];
-            state.endpoint.handle_datagrams(now, &meta.addr, ecn, bytes, meta.stride);
+            state.handle_datagrams(now, (meta.dst_ip, meta.addr), ecn, bytes, meta.stride);
             unanswered += meta.len;
             if unanswered >= ANSWER_BYTES {
                 self.transmit(&mut state, now);

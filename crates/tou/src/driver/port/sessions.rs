@@ -1,0 +1,108 @@
+//! What the companion of a port sends, and where the datagrams of its sessions go.
+
+use super::{Port, PortState};
+use crate::driver::companion::{Companion, Destination, Own};
+use crate::endpoint::Datagrams;
+use crate::wire::SessionPeer;
+use quinn_udp::Transmit;
+use std::io;
+use std::net::IpAddr;
+use windlass_base::Time;
+
+impl Port {
+    /// Gives the port a companion, or takes it away. The socket then reports the address at which
+    /// each datagram arrived.
+    #[cfg(feature = "session")]
+    pub(crate) fn set_companion(&self, companion: Option<Box<dyn Companion>>) {
+        // Without the addresses, the companion takes the first of this host's.
+        let _ = crate::driver::options::report_destinations(&self.socket, self.local);
+        self.with(|state, _| state.companion = companion);
+    }
+
+    /// Sends the companion's own datagrams. It repeats those that a full socket refuses.
+    pub(super) fn send_own(&self, state: &mut PortState) {
+        let Some(companion) = &mut state.companion else { return };
+        while let Some(own) = companion.poll_transmit() {
+            let _ = self.send_one(&own);
+        }
+    }
+
+    fn send_one(&self, own: &Own) -> io::Result<()> {
+        let datagram = Transmit {
+            destination: self.mapped(own.to),
+            ecn: None,
+            contents: &own.bytes,
+            segment_size: None,
+            src_ip: own.local.map(|ip| self.mapped_source(ip)),
+        };
+        self.udp.try_send((&self.socket).into(), &datagram)
+    }
+
+    fn mapped_source(&self, ip: IpAddr) -> IpAddr {
+        self.mapped((ip, 0).into()).ip()
+    }
+
+    /// Sends datagrams to their peer, which may be a virtual address.
+    pub(super) fn send_to_peer(
+        &self,
+        now: Time,
+        companion: &mut Option<Box<dyn Companion>>,
+        datagrams: &Datagrams,
+        buffer: &[u8],
+    ) -> io::Result<()> {
+        let Some(SessionPeer { tag, .. }) = SessionPeer::of(&datagrams.peer) else {
+            return self.send(datagrams, None, buffer);
+        };
+        let no_path = || io::Error::from(io::ErrorKind::HostUnreachable);
+        let companion = companion.as_mut().ok_or_else(no_path)?;
+        match companion.destination(tag).ok_or_else(no_path)? {
+            Destination::Direct { local, peer } => {
+                let datagrams = Datagrams { peer: self.mapped(peer), ..*datagrams };
+                self.send(&datagrams, Some(self.mapped_source(local)), buffer)
+            }
+            Destination::Relayed => {
+                for datagram in buffer[..datagrams.len].chunks(datagrams.size) {
+                    if let Some(own) = companion.relay(now, tag, datagram) {
+                        let _ = self.send_one(&own);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl PortState {
+    /// Runs the companion's timers if they are due.
+    pub(super) fn expire_companion(&mut self, now: Time) {
+        let PortState { companion, endpoint, to_wake, .. } = self;
+        if let Some(companion) = companion
+            && companion.poll_timeout().is_some_and(|at| at <= now)
+        {
+            companion.handle_timeout(now, endpoint, to_wake);
+        }
+    }
+
+    /// Passes received datagrams to the endpoint, or to the companion. They stand one after the
+    /// other in `bytes`, each `size` bytes long.
+    pub(super) fn handle_datagrams(
+        &mut self,
+        now: Time,
+        (local, from): (Option<IpAddr>, std::net::SocketAddr),
+        ecn: windlass_base::Ecn,
+        bytes: &[u8],
+        size: usize,
+    ) {
+        let PortState { companion, endpoint, to_wake, .. } = self;
+        let Some(companion) = companion else {
+            return endpoint.handle_datagrams(now, &from, ecn, bytes, size);
+        };
+        for datagram in bytes.chunks(size.max(1)) {
+            if companion.takes(&from, datagram) {
+                companion.handle(now, endpoint, (local, from), datagram, to_wake);
+            } else {
+                endpoint.handle_datagrams(now, &from, ecn, datagram, datagram.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! This host's addresses.
+
+use std::net::IpAddr;
+
+/// The addresses of this host's interfaces that another host could reach: no loopback, and no
+/// link-local address, which needs an interface beside it.
+pub(super) fn local_addresses() -> Vec<IpAddr> {
+    let Ok(interfaces) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
+    let addresses = interfaces.filter_map(|one| {
+        let address = one.address?;
+        let v4 = address.as_sockaddr_in().map(|found| IpAddr::from(found.ip()));
+        v4.or_else(|| address.as_sockaddr_in6().map(|found| IpAddr::from(found.ip())))
+    });
+    addresses.filter(is_reachable).collect()
+}
+
+fn is_reachable(ip: &IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local() && !ip.is_unspecified(),
+        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local() && !ip.is_unspecified(),
+    }
+}

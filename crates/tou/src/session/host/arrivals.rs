@@ -1,0 +1,98 @@
+//! Datagrams that arrive.
+
+use super::Host;
+use crate::session::ice::Pair;
+use crate::session::server::Channel;
+use crate::wire;
+use std::net::{IpAddr, SocketAddr};
+use windlass_base::Time;
+
+impl Host {
+    /// Whether a datagram from `from` is for this host's machinery rather than for the endpoint.
+    pub fn is_for_host(&self, from: &SocketAddr, bytes: &[u8]) -> bool {
+        wire::kind(bytes) == wire::Kind::Stun || self.server_at(Channel::Udp, *from).is_some()
+    }
+
+    /// Handles a datagram that arrived at this host's address `local` over UDP, or bytes of a
+    /// stream. Returns the session datagrams that a relay has forwarded in it, for the endpoint.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        channel: Channel,
+        local: Option<IpAddr>,
+        from: SocketAddr,
+        bytes: &[u8],
+    ) -> Vec<(SocketAddr, Vec<u8>)> {
+        let mut data = Vec::new();
+        if let Some(server) = self.server_at(channel, from) {
+            if Host::is_for_relay(bytes) {
+                data = self.handle_relayed(now, channel, from, bytes);
+            } else if self.servers[server].handle(now, bytes) {
+                self.take_server_events(now, server);
+            } else {
+                // A peer behind the same address as the server's.
+                self.handle_check(now, local, from, bytes);
+            }
+        } else if channel == Channel::Udp {
+            self.handle_check(now, local, from, bytes);
+        }
+        self.update(now);
+        data
+    }
+
+    fn server_at(&self, channel: Channel, from: SocketAddr) -> Option<usize> {
+        self.servers.iter().position(|one| one.channel() == channel && one.address() == from)
+    }
+
+    pub(super) fn take_server_events(&mut self, now: Time, server: usize) {
+        while let Some(event) = self.servers[server].poll_event() {
+            self.handle_server_event(now, server, event);
+        }
+    }
+
+    fn handle_check(&mut self, now: Time, local: Option<IpAddr>, from: SocketAddr, bytes: &[u8]) {
+        let ip = local.filter(|ip| self.local.contains(ip));
+        let local = match ip {
+            Some(ip) => (ip, self.port).into(),
+            None => match self.base_for(from) {
+                Some(base) => base,
+                None => return,
+            },
+        };
+        self.pass_to_agent(now, Pair { local, remote: from }, bytes);
+    }
+
+    fn pass_to_agent(&mut self, now: Time, pair: Pair, bytes: &[u8]) {
+        for session in self.sessions.values_mut() {
+            let restart = session.restart.as_mut();
+            if restart.is_some_and(|ice| ice.handle(now, pair, bytes))
+                || session.ice.handle(now, pair, bytes)
+            {
+                return;
+            }
+        }
+    }
+
+    /// Handles bytes of a relay. STUN messages in them are checks; the rest is returned.
+    fn handle_relayed(
+        &mut self,
+        now: Time,
+        channel: Channel,
+        from: SocketAddr,
+        bytes: &[u8],
+    ) -> Vec<(SocketAddr, Vec<u8>)> {
+        let Some(relay) = self.relay_of(channel, from) else { return Vec::new() };
+        let datagrams = relay.handle(now, bytes);
+        let Some(own) = relay.address() else { return Vec::new() };
+        let mut data = Vec::new();
+        for datagram in datagrams {
+            if wire::kind(&datagram.bytes) == wire::Kind::Stun {
+                let pair = Pair { local: own, remote: datagram.peer };
+                self.pass_to_agent(now, pair, &datagram.bytes);
+            } else {
+                data.push((datagram.peer, datagram.bytes));
+            }
+        }
+        data
+    }
+}

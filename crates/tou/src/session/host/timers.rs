@@ -1,0 +1,179 @@
+//! Time, and what follows from any change.
+
+use super::relays::UNUSED_MAX;
+use super::{CloseReason, Event, Host, Outgoing};
+use crate::session::ice::{Check, Ice};
+use crate::session::one_session::{Session, SessionState};
+use crate::session::server::Channel;
+use windlass_base::Time;
+
+impl Host {
+    /// When to call [`Host::handle_timeout`]; `None` if nothing is going on.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn next_deadline(&mut self) -> Option<Time> {
+        let servers = self.servers.iter().map(|server| server.poll_timeout());
+        let relays = self.relays.iter().filter_map(|relay| relay.poll_timeout());
+        let fixed = servers.chain(relays).min();
+        let limits = self.next_limit();
+        let sessions = self.sessions.values_mut().filter_map(|session| session.poll_timeout());
+        sessions.chain(fixed).chain(limits).min()
+    }
+
+    /// When the next session has looked for a path for too long, or relays are no longer needed.
+    fn next_limit(&self) -> Option<Time> {
+        let sessions = self.sessions.values().filter_map(Session::give_up_at);
+        let relays = !self.relays.is_empty() && !self.needs_relays();
+        sessions.chain(relays.then(|| self.relays_used + UNUSED_MAX)).min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        for index in 0..self.servers.len() {
+            self.servers[index].handle_timeout(now);
+            self.take_server_events(now, index);
+        }
+        for relay in &mut self.relays {
+            relay.handle_timeout(now);
+        }
+        for session in self.sessions.values_mut() {
+            session.handle_timeout(now);
+        }
+        self.update(now);
+    }
+
+    /// Draws the consequences of a change.
+    pub(super) fn update(&mut self, now: Time) {
+        self.update_relays(now);
+        self.update_paths(now);
+        self.send_news(now);
+        self.collect_transmits(now);
+        // Those that were released have now sent their last message.
+        self.relays.retain(|relay| !relay.has_failed());
+        self.deadline = self.next_deadline();
+    }
+
+    pub(super) fn update_paths(&mut self, now: Time) {
+        let mut changed = Vec::new();
+        for (tag, session) in &mut self.sessions {
+            if session.update_path(now) {
+                changed.push((*tag, session.path.is_some()));
+            }
+        }
+        for (tag, has_path) in changed {
+            let event = if has_path { Event::PathChanged { tag } } else { Event::PathLost { tag } };
+            self.events.push_back(event);
+            self.bind_channel(now, tag);
+        }
+        self.renew_lost(now);
+        self.end_hopeless(now);
+    }
+
+    /// The host that asked for a session restarts ICE when the path is lost.
+    fn renew_lost(&mut self, now: Time) {
+        let due = |session: &super::Session| {
+            session.asked && session.state == SessionState::Lost && session.next_restart <= now
+        };
+        let lost: Vec<_> =
+            self.sessions.iter().filter(|(_, one)| due(one)).map(|(tag, _)| *tag).collect();
+        for tag in lost {
+            self.ask_again(now, tag);
+        }
+    }
+
+    /// Ends sessions that have looked for a path for too long.
+    fn end_hopeless(&mut self, now: Time) {
+        let mut hopeless = Vec::new();
+        for (tag, session) in &self.sessions {
+            if session.give_up_at().is_none_or(|at| at > now) {
+                continue;
+            }
+            let reason = match session.state {
+                SessionState::Introducing => match self.servers[session.server].answers() {
+                    true => CloseReason::NoAnswer,
+                    false => CloseReason::NoRendezvous,
+                },
+                SessionState::Searching => CloseReason::NoPath,
+                _ => CloseReason::Lost,
+            };
+            hopeless.push((*tag, reason));
+        }
+        for (tag, reason) in hopeless {
+            self.end(tag, reason);
+        }
+    }
+
+    /// Notes whether a session has connections: such a session is kept longer without a path.
+    pub fn set_in_use(&mut self, tag: u32, in_use: bool) {
+        if let Some(session) = self.sessions.get_mut(&tag) {
+            session.in_use = in_use;
+        }
+        self.deadline = self.next_deadline();
+    }
+
+    pub(super) fn end(&mut self, tag: u32, reason: CloseReason) {
+        if let Some(session) = self.sessions.remove(&tag) {
+            self.servers[session.server].forget(session.introduction);
+            self.events.push_back(Event::Closed { tag, reason });
+        }
+    }
+
+    /// Sends candidates that were found after the offer or the answer.
+    fn send_news(&mut self, now: Time) {
+        for (tag, session) in &mut self.sessions {
+            if let Some(news) = session.news(now, *tag) {
+                let (server, introduction) = (session.server, session.introduction);
+                let body = news.encode();
+                self.servers[server].send_more(now, introduction, body);
+            }
+        }
+    }
+
+    /// Collects what servers, relays and agents want to send.
+    fn collect_transmits(&mut self, now: Time) {
+        for server in &mut self.servers {
+            let (channel, to) = (server.channel(), server.address());
+            while let Some(bytes) = server.poll_transmit() {
+                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
+            }
+        }
+        let mut checks: Vec<Check> = Vec::new();
+        for session in self.sessions.values_mut() {
+            for ice in std::iter::once(&mut session.ice).chain(&mut session.restart) {
+                checks.extend(std::iter::from_fn(|| Ice::poll_transmit(ice)));
+            }
+        }
+        for Check { pair, bytes } in checks {
+            let outgoing = if self.is_own(pair.local) {
+                let local = Some(pair.local.ip());
+                Some(Outgoing { channel: Channel::Udp, local, to: pair.remote, bytes })
+            } else {
+                self.send_through(now, pair.local, pair.remote, &bytes)
+            };
+            self.transmits.extend(outgoing);
+        }
+        for relay in &mut self.relays {
+            let (channel, to) = (relay.service().channel, relay.service().server);
+            while let Some(bytes) = relay.poll_transmit(now) {
+                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
+            }
+        }
+    }
+
+    /// Takes what is to be sent through streams, with the number of each stream.
+    pub fn for_streams(&mut self, mut send: impl FnMut(usize, Vec<u8>)) {
+        for outgoing in std::mem::take(&mut self.transmits) {
+            match outgoing.channel {
+                Channel::Stream(stream) => send(stream, outgoing.bytes),
+                Channel::Udp => self.transmits.push_back(outgoing),
+            }
+        }
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Outgoing> {
+        self.transmits.pop_front()
+    }
+}

@@ -1,0 +1,225 @@
+//! One ICE agent (RFC 8445) in the engine's time, and the pair of addresses that it selects.
+
+use super::offer::{CandidateType, Sent};
+use is::stun::{StunMessage, StunPacket};
+use is::{Candidate, IceAgent, IceAgentEvent, IceConnectionState, IceCreds, Protocol};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+use windlass_base::{Span, Time};
+
+/// The time between two checks of one agent (RFC 8445 §14.2: at least 5 ms).
+const PACE: Duration = Duration::from_millis(10);
+/// The longest time between two checks of a pair. They also renew consent, which RFC 7675 §5.1 lets
+/// expire after 30 s, and they notice that a NAT has changed its mapping.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Checks of a pair without an answer until it has failed: about five seconds.
+const CHECKS_MAX: usize = 6;
+/// The selected address counts as abandoned when checks come from another address and none has come
+/// from it for this long: the peer's NAT has changed its mapping.
+const ABANDONED: Span = Span::from_millis(2500);
+/// Remote addresses whose last check is remembered.
+const HEARD_MAX: usize = 64;
+
+/// Converts between the engine's time and that of the agent.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    pub(crate) fn new() -> Clock {
+        Clock(Instant::now())
+    }
+
+    fn instant(self, time: Time) -> Instant {
+        self.0 + Duration::from_nanos(time.as_nanos())
+    }
+
+    fn time(self, instant: Instant) -> Time {
+        Time::from_nanos(instant.saturating_duration_since(self.0).as_nanos() as u64)
+    }
+}
+
+/// Two addresses between which datagrams travel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pair {
+    /// An address of this host, or one of its relays.
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+}
+
+/// A check to send, or the answer to one.
+pub(crate) struct Check {
+    pub(crate) pair: Pair,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Credentials of an agent from 32 random bytes: the fragment has 48 bits, the password 144
+/// (RFC 8445 §5.3: at least 24 and 128).
+pub(crate) fn credentials(random: [u8; 32]) -> IceCreds {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let letter = |byte: &u8| char::from(LETTERS[usize::from(byte & 63)]);
+    IceCreds {
+        ufrag: random[..8].iter().map(letter).collect(),
+        pass: random[8..].iter().map(letter).collect(),
+    }
+}
+
+/// One run of ICE between two hosts. A restart is a new run.
+pub(crate) struct Ice {
+    agent: IceAgent,
+    clock: Clock,
+    selected: Option<Pair>,
+    /// When the last check came from each remote address.
+    heard: BTreeMap<SocketAddr, Time>,
+}
+
+impl Ice {
+    /// The controlling agent belongs to the host that asked for the session.
+    pub(crate) fn new(clock: Clock, controlling: bool, credentials: IceCreds, tie: u64) -> Ice {
+        let mut agent = IceAgent::new(credentials);
+        agent.set_controlling(controlling);
+        agent.set_control_tie_breaker(tie);
+        agent.set_timing_advance(PACE);
+        agent.set_max_stun_rto(CHECK_INTERVAL);
+        agent.set_max_stun_retransmits(CHECKS_MAX);
+        Ice { agent, clock, selected: None, heard: BTreeMap::new() }
+    }
+
+    pub(crate) fn credentials(&self) -> &IceCreds {
+        self.agent.local_credentials()
+    }
+
+    pub(crate) fn set_remote_credentials(&mut self, credentials: IceCreds) {
+        self.agent.set_remote_credentials(credentials);
+    }
+
+    /// Adds an address of this host. Returns what to tell the peer; `None` for an address that the
+    /// agent has already or cannot use, such as loopback.
+    pub(crate) fn add_local(&mut self, address: SocketAddr) -> Option<Sent> {
+        self.add(Candidate::host(address, Protocol::Udp).ok()?)
+    }
+
+    /// Adds the address `mapped` that a server sees instead of this host's address `base`.
+    pub(crate) fn add_reflexive(&mut self, mapped: SocketAddr, base: SocketAddr) -> Option<Sent> {
+        self.add(Candidate::server_reflexive(mapped, base, Protocol::Udp).ok()?)
+    }
+
+    /// Adds the address `relayed` of a relay that this host uses from its address `local`.
+    pub(crate) fn add_relayed(&mut self, relayed: SocketAddr, local: SocketAddr) -> Option<Sent> {
+        self.add(Candidate::relayed(relayed, local, Protocol::Udp).ok()?)
+    }
+
+    fn add(&mut self, candidate: Candidate) -> Option<Sent> {
+        self.agent.add_local_candidate(candidate).map(Sent::of)
+    }
+
+    /// Adds a candidate of the peer.
+    pub(crate) fn add_remote(&mut self, sent: &Sent) {
+        self.agent.add_remote_candidate(sent.candidate());
+    }
+
+    /// Stops using an address that this host has lost.
+    pub(crate) fn remove_local(&mut self, ip: IpAddr) {
+        let lost: Vec<_> =
+            self.agent.local_candidates().filter(|one| one.local().ip() == ip).collect();
+        for candidate in lost {
+            self.agent.invalidate_candidate(&candidate);
+        }
+    }
+
+    pub(crate) fn remote_credentials(&self) -> Option<&IceCreds> {
+        self.agent.remote_credentials()
+    }
+
+    /// This host's candidates, and the peer's.
+    pub(crate) fn candidates(&self) -> (Vec<Sent>, Vec<Sent>) {
+        let local = self.agent.local_candidates().map(|one| Sent::of(&one)).collect();
+        (local, self.agent.remote_candidates().map(|one| Sent::of(&one)).collect())
+    }
+
+    /// The type of the peer's candidate with this address.
+    pub(crate) fn remote_type(&self, address: SocketAddr) -> Option<CandidateType> {
+        let mut candidates = self.agent.remote_candidates();
+        candidates.find(|one| one.addr() == address).map(|one| CandidateType::of(one.kind()))
+    }
+
+    /// The pair that datagrams take.
+    pub(crate) fn selected(&self) -> Option<Pair> {
+        self.selected
+    }
+
+    /// No pair works any more, and none is left to try.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.agent.state() == IceConnectionState::Disconnected
+    }
+
+    /// The round trip of the last check of the selected pair.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.agent.nominated_pair_rtt()
+    }
+
+    /// Handles a STUN message from `remote` to this host's address `local`. False if it is not for
+    /// this agent, or not authentic.
+    pub(crate) fn handle(&mut self, now: Time, pair: Pair, bytes: &[u8]) -> bool {
+        let Ok(message) = StunMessage::parse(bytes) else { return false };
+        if !self.agent.accepts_message(&message) {
+            return false;
+        }
+        self.note(now, pair.remote);
+        let packet = StunPacket {
+            proto: Protocol::Udp,
+            source: pair.remote,
+            destination: pair.local,
+            message,
+        };
+        let handled = self.agent.handle_packet(self.clock.instant(now), packet);
+        self.abandon_old_mapping(now, pair.remote);
+        // A successful check may select its pair at once.
+        self.handle_timeout(now);
+        handled
+    }
+
+    fn note(&mut self, now: Time, remote: SocketAddr) {
+        if self.heard.len() >= HEARD_MAX && !self.heard.contains_key(&remote) {
+            let oldest = self.heard.iter().min_by_key(|(_, at)| **at).map(|(address, _)| *address);
+            oldest.map(|address| self.heard.remove(&address));
+        }
+        self.heard.insert(remote, now);
+    }
+
+    /// The peer checks from `remote`, and has not checked from the selected address for a while.
+    fn abandon_old_mapping(&mut self, now: Time, remote: SocketAddr) {
+        let Some(selected) = self.selected else { return };
+        let last = self.heard.get(&selected.remote).copied().unwrap_or(Time::ZERO);
+        if selected.remote == remote || now.saturating_since(last) < ABANDONED {
+            return;
+        }
+        let mut candidates = self.agent.remote_candidates();
+        if let Some(old) = candidates.find(|one| one.addr() == selected.remote) {
+            drop(candidates);
+            self.agent.invalidate_candidate(&old);
+        }
+    }
+
+    pub(crate) fn poll_transmit(&mut self) -> Option<Check> {
+        let transmit = self.agent.poll_transmit()?;
+        let pair = Pair { local: transmit.source, remote: transmit.destination };
+        Some(Check { pair, bytes: transmit.contents.to_vec() })
+    }
+
+    pub(crate) fn poll_timeout(&mut self) -> Option<Time> {
+        self.agent.poll_timeout().map(|at| self.clock.time(at))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.agent.handle_timeout(self.clock.instant(now));
+        while let Some(event) = self.agent.poll_event() {
+            if let IceAgentEvent::NominatedSend { source, destination, .. } = event {
+                self.selected = Some(Pair { local: source, remote: destination });
+            }
+        }
+        if self.has_failed() {
+            self.selected = None;
+        }
+    }
+}

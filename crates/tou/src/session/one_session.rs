@@ -1,0 +1,192 @@
+//! One session: its peer, its ICE agent, its path and its end.
+
+use super::ice::{Ice, Pair};
+use super::offer::{Kind, Offer, Sent};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use windlass_base::{Span, Time};
+use windlass_identity::PublicKey;
+
+/// How long the first search for a path may take.
+const SEARCH_MAX: Span = Span::from_secs(30);
+/// How long a session without connections is kept without a path.
+const LOST_MAX: Span = Span::from_secs(60);
+/// How long a session with connections is kept without a path: as long as TCP's own timeouts.
+const LOST_IN_USE_MAX: Span = Span::from_secs(900);
+/// How long an attempt to restart ICE may take before the next one begins.
+pub(super) const RESTART_INTERVAL: Span = Span::from_secs(10);
+/// The time until the next attempt after the rendezvous or the peer refused one, or did not answer.
+pub(super) const RETRY_AFTER_REFUSAL: Span = Span::from_secs(1);
+/// Changes of candidates are collected for this long before they are sent.
+const TRICKLE_DELAY: Span = Span::from_millis(5);
+
+/// Identifies an exchange through the rendezvous.
+pub(super) type IntroductionId = [u8; 16];
+
+/// Where a session stands.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionState {
+    /// The rendezvous introduces the hosts to each other.
+    Introducing,
+    /// The hosts look for a path.
+    Searching,
+    /// Datagrams travel.
+    Connected,
+    /// The path is lost. The hosts look for another one.
+    Lost,
+}
+
+pub(super) struct Session {
+    pub(super) peer: PublicKey,
+    /// This host asked for the session.
+    pub(super) asked: bool,
+    pub(super) ice: Ice,
+    /// The agent of a restart that has no path yet. The old path stays in use meanwhile.
+    pub(super) restart: Option<Ice>,
+    pub(super) introduction: IntroductionId,
+    /// The rendezvous through which the hosts were introduced.
+    pub(super) server: usize,
+    pub(super) state: SessionState,
+    pub(super) path: Option<Pair>,
+    /// When the current state began.
+    pub(super) since: Time,
+    pub(super) next_restart: Time,
+    /// The candidates that were sent to the peer.
+    sent_candidates: BTreeSet<SocketAddr>,
+    pub(super) trickle_at: Option<Time>,
+    /// The peer has answered, so that candidates may follow.
+    pub(super) answered: bool,
+    /// The session has connections.
+    pub(super) in_use: bool,
+    /// The number of the next connection that this host opens.
+    next_number: u32,
+}
+
+impl Session {
+    pub(super) fn new(
+        now: Time,
+        peer: PublicKey,
+        asked: bool,
+        ice: Ice,
+        (server, introduction): (usize, IntroductionId),
+    ) -> Session {
+        let state = if asked { SessionState::Introducing } else { SessionState::Searching };
+        Session {
+            peer,
+            asked,
+            ice,
+            restart: None,
+            introduction,
+            server,
+            state,
+            path: None,
+            since: now,
+            next_restart: now,
+            sent_candidates: BTreeSet::new(),
+            trickle_at: None,
+            answered: !asked,
+            in_use: false,
+            // The two hosts use odd and even numbers, so that they never choose the same one.
+            next_number: u32::from(asked),
+        }
+    }
+
+    /// The agent that is looking for a path.
+    pub(super) fn searching(&mut self) -> &mut Ice {
+        self.restart.as_mut().unwrap_or(&mut self.ice)
+    }
+
+    pub(super) fn take_number(&mut self) -> u32 {
+        let number = self.next_number;
+        self.next_number = number.wrapping_add(2);
+        number
+    }
+
+    pub(super) fn enter(&mut self, now: Time, state: SessionState) {
+        if self.state != state {
+            (self.state, self.since) = (state, now);
+        }
+    }
+
+    /// When the session ends if it finds no path before.
+    pub(super) fn give_up_at(&self) -> Option<Time> {
+        let patience = match self.state {
+            SessionState::Introducing | SessionState::Searching => SEARCH_MAX,
+            SessionState::Lost if self.in_use => LOST_IN_USE_MAX,
+            SessionState::Lost => LOST_MAX,
+            SessionState::Connected => return None,
+        };
+        Some(self.since + patience)
+    }
+
+    /// The message with this host's candidates, all of them.
+    pub(super) fn offer(&mut self, tag: u32, kind: Kind) -> Offer {
+        self.trickle_at = None;
+        let ice = self.restart.as_ref().unwrap_or(&self.ice);
+        let candidates = ice.candidates().0;
+        self.sent_candidates = candidates.iter().map(|sent| sent.address).collect();
+        Offer { kind, tag, credentials: ice.credentials().clone(), candidates }
+    }
+
+    /// The candidates that the peer does not know yet, when it is time to send them.
+    pub(super) fn news(&mut self, now: Time, tag: u32) -> Option<Offer> {
+        if !self.answered || self.trickle_at.is_none_or(|at| at > now) {
+            return None;
+        }
+        self.trickle_at = None;
+        let ice = self.restart.as_ref().unwrap_or(&self.ice);
+        let unknown = |sent: &Sent| !self.sent_candidates.contains(&sent.address);
+        let candidates: Vec<_> = ice.candidates().0.into_iter().filter(unknown).collect();
+        if candidates.is_empty() {
+            return None;
+        }
+        self.sent_candidates.extend(candidates.iter().map(|sent| sent.address));
+        Some(Offer { kind: Kind::More, tag, credentials: ice.credentials().clone(), candidates })
+    }
+
+    /// A candidate was added: the peer gets it soon.
+    pub(super) fn note_news(&mut self, now: Time) {
+        self.trickle_at.get_or_insert(now + TRICKLE_DELAY);
+    }
+
+    /// Takes the path that the agents have selected. True if it changed.
+    pub(super) fn update_path(&mut self, now: Time) -> bool {
+        if let Some(pair) = self.restart.as_ref().and_then(Ice::selected) {
+            self.ice = self.restart.take().expect("it has a path");
+            self.set_path(now, Some(pair));
+            // The same addresses after a restart are another path: the NATs may be new.
+            return true;
+        }
+        let selected = self.ice.selected();
+        if selected == self.path || (selected.is_none() && self.path.is_none()) {
+            return false;
+        }
+        self.set_path(now, selected);
+        true
+    }
+
+    fn set_path(&mut self, now: Time, path: Option<Pair>) {
+        self.path = path;
+        let state = if path.is_some() { SessionState::Connected } else { SessionState::Lost };
+        self.enter(now, state);
+    }
+
+    pub(super) fn poll_timeout(&mut self) -> Option<Time> {
+        let restart = self.restart.as_mut().and_then(Ice::poll_timeout);
+        let renewal = (self.asked && self.state == SessionState::Lost).then_some(self.next_restart);
+        let trickle = self.trickle_at.filter(|_| self.answered);
+        [self.ice.poll_timeout(), restart, renewal, trickle].into_iter().flatten().min()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        for ice in std::iter::once(&mut self.ice).chain(&mut self.restart) {
+            if ice.poll_timeout().is_none_or(|at| at <= now) {
+                ice.handle_timeout(now);
+            }
+        }
+        if self.restart.as_ref().is_some_and(Ice::has_failed) {
+            self.next_restart = self.next_restart.min(now);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! One rendezvous server, as this host uses it: the client of its protocol, how messages travel,
+//! and the credentials for its relay.
+
+use super::one_session::IntroductionId;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use windlass_base::{Rng, Time};
+use windlass_identity::{PublicKey, SecretKey};
+use windlass_rendezvous::client::{Client, Config, Event, Failure, Offer, Transport};
+use windlass_rendezvous::message::{Instance, TurnCredentials};
+
+/// How datagrams travel to a server.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Over UDP.
+    Udp,
+    /// Through a stream of the caller with this number: TLS over TCP.
+    Stream(usize),
+}
+
+/// What a server reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ServerEvent {
+    /// The server sees this host at another address than before; see [`Server::mapped`].
+    Mapped,
+    /// There are credentials for the relay; see [`Server::credentials`].
+    Credentials,
+    /// The server has registered this host's key.
+    Registered,
+    /// The server refuses to register this host's key.
+    RegistrationRefused { code: u16 },
+    /// The server does not answer.
+    Silent,
+    /// Another host asks for a session.
+    Asked { introduction: IntroductionId, from: PublicKey, body: Vec<u8> },
+    /// The other host of an introduction has answered.
+    Answered { introduction: IntroductionId, body: Vec<u8> },
+    /// The other host of an introduction sends something more.
+    More { from: PublicKey, body: Vec<u8> },
+    /// An introduction failed. Without a code: there was no answer.
+    Failed { introduction: IntroductionId, code: Option<u16> },
+}
+
+pub(super) struct Server {
+    client: Client,
+    address: SocketAddr,
+    channel: Channel,
+    credentials: Option<TurnCredentials>,
+    answers: bool,
+    events: VecDeque<ServerEvent>,
+}
+
+impl Server {
+    /// A server at `address`. With `publish`, this host's key is registered there.
+    pub(super) fn new(
+        now: Time,
+        (key, instance): (&SecretKey, Instance),
+        address: SocketAddr,
+        publish: bool,
+        seed: u64,
+    ) -> Server {
+        let transport = Transport::Datagram;
+        let config = Config { secret: key.clone(), instance, publish, transport };
+        Server {
+            client: Client::new(config, Rng::new(seed), now),
+            address,
+            channel: Channel::Udp,
+            credentials: None,
+            answers: false,
+            events: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn channel(&self) -> Channel {
+        self.channel
+    }
+
+    /// The address of this host as the server sees it.
+    pub(super) fn mapped(&self) -> Option<SocketAddr> {
+        let mapped = self.client.mapped_address()?;
+        Some(SocketAddr::new(mapped.ip().to_canonical(), mapped.port()))
+    }
+
+    /// The server has answered, and has not been silent since.
+    pub(super) fn answers(&self) -> bool {
+        self.answers
+    }
+
+    /// User name and password for the relay.
+    pub(super) fn credentials(&self) -> Option<(&str, &str)> {
+        let credentials = self.credentials.as_ref()?;
+        Some((&credentials.username, &credentials.password))
+    }
+
+    /// Begins again over another channel.
+    pub(super) fn use_channel(&mut self, now: Time, channel: Channel) {
+        self.channel = channel;
+        self.answers = false;
+        let transport = match channel {
+            Channel::Udp => Transport::Datagram,
+            Channel::Stream(_) => Transport::Stream,
+        };
+        self.client.restart_over(now, transport);
+        self.take_events();
+    }
+
+    /// This host's addresses have changed: asks for the mapped address again.
+    pub(super) fn refresh(&mut self, now: Time) {
+        self.client.refresh(now);
+    }
+
+    /// Sends the offer of a new introduction.
+    pub(super) fn introduce(
+        &mut self,
+        now: Time,
+        peer: PublicKey,
+        body: Vec<u8>,
+    ) -> IntroductionId {
+        self.client.introduce(now, peer, body)
+    }
+
+    /// Sends a further body of an introduction.
+    pub(super) fn send_more(&mut self, now: Time, introduction: IntroductionId, body: Vec<u8>) {
+        self.client.send(now, introduction, body);
+    }
+
+    /// Accepts what another host asked for.
+    pub(super) fn answer(&mut self, introduction: IntroductionId, body: Vec<u8>) {
+        self.client.answer(introduction, body);
+    }
+
+    /// Refuses what another host asked for.
+    pub(super) fn refuse(&mut self, introduction: IntroductionId, code: u16) {
+        self.client.refuse(introduction, code);
+    }
+
+    /// Forgets an introduction whose session has ended.
+    pub(super) fn forget(&mut self, introduction: IntroductionId) {
+        self.client.forget(introduction);
+    }
+
+    /// Handles a message of the server. False if it is not one of the rendezvous.
+    pub(super) fn handle(&mut self, now: Time, bytes: &[u8]) -> bool {
+        let handled = self.client.handle(now, bytes);
+        self.answers |= handled;
+        self.take_events();
+        handled
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.client.poll_transmit()
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<ServerEvent> {
+        self.events.pop_front()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Time {
+        self.client.poll_timeout()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        self.client.handle_timeout(now);
+        self.take_events();
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.client.poll_event() {
+            let event = match event {
+                Event::Mapped(_) => ServerEvent::Mapped,
+                Event::Registered => ServerEvent::Registered,
+                Event::Credentials(credentials) => {
+                    self.credentials = Some(credentials);
+                    ServerEvent::Credentials
+                }
+                Event::Refused { code, .. } => ServerEvent::RegistrationRefused { code },
+                Event::Silent => {
+                    self.answers = false;
+                    ServerEvent::Silent
+                }
+                Event::Offer(Offer { introduction, from, body, .. }) => {
+                    ServerEvent::Asked { introduction, from, body }
+                }
+                Event::Answer { introduction, body, .. } => {
+                    ServerEvent::Answered { introduction, body }
+                }
+                Event::Failed { introduction, failure } => {
+                    let code = match failure {
+                        Failure::Refused(code) => Some(code),
+                        Failure::Silent => None,
+                    };
+                    ServerEvent::Failed { introduction, code }
+                }
+                Event::Body { from, body, .. } => ServerEvent::More { from, body },
+                // Candidates that did not arrive. The others may do, and a restart sends all.
+                _ => continue,
+            };
+            self.events.push_back(event);
+        }
+    }
+}

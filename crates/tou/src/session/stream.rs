@@ -1,0 +1,279 @@
+//! A TLS connection to a rendezvous, for hosts whose UDP is blocked. It carries what UDP would:
+//! STUN messages, and datagrams through the relay (RFC 8656 §12.5).
+
+use super::rendezvous::RendezvousAddress;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use windlass_identity::PublicKey;
+
+/// How long to wait for each address.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes that may wait for the stream. Beyond it datagrams are dropped, as a full queue of a link
+/// would do.
+const BACKLOG_MAX: usize = 256 << 10;
+/// The longest message, header included.
+const FRAME_MAX: usize = 20 + (1 << 16);
+
+/// The sending half of a stream. Dropping it ends the stream.
+pub(super) struct StreamSender {
+    bytes: Sender<Vec<u8>>,
+    wake: Mutex<UnixStream>,
+}
+
+impl StreamSender {
+    /// Queues a message.
+    pub(super) fn send(&self, mut message: Vec<u8>) {
+        // ChannelData is padded to a multiple of four bytes (RFC 8656 §12.5). STUN always is.
+        message.resize(message.len().next_multiple_of(4), 0);
+        if self.bytes.send(message).is_ok() {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        // A full pipe means that the thread has a wake-up pending.
+        let _ = self.wake.lock().unwrap_or_else(PoisonError::into_inner).write(&[0]);
+    }
+}
+
+impl Drop for StreamSender {
+    fn drop(&mut self) {
+        // The thread sees that the sender is gone only when it wakes up.
+        let (sender, _) = channel();
+        self.bytes = sender;
+        self.wake();
+    }
+}
+
+/// An open stream, before its thread runs.
+pub(super) struct Stream {
+    tcp: TcpStream,
+    tls: ClientConnection,
+    messages: Receiver<Vec<u8>>,
+    wake: UnixStream,
+    inbox: Vec<u8>,
+}
+
+/// Connects to a rendezvous by TCP and begins TLS.
+pub(super) fn open(address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
+    for target in (address.host.as_str(), address.tls_port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&target, CONNECT_TIMEOUT) {
+            Ok(tcp) => return begin(tcp, address),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {
+    tcp.set_nodelay(true)?;
+    tcp.set_nonblocking(true)?;
+    let name = ServerName::try_from(address.host.clone())
+        .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+    let tls =
+        ClientConnection::new(Arc::new(config(address.key)), name).map_err(io::Error::other)?;
+    let (bytes, messages) = channel();
+    let (wake, woken) = UnixStream::pair()?;
+    wake.set_nonblocking(true)?;
+    woken.set_nonblocking(true)?;
+    let sender = StreamSender { bytes, wake: Mutex::new(wake) };
+    Ok((sender, Stream { tcp, tls, messages, wake: woken, inbox: Vec::new() }))
+}
+
+fn config(key: Option<PublicKey>) -> ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Arc::new(RendezvousVerifier { key, provider: Arc::clone(&provider) });
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring has TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth()
+}
+
+impl Stream {
+    /// Runs until the stream ends. `deliver` gets each message.
+    pub(super) fn run(mut self, mut deliver: impl FnMut(&[u8])) -> io::Result<()> {
+        loop {
+            self.take_messages()?;
+            self.write()?;
+            self.wait()?;
+            if !self.read()? {
+                return Ok(());
+            }
+            while let Some(frame) = self.next_frame()? {
+                deliver(&frame);
+            }
+        }
+    }
+
+    /// Passes queued messages to TLS, and ends if the sender is gone.
+    fn take_messages(&mut self) -> io::Result<()> {
+        use std::sync::mpsc::TryRecvError;
+        let mut queued = 0;
+        loop {
+            match self.messages.try_recv() {
+                Ok(message) if queued < BACKLOG_MAX && !self.is_backed_up() => {
+                    queued += message.len();
+                    self.tls.writer().write_all(&message)?;
+                }
+                Ok(_) => {}
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => {
+                    return Err(io::Error::new(ErrorKind::BrokenPipe, "closed"));
+                }
+            }
+        }
+    }
+
+    /// The socket has not taken what TLS wants to send. Before the handshake is complete, TLS
+    /// queues by itself.
+    fn is_backed_up(&self) -> bool {
+        !self.tls.is_handshaking() && self.tls.wants_write()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut self.tcp) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        let mut wanted = PollFlags::IN;
+        wanted.set(PollFlags::OUT, self.tls.wants_write());
+        let mut fds = [PollFd::new(&self.tcp, wanted), PollFd::new(&self.wake, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut bytes = [0; 256];
+        while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
+        Ok(())
+    }
+
+    /// Reads what has arrived. False at the end of the stream.
+    fn read(&mut self) -> io::Result<bool> {
+        loop {
+            match self.tls.read_tls(&mut self.tcp) {
+                Ok(0) => return Ok(false),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            let state = self.tls.process_new_packets().map_err(io::Error::other)?;
+            let at = self.inbox.len();
+            self.inbox.resize(at + state.plaintext_bytes_to_read(), 0);
+            self.tls.reader().read_exact(&mut self.inbox[at..])?;
+        }
+    }
+
+    /// Takes the next complete message from the bytes received.
+    fn next_frame(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(len) = frame_len(&self.inbox) else { return Ok(None) };
+        if len > FRAME_MAX {
+            return Err(io::Error::new(ErrorKind::InvalidData, "no STUN message"));
+        }
+        let padded = len.next_multiple_of(4);
+        if self.inbox.len() < padded {
+            return Ok(None);
+        }
+        let mut frame: Vec<u8> = self.inbox.drain(..padded).collect();
+        frame.truncate(len);
+        Ok(Some(frame))
+    }
+}
+
+/// The length of the message that begins here, without padding: STUN (RFC 8489 §6.2.2) or
+/// ChannelData (RFC 8656 §12.4). `None` while its header is incomplete.
+fn frame_len(bytes: &[u8]) -> Option<usize> {
+    let [first, _, high, low] = bytes.first_chunk::<4>()?;
+    let len = usize::from(u16::from_be_bytes([*high, *low]));
+    Some(len + if first >> 6 == 0 { 20 } else { 4 })
+}
+
+/// Accepts a rendezvous by its raw public key (RFC 7250): the expected one, or any.
+#[derive(Debug)]
+struct RendezvousVerifier {
+    key: Option<PublicKey>,
+    provider: Arc<rustls::crypto::CryptoProvider>,
+}
+
+impl ServerCertVerifier for RendezvousVerifier {
+    fn verify_server_cert(
+        &self,
+        presented: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let unexpected = |text: String| rustls::Error::General(text);
+        let found = PublicKey::from_spki_der(presented)
+            .map_err(|error| unexpected(format!("the rendezvous's key: {error}")))?;
+        match self.key {
+            Some(expected) if expected != found => {
+                Err(unexpected(format!("the rendezvous has the key {found}, expected {expected}")))
+            }
+            _ => Ok(ServerCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        presented: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature_with_raw_key(
+            message,
+            &SubjectPublicKeyInfoDer::from(presented.as_ref()),
+            signed,
+            &self.provider.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_framed_by_their_own_lengths() {
+        assert_eq!(frame_len(&[0, 1, 0]), None);
+        assert_eq!(frame_len(&[0, 1, 0, 8]), Some(28), "STUN");
+        assert_eq!(frame_len(&[0x40, 0, 0, 5]), Some(9), "ChannelData, which is padded to 12");
+    }
+}
