@@ -40,6 +40,8 @@ class Target:
     at_least: float
     peer_setting: str | None = None
     """The peer's setting, where it is another."""
+    program: str = "tou"
+    """`tou`, or `tou-tls`, which encrypts."""
 
 
 TARGETS = (
@@ -47,6 +49,7 @@ TARGETS = (
     Target("on", "tcp-reno", 1.2, "off"),
     Target("on", "tcp-cubic", 1.2, "off"),
     Target("on", "udp", 0.35),
+    Target("on", "quinn", 1.5, program="tou-tls"),
     Target("off", "quinn", 1.6),
     Target("off", "udp", 0.75),
     Target("on", "usrsctp", 10),
@@ -75,7 +78,7 @@ def run_once(pair: Hosts, program: Program, seconds: float) -> Transfer:
         return retransmitted, pair.counter(pair.receiver, "Udp", "RcvbufErrors")
 
     before = counters()
-    send = [*program.send, str(seconds)]
+    send = [*program.send, str(seconds), *program.send_last]
     sent, received = run_pair(pair, list(program.receive), send, seconds)
     segments, errors = (now - then for now, then in zip(counters(), before, strict=True))
     gigabytes = received.figures["bytes"] / 1e9
@@ -149,13 +152,15 @@ def checks(rows: list[dict]) -> list[dict]:
     done = []
     for target in TARGETS:
         peer_setting = target.peer_setting or target.setting
-        tou, peer = find(rows, target.setting, "tou"), find(rows, peer_setting, target.peer)
+        tou = find(rows, target.setting, target.program)
+        peer = find(rows, peer_setting, target.peer)
         if tou is None or peer is None:
             continue
         value = tou["gbit_per_s"]["median"] / peer["gbit_per_s"]["median"]
         done.append(
             {
                 "offloads": target.setting,
+                "program": target.program,
                 "peer": target.peer,
                 "peer_offloads": peer_setting,
                 "at_least": target.at_least,
@@ -188,7 +193,7 @@ def check_cells(check: dict) -> tuple[str, ...]:
         peer += f" with them {check['peer_offloads']}"
     bound = f"at least {check['at_least']:g} times {peer}"
     met = "yes" if check["met"] else "NO"
-    return check["offloads"], bound, f"{check['value']:.3g}", met
+    return check["offloads"], check["program"], bound, f"{check['value']:.3g}", met
 
 
 def losses(rows: list[dict]) -> list[str]:
@@ -197,15 +202,15 @@ def losses(rows: list[dict]) -> list[str]:
         f"ToU lost segments, offloads {row['offloads']}: {row['sent_again']} sent again, "
         f"{row['rcvbuf_errors']} found the receiver's socket full"
         for row in rows
-        if row["program"] == "tou" and (row["sent_again"] or row["rcvbuf_errors"])
+        if row["program"] in ("tou", "tou-tls") and (row["sent_again"] or row["rcvbuf_errors"])
     ]
 
 
 def report(rows: list[dict], targets: list[dict]) -> str:
     parts = [table.aligned(FIGURES, [cells(row) for row in rows], words=2), *losses(rows)]
     if targets:
-        head = ("offloads", "ToU's goodput", "measured", "met")
-        parts.append(table.aligned(head, [check_cells(check) for check in targets], words=2))
+        head = ("offloads", "program", "goodput", "measured", "met")
+        parts.append(table.aligned(head, [check_cells(check) for check in targets], words=3))
     return "\n\n".join(parts)
 
 

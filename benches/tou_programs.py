@@ -34,11 +34,13 @@ PATIENCE_S = 60
 
 @dataclass(frozen=True)
 class Program:
-    """A transport: what its receiver is started with, and what its sender but for the seconds."""
+    """A transport: its receiver, and its sender, which gets the seconds after `send`."""
 
     name: str
     receive: tuple[str, ...]
     send: tuple[str, ...]
+    send_last: tuple[str, ...] = ()
+    """What follows the seconds."""
 
 
 def _rust_peer(name: str, word: str) -> Program:
@@ -55,6 +57,12 @@ def _known() -> list[Program]:
             (bulk, "receive", address, str(TOU_BUFFER_KIB)),
             (bulk, "send", address, str(TOU_BUFFER_KIB)),
         ),
+        Program(
+            "tou-tls",
+            (bulk, "receive", address, str(TOU_BUFFER_KIB), "--secure"),
+            (bulk, "send", address, str(TOU_BUFFER_KIB)),
+            ("--secure",),
+        ),
         _rust_peer("udp", "udp"),
         _rust_peer("tcp-reno", "tcp:reno"),
         _rust_peer("tcp-cubic", "tcp:cubic"),
@@ -70,7 +78,9 @@ def build(names: list[str]) -> list[str]:
     """Builds what these programs need, and returns the names of those that are there."""
     cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
     examples = ["--example", "bulk", "--example", "many"]
-    subprocess.run([*cargo, "-p", "windlass-tou", *examples], check=True, cwd=ROOT)
+    subprocess.run(
+        [*cargo, "-p", "windlass-tou", "--features", "secure", *examples], check=True, cwd=ROOT
+    )
     if any(PROGRAMS[name].receive[0] == str(RUST_PEERS) for name in names):
         subprocess.run(cargo, check=True, cwd=PEERS)
     if "usrsctp" in names and not _build_usrsctp():

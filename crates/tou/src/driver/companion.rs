@@ -7,6 +7,7 @@ use std::task::Waker;
 use windlass_base::Time;
 
 /// Where a datagram of a session goes.
+#[cfg_attr(not(feature = "session"), expect(dead_code, reason = "only sessions have companions"))]
 pub(crate) enum Destination {
     /// As it is, to an address.
     Direct {
