@@ -1,0 +1,35 @@
+//! Carries the TCP connections of ordinary programs between hosts behind NATs.
+//!
+//! Each TCP connection becomes one ToU connection in the session of the two hosts, encrypted unless
+//! the user decides otherwise. One side offers services ([`Expose`]); the other takes connections at
+//! a TCP port ([`Forward`]), by SOCKS 5 ([`Socks`]), or joins one to its standard streams ([`pipe()`]).
+//! Ends and resets of each TCP connection reach the other side as such.
+//!
+//! Everything runs in tokio's runtime. [`protocol`] and [`socks::message`] do no I/O.
+
+mod copy;
+mod duplex;
+mod exit;
+mod expose;
+mod far;
+mod forward;
+mod keep_alive;
+mod peers;
+mod pipe;
+pub mod protocol;
+mod registry;
+mod services;
+pub mod socks;
+pub mod status;
+
+pub use copy::{CopyError, Counters, copy};
+pub use duplex::{BoxFuture, Duplex, drain, read_exact, write_all};
+pub use exit::{ExitNetworks, ExitPolicy, ParseExitError};
+pub use expose::Expose;
+pub use far::FarStream;
+pub use forward::{Carrier, Forward};
+pub use peers::{Dial, Peers, answered, open};
+pub use pipe::pipe;
+pub use registry::{PeerTotals, Registered, Registry};
+pub use services::{ParseServiceError, Service, Services, Target};
+pub use socks::Socks;

@@ -1,0 +1,135 @@
+//! One session with each peer, opened on demand.
+
+use crate::duplex::BoxFuture;
+use crate::far::FarStream;
+use crate::protocol::Request;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Mutex as AsyncMutex;
+use windlass_identity::PublicKey;
+use windlass_tou::TouStream;
+use windlass_tou::secure::Identity;
+use windlass_tou::session::{Node, Session};
+
+/// The longest search for a path.
+const PATH_MAX: Duration = Duration::from_secs(30);
+/// The longest that a connection in a session may take: the time of a few lost SYNs.
+const OPEN_MAX: Duration = Duration::from_secs(20);
+/// The longest wait for a peer's answer: its own limit for a destination, and some more.
+const ANSWER_MAX: Duration = Duration::from_secs(45);
+
+/// Opens connections to peers.
+pub trait Dial: Send + Sync {
+    /// Opens a connection to the host with this key.
+    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>>;
+}
+
+/// Opens a connection and sends the request. The answer is still to be read: data may be sent before.
+///
+/// # Errors
+/// Those of the session, the connection and TLS.
+pub async fn open(
+    dial: &dyn Dial,
+    peer: PublicKey,
+    request: &Request,
+) -> io::Result<FarStream> {
+    let far = dial.dial(peer).await?;
+    far.send_request(request).await?;
+    Ok(far)
+}
+
+/// Waits for the peer's answer.
+///
+/// # Errors
+/// The peer refuses: then the error contains a [`Refusal`](crate::protocol::Refusal). Or it does not
+/// answer in time, or the connection has failed.
+pub async fn answered(far: &FarStream) -> io::Result<()> {
+    let answer = tokio::time::timeout(ANSWER_MAX, far.read_answer()).await;
+    let silent = |_| io::Error::new(ErrorKind::TimedOut, "the peer does not answer the request");
+    answer.map_err(silent)??.into_result()
+}
+
+type Slot = Arc<AsyncMutex<Option<Session>>>;
+
+/// The peers of a node. A session stays open for the next connection, and is opened again after it
+/// was lost.
+pub struct Peers {
+    node: Node,
+    identity: Option<Identity>,
+    sessions: Mutex<HashMap<PublicKey, Slot>>,
+}
+
+impl fmt::Debug for Peers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peers").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+impl Peers {
+    /// The peers of a node. With an identity, connections are encrypted.
+    pub fn new(node: Node, identity: Option<Identity>) -> Peers {
+        Peers { node, identity, sessions: Mutex::default() }
+    }
+
+    /// A session with the peer that has a path: the one that is open, or a new one.
+    ///
+    /// # Errors
+    /// As [`Node::connect`].
+    pub async fn session(&self, peer: PublicKey) -> io::Result<Session> {
+        let slot = {
+            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(sessions.entry(peer).or_default())
+        };
+        // One task searches, the others wait for its session.
+        let mut slot = slot.lock().await;
+        if let Some(session) = slot.as_ref().filter(|session| session.info().is_some()) {
+            return Ok(session.clone());
+        }
+        let session = self.node.begin(peer)?;
+        let connected = poll_fn(|cx| session.poll_connected(cx.waker()));
+        match tokio::time::timeout(PATH_MAX, connected).await {
+            Ok(connected) => connected?,
+            Err(_) => {
+                session.close();
+                let text = format!("no path to the peer within {} s", PATH_MAX.as_secs());
+                return Err(io::Error::new(ErrorKind::TimedOut, text));
+            }
+        }
+        *slot = Some(session.clone());
+        Ok(session)
+    }
+
+    async fn connect(&self, peer: PublicKey) -> io::Result<FarStream> {
+        let session = self.session(peer).await?;
+        let stream = match connected(session.begin_open()).await {
+            // The session ended between two connections.
+            Err(_) if session.info().is_none() => {
+                connected(self.session(peer).await?.begin_open()).await?
+            }
+            result => result?,
+        };
+        FarStream::client(stream, self.identity.as_ref(), peer).await
+    }
+}
+
+async fn connected(begun: io::Result<TouStream>) -> io::Result<TouStream> {
+    let stream = begun?;
+    let connected = poll_fn(|cx| stream.poll_connected(cx.waker()));
+    match tokio::time::timeout(OPEN_MAX, connected).await {
+        Ok(connected) => connected.map(|()| stream),
+        Err(_) => {
+            stream.abort();
+            Err(io::Error::new(ErrorKind::TimedOut, "the peer does not answer in the session"))
+        }
+    }
+}
+
+impl Dial for Peers {
+    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>> {
+        Box::pin(self.connect(peer))
+    }
+}

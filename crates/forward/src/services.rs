@@ -1,0 +1,253 @@
+//! What this host offers to its peers, and how it reaches it.
+
+use crate::exit::ExitPolicy;
+use crate::keep_alive::keep_alive;
+use crate::protocol::{Answer, Request, Status, is_service_name, parse_host_port};
+use crate::duplex::Duplex;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use tokio::net::{TcpStream, UnixStream, lookup_host};
+
+/// How long a destination may take to answer, all its addresses together.
+const CONNECT_MAX: Duration = Duration::from_secs(30);
+/// Addresses of a name that are tried.
+const ADDRESSES_MAX: usize = 8;
+
+/// Where a service is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// At a TCP port.
+    Tcp {
+        /// An address or a name.
+        host: String,
+        /// The TCP port.
+        port: u16,
+    },
+    /// At a socket in the file system.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Target::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Target::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A service with its name: `NAME=HOST:PORT`, `NAME=PORT` (of this host) or `NAME=unix:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The name that peers use.
+    pub name: String,
+    /// Where it is.
+    pub target: Target,
+}
+
+/// A text describes no service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseServiceError {
+    /// There is no `=`.
+    NoTarget,
+    /// The name has characters that no name has.
+    Name(String),
+    /// The target is none.
+    Target(String),
+}
+
+impl fmt::Display for ParseServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseServiceError::NoTarget => {
+                f.write_str("expected NAME=HOST:PORT, such as ssh=127.0.0.1:22")
+            }
+            ParseServiceError::Name(name) => {
+                write!(f, "{name:?} cannot name a service: use letters, digits, '-', '_' and '.'")
+            }
+            ParseServiceError::Target(text) => {
+                write!(f, "{text:?}: expected HOST:PORT, PORT or unix:/PATH")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseServiceError {}
+
+impl FromStr for Target {
+    type Err = ParseServiceError;
+
+    fn from_str(text: &str) -> Result<Target, ParseServiceError> {
+        let wrong = || ParseServiceError::Target(text.to_owned());
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = PathBuf::from(path);
+            return if path.is_absolute() { Ok(Target::Unix(path)) } else { Err(wrong()) };
+        }
+        let with_host = if text.contains(':') { text } else { &format!("127.0.0.1:{text}") };
+        let (host, port) = parse_host_port(with_host).ok_or_else(wrong)?;
+        Ok(Target::Tcp { host, port })
+    }
+}
+
+impl FromStr for Service {
+    type Err = ParseServiceError;
+
+    fn from_str(text: &str) -> Result<Service, ParseServiceError> {
+        let (name, target) = text.split_once('=').ok_or(ParseServiceError::NoTarget)?;
+        if !is_service_name(name) {
+            return Err(ParseServiceError::Name(name.to_owned()));
+        }
+        Ok(Service { name: name.to_owned(), target: target.parse()? })
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.target)
+    }
+}
+
+/// Everything that this host offers.
+#[derive(Clone, Debug, Default)]
+pub struct Services {
+    named: BTreeMap<String, Target>,
+    exit: ExitPolicy,
+}
+
+impl Services {
+    /// These services and these destinations. Of two services of one name the last one counts.
+    pub fn new(services: impl IntoIterator<Item = Service>, exit: ExitPolicy) -> Services {
+        let named = services.into_iter().map(|service| (service.name, service.target)).collect();
+        Services { named, exit }
+    }
+
+    /// The services, by name.
+    pub fn iter(&self) -> impl Iterator<Item = Service> {
+        let service = |(name, target): (&String, &Target)| Service {
+            name: name.clone(),
+            target: target.clone(),
+        };
+        self.named.iter().map(service)
+    }
+
+    /// Connects to what a peer requests.
+    ///
+    /// # Errors
+    /// The answer for the peer. It names no address of this host's network.
+    pub(crate) async fn connect(&self, request: &Request) -> Result<Box<dyn Duplex>, Answer> {
+        let connected = tokio::time::timeout(CONNECT_MAX, self.connect_to(request));
+        connected.await.unwrap_or_else(|_| {
+            Err(Answer::new(Status::TimedOut, format!("{request} does not answer")))
+        })
+    }
+
+    async fn connect_to(&self, request: &Request) -> Result<Box<dyn Duplex>, Answer> {
+        let failed = |error: io::Error| {
+            let status = Status::of_error(&error);
+            Answer::new(status, format!("cannot connect to {request}: {}", error.kind()))
+        };
+        match request {
+            Request::Service(name) => {
+                let unknown = || {
+                    Answer::new(Status::UnknownService, format!("there is no service {name}"))
+                };
+                connect_target(self.named.get(name).ok_or_else(unknown)?).await.map_err(failed)
+            }
+            Request::Connect { host, port } => {
+                let addresses = self.resolve(host, *port).await?;
+                connect_any(&addresses).await.map_err(failed)
+            }
+            Request::Resolve => {
+                Err(Answer::new(Status::NotAllowed, "this host resolves no names for its peers"))
+            }
+        }
+    }
+
+    /// The addresses of `host` that peers may reach.
+    async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Answer> {
+        let forbidden = || {
+            let text = format!("peers may not reach {host} through this host");
+            Answer::new(Status::NotAllowed, text)
+        };
+        // Without any exit, peers learn nothing from this host's resolver either.
+        if self.exit.is_empty() {
+            return Err(forbidden());
+        }
+        let unknown =
+            || Answer::new(Status::NameNotFound, format!("the name {host} cannot be resolved"));
+        let found: Vec<_> = lookup_host((host, port)).await.map_err(|_| unknown())?.collect();
+        if found.is_empty() {
+            return Err(unknown());
+        }
+        // The addresses that were checked are those that are used: a name that changes meanwhile
+        // opens nothing.
+        let allowed = found.into_iter().filter(|address| self.exit.allows(address.ip()));
+        let allowed: Vec<_> = allowed.take(ADDRESSES_MAX).collect();
+        if allowed.is_empty() { Err(forbidden()) } else { Ok(allowed) }
+    }
+}
+
+async fn connect_target(target: &Target) -> io::Result<Box<dyn Duplex>> {
+    match target {
+        Target::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+        Target::Tcp { host, port } => {
+            let addresses: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
+            connect_any(&addresses).await
+        }
+    }
+}
+
+/// Connects to the first address that answers.
+async fn connect_any(addresses: &[SocketAddr]) -> io::Result<Box<dyn Duplex>> {
+    // Of several addresses, a silent one must leave time for the others.
+    let each = CONNECT_MAX / 2 / addresses.len().max(1) as u32 + CONNECT_MAX / 4;
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        let connected = tokio::time::timeout(each, TcpStream::connect(address)).await;
+        match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+            Ok(stream) => {
+                keep_alive(&stream);
+                return Ok(Box::new(stream));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_read_and_printed() {
+        for (text, printed) in [
+            ("ssh=127.0.0.1:22", "ssh=127.0.0.1:22"),
+            ("ssh=22", "ssh=127.0.0.1:22"),
+            ("web=[::1]:80", "web=[::1]:80"),
+            ("db.main=host.example:5432", "db.main=host.example:5432"),
+            ("docker=unix:/run/docker.sock", "docker=unix:/run/docker.sock"),
+        ] {
+            assert_eq!(text.parse::<Service>().expect("a service").to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_fault() {
+        let error = |text: &str| text.parse::<Service>().expect_err("no service").to_string();
+        assert!(error("ssh").contains("such as ssh=127.0.0.1:22"));
+        assert!(error("s sh=22").contains("cannot name a service"));
+        assert!(error("=22").contains("cannot name a service"));
+        for wrong in ["ssh=", "ssh=host:", "ssh=host:0", "ssh=:22", "ssh=::1:22", "ssh=host:99999"] {
+            assert!(error(wrong).contains("expected HOST:PORT"), "{wrong}");
+        }
+        assert!(error("ssh=unix:relative").contains("unix:/PATH"));
+    }
+}
