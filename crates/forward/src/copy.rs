@@ -72,11 +72,7 @@ enum Failed {
 }
 
 impl Failed {
-    fn named(
-        self,
-        from: fn(io::Error) -> CopyError,
-        to: fn(io::Error) -> CopyError,
-    ) -> CopyError {
+    fn named(self, from: fn(io::Error) -> CopyError, to: fn(io::Error) -> CopyError) -> CopyError {
         match self {
             Failed::From(error) => from(error),
             Failed::To(error) => to(error),

@@ -152,9 +152,24 @@ mod tests {
         for all in [&["internet"][..], &["0.0.0.0/0", "::/0"]] {
             assert!(allows(all, "9.9.9.9") && allows(all, "2620:fe::fe"));
             for special in [
-                "127.0.0.1", "10.1.2.3", "192.168.1.1", "172.31.0.1", "169.254.169.254", "0.0.0.0",
-                "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1",
-                "ff02::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
+                "127.0.0.1",
+                "10.1.2.3",
+                "192.168.1.1",
+                "172.31.0.1",
+                "169.254.169.254",
+                "0.0.0.0",
+                "100.64.0.1",
+                "224.0.0.1",
+                "255.255.255.255",
+                "::1",
+                "::",
+                "fe80::1",
+                "fd00::1",
+                "ff02::1",
+                "::ffff:127.0.0.1",
+                "::127.0.0.1",
+                "64:ff9b::7f00:1",
+                "2002:7f00:1::",
             ] {
                 assert!(!allows(all, special), "{special}");
             }
@@ -179,6 +194,9 @@ mod tests {
     fn other_words_are_refused() {
         let error = "intranet".parse::<ExitNetworks>().expect_err("no network");
         assert!(error.to_string().contains("\"intranet\": expected a network such as"));
-        assert_eq!("10.1.2.3/8".parse::<ExitNetworks>().expect("a network").to_string(), "10.0.0.0/8");
+        assert_eq!(
+            "10.1.2.3/8".parse::<ExitNetworks>().expect("a network").to_string(),
+            "10.0.0.0/8"
+        );
     }
 }

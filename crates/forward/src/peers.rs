@@ -32,11 +32,7 @@ pub trait Dial: Send + Sync {
 ///
 /// # Errors
 /// Those of the session, the connection and TLS.
-pub async fn open(
-    dial: &dyn Dial,
-    peer: PublicKey,
-    request: &Request,
-) -> io::Result<FarStream> {
+pub async fn open(dial: &dyn Dial, peer: PublicKey, request: &Request) -> io::Result<FarStream> {
     let far = dial.dial(peer).await?;
     far.send_request(request).await?;
     Ok(far)

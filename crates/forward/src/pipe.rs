@@ -64,11 +64,7 @@ fn send(
     }
 }
 
-async fn receive(
-    far: &FarStream,
-    output: &mut impl Write,
-    counters: &Counters,
-) -> io::Result<()> {
+async fn receive(far: &FarStream, output: &mut impl Write, counters: &Counters) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_LEN];
     loop {
         let taken = poll_fn(|cx| far.poll_read(cx, &mut buffer)).await?;

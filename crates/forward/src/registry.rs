@@ -100,7 +100,8 @@ impl Registry {
         let mut totals: BTreeMap<PublicKey, PeerTotals> = BTreeMap::new();
         for (peer, ended) in &inner.ended {
             let Ended { connections, sent, received } = *ended;
-            totals.insert(*peer, PeerTotals { connections, sent, received, ..PeerTotals::default() });
+            totals
+                .insert(*peer, PeerTotals { connections, sent, received, ..PeerTotals::default() });
         }
         for open in inner.open.values() {
             let total = totals.entry(open.peer).or_default();

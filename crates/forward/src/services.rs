@@ -1,9 +1,9 @@
 //! What this host offers to its peers, and how it reaches it.
 
+use crate::duplex::Duplex;
 use crate::exit::ExitPolicy;
 use crate::keep_alive::keep_alive;
 use crate::protocol::{Answer, Request, Status, is_service_name, parse_host_port};
-use crate::duplex::Duplex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -155,9 +155,8 @@ impl Services {
         };
         match request {
             Request::Service(name) => {
-                let unknown = || {
-                    Answer::new(Status::UnknownService, format!("there is no service {name}"))
-                };
+                let unknown =
+                    || Answer::new(Status::UnknownService, format!("there is no service {name}"));
                 connect_target(self.named.get(name).ok_or_else(unknown)?).await.map_err(failed)
             }
             Request::Connect { host, port } => {
@@ -245,7 +244,8 @@ mod tests {
         assert!(error("ssh").contains("such as ssh=127.0.0.1:22"));
         assert!(error("s sh=22").contains("cannot name a service"));
         assert!(error("=22").contains("cannot name a service"));
-        for wrong in ["ssh=", "ssh=host:", "ssh=host:0", "ssh=:22", "ssh=::1:22", "ssh=host:99999"] {
+        for wrong in ["ssh=", "ssh=host:", "ssh=host:0", "ssh=:22", "ssh=::1:22", "ssh=host:99999"]
+        {
             assert!(error(wrong).contains("expected HOST:PORT"), "{wrong}");
         }
         assert!(error("ssh=unix:relative").contains("unix:/PATH"));

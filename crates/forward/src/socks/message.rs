@@ -60,9 +60,7 @@ pub fn parse_greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, SocksError>
         [version, ..] if version != VERSION => Err(SocksError::Version(version)),
         [_, count, ref methods @ ..] => {
             let methods = methods.get(..usize::from(count));
-            Ok(methods.map(|methods| {
-                (methods.contains(&NO_AUTHENTICATION), 2 + methods.len())
-            }))
+            Ok(methods.map(|methods| (methods.contains(&NO_AUTHENTICATION), 2 + methods.len())))
         }
         _ => Ok(None),
     }
