@@ -30,7 +30,7 @@ pub trait Duplex: Send + Sync {
     /// Resets the stream, at the latest when it is dropped.
     fn abort(&self);
 
-    /// Completes when the stream has failed. Use it while nobody reads, so that a reset is noticed.
+    /// Completes when the stream has failed. Use it while no task reads, so that a reset is noticed.
     fn failed(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -32,7 +32,7 @@ pub async fn pipe(
             Ok(()) => {}
             Err(error) => {
                 sender.abort();
-                // Nobody listens any more if the peer has ended before.
+                // The receiver is gone if the peer has ended before.
                 let _ = end.send(error);
             }
         }

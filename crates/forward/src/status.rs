@@ -195,7 +195,7 @@ pub fn query(folder: &Path) -> io::Result<Vec<Status>> {
 
 fn ask(path: &Path) -> Option<Status> {
     let stream = match UnixStream::connect(path) {
-        // Nobody listens: the process was killed.
+        // No process listens: it was killed.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             let _ = fs::remove_file(path);
             return None;

@@ -68,7 +68,7 @@ fn two_hundred_connections_at_once() {
 #[test]
 fn refusals_say_why() {
     run(async {
-        // A port at which nobody listens.
+        // A port that does not listen.
         let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let closed_at = closed.local_addr().expect("an address");
         drop(closed);
