@@ -37,6 +37,16 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     flag
 }
 
+/// From now on the first Ctrl-C (or request to terminate) calls `end`, so that the caller can end its work
+/// in order; the second ends the process with status 130.
+pub(crate) fn first(end: impl FnOnce() + Send + 'static) {
+    let mut end = Some(end);
+    let _ = ctrlc::set_handler(move || match end.take() {
+        Some(end) => end(),
+        None => std::process::exit(130),
+    });
+}
+
 /// From now on Ctrl-C (or a request to terminate) calls `end` and ends the process with the status that
 /// it returns.
 pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {

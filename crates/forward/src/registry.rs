@@ -1,6 +1,7 @@
 //! The connections of this process, counted for the status.
 
 use crate::copy::Counters;
+use crate::duplex::Duplex;
 use crate::far::FarStream;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -68,6 +69,11 @@ impl Registered {
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
+
+    /// The same for another thread.
+    pub fn shared_counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
 }
 
 impl Drop for Registered {
@@ -115,6 +121,13 @@ impl Registry {
             total.srtt_us = [total.srtt_us, srtt].into_iter().flatten().min();
         }
         totals
+    }
+
+    /// Resets the open connections, so that the programs at both ends notice.
+    pub fn abort_all(&self) {
+        for open in self.lock().open.values() {
+            open.far.abort();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -2,6 +2,10 @@
 
 use super::nat::args::{NAT_HELP, TouNat};
 use super::perf::STREAMS_MAX;
+use super::session::args::{
+    EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, SOCKS_HELP, STATUS_HELP, TouExpose, TouForward,
+    TouKey, TouPipe, TouSocks, TouStatus,
+};
 use crate::value::{
     HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
     parse_profile, parse_time, whole,
@@ -20,9 +24,12 @@ Examples:
   windlass tou perf server                        # how fast is it?
   windlass tou perf client host --time 10 --cc new-ecn --ecn
   windlass tou nat --via HOST                     # what NAT is this host behind?
+  windlass tou expose ssh=22 --via HOST --allow KEY    # between hosts behind NATs, encrypted
+  windlass tou forward 2222=ssh@KEY --via HOST
 
-ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. Nothing is \
-encrypted. docs/guide/tou.md has the rest, docs/reference/tou-protocol.md what is on the wire.";
+ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. expose, forward, pipe \
+and socks cross NATs and encrypt; listen, connect and perf do neither. docs/guide/tou-nat.md and \
+docs/guide/tou.md have the rest, docs/reference/tou-protocol.md what is on the wire.";
 
 const LISTEN_HELP: &str = "\
 Examples:
@@ -91,6 +98,24 @@ pub(crate) enum Tou {
     /// Find out what NAT this host is behind, and what that means for sessions
     #[command(after_help = NAT_HELP)]
     Nat(TouNat),
+    /// Print this host's public key, by which other hosts know it
+    #[command(after_help = KEY_HELP)]
+    Key(TouKey),
+    /// Offer services of this host to hosts behind any NAT
+    #[command(after_help = EXPOSE_HELP)]
+    Expose(Box<TouExpose>),
+    /// Take TCP connections to a port, and carry them to a service of another host
+    #[command(after_help = FORWARD_HELP)]
+    Forward(Box<TouForward>),
+    /// Join standard input and output to a service of another host, as a proxy command of ssh
+    #[command(after_help = PIPE_HELP)]
+    Pipe(Box<TouPipe>),
+    /// A SOCKS 5 server whose connections leave from another host
+    #[command(after_help = SOCKS_HELP)]
+    Socks(Box<TouSocks>),
+    /// Show the running commands with their sessions, paths and connections
+    #[command(after_help = STATUS_HELP)]
+    Status(TouStatus),
     /// Measure how fast a path is with ToU
     #[command(subcommand)]
     Perf(Box<Perf>),

@@ -8,6 +8,7 @@ pub(crate) mod nat;
 mod perf;
 mod pipe;
 mod print;
+mod session;
 mod settings;
 
 use crate::failure::Failure;
@@ -19,6 +20,12 @@ pub(crate) fn main(command: Tou) -> Result<(), Failure> {
         Tou::Listen(args) => pipe::listen(&args),
         Tou::Connect(args) => pipe::connect(&args),
         Tou::Nat(args) => nat::main(&args),
+        Tou::Key(args) => session::key(&args),
+        Tou::Expose(args) => session::expose(&args),
+        Tou::Forward(args) => session::forward(&args),
+        Tou::Pipe(args) => session::pipe_to(&args),
+        Tou::Socks(args) => session::socks(&args),
+        Tou::Status(args) => session::status(&args),
         Tou::Perf(command) => match *command {
             Perf::Server(args) => perf::server(&args),
             Perf::Client(args) => perf::client(&args),

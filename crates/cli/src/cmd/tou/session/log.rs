@@ -1,0 +1,74 @@
+//! The log on standard error, and the sessions' events in it.
+
+use super::setup::Names;
+use std::future::poll_fn;
+use std::io::{self, IsTerminal};
+use tracing::{Level, debug, info, warn};
+use windlass_tou::session::{CloseReason, Event, Node, RendezvousAddress, SessionInfo};
+
+/// Begins to log, as text or as JSON objects.
+pub(super) fn begin(verbose: bool, json: bool) {
+    let level = if verbose { Level::DEBUG } else { Level::INFO };
+    let builder =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
+    // A second subscriber is refused; the first one stays.
+    let _ = match json {
+        true => builder.json().flatten_event(true).try_init(),
+        false => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+    };
+}
+
+/// Logs the events of a node. Never returns.
+pub(super) async fn events(node: Node, via: Vec<RendezvousAddress>, names: Names) {
+    loop {
+        let event = poll_fn(|cx| node.poll_event(cx.waker())).await;
+        log(&event, &node, &via, &names);
+    }
+}
+
+fn log(event: &Event, node: &Node, via: &[RendezvousAddress], names: &Names) {
+    let server = |number: usize| via.get(number).map(ToString::to_string).unwrap_or_default();
+    let session = |tag: u32| node.sessions().into_iter().find(|session| session.tag == tag);
+    match event {
+        Event::Opened { peer, asked, .. } => {
+            let by = if *asked { "this host" } else { "the peer" };
+            debug!(peer = %names.of(peer), "session asked for by {by}");
+        }
+        Event::PathChanged { tag } => {
+            if let Some(info) = session(*tag) {
+                path(&info, names);
+            }
+        }
+        Event::PathLost { tag } => {
+            let peer = session(*tag).map(|info| names.of(&info.peer)).unwrap_or_default();
+            warn!(%peer, "path lost, looking for another one");
+        }
+        Event::Closed { reason: CloseReason::Closed, .. } => debug!("session closed"),
+        Event::Closed { reason, .. } => warn!("session ended: {reason}"),
+        Event::Registered { server: number, mapped } => {
+            info!(rendezvous = %server(*number), seen_as = %mapped, "registered");
+        }
+        Event::RegistrationRefused { server: number, code: 409 } => {
+            warn!(
+                rendezvous = %server(*number),
+                "registration refused: another host has registered this key"
+            );
+        }
+        Event::RegistrationRefused { server: number, code } => {
+            warn!(rendezvous = %server(*number), "registration refused with error {code}");
+        }
+        Event::Silent { server: number } => {
+            debug!(rendezvous = %server(*number), "no answer by UDP, trying TLS");
+        }
+        Event::NotAllowed { peer } => {
+            warn!(peer = %names.of(peer), "refused a session: this key is not allowed");
+        }
+        other => debug!("{other:?}"),
+    }
+}
+
+fn path(info: &SessionInfo, names: &Names) {
+    let Some((local, remote)) = info.path else { return };
+    let how = if info.relayed { "relayed" } else { "direct" };
+    info!(peer = %names.of(&info.peer), %local, %remote, "{how} path");
+}
