@@ -46,7 +46,21 @@ pub async fn open(dial: &dyn Dial, peer: PublicKey, request: &Request) -> io::Re
 pub async fn answered(far: &FarStream) -> io::Result<()> {
     let answer = tokio::time::timeout(ANSWER_MAX, far.read_answer()).await;
     let silent = |_| io::Error::new(ErrorKind::TimedOut, "the peer does not answer the request");
-    answer.map_err(silent)??.into_result()
+    answer.map_err(silent)?.map_err(|error| explained(error, far))?.into_result()
+}
+
+/// The likely cause of a connection that ends without an answer.
+fn explained(error: io::Error, far: &FarStream) -> io::Error {
+    let ended = matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset);
+    // An error of TLS has a text of its own.
+    if !ended || error.get_ref().is_some() {
+        return error;
+    }
+    let hint = match far {
+        FarStream::Plain(_) => "; it may expect encryption, which --plain turns off",
+        FarStream::Secure(_) => "",
+    };
+    io::Error::new(error.kind(), format!("the peer ended the connection without an answer{hint}"))
 }
 
 type Slot = Arc<AsyncMutex<Option<Session>>>;

@@ -189,9 +189,9 @@ impl Node {
     /// # Errors
     /// [`ErrorKind::HostUnreachable`] without a rendezvous, or with too many sessions.
     pub fn begin(&self, peer: PublicKey) -> io::Result<Session> {
-        let tag = self.change(|state, endpoint, now| {
+        let tag = self.change_and_wake(|state, endpoint, now, wakers| {
             let tag = state.host.connect(now, peer);
-            state.take_events(now, endpoint, &mut Vec::new());
+            state.take_events(now, endpoint, wakers);
             tag
         });
         Ok(Session { node: self.clone(), tag: tag.map_err(close_error)?, peer })
@@ -252,6 +252,18 @@ impl Node {
         port.with(|port, now| change(&mut lock(&self.0.state), &mut port.endpoint, now))
     }
 
+    /// As [`Node::change`], for changes that make events: wakes those that wait for them.
+    fn change_and_wake<T>(
+        &self,
+        change: impl FnOnce(&mut State, &mut Endpoint<Waiters>, Time, &mut Vec<Waker>) -> T,
+    ) -> T {
+        let mut wakers = Vec::new();
+        let result = self.change(|state, endpoint, now| change(state, endpoint, now, &mut wakers));
+        // Without the locks, which a woken task may want.
+        wakers.into_iter().for_each(Waker::wake);
+        result
+    }
+
     /// Starts the thread that notices changed addresses and silent servers. It ends with the node.
     fn watch(&self) -> io::Result<()> {
         let inner = Arc::downgrade(&self.0);
@@ -269,13 +281,12 @@ impl Node {
 
     fn look_around(&self) {
         let addresses = usable_addresses(self.local_addr());
-        let silent = self.change(|state, endpoint, now| {
+        let silent = self.change_and_wake(|state, endpoint, now, wakers| {
             state.host.set_addresses(now, addresses);
-            let mut wakers = Vec::new();
             for tag in state.host.tags() {
                 state.host.set_in_use(tag, endpoint.session_len(tag) > 0);
             }
-            state.take_events(now, endpoint, &mut wakers);
+            state.take_events(now, endpoint, wakers);
             std::mem::take(&mut state.silent)
         });
         for server in silent {
@@ -288,12 +299,12 @@ impl Node {
         let Some(address) = self.0.rendezvous.get(server) else { return };
         // A rendezvous without TLS is asked over UDP again and again anyway.
         let Ok((sender, stream)) = stream::open(address) else { return };
-        let id = self.change(|state, endpoint, now| {
+        let id = self.change_and_wake(|state, endpoint, now, wakers| {
             let id = state.next_stream;
             state.next_stream += 1;
             state.streams.insert(id, sender);
             state.host.stream_opened(now, server, id);
-            state.take_events(now, endpoint, &mut Vec::new());
+            state.take_events(now, endpoint, wakers);
             id
         });
         let inner = Arc::downgrade(&self.0);
@@ -307,17 +318,17 @@ fn serve_stream(inner: &Weak<Inner>, server: usize, id: usize, stream: stream::S
     // How the stream ends does not matter: the host tries UDP again.
     let _ = stream.run(|message| {
         let Some(inner) = inner.upgrade() else { return };
-        Node(inner).change(|state, endpoint, now| {
+        Node(inner).change_and_wake(|state, endpoint, now, wakers| {
             let address = state.host.server_address(server);
             let channel = Channel::Stream(id);
-            state.handle(now, endpoint, channel, (None, address), message, &mut Vec::new());
+            state.handle(now, endpoint, channel, (None, address), message, wakers);
         });
     });
     if let Some(inner) = inner.upgrade() {
-        Node(inner).change(|state, endpoint, now| {
+        Node(inner).change_and_wake(|state, endpoint, now, wakers| {
             state.streams.remove(&id);
             state.host.stream_closed(now, server, id);
-            state.take_events(now, endpoint, &mut Vec::new());
+            state.take_events(now, endpoint, wakers);
         });
     }
 }
@@ -547,9 +558,9 @@ impl Session {
 
     /// Ends the session. Its connections fail.
     pub fn close(&self) {
-        self.node.change(|state, endpoint, now| {
+        self.node.change_and_wake(|state, endpoint, now, wakers| {
             state.host.close(now, self.tag);
-            state.take_events(now, endpoint, &mut Vec::new());
+            state.take_events(now, endpoint, wakers);
         });
     }
 }

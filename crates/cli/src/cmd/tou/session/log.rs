@@ -1,21 +1,36 @@
 //! The log on standard error, and the sessions' events in it.
 
+use super::log_format::InEnvelope;
 use super::setup::Names;
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
 use tracing::{Level, debug, info, warn};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::{Format, Json};
+use tracing_subscriber::prelude::*;
 use windlass_tou::session::{CloseReason, Event, Node, RendezvousAddress, SessionInfo};
 
-/// Begins to log, as text or as JSON objects.
+/// Begins to log, as text or as JSON objects: our own events, not those of the libraries.
 pub(super) fn begin(verbose: bool, json: bool) {
     let level = if verbose { Level::DEBUG } else { Level::INFO };
-    let builder =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
+    let ours = Targets::new().with_target("windlass", level);
+    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
+    let registry = tracing_subscriber::registry();
     // A second subscriber is refused; the first one stays.
     let _ = match json {
-        true => builder.json().flatten_event(true).try_init(),
-        false => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+        true => {
+            let layer = layer.json().map_event_format(|_| InEnvelope(json_lines()));
+            registry.with(layer.with_filter(ours)).try_init()
+        }
+        false => {
+            let layer = layer.with_ansi(io::stderr().is_terminal());
+            registry.with(layer.with_filter(ours)).try_init()
+        }
     };
+}
+
+fn json_lines() -> Format<Json> {
+    tracing_subscriber::fmt::format().json().flatten_event(true).with_target(false)
 }
 
 /// Logs the events of a node. Never returns.

@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod commands;
 mod config;
 mod log;
+mod log_format;
 mod print;
 mod setup;
 pub(crate) mod target;

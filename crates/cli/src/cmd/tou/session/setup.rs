@@ -231,7 +231,7 @@ impl Running {
         let peers: Vec<Value> = self.registry.totals().into_iter().map(peer).collect();
         let seconds = self.began.elapsed().as_secs_f64();
         let body = json!({ "command": self.command, "seconds": seconds, "peers": peers });
-        self.json.then(|| Document::new("tou.ended", body).line())
+        self.json.then(|| Document::new("tou.stopped", body).line())
     }
 
     /// Runs until Ctrl-C, between the lines of --json on standard output. Then open connections are
