@@ -83,7 +83,7 @@ Exit status: 0, also if none runs; 1 the folder of the sockets cannot be read; 2
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "The session")]
 pub(crate) struct SessionArgs {
-    /// A rendezvous: HOST[:PORT][/TLS-PORT][#KEY]; several times for several
+    /// A rendezvous: HOST, HOST:PORT, HOST#KEY; several times for several
     #[arg(long, value_name = "RENDEZVOUS")]
     pub via: Vec<RendezvousAddress>,
     /// The file of this host's secret key [default: ~/.config/windlass/tou/key]
