@@ -85,7 +85,7 @@ impl Frame {
 }
 
 fn flow(packet: &IpPacket<'_>) -> Flow {
-    let IpPacket { header, fragment, payload } = packet;
+    let IpPacket { header, fragment, payload, .. } = packet;
     // Only the first fragment has ports. All fragments of a packet must get one flow.
     let has_ports = !fragment && matches!(header.protocol, PROTOCOL_TCP | PROTOCOL_UDP);
     let ports = payload.first_chunk().filter(|_| has_ports).copied().unwrap_or_default();

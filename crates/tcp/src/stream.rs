@@ -58,6 +58,21 @@ impl Stream {
         Ok(taken)
     }
 
+    /// The bytes that are readable now, in two pieces: the receive buffer is a ring. They stay until
+    /// [`Stream::consume`].
+    pub fn peek(&self) -> [&[u8]; 2] {
+        self.incoming.slices(self.connection.bytes_read(), self.connection.readable())
+    }
+
+    /// Reads the first `bytes` of [`Stream::peek`], or as many as are readable, without a copy.
+    /// Returns how many.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] at the end of the stream.
+    pub fn consume(&mut self, bytes: usize) -> Result<usize, Error> {
+        self.connection.read(bytes as u64).map(|taken| taken as usize)
+    }
+
     /// Memory of the buffers in bytes, with the growth that the announced window may require.
     pub fn memory(&self) -> u64 {
         let incoming = self.incoming.size_for(self.connection.receive_promise());
@@ -231,6 +246,7 @@ mod tests {
         let mut now = Time::ZERO;
         let mut a = Stream::new(Connection::connect(config.clone(), now, SeqNumber(5)));
         let mut b = Stream::new(Connection::listen(config, SeqNumber(9)));
+        assert_eq!(b.peek().concat(), []);
         let data: Vec<u8> = (0..100_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let (mut written, mut read) = (0, Vec::new());
         for _ in 0..20_000 {
@@ -244,6 +260,12 @@ mod tests {
             let mut chunk = [0; 333];
             let taken = b.read(&mut chunk).expect("open");
             read.extend_from_slice(&chunk[..taken]);
+            // The rest is read in place, but for a few bytes.
+            let rest = b.peek().concat();
+            let taken = rest.len().saturating_sub(7);
+            read.extend_from_slice(&rest[..taken]);
+            assert_eq!(b.consume(taken), Ok(taken));
+            assert_eq!(b.peek().concat(), rest[taken..]);
             pump(&mut b, now, &mut wire);
             for (segment, payload) in wire.drain(..) {
                 a.handle_segment(now, &segment, &payload, Ecn::NotEct, &mut ());

@@ -27,7 +27,7 @@ pub enum Addresses {
 
 impl Addresses {
     /// Adds both addresses to a checksum.
-    pub(super) fn add_to(&self, sum: Sum) -> Sum {
+    fn add_to(&self, sum: Sum) -> Sum {
         match self {
             Addresses::V4 { source, destination } => {
                 sum.add(&source.octets()).add(&destination.octets())
@@ -62,6 +62,8 @@ pub struct IpPacket<'a> {
     /// The packet is a fragment: its payload may begin in the middle of a segment, and its
     /// transport checksum cannot be verified.
     pub fragment: bool,
+    /// The packet is a fragment and not the first one: its payload begins in the middle.
+    pub later_fragment: bool,
     /// The payload of the packet, without padding behind it.
     pub payload: &'a [u8],
 }
@@ -117,6 +119,30 @@ impl IpHeader {
     }
 }
 
+/// The checksum of a transport protocol over the pseudo header of RFC 9293 §3.1 (IPv4) or RFC 8200
+/// §8.1 (IPv6) and the pieces of the packet. The checksum field holds zeros. Only the last piece may
+/// have an odd length. Zero over bytes that hold their own checksum, if it is right.
+pub fn transport_checksum(addresses: &Addresses, protocol: u8, pieces: &[&[u8]]) -> u16 {
+    let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() as u32;
+    let pseudo = pseudo_header(addresses, protocol, len);
+    pieces.iter().fold(pseudo, |sum, piece| sum.add(piece)).finish()
+}
+
+/// The part of [`transport_checksum`] that a device with checksum offload expects in the checksum
+/// field: the sum over the pseudo header alone, not complemented.
+pub fn partial_checksum(addresses: &Addresses, protocol: u8, len: u32) -> u16 {
+    !pseudo_header(addresses, protocol, len).finish()
+}
+
+/// The checksum over bytes without a pseudo header: that of ICMP (RFC 792).
+pub fn plain_checksum(bytes: &[u8]) -> u16 {
+    Sum::default().add(bytes).finish()
+}
+
+fn pseudo_header(addresses: &Addresses, protocol: u8, len: u32) -> Sum {
+    addresses.add_to(Sum::default()).add_u32(u32::from(protocol)).add_u32(len)
+}
+
 /// Takes an IPv4 or IPv6 packet apart. IPv4 options and IPv6 extension headers are skipped; bytes
 /// behind the packet (padding of a short Ethernet frame) are left out.
 ///
@@ -157,8 +183,9 @@ fn parse_v4(bytes: &[u8]) -> Result<IpPacket<'_>, WireError> {
         identification: u16::from_be_bytes([fixed[4], fixed[5]]),
     };
     // More fragments, or an offset: all of these 16 bits but the reserved one and DF.
-    let fragment = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0;
-    Ok(IpPacket { header, fragment, payload })
+    let offset_and_more = u16::from_be_bytes([fixed[6], fixed[7]]);
+    let (fragment, later_fragment) = (offset_and_more & 0x3fff != 0, offset_and_more & 0x1fff != 0);
+    Ok(IpPacket { header, fragment, later_fragment, payload })
 }
 
 fn parse_v6(bytes: &[u8]) -> Result<IpPacket<'_>, WireError> {
@@ -177,7 +204,8 @@ fn parse_v6(bytes: &[u8]) -> Result<IpPacket<'_>, WireError> {
         protocol: upper.protocol,
         identification: 0,
     };
-    Ok(IpPacket { header, fragment: upper.fragment, payload: upper.payload })
+    let Upper { fragment, later_fragment, payload, .. } = upper;
+    Ok(IpPacket { header, fragment, later_fragment, payload })
 }
 
 fn address_at(fixed: &[u8; IPV6_HEADER_LEN], at: usize) -> Ipv6Addr {
@@ -199,11 +227,12 @@ mod next_header {
 struct Upper<'a> {
     protocol: u8,
     fragment: bool,
+    later_fragment: bool,
     payload: &'a [u8],
 }
 
 fn skip_extensions(protocol: u8, payload: &[u8]) -> Result<Upper<'_>, WireError> {
-    let mut upper = Upper { protocol, fragment: false, payload };
+    let mut upper = Upper { protocol, fragment: false, later_fragment: false, payload };
     for _ in 0..=MAX_EXTENSION_HEADERS {
         let first: Option<&[u8; 4]> = upper.payload.first_chunk();
         let octet = |at: usize| first.map(|octets| octets[at]).ok_or(WireError::Truncated);
@@ -215,16 +244,15 @@ fn skip_extensions(protocol: u8, payload: &[u8]) -> Result<Upper<'_>, WireError>
             next_header::FRAGMENT => 8,
             _ => return Ok(upper),
         };
-        let mut later_piece = false;
         if upper.protocol == next_header::FRAGMENT {
             let offset_and_more = u16::from_be_bytes([octet(2)?, octet(3)?]);
             // An atomic fragment, with offset 0 and no further fragments, is complete (RFC 6946).
             upper.fragment |= offset_and_more & !0b110 != 0;
-            later_piece = offset_and_more >> 3 != 0;
+            upper.later_fragment = offset_and_more >> 3 != 0;
         }
         upper.protocol = octet(0)?;
         upper.payload = upper.payload.get(len..).ok_or(WireError::Truncated)?;
-        if later_piece {
+        if upper.later_fragment {
             return Ok(upper);
         }
     }

@@ -1,7 +1,6 @@
 //! The TCP header as bytes (RFC 9293 §3.1).
 
-use super::checksum::Sum;
-use super::ip::{Addresses, PROTOCOL_TCP};
+use super::ip::{Addresses, PROTOCOL_TCP, transport_checksum};
 use super::{Flags, Options, SackBlocks, Segment, Timestamps};
 use crate::SeqNumber;
 use core::fmt;
@@ -120,9 +119,7 @@ pub fn emit(segment: &Segment, ports: Ports, out: &mut [u8]) -> usize {
 /// of RFC 9293 §3.1 (IPv4) or RFC 8200 §8.1 (IPv6). `header` is of even length, as all are.
 pub fn checksum(addresses: &Addresses, header: &[u8], payload: &[u8]) -> u16 {
     debug_assert!(header.len().is_multiple_of(2), "only the last piece of a sum may be odd");
-    let len = (header.len() + payload.len()) as u32;
-    let pseudo = addresses.add_to(Sum::default()).add_u32(u32::from(PROTOCOL_TCP)).add_u32(len);
-    pseudo.add(header).add(payload).finish()
+    transport_checksum(addresses, PROTOCOL_TCP, &[header, payload])
 }
 
 /// True if `bytes`, header and payload, hold the right checksum for these addresses.

@@ -71,7 +71,7 @@ proptest! {
     ) {
         let mut bytes = packet(&header, &payload);
         bytes.resize(bytes.len() + pad, 0);
-        let expected = IpPacket { header, fragment: false, payload: &payload };
+        let expected = IpPacket { header, fragment: false, later_fragment: false, payload: &payload };
         prop_assert_eq!(parse(&bytes), Ok(expected));
     }
 }
@@ -137,11 +137,13 @@ fn an_ipv4_packet_with_a_wrong_length_or_checksum_is_refused() {
 #[test]
 fn ipv4_fragments_are_flagged() {
     // DF, the reserved bit, more fragments, an offset.
-    for (bits, fragment) in [(0x4000u16, false), (0x8000, false), (0x2000, true), (0x0001, true)] {
+    let cases = [(0x4000u16, 0), (0x8000, 0), (0x2000, 1), (0x0001, 2), (0x2001, 2)];
+    for (bits, kind) in cases {
         let mut bytes = packet(&v4(), &[0; 8]);
         bytes[6..8].copy_from_slice(&bits.to_be_bytes());
         set_v4_checksum(&mut bytes);
-        assert_eq!(parse(&bytes).expect("well formed").fragment, fragment, "{bits:#06x}");
+        let parsed = parse(&bytes).expect("well formed");
+        assert_eq!((parsed.fragment, parsed.later_fragment), (kind > 0, kind > 1), "{bits:#06x}");
     }
 }
 
@@ -173,11 +175,12 @@ fn an_extension_header_beyond_the_packet_is_refused() {
 #[test]
 fn ipv6_fragments_are_flagged() {
     // Atomic (RFC 6946), the first of several, a later one.
-    for (offset_and_more, fragment) in [(0u16, false), (1, true), (8 << 3, true)] {
+    for (offset_and_more, kind) in [(0u16, 0), (1, 1), (8 << 3, 2)] {
         let [high, low] = offset_and_more.to_be_bytes();
         let bytes = packet(&v6(44), &[6, 0, high, low, 0, 0, 0, 7, 0xca, 0xfe]);
         let parsed = parse(&bytes).expect("well formed");
-        assert_eq!(parsed.fragment, fragment, "{offset_and_more}");
+        let flags = (parsed.fragment, parsed.later_fragment);
+        assert_eq!(flags, (kind > 0, kind > 1), "{offset_and_more}");
         assert_eq!((parsed.header.protocol, parsed.payload), (PROTOCOL_TCP, &[0xca, 0xfe][..]));
     }
 }
@@ -207,4 +210,15 @@ fn a_jumbogram_is_refused() {
     let mut bytes = packet(&v6(0), &[6, 0, 0xc2, 4, 0, 1, 0, 0]);
     bytes[4..6].fill(0);
     assert_eq!(parse(&bytes), Err(WireError::HeaderLength));
+}
+
+#[test]
+fn a_partial_checksum_is_completed_by_the_sum_over_the_rest() {
+    for addresses in [v4().addresses, v6(PROTOCOL_TCP).addresses] {
+        let mut bytes = vec![0x12, 0x34, 0, 0, 0xab, 0xcd, 0xef];
+        let complete = transport_checksum(&addresses, PROTOCOL_TCP, &[&bytes]);
+        let partial = partial_checksum(&addresses, PROTOCOL_TCP, bytes.len() as u32);
+        bytes[2..4].copy_from_slice(&partial.to_be_bytes());
+        assert_eq!(plain_checksum(&bytes), complete);
+    }
 }
