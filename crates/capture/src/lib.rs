@@ -1,0 +1,4 @@
+mod dns;
+mod icmp;
+mod packet;
+pub mod stack;
