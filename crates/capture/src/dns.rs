@@ -17,7 +17,7 @@ pub(crate) fn is_query(message: &[u8]) -> bool {
 }
 
 /// Whether `answer` is one to `query`: the same identifier and the same question.
-pub fn is_answer_to(answer: &[u8], query: &[u8]) -> bool {
+pub(crate) fn is_answer_to(answer: &[u8], query: &[u8]) -> bool {
     let (Ok(answer), Ok(query)) = (Message::from_octets(answer), Message::from_octets(query))
     else {
         return false;
@@ -34,7 +34,7 @@ pub fn is_answer_to(answer: &[u8], query: &[u8]) -> bool {
 }
 
 /// The answer that the server could not find out; `None` if `query` is no query.
-pub fn server_failure(query: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn server_failure(query: &[u8]) -> Option<Vec<u8>> {
     let query = Message::from_octets(query).ok()?;
     let builder = MessageBuilder::new_vec().start_answer(&query, Rcode::SERVFAIL).ok()?;
     Some(builder.finish())

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::marker;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::task::{Poll, Waker};
@@ -76,11 +77,13 @@ pub trait Resolver {
 }
 
 /// Where the answer to a DNS query goes. Dropping it reports a server failure to the command.
-pub struct Reply(Option<Box<dyn FnOnce(Option<Vec<u8>>) + Send>>);
+pub struct Reply(Option<Send>);
+
+type Send = Box<dyn FnOnce(Option<Vec<u8>>) + marker::Send>;
 
 impl Reply {
     /// A reply that calls `send` once, with `None` for no answer.
-    pub fn new(send: impl FnOnce(Option<Vec<u8>>) + Send + 'static) -> Reply {
+    pub fn new(send: impl FnOnce(Option<Vec<u8>>) + marker::Send + 'static) -> Reply {
         Reply(Some(Box::new(send)))
     }
 

@@ -166,9 +166,7 @@ fn guard(pipe: &OsStr, user: &OsStr, command: &[OsString]) -> Result<ExitCode, F
 /// signals.
 fn unblocked(signals: &Signals) -> SigSet {
     let mut mask = signals.mask_before();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
-        mask.remove(signal);
-    }
+    Signals::BLOCKED.into_iter().for_each(|signal| mask.remove(signal));
     mask
 }
 

@@ -28,6 +28,10 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// The signals that a value of this type may block.
+    pub(crate) const BLOCKED: [Signal; 5] =
+        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD];
+
     /// Blocks the signals in this thread and in the threads that it starts. From this call on they
     /// have no other effect. Call it before the process starts a second thread, as a signal goes to
     /// any thread that does not block it.

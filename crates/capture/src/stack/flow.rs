@@ -18,6 +18,8 @@ pub(super) struct Flow {
     pub(super) serial: u32,
     pub(super) phase: Phase,
     pub(super) role: Role,
+    /// The driver needs it no longer: it may be forgotten once it has ended.
+    pub(super) released: bool,
     /// It is in the queue of flows that may have segments to send.
     pub(super) queued: bool,
     /// An event says that it is active.
@@ -56,6 +58,7 @@ impl Flow {
             ends,
             serial: 0,
             phase,
+            released: matches!(role, Role::Names(_)),
             role,
             queued: false,
             active: false,

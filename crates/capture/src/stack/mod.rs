@@ -18,7 +18,7 @@ pub use table::FlowId;
 
 use crate::icmp::{self, Unreachable};
 use crate::packet::{self, Ends, HEAD_LEN_MAX, Incoming, Outgoing};
-use flow::{Flow, Phase};
+use flow::Phase;
 use names::Names;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

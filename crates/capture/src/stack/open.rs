@@ -42,9 +42,18 @@ impl Stack {
         }
     }
 
-    /// Resets a connection, and discards what the command has not received.
+    /// Gives the connection up to the stack, which forgets it once it has ended. Until then its
+    /// bytes and the end of its stream stay readable. Call it when both directions are closed.
+    pub fn release(&mut self, id: FlowId) {
+        let Some((index, flow)) = self.table.get(id) else { return };
+        flow.released = true;
+        self.enqueue(index);
+    }
+
+    /// Resets a connection, discards what the command has not received, and releases it.
     pub fn abort(&mut self, id: FlowId) {
         let Some((index, flow)) = self.table.get(id) else { return };
+        flow.released = true;
         match flow.stream() {
             Some(stream) => {
                 stream.connection_mut().abort();
@@ -157,10 +166,14 @@ impl Stack {
         let Phase::Open(stream) = &mut flow.phase else {
             return self.handle_while_opening(now, index, segment, packet);
         };
-        if stream.connection().makes_room_for(segment) {
+        if flow.released && stream.connection().makes_room_for(segment) {
             let ends = flow.ends;
             self.table.remove(index);
             return self.handle_first_segment(now, ends, segment, packet);
+        }
+        if !flow.released && stream.connection().state() == State::Closed {
+            // The driver has yet to read the rest. A SYN from the same port comes again.
+            return;
         }
         stream.handle_segment(now, segment, payload, ecn, &mut ());
         self.after_input(now, index);
@@ -192,7 +205,10 @@ impl Stack {
         }
         match &flow.role {
             Role::Names(_) => self.serve_names(now, index),
-            Role::Carried if failed => self.events.push_back(Event::Reset(id)),
+            Role::Carried if failed => {
+                flow.released = true;
+                self.events.push_back(Event::Reset(id));
+            }
             Role::Carried if flow.active => {}
             Role::Carried => {
                 flow.active = true;
@@ -231,8 +247,9 @@ impl Stack {
     pub(super) fn settle(&mut self, index: u32) {
         let short = self.is_short_of_memory();
         let Some(flow) = self.table.at(index) else { return };
+        let released = flow.released;
         if let Some(stream) = flow.stream() {
-            if stream.connection().state() == State::Closed {
+            if released && stream.connection().state() == State::Closed {
                 return self.table.remove(index);
             }
             if short {

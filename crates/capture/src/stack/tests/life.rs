@@ -121,9 +121,30 @@ fn each_direction_ends_by_itself() {
         exchange(&mut stack, &mut command, now);
         let end = now + Span::from_secs(2);
         stack.handle_timeout(end);
+        assert!(stack.is_read_to_the_end(flow), "readable until it is released");
+        stack.release(flow);
         sent(&mut stack, end);
         assert_eq!((stack.flows(), stack.memory()), (0, 0), "driver first: {driver_first}");
     }
+}
+
+#[test]
+fn bytes_wait_for_a_slow_far_end_after_the_connection_has_ended() {
+    let (mut stack, mut command, flow) = connected(FAR);
+    command.write(b"the last words");
+    command.close(Time::ZERO);
+    stack.close(Time::ZERO, flow);
+    exchange(&mut stack, &mut command, Time::ZERO);
+    let end = Time::ZERO + Span::from_secs(10);
+    stack.handle_timeout(end);
+    sent(&mut stack, end);
+    assert!(!stack.is_open(flow));
+    assert_eq!(stack.peek(flow).concat(), b"the last words");
+    stack.consume(flow, 14);
+    assert!(stack.is_read_to_the_end(flow));
+    stack.release(flow);
+    sent(&mut stack, end);
+    assert_eq!(stack.flows(), 0);
 }
 
 #[test]
@@ -133,6 +154,8 @@ fn a_port_can_be_used_again_at_once() {
     exchange(&mut stack, &mut command, Time::ZERO);
     command.close(Time::ZERO);
     exchange(&mut stack, &mut command, Time::ZERO);
+    stack.release(flow);
+    sent(&mut stack, Time::ZERO);
     assert_eq!(stack.flows(), 1, "in TIME-WAIT");
     let syn = Segment { seq: SeqNumber(100_000), flags: Flags::SYN, ..Segment::default() };
     stack.handle_packet(Time::ZERO, &segment(&ends(FAR), &syn, [&[], &[]]), false);

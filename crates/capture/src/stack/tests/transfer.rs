@@ -187,6 +187,9 @@ proptest! {
                     stack.close(now, flow);
                     closed.1 = true;
                 }
+                if closed.1 && stack.is_read_to_the_end(flow) {
+                    stack.release(flow);
+                }
             }
             for packet in down_pipe.carry(sent(&mut stack, now)) {
                 prop_assert!(packet.len() <= usize::from(mtu));
