@@ -92,6 +92,14 @@ impl Carried {
         self.far.abort();
     }
 
+    /// Resets the far end after the command has reset its own. Bytes that arrived before the reset go
+    /// first, as far as the far end takes them at once: a command that closes with an answer unread
+    /// resets, and its question should arrive.
+    pub(super) fn abort_after_reset(mut self, stack: &mut Stack) {
+        let _ = self.move_up(stack, &mut Advance::default());
+        self.far.abort();
+    }
+
     /// Moves bytes and ends in both directions as far as possible.
     pub(super) fn advance(&mut self, stack: &mut Stack, now: Time, buffer: &mut [u8]) -> Advance {
         let mut advance = Advance::default();

@@ -222,7 +222,7 @@ impl<'a> Driver<'a> {
                 Event::Active(flow) => enqueue(&mut self.carried, &mut self.due, flow.index),
                 Event::Reset(flow) => {
                     if let Some(carried) = self.remove(flow.index) {
-                        carried.abort();
+                        carried.abort_after_reset(&mut self.stack);
                     }
                 }
                 Event::Query { query, message } => self.ask(query, &message),

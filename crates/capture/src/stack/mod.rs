@@ -47,7 +47,8 @@ pub enum Event {
     },
     /// An accepted connection may have bytes to read, room to write, or its end of stream.
     Active(FlowId),
-    /// The command has reset the connection or given it up. The stack has forgotten it.
+    /// The command has reset the connection or given it up. Bytes that arrived before stay readable
+    /// until the next [`Stack::transmit`].
     Reset(FlowId),
     /// The command asks for a name. It waits for [`Stack::answer`].
     Query {

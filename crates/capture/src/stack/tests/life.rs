@@ -73,10 +73,14 @@ fn an_unreachable_host_is_reported_with_the_syn() {
 #[test]
 fn a_reset_of_the_command_reaches_the_driver() {
     let (mut stack, mut command, flow) = connected(FAR);
+    command.write(b"before");
+    let mut packets = command.packets(Time::ZERO);
     command.stream.connection_mut().abort();
-    exchange(&mut stack, &mut command, Time::ZERO);
-    assert_eq!(events(&mut stack), [Event::Reset(flow)]);
+    packets.extend(command.packets(Time::ZERO));
+    packets.iter().for_each(|packet| stack.handle_packet(Time::ZERO, packet, false));
+    assert_eq!(events(&mut stack), [Event::Active(flow), Event::Reset(flow)]);
     assert!(!stack.is_open(flow));
+    assert_eq!(stack.peek(flow).concat(), b"before");
     sent(&mut stack, Time::ZERO);
     assert_eq!(stack.flows(), 0);
 }
