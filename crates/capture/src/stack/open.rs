@@ -128,7 +128,7 @@ impl Stack {
         if !opens || own && ends.far.port() != names::PORT {
             return self.reply_reset(&ends, segment);
         }
-        if self.table.len() >= self.config.flows_max || self.is_short_of_memory() {
+        if self.table.len() >= self.config.flows_max {
             return;
         }
         let role = if own { Role::Names(TcpNames::default()) } else { Role::Carried };
