@@ -20,6 +20,10 @@ fn main() -> ExitCode {
     if let Some(code) = windlass_link::linux::guard_main() {
         return code;
     }
+    #[cfg(target_os = "linux")]
+    if let Some(code) = windlass_capture::child_main() {
+        return code;
+    }
     let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
     let result = child.unwrap_or_else(|| run(args::parse().command));
     interrupt::give_way();
@@ -40,7 +44,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Probe(args) => return probe::main(*args),
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),
-        Command::Tou(command) => tou::main(command),
+        Command::Tou(command) => return tou::main(command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { out: Some(folder), .. } => reference::man_pages(&folder),

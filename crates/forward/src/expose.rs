@@ -74,6 +74,9 @@ impl Expose {
             Ok(request) => request,
             Err(error) => return debug!(%peer, "no request: {error}"),
         };
+        if request == Request::Resolve && self.services.has_exit() {
+            return self.resolve(&far, peer).await;
+        }
         let near = match self.services.connect(&request).await {
             Ok(near) => near,
             Err(answer) => {
@@ -89,6 +92,29 @@ impl Expose {
         let result = copy(&*near, &far, registered.counters()).await;
         let counters = registered.counters();
         debug!(%peer, %request, ?counters, "ended: {result:?}");
+    }
+
+    /// Answers DNS queries with this host's name servers.
+    #[cfg(target_os = "linux")]
+    async fn resolve(&self, far: &FarStream, peer: PublicKey) {
+        let resolver = match self.services.resolver() {
+            Ok(resolver) => resolver,
+            Err(error) => {
+                warn!(%peer, "no resolver: {error}");
+                let text = "this host has no name servers";
+                return refuse(far, &Answer::new(Status::Failed, text)).await;
+            }
+        };
+        if far.send_answer(&Answer::new(Status::Connected, "")).await.is_ok() {
+            let ended = crate::resolver::serve(far, resolver).await;
+            debug!(%peer, "name resolution ended: {ended:?}");
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    async fn resolve(&self, far: &FarStream, _peer: PublicKey) {
+        let text = "this host resolves no names for its peers";
+        refuse(far, &Answer::new(Status::NotAllowed, text)).await;
     }
 
     async fn request(&self, far: &FarStream, peer: PublicKey) -> io::Result<Request> {

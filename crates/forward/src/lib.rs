@@ -8,6 +8,8 @@
 //! Everything runs in tokio's runtime. [`protocol`] and [`socks::message`] do no I/O.
 
 mod copy;
+#[cfg(target_os = "linux")]
+mod dialer;
 mod duplex;
 mod exit;
 mod expose;
@@ -18,11 +20,15 @@ mod peers;
 mod pipe;
 pub mod protocol;
 mod registry;
+#[cfg(target_os = "linux")]
+mod resolver;
 mod services;
 pub mod socks;
 pub mod status;
 
 pub use copy::{CopyError, Counters, copy};
+#[cfg(target_os = "linux")]
+pub use dialer::FarDialer;
 pub use duplex::{BoxFuture, Duplex, drain, read_exact, write_all};
 pub use exit::{ExitNetworks, ExitPolicy, ParseExitError};
 pub use expose::Expose;
@@ -31,5 +37,7 @@ pub use forward::{Carrier, Forward};
 pub use peers::{Dial, Peers, answered, open};
 pub use pipe::pipe;
 pub use registry::{PeerTotals, Registered, Registry};
+#[cfg(target_os = "linux")]
+pub use resolver::FarResolver;
 pub use services::{ParseServiceError, Service, Services, Target};
 pub use socks::Socks;

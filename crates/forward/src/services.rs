@@ -10,8 +10,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+#[cfg(target_os = "linux")]
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
+#[cfg(target_os = "linux")]
+use windlass_capture::HostResolver;
 
 /// How long a destination may take to answer, all its addresses together.
 const CONNECT_MAX: Duration = Duration::from_secs(30);
@@ -115,17 +119,35 @@ impl fmt::Display for Service {
 }
 
 /// Everything that this host offers.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Services {
     named: BTreeMap<String, Target>,
     exit: ExitPolicy,
+    /// Made for the first peer that needs it.
+    #[cfg(target_os = "linux")]
+    resolver: OnceLock<Mutex<HostResolver>>,
 }
 
 impl Services {
     /// These services and these destinations. Of two services of one name the last one counts.
     pub fn new(services: impl IntoIterator<Item = Service>, exit: ExitPolicy) -> Services {
         let named = services.into_iter().map(|service| (service.name, service.target)).collect();
-        Services { named, exit }
+        Services { named, exit, ..Services::default() }
+    }
+
+    /// Whether peers may reach any network through this host; then it also resolves names for them.
+    pub(crate) fn has_exit(&self) -> bool {
+        !self.exit.is_empty()
+    }
+
+    /// This host's name servers.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resolver(&self) -> io::Result<&Mutex<HostResolver>> {
+        if let Some(resolver) = self.resolver.get() {
+            return Ok(resolver);
+        }
+        let resolver = HostResolver::new()?;
+        Ok(self.resolver.get_or_init(|| Mutex::new(resolver)))
     }
 
     /// The services, by name.

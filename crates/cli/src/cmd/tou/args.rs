@@ -3,8 +3,8 @@
 use super::nat::args::{NAT_HELP, TouNat};
 use super::perf::STREAMS_MAX;
 use super::session::args::{
-    EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, SOCKS_HELP, STATUS_HELP, TouExpose, TouForward,
-    TouKey, TouPipe, TouSocks, TouStatus,
+    EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, RUN_HELP, SOCKS_HELP, STATUS_HELP, TouExpose,
+    TouForward, TouKey, TouPipe, TouRun, TouSocks, TouStatus,
 };
 use crate::value::{
     HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
@@ -113,6 +113,9 @@ pub(crate) enum Tou {
     /// A SOCKS 5 server whose connections leave from another host
     #[command(after_help = SOCKS_HELP)]
     Socks(Box<TouSocks>),
+    /// Run a command whose connections all leave from another host
+    #[command(after_help = RUN_HELP)]
+    Run(Box<TouRun>),
     /// Show the running commands with their sessions, paths and connections
     #[command(after_help = STATUS_HELP)]
     Status(TouStatus),

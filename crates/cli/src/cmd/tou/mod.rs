@@ -13,9 +13,10 @@ mod settings;
 
 use crate::failure::Failure;
 use args::{Perf, Tou};
+use std::process::ExitCode;
 
 /// Does what the arguments say.
-pub(crate) fn main(command: Tou) -> Result<(), Failure> {
+pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
     match command {
         Tou::Listen(args) => pipe::listen(&args),
         Tou::Connect(args) => pipe::connect(&args),
@@ -25,10 +26,13 @@ pub(crate) fn main(command: Tou) -> Result<(), Failure> {
         Tou::Forward(args) => session::forward(&args),
         Tou::Pipe(args) => session::pipe_to(&args),
         Tou::Socks(args) => session::socks(&args),
+        // The exit status is that of the command that it runs.
+        Tou::Run(args) => return session::run(&args),
         Tou::Status(args) => session::status(&args),
         Tou::Perf(command) => match *command {
             Perf::Server(args) => perf::server(&args),
             Perf::Client(args) => perf::client(&args),
         },
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -1,4 +1,5 @@
-//! The arguments of the commands that use sessions: key, expose, forward, pipe, socks, status.
+//! The arguments of the commands that use sessions: key, expose, forward, pipe, socks, run,
+//! status.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -68,6 +69,19 @@ names (socks5h in curl) have them resolved by the peer. UDP ASSOCIATE and BIND a
 
 Exit status: 0 after Ctrl-C or SIGTERM; 1 the port cannot be had, or no rendezvous can be resolved; 2 bad \
 arguments or configuration.";
+
+pub(crate) const RUN_HELP: &str = "\
+Examples:
+  windlass tou run --to laptop -- curl https://intranet.example/
+  windlass tou run --to KEY --via rendezvous.example.org -- bash
+
+Every TCP connection of the command and of its children leaves from the peer, and names are resolved there: also \
+those of static binaries, Go programs and JVMs. The command runs in a network namespace of its own. Its UDP other \
+than DNS is refused at once. Without root it takes user namespaces and a /dev/net/tun that the user may open. \
+The peer must expose with --exit.
+
+Exit status: the command's, or 128 and the number of the signal that ended it; 126 or 127 if it cannot be \
+started; 1 no path, refused, or no namespace can be made; 2 bad arguments or configuration.";
 
 pub(crate) const STATUS_HELP: &str = "\
 Examples:
@@ -160,6 +174,18 @@ pub(crate) struct TouSocks {
     pub to: String,
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TouRun {
+    /// The peer from which connections leave
+    #[arg(long, value_name = "KEY|NAME")]
+    pub to: String,
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The command and its arguments, after --
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,5 @@
-//! The commands that use sessions: `windlass tou key`, `expose`, `forward`, `pipe`, `socks`, `status`.
+//! The commands that use sessions: `windlass tou key`, `expose`, `forward`, `pipe`, `socks`,
+//! `run`, `status`.
 
 pub(crate) mod args;
 mod commands;
@@ -6,8 +7,11 @@ mod config;
 mod log;
 mod log_format;
 mod print;
+#[cfg_attr(not(target_os = "linux"), path = "run_absent.rs")]
+mod run;
 mod setup;
 pub(crate) mod target;
 
 pub(crate) use commands::{expose, forward, key, pipe_to, socks};
 pub(crate) use print::status;
+pub(crate) use run::run;
