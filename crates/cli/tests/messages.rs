@@ -63,6 +63,8 @@ const CASES: &[(Input, &str, i32)] = &[
     (arguments("tou forward 1=ssh@laptop --via host:0"), "0: not a port", 2),
     (arguments("tou pipe ssh"), "expected SERVICE@PEER, such as ssh@laptop", 2),
     (arguments("tou socks 1080"), "--to <KEY|NAME>", 2),
+    (arguments("tou run -- true"), "--to <KEY|NAME>", 2),
+    (arguments("tou run --to laptop --via host"), "<COMMAND>", 2),
     (arguments("tou key --file /proc/none/key"), "error: ", 1),
     (arguments("tou connect nosuch.invalid:7000"), "error: nosuch.invalid: ", 1),
     (arguments("link --rate 10Mbps -- true"), "did you mean \"10Mbit/s\"?", 2),

@@ -27,8 +27,8 @@ Examples:
   windlass tou expose ssh=22 --via HOST --allow KEY    # between hosts behind NATs, encrypted
   windlass tou forward 2222=ssh@KEY --via HOST
 
-ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. expose, forward, pipe \
-and socks cross NATs and encrypt; listen, connect and perf do neither. docs/guide/tou-nat.md and \
+ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. expose, forward, pipe, \
+socks and run cross NATs and encrypt; listen, connect and perf do neither. docs/guide/tou-nat.md and \
 docs/guide/tou.md have the rest, docs/reference/tou-protocol.md what is on the wire.";
 
 const LISTEN_HELP: &str = "\

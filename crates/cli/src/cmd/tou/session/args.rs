@@ -112,7 +112,7 @@ pub(crate) struct SessionArgs {
     /// Use relays only, and do not tell peers this host's addresses
     #[arg(long)]
     pub relay_only: bool,
-    /// Log connections too
+    /// Log connections too; pipe and run log warnings only without it
     #[arg(short, long)]
     pub verbose: bool,
     /// JSON instead of text: an object per line

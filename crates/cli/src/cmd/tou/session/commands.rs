@@ -155,7 +155,7 @@ pub(crate) fn pipe_to(args: &TouPipe) -> Result<(), Failure> {
         failure::error("interrupted");
         130
     });
-    let setup = Setup::new(&args.session)?;
+    let setup = Setup::quiet(&args.session)?;
     let peer = setup.peer(&args.target.peer)?;
     let running = setup.running("pipe", session::Allow::NoHost)?;
     let request = &args.target.request;

@@ -11,8 +11,15 @@ use tracing_subscriber::prelude::*;
 use windlass_tou::session::{CloseReason, Event, Node, RendezvousAddress, SessionInfo};
 
 /// Begins to log, as text or as JSON objects: our own events, not those of the libraries.
-pub(super) fn begin(verbose: bool, json: bool) {
-    let level = if verbose { Level::DEBUG } else { Level::INFO };
+///
+/// `quiet` is for commands whose standard error is another program's too: then only warnings appear,
+/// unless `verbose`.
+pub(super) fn begin(quiet: bool, verbose: bool, json: bool) {
+    let level = match (quiet, verbose) {
+        (_, true) => Level::DEBUG,
+        (true, false) => Level::WARN,
+        (false, false) => Level::INFO,
+    };
     let ours = Targets::new().with_target("windlass", level);
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
     let registry = tracing_subscriber::registry();

@@ -13,7 +13,7 @@ use windlass_tou::session::Allow;
 pub(crate) fn run(args: &TouRun) -> Result<ExitCode, Failure> {
     // Before the first thread, so that each of them leaves the signals to the capture.
     let signals = Signals::block().map_err(|error| Failure::io("signals", &error))?;
-    let setup = Setup::new(&args.session)?;
+    let setup = Setup::quiet(&args.session)?;
     let peer = setup.peer(&args.to)?;
     let running = setup.running("run", Allow::NoHost)?;
     let command = args.command.join(" ");

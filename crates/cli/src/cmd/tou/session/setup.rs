@@ -69,6 +69,15 @@ pub(super) fn key_failure(error: &KeyFileError) -> Failure {
 impl Setup {
     /// Reads the configuration and the key, and begins to log.
     pub(super) fn new(args: &SessionArgs) -> Result<Setup, Failure> {
+        Setup::with_log(args, false)
+    }
+
+    /// The same for a command that shares standard error with another program.
+    pub(super) fn quiet(args: &SessionArgs) -> Result<Setup, Failure> {
+        Setup::with_log(args, true)
+    }
+
+    fn with_log(args: &SessionArgs, quiet: bool) -> Result<Setup, Failure> {
         let config = config::read(args.config.as_deref()).map_err(Failure::Input)?;
         let via = if args.via.is_empty() { config.via.clone() } else { args.via.clone() };
         if via.is_empty() {
@@ -78,7 +87,7 @@ impl Setup {
         }
         let key_file = key_file(args.key.as_deref(), &config)?;
         let key = windlass_identity::load_or_create(&key_file).map_err(|e| key_failure(&e))?;
-        log::begin(args.verbose, args.json);
+        log::begin(quiet, args.verbose, args.json);
         let names = Names::new(&config.peers);
         Ok(Setup { args: args.clone(), config, names, key_file, key, via })
     }
