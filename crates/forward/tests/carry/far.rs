@@ -86,9 +86,20 @@ fn refusals_say_why() {
         assert_eq!(refused(to("127.0.0.1", closed_at.port())).await, Status::NotAllowed);
         assert_eq!(refused(to("localhost", closed_at.port())).await, Status::NotAllowed);
         assert_eq!(refused(to("name.invalid", 80)).await, Status::NameNotFound);
-        assert_eq!(refused(Request::Resolve).await, Status::NotAllowed);
         let far = bed.carrier.join(bed.peer, &service("echo")).await.expect("a service");
         assert!(far.info().is_some());
+    });
+}
+
+#[test]
+fn names_are_resolved_for_peers_only_with_an_exit() {
+    run(async {
+        for (exit, resolves) in [(&[][..], false), (&["192.0.2.0/24"], true)] {
+            let bed = Bed::new(&[echo().await], exit, Trust::Encrypted);
+            let joined = bed.carrier.join(bed.peer, &Request::Resolve).await;
+            let refused = joined.err().and_then(|error| Refusal::status_in(&error));
+            assert_eq!(refused, (!resolves).then_some(Status::NotAllowed));
+        }
     });
 }
 
