@@ -19,8 +19,7 @@ pub struct Config {
     pub forwarder_v6: Ipv6Addr,
     /// The size of each of a connection's two buffers, in bytes.
     pub buffer: u64,
-    /// Bytes in the buffers of all connections from which on no buffer grows. A connection that begins
-    /// then has two buffers of 4 kB, so that it still moves.
+    /// Bytes in the buffers of all connections above which no buffer grows and no connection begins.
     pub memory_max: u64,
     /// Connections at once, at most. A further SYN is not answered; the command sends it again.
     pub flows_max: usize,
@@ -37,8 +36,8 @@ impl Default for Config {
             mtu: 65_535,
             forwarder_v4: Ipv4Addr::new(198, 18, 0, 2),
             forwarder_v6: Ipv6Addr::new(0xfd77, 0x6c61, 0x7373, 0, 0, 0, 0, 2),
-            buffer: 512 << 10,
-            memory_max: 512 << 20,
+            buffer: 256 << 10,
+            memory_max: 1 << 30,
             flows_max: 4096,
             queries_max: 1024,
             offload: false,

@@ -128,7 +128,7 @@ impl Stack {
         if !opens || own && ends.far.port() != names::PORT {
             return self.reply_reset(&ends, segment);
         }
-        if self.table.len() >= self.config.flows_max {
+        if self.table.len() >= self.config.flows_max || self.is_short_of_memory() {
             return;
         }
         let role = if own { Role::Names(TcpNames::default()) } else { Role::Carried };
@@ -143,17 +143,11 @@ impl Stack {
     fn open(&mut self, now: Time, index: u32, v4: bool, syn: &Segment) {
         let isn = SeqNumber(self.rng.bits() as u32);
         let mut stream = Stream::new(Connection::listen(self.config.tcp(v4), isn));
-        let short = self.is_short_of_memory();
-        if short {
-            // Before the SYN-ACK: its window is a promise.
-            stream.hold_buffers(true);
-        }
         // Data on a SYN is not taken: the command sends it again.
         let syn = Segment { payload_len: 0, ..*syn };
         stream.handle_segment(now, &syn, &[], Ecn::NotEct, &mut ());
         if let Some(flow) = self.table.at(index) {
             flow.phase = Phase::Open(Box::new(stream));
-            flow.held = short;
         }
         self.enqueue(index);
     }

@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
+use windlass_base::Span;
 use windlass_forward::{
     BoxFuture, Carrier, Dial, ExitPolicy, Expose, FarStream, Forward, Registry, Services, Socks,
 };
 use windlass_identity::{PublicKey, SecretKey};
+use windlass_tcp::config::KeepAlive;
 use windlass_tou::secure::{Allow, Identity};
 use windlass_tou::tokio::TouStream;
 use windlass_tou::{Options, TouListener};
@@ -92,7 +94,10 @@ impl Bed {
 }
 
 fn options() -> Options {
-    Options { nodelay: true, backlog: 1024, ..Options::default() }
+    // A reset that is lost is noticed by the keep-alive.
+    let second = Span::from_secs(1);
+    let keep_alive = KeepAlive { idle: second, interval: second, probes: 8 };
+    Options { nodelay: true, backlog: 1024, keep_alive: Some(keep_alive), ..Options::default() }
 }
 
 async fn serve(expose: Arc<Expose>, listener: TouListener, client: PublicKey) {

@@ -72,14 +72,14 @@ fn memory_stays_within_its_limit_and_connections_go_on() {
             break;
         }
     }
-    assert_eq!(commands.len(), 99);
+    assert!(commands.len() >= 4 && commands.len() < 20, "{}", commands.len());
     for (flow, command) in &mut commands {
         command.write(&pattern(100_000));
         exchange(&mut stack, command, Time::ZERO);
         stack.write(*flow, &pattern(100_000));
         exchange(&mut stack, command, Time::ZERO);
     }
-    // One connection may pass the limit by its buffers. Those that began later have small ones.
+    // One connection may pass the limit, each by its buffers.
     let limit = config.memory_max + commands.len() as u64 * 8192 + 2 * config.buffer;
     assert!(stack.memory() <= limit, "{} of {limit}", stack.memory());
     let mut now = Time::ZERO;

@@ -14,15 +14,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+use windlass_base::Span;
 use windlass_forward::status::{self, Status, StatusSocket};
 use windlass_forward::{Carrier, Peers, Registry};
 use windlass_identity::{KeyFileError, PublicKey, SecretKey};
+use windlass_tcp::config::KeepAlive;
 use windlass_tou::Options;
 use windlass_tou::secure::Identity;
 use windlass_tou::session::{Allow, Node, NodeOptions, RendezvousAddress, Session};
 
 /// Connections of a port that may wait to be accepted.
 const BACKLOG: usize = 1024;
+
+/// A reset is sent once, and a datagram may be lost: an end that waits for the other would wait for ever.
+const KEEP_ALIVE: KeepAlive =
+    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
 
 /// The names of peers by their keys.
 #[derive(Clone, Debug, Default)]
@@ -110,8 +116,12 @@ impl Setup {
         options.allow = allow;
         options.rendezvous = self.via.clone();
         options.relay_only = self.args.relay_only || self.config.relay_only;
-        options.connections =
-            Options { nodelay: true, backlog: BACKLOG, ..options.connections.clone() };
+        options.connections = Options {
+            nodelay: true,
+            backlog: BACKLOG,
+            keep_alive: Some(KEEP_ALIVE),
+            ..options.connections.clone()
+        };
         if let Some(instance) = instance(&self.key_file) {
             options.instance = instance;
         }
