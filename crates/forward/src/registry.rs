@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use windlass_identity::PublicKey;
 
 /// The open connections, and the sums of those that have ended. Clones share it.
@@ -127,6 +128,16 @@ impl Registry {
     pub fn abort_all(&self) {
         for open in self.lock().open.values() {
             open.far.abort();
+        }
+    }
+
+    /// Closes the outgoing direction of each open connection, and waits for the delivery of each at
+    /// most this long.
+    pub fn finish_all(&self, each: Duration) {
+        let open: Vec<FarStream> = self.lock().open.values().map(|open| open.far.clone()).collect();
+        for far in open {
+            // A connection that failed or stays silent is left to its end.
+            let _ = far.finish(Some(each));
         }
     }
 

@@ -3,7 +3,7 @@
 use super::args::{TouExpose, TouForward, TouKey, TouPipe, TouSocks};
 use super::config;
 use super::setup::{Setup, key_failure, key_file};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,6 +20,9 @@ use windlass_tou::{secure, session};
 
 /// How long the last bytes of the pipe's input may take.
 const FINISH_MAX: Duration = Duration::from_secs(5);
+
+/// The same after a signal.
+const INTERRUPTED_MAX: Duration = Duration::from_millis(500);
 
 /// Prints this host's public key.
 pub(crate) fn key(args: &TouKey) -> Result<(), Failure> {
@@ -151,13 +154,16 @@ pub(crate) fn socks(args: &TouSocks) -> Result<(), Failure> {
 
 /// Joins standard input and output to a service.
 pub(crate) fn pipe_to(args: &TouPipe) -> Result<(), Failure> {
-    interrupt::end_with(|| {
-        failure::error("interrupted");
-        130
-    });
     let setup = Setup::quiet(&args.session)?;
     let peer = setup.peer(&args.target.peer)?;
     let running = setup.running("pipe", session::Allow::NoHost)?;
+    let registry = running.registry.clone();
+    // ssh ends its proxy command by a signal, so that this says nothing; and what ssh has written last
+    // is delivered.
+    interrupt::end_with(move || {
+        registry.finish_all(INTERRUPTED_MAX);
+        130
+    });
     let request = &args.target.request;
     let serves = vec![format!("{request}@{}", args.target.peer)];
     let status = running.serve_status(serves.clone());
