@@ -8,10 +8,12 @@
 //! - [`behavior`]: what NATs are before a host (RFC 5780), without I/O.
 //! - [`message`]: the messages, an extension of STUN (RFC 8489), and their signatures.
 //! - [`client`]: a host's side of the exchange, without I/O.
+//! - [`server`]: the rendezvous itself, with a relay (TURN, RFC 8656), without I/O.
 
 pub mod behavior;
 pub mod client;
 pub mod message;
+pub mod server;
 
 /// The examples of the README as doc tests.
 #[doc = include_str!("../README.md")]

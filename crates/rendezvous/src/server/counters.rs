@@ -1,0 +1,35 @@
+//! What the server counts.
+
+/// What has happened since the start, and how full the tables are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Messages received.
+    pub received: u64,
+    /// Messages sent to hosts, without relayed datagrams.
+    pub sent: u64,
+    /// Messages that are none of the protocols spoken here.
+    pub malformed: u64,
+    /// Answers that were not sent, because an unverified address would have got more than it sent.
+    pub withheld: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// Binding requests (RFC 8489) answered.
+    pub bindings: u64,
+    /// Registrations accepted.
+    pub registered: u64,
+    /// Keep-alives accepted.
+    pub kept: u64,
+    /// Offers forwarded, repetitions included.
+    pub introduced: u64,
+    /// Bytes relayed, both ways.
+    pub relayed_bytes: u64,
+    /// Datagrams that the relay dropped: without a permission or an allocation.
+    pub relay_dropped: u64,
+    /// Keys registered now.
+    pub registrations: u64,
+    /// Introductions under way now.
+    pub introductions: u64,
+    /// Relayed addresses in use now.
+    pub allocations: u64,
+}

@@ -1,0 +1,475 @@
+//! The relay (TURN, RFC 8656), for UDP between relay and peers. Passwords are derived from user
+//! names, and user names from keys, so that the relay keeps no table of users.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use stun_types::message::{
+    IntegrityAlgorithm, LongTermKeyCredentials, Message, MessageClass, MessageIntegrityCredentials,
+    MessageWrite, MessageWriteExt, MessageWriteVec, Method,
+};
+use windlass_base::{Span, Time};
+use windlass_identity::PublicKey;
+
+use super::allocations::{Allocation, Allocations};
+use super::source::Secret;
+use super::stun::{self, add, add_address};
+use super::{Limits, Path, Transmit};
+use crate::message::{Nonce, TurnCredentials};
+
+const ALLOCATE: Method = Method::new(0x003);
+const REFRESH: Method = Method::new(0x004);
+const SEND: Method = Method::new(0x006);
+const DATA: Method = Method::new(0x007);
+const CREATE_PERMISSION: Method = Method::new(0x008);
+const CHANNEL_BIND: Method = Method::new(0x009);
+
+/// Error codes (RFC 8489, section 14.8; RFC 8656, section 19).
+const BAD_REQUEST: u16 = 400;
+const UNAUTHORIZED: u16 = 401;
+const FORBIDDEN: u16 = 403;
+const ALLOCATION_MISMATCH: u16 = 437;
+const STALE_NONCE: u16 = 438;
+const FAMILY_NOT_SUPPORTED: u16 = 440;
+const WRONG_CREDENTIALS: u16 = 441;
+const TRANSPORT_NOT_SUPPORTED: u16 = 442;
+const QUOTA_REACHED: u16 = 486;
+const INSUFFICIENT_CAPACITY: u16 = 508;
+
+/// RFC 8656, section 3.2: the default and the greatest lifetime of an allocation.
+const LIFETIME_S: u32 = 600;
+const LIFETIME_MAX_S: u32 = 3600;
+/// RFC 8656, section 12: the numbers of channels.
+const CHANNELS: std::ops::RangeInclusive<u16> = 0x4000..=0x4fff;
+/// REQUESTED-TRANSPORT: UDP (RFC 8656, section 18.8).
+const UDP: u8 = 17;
+/// The family IPv6 in REQUESTED-ADDRESS-FAMILY (RFC 8656, section 18.6).
+const IPV6: u8 = 2;
+
+/// Identifies an allocation, and its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationId(pub(super) u64);
+
+/// The peers that a relay sends to. Never to loopback, link-local, multicast and unspecified
+/// addresses, which only the relay's own host or its neighbours have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerPolicy {
+    /// Public addresses only: the relay does not let hosts into its own network.
+    Public,
+    /// Private addresses (RFC 1918, RFC 4193, RFC 6598) too.
+    PublicAndPrivate,
+}
+
+impl PeerPolicy {
+    pub(super) fn admits(self, peer: IpAddr) -> bool {
+        let (never, private) = match peer.to_canonical() {
+            IpAddr::V4(ip) => (is_local_v4(ip), is_private_v4(ip)),
+            IpAddr::V6(ip) => (is_local_v6(ip), ip.is_unique_local()),
+        };
+        !never && (!private || self == PeerPolicy::PublicAndPrivate)
+    }
+}
+
+fn is_local_v4(ip: Ipv4Addr) -> bool {
+    let is_of_this_network = ip.octets()[0] == 0;
+    is_of_this_network
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_multicast()
+        || ip.is_broadcast()
+}
+
+fn is_private_v4(ip: Ipv4Addr) -> bool {
+    let [first, second, ..] = ip.octets();
+    ip.is_private() || (first == 100 && second & 0xc0 == 64)
+}
+
+fn is_local_v6(ip: Ipv6Addr) -> bool {
+    ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || ip.is_unicast_link_local()
+}
+
+/// What the caller does about the socket of an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelayRequest {
+    /// Opens a UDP socket and calls [`relay_opened`](super::Server::relay_opened).
+    Open {
+        /// The allocation.
+        allocation: AllocationId,
+        /// The socket's family.
+        is_ipv6: bool,
+    },
+    /// Closes the socket.
+    Close {
+        /// The allocation.
+        allocation: AllocationId,
+    },
+}
+
+/// User name and password for the relay of the host with this key.
+pub(super) fn credentials(secret: &Secret, key: &PublicKey) -> TurnCredentials {
+    let username = format!("{:016x}", secret.hash(4, key.as_bytes()) as u64);
+    let password = password(secret, &username);
+    TurnCredentials { username, password }
+}
+
+fn password(secret: &Secret, username: &str) -> String {
+    format!("{:032x}", secret.hash(5, username))
+}
+
+/// What is needed to verify a request.
+pub(super) struct Proof<'a> {
+    pub(super) secret: &'a Secret,
+    /// A fresh nonce for the source.
+    pub(super) nonce: Nonce,
+    /// The request has a valid nonce.
+    pub(super) verified: bool,
+}
+
+/// What follows from a message of a host.
+pub(super) enum Answer {
+    /// A message to the host.
+    Host(Vec<u8>),
+    /// A datagram to a peer.
+    Peer(Transmit),
+    /// Nothing, or nothing yet.
+    Nothing,
+}
+
+pub(super) struct Relay {
+    realm: String,
+    policy: PeerPolicy,
+    max: usize,
+    max_per_user: usize,
+    allocations: Allocations,
+    requests: VecDeque<RelayRequest>,
+}
+
+/// A request whose sender is known.
+struct Request<'a> {
+    now: Time,
+    path: Path,
+    message: &'a Message<'a>,
+    user: String,
+    credentials: MessageIntegrityCredentials,
+}
+
+impl Request<'_> {
+    fn success(&self) -> MessageWriteVec {
+        Message::builder_success(self.message, MessageWriteVec::new())
+    }
+
+    fn error(&self, code: u16) -> MessageWriteVec {
+        stun::error(self.message, code)
+    }
+
+    /// The peers that the request names.
+    fn peers(&self) -> Vec<SocketAddr> {
+        let attributes = self.message.iter_attributes().map(|(_, raw)| raw);
+        let peers = attributes.filter(|raw| raw.header.get_type() == stun::XOR_PEER_ADDRESS);
+        peers.filter_map(|raw| stun::address(self.message, &raw)).collect()
+    }
+}
+
+/// Signs a response (RFC 8489, section 9.2.4).
+fn signed(mut response: MessageWriteVec, credentials: &MessageIntegrityCredentials) -> Vec<u8> {
+    response
+        .add_message_integrity(credentials, IntegrityAlgorithm::Sha1)
+        .expect("a response without integrity");
+    response.finish()
+}
+
+impl Relay {
+    pub(super) fn new(realm: String, policy: PeerPolicy, limits: &Limits) -> Relay {
+        Relay {
+            realm,
+            policy,
+            max: limits.allocations,
+            max_per_user: limits.allocations_per_key,
+            allocations: Allocations::default(),
+            requests: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.allocations.len()
+    }
+
+    pub(super) fn poll_request(&mut self) -> Option<RelayRequest> {
+        self.requests.pop_front()
+    }
+
+    /// Handles a message of TURN.
+    pub(super) fn handle(
+        &mut self,
+        now: Time,
+        path: Path,
+        message: &Message<'_>,
+        proof: &Proof<'_>,
+    ) -> Answer {
+        match (message.class(), message.method()) {
+            (MessageClass::Indication, SEND) => self.send(now, path, message),
+            (MessageClass::Request, ALLOCATE | REFRESH | CREATE_PERMISSION | CHANNEL_BIND) => {
+                match self.authenticate(now, path, message, proof) {
+                    Ok(request) => self.handle_request(&request),
+                    Err(refusal) => Answer::Host(refusal),
+                }
+            }
+            _ => Answer::Nothing,
+        }
+    }
+
+    /// Finds out who sent a request (RFC 8489, section 9.2.4).
+    fn authenticate<'a>(
+        &self,
+        now: Time,
+        path: Path,
+        message: &'a Message<'a>,
+        proof: &Proof<'_>,
+    ) -> Result<Request<'a>, Vec<u8>> {
+        let challenge = |code| {
+            let mut response = stun::error(message, code);
+            add(&mut response, stun::REALM, self.realm.as_bytes());
+            add(&mut response, stun::NONCE, proof.nonce.as_str().as_bytes());
+            Err(response.finish())
+        };
+        let user = stun::value(message, stun::USERNAME).map(String::from_utf8);
+        let Some(Ok(user)) = user else { return challenge(UNAUTHORIZED) };
+        if !proof.verified {
+            return challenge(STALE_NONCE);
+        }
+        let password = password(proof.secret, &user);
+        let credentials = LongTermKeyCredentials::new(user.clone(), password, self.realm.clone());
+        let credentials = MessageIntegrityCredentials::from(credentials);
+        match message.validate_integrity(&credentials) {
+            Ok(_) => Ok(Request { now, path, message, user, credentials }),
+            Err(_) => challenge(UNAUTHORIZED),
+        }
+    }
+
+    fn handle_request(&mut self, request: &Request<'_>) -> Answer {
+        let response = match request.message.method() {
+            ALLOCATE => self.allocate(request),
+            method => match self.allocations.at(request.path) {
+                None => Some(request.error(ALLOCATION_MISMATCH)),
+                Some((_, allocation)) if allocation.user != request.user => {
+                    Some(request.error(WRONG_CREDENTIALS))
+                }
+                Some((_, allocation)) if allocation.address.is_none() => None,
+                _ if method == REFRESH => Some(self.refresh(request)),
+                _ if method == CREATE_PERMISSION => Some(self.create_permission(request)),
+                _ => Some(self.bind_channel(request)),
+            },
+        };
+        match response {
+            Some(response) => Answer::Host(signed(response, &request.credentials)),
+            None => Answer::Nothing,
+        }
+    }
+
+    /// RFC 8656, section 7.2. `None` if the answer follows when the socket is open.
+    fn allocate(&mut self, request: &Request<'_>) -> Option<MessageWriteVec> {
+        let message = request.message;
+        if let Some((_, allocation)) = self.allocations.at(request.path) {
+            let repeated = Message::from_bytes(&allocation.request)
+                .is_ok_and(|first| first.transaction_id() == message.transaction_id());
+            return match (repeated, allocation.address) {
+                (true, Some(address)) => Some(granted(message, allocation, address)),
+                (true, None) => None,
+                _ => Some(request.error(ALLOCATION_MISMATCH)),
+            };
+        }
+        let dont_fragment = stun_types::attribute::AttributeType::new(0x001a);
+        let known = [
+            stun::REQUESTED_TRANSPORT,
+            stun::REQUESTED_ADDRESS_FAMILY,
+            stun::LIFETIME,
+            dont_fragment,
+        ];
+        let unknown = stun::unknown(message, &known);
+        if !unknown.is_empty() {
+            return Some(stun::unknown_error(message, &unknown));
+        }
+        let first_byte = |kind| stun::value(message, kind).map(|value| value.first().copied());
+        let family = first_byte(stun::REQUESTED_ADDRESS_FAMILY);
+        let code = match first_byte(stun::REQUESTED_TRANSPORT) {
+            None => BAD_REQUEST,
+            Some(transport) if transport != Some(UDP) => TRANSPORT_NOT_SUPPORTED,
+            _ if !matches!(family, None | Some(Some(1 | IPV6))) => FAMILY_NOT_SUPPORTED,
+            _ if self.allocations.len() >= self.max => INSUFFICIENT_CAPACITY,
+            _ if self.allocations.of_user(&request.user) >= self.max_per_user => QUOTA_REACHED,
+            _ => {
+                self.open(request, family == Some(Some(IPV6)));
+                return None;
+            }
+        };
+        Some(request.error(code))
+    }
+
+    fn open(&mut self, request: &Request<'_>, is_ipv6: bool) {
+        let lifetime_s = stun::number(request.message, stun::LIFETIME).unwrap_or(LIFETIME_S);
+        let user = (request.user.clone(), request.credentials.clone());
+        let bytes = request.message.as_bytes().to_vec();
+        let lifetime_s = lifetime_s.clamp(LIFETIME_S, LIFETIME_MAX_S);
+        let mut allocation = Allocation::new(request.path, user, bytes, lifetime_s);
+        allocation.expires = request.now + Span::from_secs(lifetime_s.into());
+        let allocation = self.allocations.insert(allocation);
+        self.requests.push_back(RelayRequest::Open { allocation, is_ipv6 });
+    }
+
+    /// The caller has opened the socket, or could not. Returns the answer to the host.
+    pub(super) fn opened(
+        &mut self,
+        now: Time,
+        id: AllocationId,
+        address: Option<SocketAddr>,
+    ) -> Option<(Path, Vec<u8>)> {
+        let allocation = self.allocations.get_mut(id)?;
+        allocation.address = address;
+        allocation.expires = now + Span::from_secs(allocation.lifetime_s.into());
+        let request = Message::from_bytes(&allocation.request).ok()?;
+        let response = match address {
+            Some(address) => granted(&request, allocation, address),
+            None => stun::error(&request, INSUFFICIENT_CAPACITY),
+        };
+        let answer = (allocation.path, signed(response, &allocation.credentials));
+        if address.is_none() {
+            self.allocations.remove(id);
+        }
+        Some(answer)
+    }
+
+    /// RFC 8656, section 8.2. A lifetime of 0 ends the allocation.
+    fn refresh(&mut self, request: &Request<'_>) -> MessageWriteVec {
+        let wanted = stun::number(request.message, stun::LIFETIME).unwrap_or(LIFETIME_S);
+        let lifetime_s = if wanted == 0 { 0 } else { wanted.clamp(LIFETIME_S, LIFETIME_MAX_S) };
+        let Some((id, allocation)) = self.allocations.at(request.path) else {
+            return request.error(ALLOCATION_MISMATCH);
+        };
+        allocation.expires = request.now + Span::from_secs(lifetime_s.into());
+        if lifetime_s == 0 {
+            self.close(id);
+        }
+        let mut response = request.success();
+        add(&mut response, stun::LIFETIME, &lifetime_s.to_be_bytes());
+        response
+    }
+
+    /// RFC 8656, section 10.2.
+    fn create_permission(&mut self, request: &Request<'_>) -> MessageWriteVec {
+        let peers = request.peers();
+        let policy = self.policy;
+        let Some((_, allocation)) = self.allocations.at(request.path) else {
+            return request.error(ALLOCATION_MISMATCH);
+        };
+        if peers.is_empty() {
+            return request.error(BAD_REQUEST);
+        }
+        if !peers.iter().all(|peer| policy.admits(peer.ip())) {
+            return request.error(FORBIDDEN);
+        }
+        match peers.iter().all(|peer| allocation.permit(request.now, peer.ip())) {
+            true => request.success(),
+            false => request.error(INSUFFICIENT_CAPACITY),
+        }
+    }
+
+    /// RFC 8656, section 12.2.
+    fn bind_channel(&mut self, request: &Request<'_>) -> MessageWriteVec {
+        let policy = self.policy;
+        let number = stun::number(request.message, stun::CHANNEL_NUMBER);
+        let number = number.map(|value| (value >> 16) as u16);
+        let Some((_, allocation)) = self.allocations.at(request.path) else {
+            return request.error(ALLOCATION_MISMATCH);
+        };
+        match (number, request.peers().first()) {
+            (Some(number), Some(peer)) if CHANNELS.contains(&number) => {
+                if !policy.admits(peer.ip()) {
+                    request.error(FORBIDDEN)
+                } else if allocation.bind(request.now, number, *peer) {
+                    request.success()
+                } else {
+                    request.error(BAD_REQUEST)
+                }
+            }
+            _ => request.error(BAD_REQUEST),
+        }
+    }
+
+    /// A Send indication (RFC 8656, section 11.2).
+    fn send(&mut self, now: Time, path: Path, message: &Message<'_>) -> Answer {
+        let peer = message.raw_attribute(stun::XOR_PEER_ADDRESS);
+        let peer = peer.and_then(|raw| stun::address(message, &raw));
+        let data = stun::value(message, stun::DATA);
+        let (Some(to), Some(bytes)) = (peer, data) else { return Answer::Nothing };
+        match self.allocations.at(path) {
+            Some((allocation, one)) if one.permits(now, to.ip()) => {
+                Answer::Peer(Transmit::Peer { allocation, to, bytes })
+            }
+            _ => Answer::Nothing,
+        }
+    }
+
+    /// A datagram of a host in a channel (RFC 8656, section 12.6).
+    pub(super) fn channel_data(&mut self, now: Time, path: Path, bytes: &[u8]) -> Option<Transmit> {
+        let (header, data) = bytes.split_first_chunk::<4>()?;
+        let number = u16::from_be_bytes([header[0], header[1]]);
+        let data = data.get(..usize::from(u16::from_be_bytes([header[2], header[3]])))?;
+        let (allocation, one) = self.allocations.at(path)?;
+        let to = one.peer(now, number).filter(|peer| one.permits(now, peer.ip()))?;
+        Some(Transmit::Peer { allocation, to, bytes: data.to_vec() })
+    }
+
+    /// Wraps a datagram of a peer for the host.
+    pub(super) fn from_peer(
+        &mut self,
+        now: Time,
+        id: AllocationId,
+        from: SocketAddr,
+        bytes: &[u8],
+    ) -> Option<(Path, Vec<u8>)> {
+        let one = self.allocations.get_mut(id).filter(|one| one.expires > now)?;
+        let len = u16::try_from(bytes.len()).ok().filter(|_| one.permits(now, from.ip()))?;
+        if let Some(number) = one.channel(now, from) {
+            let mut framed = Vec::with_capacity(4 + bytes.len());
+            framed.extend(number.to_be_bytes());
+            framed.extend(len.to_be_bytes());
+            framed.extend(bytes);
+            return Some((one.path, framed));
+        }
+        let write = MessageWriteVec::with_capacity(48 + bytes.len());
+        let mut indication = Message::builder_indication(DATA, write);
+        let xor = stun_types::attribute::XorSocketAddr::new(from, indication.transaction_id());
+        indication.push_attribute_unchecked(&xor.to_raw(stun::XOR_PEER_ADDRESS));
+        add(&mut indication, stun::DATA, bytes);
+        Some((one.path, indication.finish()))
+    }
+
+    fn close(&mut self, allocation: AllocationId) {
+        if self.allocations.remove(allocation).is_some() {
+            self.requests.push_back(RelayRequest::Close { allocation });
+        }
+    }
+
+    /// Ends the allocations of a stream.
+    pub(super) fn close_stream(&mut self, _now: Time, stream: u64) {
+        for id in self.allocations.find(|one| one.path.stream() == Some(stream)) {
+            self.close(id);
+        }
+    }
+
+    /// Ends the allocations that were not refreshed.
+    pub(super) fn expire(&mut self, now: Time) {
+        for id in self.allocations.find(|one| one.expires <= now) {
+            self.close(id);
+        }
+    }
+}
+
+/// The answer to a granted request (RFC 8656, section 7.2).
+fn granted(request: &Message<'_>, allocation: &Allocation, address: SocketAddr) -> MessageWriteVec {
+    let mut response = Message::builder_success(request, MessageWriteVec::new());
+    add_address(&mut response, request, stun::XOR_RELAYED_ADDRESS, address);
+    add_address(&mut response, request, stun::XOR_MAPPED_ADDRESS, allocation.path.address());
+    add(&mut response, stun::LIFETIME, &allocation.lifetime_s.to_be_bytes());
+    response
+}

@@ -1,0 +1,179 @@
+//! What the server knows about the source of a datagram: whether it is verified, and how fast it may
+//! ask. The tables have a fixed size, whatever arrives.
+
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+use windlass_base::{Span, Time};
+
+use crate::message::Nonce;
+
+/// Half of the time for which a nonce is valid.
+const NONCE_EPOCH: Span = Span::from_secs(120);
+/// Entries of each table. A source shares its entry with few others, and an attacker cannot choose
+/// with whom, since the place is a keyed hash.
+const ENTRIES: usize = 1 << 15;
+/// Bytes that the server may send to an address after it has proved itself, beyond what it sends.
+const VERIFIED_CREDIT_BYTES: u32 = 64 << 10;
+
+/// A secret of the server from which it derives what it need not remember.
+#[derive(Clone, Copy)]
+pub(super) struct Secret([u8; 16]);
+
+impl Secret {
+    pub(super) fn new(bytes: [u8; 16]) -> Secret {
+        Secret(bytes)
+    }
+
+    /// A keyed hash of `value`. `purpose` keeps the uses apart.
+    pub(super) fn hash(&self, purpose: u8, value: impl Hash) -> u128 {
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        hasher.write_u8(purpose);
+        value.hash(&mut hasher);
+        hasher.finish128().as_u128()
+    }
+
+    /// The nonce for an address at a time.
+    pub(super) fn nonce(&self, now: Time, address: SocketAddr) -> Nonce {
+        self.nonce_of(now.as_nanos() / NONCE_EPOCH.as_nanos(), address)
+    }
+
+    fn nonce_of(&self, epoch: u64, address: SocketAddr) -> Nonce {
+        let hash = self.hash(1, (epoch, address)) as u64;
+        format!("{hash:016x}").parse().expect("16 digits are a nonce")
+    }
+
+    /// Whether the server gave this nonce to the address in the last two to four minutes.
+    pub(super) fn is_valid(&self, now: Time, address: SocketAddr, nonce: &str) -> bool {
+        let epoch = now.as_nanos() / NONCE_EPOCH.as_nanos();
+        let mut epochs = epoch.saturating_sub(1)..=epoch;
+        epochs.any(|epoch| self.nonce_of(epoch, address).as_str() == nonce)
+    }
+}
+
+/// The source that limits count: an IPv4 address or an IPv6 network of 64 bits, which is what one
+/// subscriber has.
+pub(super) fn network(address: SocketAddr) -> u64 {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => ip.to_bits().into(),
+        IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
+    }
+}
+
+/// The bytes that may be sent to each address. An address that has not proved itself gets at most
+/// what came from it, so that the server cannot amplify a flood with forged sources.
+pub(super) struct Credits {
+    entries: Vec<Option<(SocketAddr, u32)>>,
+}
+
+impl Credits {
+    pub(super) fn new() -> Credits {
+        Credits { entries: vec![None; ENTRIES] }
+    }
+
+    fn entry(&mut self, secret: &Secret, address: SocketAddr) -> &mut u32 {
+        let at = secret.hash(2, address) as usize % ENTRIES;
+        let entry = &mut self.entries[at];
+        if entry.is_none_or(|(of, _)| of != address) {
+            *entry = Some((address, 0));
+        }
+        &mut entry.as_mut().expect("just filled").1
+    }
+
+    /// A datagram of `len` bytes came from the address.
+    pub(super) fn received(&mut self, secret: &Secret, address: SocketAddr, len: usize) {
+        let credit = self.entry(secret, address);
+        // A request that is never answered earns no more than some answers.
+        *credit = credit.saturating_add(len as u32).min((*credit).max(2048));
+    }
+
+    /// The address has shown that it receives what is sent to it.
+    pub(super) fn verified(&mut self, secret: &Secret, address: SocketAddr) {
+        *self.entry(secret, address) = VERIFIED_CREDIT_BYTES;
+    }
+
+    /// Takes the credit for `len` bytes to the address. False if it has too little.
+    pub(super) fn spend(&mut self, secret: &Secret, address: SocketAddr, len: usize) -> bool {
+        let credit = self.entry(secret, address);
+        let enough = *credit as usize >= len;
+        if enough {
+            *credit -= len as u32;
+        }
+        enough
+    }
+}
+
+/// Token buckets: how many requests that cost work each network may send.
+pub(super) struct Buckets {
+    per_s: u32,
+    burst: u32,
+    /// Tokens in billionths at the time of the last request.
+    entries: Vec<(u64, Time)>,
+}
+
+const TOKEN: u64 = 1_000_000_000;
+
+impl Buckets {
+    pub(super) fn new(per_s: u32, burst: u32) -> Buckets {
+        let full = u64::from(burst) * TOKEN;
+        Buckets { per_s, burst, entries: vec![(full, Time::ZERO); ENTRIES] }
+    }
+
+    /// Takes a token of the network of `address`. False if none is left.
+    pub(super) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
+        let at = secret.hash(3, network(address)) as usize % ENTRIES;
+        let (tokens, filled) = &mut self.entries[at];
+        let gained = now.saturating_since(*filled).as_nanos().saturating_mul(self.per_s.into());
+        *tokens = tokens.saturating_add(gained).min(u64::from(self.burst) * TOKEN);
+        *filled = now;
+        let left = tokens.checked_sub(TOKEN);
+        *tokens = left.unwrap_or(*tokens);
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    const SECRET: Secret = Secret([7; 16]);
+
+    #[test]
+    fn a_nonce_is_valid_for_its_address_and_for_two_to_four_minutes() {
+        let (host, other) = (address("192.0.2.1:1"), address("192.0.2.1:2"));
+        let at = |s| Time::ZERO + Span::from_secs(s);
+        let nonce = SECRET.nonce(at(130), host);
+        assert!(SECRET.is_valid(at(131), host, nonce.as_str()));
+        assert!(SECRET.is_valid(at(130 + 120), host, nonce.as_str()));
+        assert!(!SECRET.is_valid(at(130 + 240), host, nonce.as_str()));
+        assert!(!SECRET.is_valid(at(131), other, nonce.as_str()));
+    }
+
+    #[test]
+    fn an_address_gets_at_most_what_came_from_it_until_it_is_verified() {
+        let mut credits = Credits::new();
+        let host = address("[2001:db8::1]:1");
+        assert!(!credits.spend(&SECRET, host, 1));
+        credits.received(&SECRET, host, 100);
+        assert!(!credits.spend(&SECRET, host, 101));
+        assert!(credits.spend(&SECRET, host, 60) && !credits.spend(&SECRET, host, 41));
+        credits.verified(&SECRET, host);
+        assert!(credits.spend(&SECRET, host, 5000));
+    }
+
+    #[test]
+    fn a_network_may_ask_as_often_as_its_bucket_allows() {
+        let mut buckets = Buckets::new(10, 3);
+        let (host, neighbour) = (address("[2001:db8::1]:1"), address("[2001:db8::2]:9"));
+        let mut take =
+            |address, ms| buckets.take(&SECRET, Time::ZERO + Span::from_millis(ms), address);
+        assert!(take(host, 0) && take(neighbour, 0) && take(host, 0));
+        assert!(!take(host, 99), "a tenth of a second for the next one");
+        assert!(take(neighbour, 100) && !take(host, 100));
+    }
+}
