@@ -9,9 +9,12 @@
 //! - [`message`]: the messages, an extension of STUN (RFC 8489), and their signatures.
 //! - [`client`]: a host's side of the exchange, without I/O.
 //! - [`server`]: the rendezvous itself, with a relay (TURN, RFC 8656), without I/O.
+//! - `daemon`, with the feature of this name: the server with its sockets.
 
 pub mod behavior;
 pub mod client;
+#[cfg(feature = "daemon")]
+pub mod daemon;
 pub mod message;
 pub mod server;
 

@@ -29,7 +29,7 @@ pub(super) fn answers(
         return vec![(path, stun::unknown_error(request, &unknown).finish())];
     }
     let brief = success(request, path).finish();
-    let (Some(sockets), Path::Udp { socket, address }) = (sockets, path) else {
+    let (Some(sockets), Path::Udp { socket: socket @ 0..4, address }) = (sockets, path) else {
         return vec![(path, brief)];
     };
     let flags = stun::number(request, CHANGE_REQUEST).unwrap_or(0);

@@ -28,7 +28,9 @@ use crate::message::{
 use introductions::Introductions;
 use registrations::{Registration, Registrations, Unregistered};
 use relay::Relay;
-use source::{Buckets, Credits, Secret};
+use source::Credits;
+#[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
+pub(crate) use source::{Buckets, Secret, network};
 
 pub use counters::Counters;
 pub use relay::{AllocationId, PeerPolicy, RelayRequest};
@@ -275,7 +277,7 @@ impl Server {
         bytes: &[u8],
     ) {
         let Some(relay) = &mut self.relay else { return };
-        if let Some((path, bytes)) = relay.from_peer(now, allocation, from, bytes) {
+        if let Some((path, bytes)) = relay.handle_peer(now, allocation, from, bytes) {
             self.counters.relayed_bytes += bytes.len() as u64;
             // The host asked for it with its credentials.
             self.transmits.push_back(Transmit::Host { path, bytes });

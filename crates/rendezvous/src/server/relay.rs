@@ -48,7 +48,7 @@ const IPV6: u8 = 2;
 
 /// Identifies an allocation, and its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AllocationId(pub(super) u64);
+pub struct AllocationId(pub(crate) u64);
 
 /// The peers that a relay sends to. Never to loopback, link-local, multicast and unspecified
 /// addresses, which only the relay's own host or its neighbours have.
@@ -420,7 +420,7 @@ impl Relay {
     }
 
     /// Wraps a datagram of a peer for the host.
-    pub(super) fn from_peer(
+    pub(super) fn handle_peer(
         &mut self,
         now: Time,
         id: AllocationId,

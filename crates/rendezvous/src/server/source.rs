@@ -19,10 +19,10 @@ const VERIFIED_CREDIT_BYTES: u32 = 64 << 10;
 
 /// A secret of the server from which it derives what it need not remember.
 #[derive(Clone, Copy)]
-pub(super) struct Secret([u8; 16]);
+pub(crate) struct Secret([u8; 16]);
 
 impl Secret {
-    pub(super) fn new(bytes: [u8; 16]) -> Secret {
+    pub(crate) fn new(bytes: [u8; 16]) -> Secret {
         Secret(bytes)
     }
 
@@ -54,7 +54,7 @@ impl Secret {
 
 /// The source that limits count: an IPv4 address or an IPv6 network of 64 bits, which is what one
 /// subscriber has.
-pub(super) fn network(address: SocketAddr) -> u64 {
+pub(crate) fn network(address: SocketAddr) -> u64 {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => ip.to_bits().into(),
         IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
@@ -105,7 +105,7 @@ impl Credits {
 }
 
 /// Token buckets: how many requests that cost work each network may send.
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     per_s: u32,
     burst: u32,
     /// Tokens in billionths at the time of the last request.
@@ -115,13 +115,13 @@ pub(super) struct Buckets {
 const TOKEN: u64 = 1_000_000_000;
 
 impl Buckets {
-    pub(super) fn new(per_s: u32, burst: u32) -> Buckets {
+    pub(crate) fn new(per_s: u32, burst: u32) -> Buckets {
         let full = u64::from(burst) * TOKEN;
         Buckets { per_s, burst, entries: vec![(full, Time::ZERO); ENTRIES] }
     }
 
     /// Takes a token of the network of `address`. False if none is left.
-    pub(super) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
+    pub(crate) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
         let at = secret.hash(3, network(address)) as usize % ENTRIES;
         let (tokens, filled) = &mut self.entries[at];
         let gained = now.saturating_since(*filled).as_nanos().saturating_mul(self.per_s.into());

@@ -1,0 +1,71 @@
+//! What other threads ask of a running daemon.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use mio::{Registry, Waker};
+
+use super::Figures;
+use super::source::Source;
+
+/// The daemon answers between two turns.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks a [`Daemon`](super::Daemon) for its figures, or to end. Clones are of the same daemon.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    waker: Arc<Waker>,
+    stop: Arc<AtomicBool>,
+    asked: Sender<Sender<Figures>>,
+}
+
+/// The daemon's side.
+pub(super) struct Requests {
+    stop: Arc<AtomicBool>,
+    asked: Receiver<Sender<Figures>>,
+}
+
+pub(super) fn pair(registry: &Registry) -> io::Result<(Handle, Requests)> {
+    let waker = Arc::new(Waker::new(registry, Source::Waker.into())?);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = channel();
+    let handle = Handle { waker, stop: Arc::clone(&stop), asked: sender };
+    Ok((handle, Requests { stop, asked: receiver }))
+}
+
+impl Handle {
+    /// Lets the daemon end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// What the daemon has counted. `None` if it has ended.
+    pub fn figures(&self) -> Option<Figures> {
+        let (sender, receiver) = channel();
+        self.asked.send(sender).ok()?;
+        self.wake();
+        receiver.recv_timeout(PATIENCE).ok()
+    }
+
+    fn wake(&self) {
+        // It fails only where the system is out of memory; then the daemon answers later.
+        let _ = self.waker.wake();
+    }
+}
+
+impl Requests {
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub(super) fn answer(&self, figures: impl Fn() -> Figures) {
+        for sender in self.asked.try_iter() {
+            // Who has given up does not want them.
+            let _ = sender.send(figures());
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The figures of the daemon in the text format of Prometheus.
+
+use std::fmt::Write;
+
+use windlass_base::Time;
+
+use super::streams::StreamCounters;
+use crate::server::Counters;
+
+/// What a [`Daemon`](super::Daemon) has counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub(super) started: Time,
+    /// Of the server.
+    pub server: Counters,
+    pub(super) streams: StreamCounters,
+    /// Datagrams that the system did not take.
+    pub unsent: u64,
+}
+
+impl Figures {
+    /// Streams open at present.
+    pub fn streams(&self) -> u64 {
+        self.streams.open
+    }
+}
+
+/// The page for Prometheus (text format 0.0.4).
+pub fn page(figures: &Figures) -> String {
+    let Figures { started, server, streams, unsent } = figures;
+    let mut page = String::new();
+    let counters = [
+        ("received", server.received, "messages received"),
+        ("sent", server.sent, "messages sent to hosts, without relayed datagrams"),
+        ("malformed", server.malformed, "messages that are none of the protocols spoken here"),
+        ("withheld", server.withheld, "answers longer than what an unverified address had sent"),
+        ("refused", server.refused, "requests refused"),
+        ("bindings", server.bindings, "Binding requests answered (STUN)"),
+        ("registered", server.registered, "registrations accepted"),
+        ("kept", server.kept, "keep-alives accepted"),
+        ("introduced", server.introduced, "offers forwarded, repetitions included"),
+        ("relayed_bytes", server.relayed_bytes, "bytes relayed, both ways"),
+        ("relay_dropped", server.relay_dropped, "datagrams for the relay without a permission"),
+        ("unsent", *unsent, "datagrams that the system did not take"),
+        ("streams_accepted", streams.accepted, "streams accepted (TCP and TLS)"),
+        ("streams_refused", streams.refused, "streams not accepted, because there were too many"),
+        ("streams_failed", streams.failed, "streams ended by an error"),
+        ("stream_messages_dropped", streams.dropped, "messages that a full stream did not take"),
+    ];
+    for (name, value, help) in counters {
+        write_metric(&mut page, "counter", &format!("{name}_total"), help, value);
+    }
+    let gauges = [
+        ("registrations", server.registrations, "keys registered"),
+        ("introductions", server.introductions, "introductions under way"),
+        ("allocations", server.allocations, "relayed addresses in use"),
+        ("streams", streams.open, "streams open"),
+        ("start_time_seconds", started.as_nanos() / 1_000_000_000, "start, seconds since 1970"),
+    ];
+    for (name, value, help) in gauges {
+        write_metric(&mut page, "gauge", name, help, value);
+    }
+    page
+}
+
+fn write_metric(page: &mut String, kind: &str, name: &str, help: &str, value: u64) {
+    let name = format!("windlass_rendezvous_{name}");
+    writeln!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}")
+        .expect("a string takes everything");
+}

@@ -1,0 +1,263 @@
+//! Streams of hosts, TCP or TLS, and the sockets that take them.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+use mio::net::{TcpListener, TcpStream};
+use slab::Slab;
+use socket2::{Domain, Protocol, Socket, Type};
+use windlass_base::{Span, Time};
+
+use super::stream::Stream;
+use super::tls::{Progress, Security, Tls};
+use super::udp::canonical;
+use crate::server::{Buckets, Secret, network};
+
+/// New streams of one network a second, and at once: each costs a handshake.
+const OPENED_PER_S: u32 = 20;
+const OPENED_BURST: u32 = 200;
+/// A stream that was silent for longer makes room for a new one.
+const SILENT_FOR_LONG: Span = Span::from_secs(60);
+/// Connections that the system holds until they are accepted.
+const BACKLOG: i32 = 1024;
+/// Connections accepted before others get their turn.
+const TURN: usize = 64;
+
+/// How many streams there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// At once.
+    pub streams: usize,
+    /// At once of one network: an IPv4 address or an IPv6 /64.
+    pub per_network: usize,
+}
+
+impl Default for StreamLimits {
+    fn default() -> StreamLimits {
+        StreamLimits { streams: 20_000, per_network: 500 }
+    }
+}
+
+struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    tls: Option<Tls>,
+}
+
+pub(super) struct Streams {
+    listeners: Vec<Listener>,
+    streams: Slab<Stream>,
+    by_id: BTreeMap<u64, usize>,
+    per_network: BTreeMap<u64, usize>,
+    limits: StreamLimits,
+    opened: Buckets,
+    secret: Secret,
+    next_id: u64,
+    closed: Vec<u64>,
+    pub(super) counters: StreamCounters,
+}
+
+/// What has happened to streams since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StreamCounters {
+    pub(super) accepted: u64,
+    /// Not accepted, because there were too many.
+    pub(super) refused: u64,
+    /// Ended by an error: no TLS, no STUN, reset.
+    pub(super) failed: u64,
+    /// Messages that did not fit the backlog.
+    pub(super) dropped: u64,
+    /// At present.
+    pub(super) open: u64,
+}
+
+impl Streams {
+    pub(super) fn new(limits: StreamLimits, secret: [u8; 16]) -> Streams {
+        Streams {
+            listeners: Vec::new(),
+            streams: Slab::new(),
+            by_id: BTreeMap::new(),
+            per_network: BTreeMap::new(),
+            limits,
+            opened: Buckets::new(OPENED_PER_S, OPENED_BURST),
+            secret: Secret::new(secret),
+            next_id: 0,
+            closed: Vec::new(),
+            counters: StreamCounters::default(),
+        }
+    }
+
+    /// Listens at an address.
+    pub(super) fn listen(
+        &mut self,
+        address: SocketAddr,
+        tls: Option<Tls>,
+    ) -> io::Result<SocketAddr> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(!address.ip().is_unspecified())?;
+        }
+        socket.set_reuse_address(true)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        let socket = TcpListener::from_std(socket.into());
+        let address = socket.local_addr()?;
+        self.listeners.push(Listener { socket, address, tls });
+        Ok(address)
+    }
+
+    /// The addresses with TLS, or those without.
+    pub(super) fn addresses(&self, tls: bool) -> Vec<SocketAddr> {
+        let listeners = self.listeners.iter().filter(|one| one.tls.is_some() == tls);
+        listeners.map(|one| one.address).collect()
+    }
+
+    /// The listening sockets, in order, to be registered for events.
+    pub(super) fn sources(&mut self) -> impl Iterator<Item = &mut TcpListener> {
+        self.listeners.iter_mut().map(|listener| &mut listener.socket)
+    }
+
+    /// Accepts for a turn. `register` gets each socket and its number. True if there may be more.
+    pub(super) fn accept(
+        &mut self,
+        now: Time,
+        listener: usize,
+        mut register: impl FnMut(&mut TcpStream, usize) -> io::Result<()>,
+    ) -> bool {
+        for _ in 0..TURN {
+            let Some(one) = self.listeners.get(listener) else { return false };
+            let security = one.tls.clone().map_or_else(Security::plain, Security::tls);
+            match one.socket.accept() {
+                Ok((socket, address)) => {
+                    let address = canonical(address);
+                    if !self.admits(now, address) {
+                        self.counters.refused += 1;
+                    } else if self.insert(now, (socket, address), security, &mut register).is_err()
+                    {
+                        self.counters.failed += 1;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if is_of_one_connection(&error) => {}
+                // No more files. The next event of the listener tries again.
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn admits(&mut self, now: Time, address: SocketAddr) -> bool {
+        let share = self.per_network.get(&network(address)).copied().unwrap_or(0);
+        if share >= self.limits.per_network || !self.opened.take(&self.secret, now, address) {
+            return false;
+        }
+        if self.streams.len() < self.limits.streams {
+            return true;
+        }
+        let silent = self.streams.iter().min_by_key(|(_, stream)| stream.last_heard);
+        match silent.filter(|(_, stream)| stream.last_heard + SILENT_FOR_LONG <= now) {
+            Some((number, _)) => {
+                self.close(number);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn insert(
+        &mut self,
+        now: Time,
+        (mut socket, address): (TcpStream, SocketAddr),
+        security: Security,
+        register: &mut impl FnMut(&mut TcpStream, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        socket.set_nodelay(true)?;
+        let entry = self.streams.vacant_entry();
+        register(&mut socket, entry.key())?;
+        let id = self.next_id;
+        self.next_id += 1;
+        self.by_id.insert(id, entry.key());
+        entry.insert(Stream::new(now, id, (socket, address), security));
+        *self.per_network.entry(network(address)).or_default() += 1;
+        self.counters.accepted += 1;
+        Ok(())
+    }
+
+    /// Reads from a stream for a turn, and writes what waits. True if there may be more to read.
+    pub(super) fn serve(
+        &mut self,
+        now: Time,
+        number: usize,
+        mut deliver: impl FnMut(u64, SocketAddr, &[u8]),
+    ) -> bool {
+        let Some(stream) = self.streams.get_mut(number) else { return false };
+        let (id, address) = (stream.id, stream.address);
+        let received = stream.receive(now, |message| deliver(id, address, message));
+        match received.and_then(|progress| stream.write().map(|()| progress)) {
+            Ok(Progress::Ended) => {
+                self.close(number);
+                false
+            }
+            Ok(progress) => progress == Progress::More,
+            Err(_) => {
+                self.fail(number);
+                false
+            }
+        }
+    }
+
+    /// Sends a message to a host.
+    pub(super) fn send(&mut self, id: u64, message: &[u8]) {
+        let Some(&number) = self.by_id.get(&id) else { return };
+        let stream = &mut self.streams[number];
+        match stream.send(message).and_then(|taken| stream.write().map(|()| taken)) {
+            Ok(true) => {}
+            Ok(false) => self.counters.dropped += 1,
+            Err(_) => self.fail(number),
+        }
+    }
+
+    fn fail(&mut self, number: usize) {
+        self.counters.failed += 1;
+        self.close(number);
+    }
+
+    fn close(&mut self, number: usize) {
+        let mut stream = self.streams.remove(number);
+        stream.close();
+        self.by_id.remove(&stream.id);
+        self.closed.push(stream.id);
+        let source = network(stream.address);
+        if let Some(share) = self.per_network.get_mut(&source) {
+            *share -= 1;
+            if *share == 0 {
+                self.per_network.remove(&source);
+            }
+        }
+    }
+
+    /// Closes the streams that are silent for too long.
+    pub(super) fn expire(&mut self, now: Time) {
+        let overdue = self.streams.iter().filter(|(_, stream)| stream.is_overdue(now));
+        for number in overdue.map(|(number, _)| number).collect::<Vec<_>>() {
+            self.close(number);
+        }
+    }
+
+    /// The next stream that has ended.
+    pub(super) fn poll_closed(&mut self) -> Option<u64> {
+        self.closed.pop()
+    }
+
+    pub(super) fn counters(&self) -> StreamCounters {
+        StreamCounters { open: self.streams.len() as u64, ..self.counters }
+    }
+}
+
+/// Errors of accept(2) that concern the connection and not the listening socket.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
