@@ -435,6 +435,3 @@ fn raise_file_limit() {
     // With fewer files there are fewer streams.
     let _ = setrlimit(Resource::Nofile, raised);
 }
-
-#[cfg(test)]
-mod tests;
