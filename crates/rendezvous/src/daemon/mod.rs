@@ -3,6 +3,7 @@
 mod clock;
 mod frames;
 mod handle;
+mod http;
 mod metrics;
 mod relays;
 mod source;
@@ -30,6 +31,7 @@ use tls::Tls;
 use udp::Sockets;
 
 pub use handle::Handle;
+pub use http::serve_metrics;
 pub use metrics::{Figures, page};
 pub use relays::RelayOptions;
 pub use streams::StreamLimits;

@@ -12,7 +12,7 @@ use host::{Host, Way};
 use running::{Running, address};
 use windlass_rendezvous::behavior::discover;
 use windlass_rendezvous::client::Event;
-use windlass_rendezvous::daemon::{BindError, Daemon, Options, StreamLimits};
+use windlass_rendezvous::daemon::{BindError, Daemon, Options, StreamLimits, serve_metrics};
 
 #[test]
 fn hosts_meet_over_every_transport() {
@@ -145,7 +145,10 @@ fn the_page_of_metrics_has_the_figures() {
     let running = Running::start(|_| {});
     let mut host = Host::start(&running, 1, Way::Udp);
     host.wait_for(|event| (*event == Event::Registered).then_some(()));
-    let page = windlass_rendezvous::daemon::page(&running.handle.figures().expect("it runs"));
+    let any = address("127.0.0.1:0");
+    let at = serve_metrics(any, running.handle.clone()).expect("a free port");
+    let page = running::get(at, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
     for line in [
         "windlass_rendezvous_registrations 1",
         "windlass_rendezvous_registered_total 1",
@@ -153,6 +156,19 @@ fn the_page_of_metrics_has_the_figures() {
     ] {
         assert!(page.lines().any(|found| found == line), "{line} is missing:\n{page}");
     }
+    for (request, status) in [
+        ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200"),
+        ("GET /other HTTP/1.1\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+        ("\x01\r\n\r\n", "400"),
+        (&format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(20_000)), "431"),
+    ] {
+        let answer = running::get(at, request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+    drop(running);
+    let answer = running::get(at, "GET /metrics HTTP/1.1\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
 }
 
 #[test]

@@ -98,3 +98,13 @@ pub(crate) fn free_pair_of_ports() -> u16 {
 pub(crate) fn await_that(what: &str, condition: impl FnMut() -> bool) {
     assert!(eventually(condition), "it did not happen: {what}");
 }
+
+/// The answer to a request of HTTP.
+pub(crate) fn get(at: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(at).expect("it listens");
+    // A refusal may come before the end of the request.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).expect("UTF-8")
+}
