@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::CertificateType;
 use rustls::server::{Acceptor, AlwaysResolvesServerRawPublicKeys, ClientHello};
@@ -19,6 +20,21 @@ pub struct Certificate {
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key of the server's own certificate.
     pub key: PrivateKeyDer<'static>,
+}
+
+impl Certificate {
+    /// Reads a chain and its key in PEM.
+    ///
+    /// # Errors
+    ///
+    /// There is no certificate or no key, or PEM is malformed.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Certificate, pem::Error> {
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>()?;
+        if chain.is_empty() {
+            return Err(pem::Error::NoItemsFound);
+        }
+        Ok(Certificate { chain, key: PrivateKeyDer::from_pem_slice(key)? })
+    }
 }
 
 /// What streams are accepted with. Clones share it.

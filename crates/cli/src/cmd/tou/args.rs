@@ -2,6 +2,7 @@
 
 use super::nat::args::{NAT_HELP, TouNat};
 use super::perf::STREAMS_MAX;
+use super::rendezvous::args::{RENDEZVOUS_HELP, TouRendezvous};
 use super::session::args::{
     EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, RUN_HELP, SOCKS_HELP, STATUS_HELP, TouExpose,
     TouForward, TouKey, TouPipe, TouRun, TouSocks, TouStatus,
@@ -26,6 +27,7 @@ Examples:
   windlass tou nat --via HOST                     # what NAT is this host behind?
   windlass tou expose ssh=22 --via HOST --allow KEY    # between hosts behind NATs, encrypted
   windlass tou forward 2222=ssh@KEY --via HOST
+  windlass tou rendezvous --tls 443               # HOST, which such hosts can reach
 
 ToU is TCP's byte stream in UDP datagrams, for hosts that have only UDP between them. expose, forward, pipe, \
 socks and run cross NATs and encrypt; listen, connect and perf do neither. docs/guide/tou-nat.md and \
@@ -119,6 +121,9 @@ pub(crate) enum Tou {
     /// Show the running commands with their sessions, paths and connections
     #[command(after_help = STATUS_HELP)]
     Status(TouStatus),
+    /// Introduce hosts behind NATs to each other, and relay for those that have no direct path
+    #[command(after_help = RENDEZVOUS_HELP)]
+    Rendezvous(Box<TouRendezvous>),
     /// Measure how fast a path is with ToU
     #[command(subcommand)]
     Perf(Box<Perf>),

@@ -8,6 +8,7 @@ pub(crate) mod nat;
 mod perf;
 mod pipe;
 mod print;
+pub(crate) mod rendezvous;
 mod session;
 mod settings;
 
@@ -21,6 +22,7 @@ pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
         Tou::Listen(args) => pipe::listen(&args),
         Tou::Connect(args) => pipe::connect(&args),
         Tou::Nat(args) => nat::main(&args),
+        Tou::Rendezvous(args) => rendezvous::main(*args),
         Tou::Key(args) => session::key(&args),
         Tou::Expose(args) => session::expose(&args),
         Tou::Forward(args) => session::forward(&args),
