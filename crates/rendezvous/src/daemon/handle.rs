@@ -64,7 +64,7 @@ impl Requests {
 
     pub(super) fn answer(&self, figures: impl Fn() -> Figures) {
         for sender in self.asked.try_iter() {
-            // Who has given up does not want them.
+            // The caller may have given up meanwhile.
             let _ = sender.send(figures());
         }
     }

@@ -122,9 +122,9 @@ impl std::error::Error for BindError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Addresses {
-    /// UDP.
+    /// Of the UDP sockets.
     pub udp: Vec<SocketAddr>,
-    /// TCP.
+    /// Of the TCP listeners.
     pub tcp: Vec<SocketAddr>,
     /// TLS over TCP.
     pub tls: Vec<SocketAddr>,
@@ -413,7 +413,7 @@ fn register(poll: &Poll, sockets: &mut Sockets, streams: &mut Streams) -> io::Re
 }
 
 /// What nonces and passwords are derived from. It is the same after a restart, so that credentials
-/// stay valid. Nobody else can make this signature, and the server shows it to nobody.
+/// stay valid. Only the owner of the key can make this signature, and the server does not show it.
 fn derive_secret(key: &SecretKey) -> [u8; 16] {
     let signature = key.sign(b"windlass-rendezvous secret of nonces and passwords");
     let hash = digest::digest(&digest::SHA256, &signature);

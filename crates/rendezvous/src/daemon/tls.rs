@@ -89,7 +89,7 @@ pub(super) enum Security {
     },
     /// TLS, before the client's first message is complete.
     Accepting(Box<(Acceptor, Tls)>),
-    /// TLS.
+    /// TLS, from then on.
     Tls(Box<ServerConnection>),
 }
 

@@ -143,7 +143,7 @@ pub struct Config {
     pub alternate: Option<[SocketAddr; 4]>,
     /// Whether there is a relay, and which peers it sends to.
     pub relay: Option<PeerPolicy>,
-    /// Bounds.
+    /// The bounds of its state.
     pub limits: Limits,
 }
 

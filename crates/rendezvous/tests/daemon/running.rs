@@ -61,13 +61,13 @@ impl Drop for Running {
     }
 }
 
-/// Waits for the daemon that was told to end.
+/// Waits for the daemon, which was asked to end.
 pub(crate) fn expect_end_within(mut running: Running, patience: Duration) {
     let thread = running.thread.take().expect("it runs");
     let start = std::time::Instant::now();
     await_that("the daemon ends", || thread.is_finished());
     assert!(start.elapsed() < patience);
-    assert!(running.handle.figures().is_none(), "nobody answers any more");
+    assert!(running.handle.figures().is_none(), "no daemon answers any more");
 }
 
 /// Sends what no client sends, and waits for the end of the stream.

@@ -104,7 +104,7 @@ pub(crate) struct LimitArgs {
     pub streams_per_network: u32,
 }
 
-/// `FIRST-LAST`.
+/// Two ports in the form `FIRST-LAST`.
 fn parse_ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let port = |text: &str| text.parse().ok().filter(|port: &u16| *port > 0);
     let both = text.split_once('-').and_then(|(first, last)| Some((port(first)?, port(last)?)));
