@@ -94,9 +94,7 @@ fn relay(args: &Relay) -> Result<Option<(RelayOptions, PeerPolicy)>, Failure> {
             return Err(Failure::Input(text));
         }
     }
-    let mut options = RelayOptions::default();
-    options.addresses = addresses;
-    options.ports = args.relay_ports.clone();
+    let options = RelayOptions { addresses, ports: args.relay_ports.clone() };
     let policy = if args.relay_private { PeerPolicy::PublicAndPrivate } else { PeerPolicy::Public };
     Ok(Some((options, policy)))
 }
