@@ -7,6 +7,8 @@ mod behavior;
 mod rendezvous_client;
 #[path = "fuzz_bodies/rendezvous_message.rs"]
 mod rendezvous_message;
+#[path = "fuzz_bodies/rendezvous_server.rs"]
+mod rendezvous_server;
 
 use proptest::prelude::*;
 use windlass_identity::SecretKey;
@@ -69,6 +71,11 @@ proptest! {
     }
 
     #[test]
+    fn the_server_takes_any_hosts(bytes in prop::collection::vec(any::<u8>(), 0..1500)) {
+        rendezvous_server::run(&bytes);
+    }
+
+    #[test]
     fn parsing_takes_changed_messages(at: prop::sample::Index, to: u8) {
         for mut message in samples() {
             let at = at.index(message.len());
@@ -91,4 +98,9 @@ fn the_discovery_passes_its_regressions() {
 #[test]
 fn the_client_passes_its_regressions() {
     replay("rendezvous_client", rendezvous_client::run);
+}
+
+#[test]
+fn the_server_passes_its_regressions() {
+    replay("rendezvous_server", rendezvous_server::run);
 }

@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::server::Path;
 
 /// The room for datagrams that wait to be read, so that a flood of a moment costs none. Beyond
-/// net.core.rmem_max only root gets it.
+/// net.core.rmem_max it takes CAP_NET_ADMIN.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 /// The longest datagram, or run of datagrams that the system joins (GRO).
 const DATAGRAM_MAX: usize = 1 << 16;
@@ -132,11 +132,24 @@ fn bind(address: SocketAddr) -> io::Result<Bound> {
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-    // Less is enough for all but floods.
-    let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), RECEIVE_BUFFER_BYTES);
+    if !force_receive_buffer(&socket) {
+        // Less is enough for all but floods.
+        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
+    }
     let socket = UdpSocket::from_std(socket.into());
     let address = socket.local_addr()?;
     Ok(Bound { socket, state, address })
+}
+
+#[cfg(target_os = "linux")]
+fn force_receive_buffer(socket: &Socket) -> bool {
+    use rustix::net::sockopt::set_socket_recv_buffer_size_force;
+    set_socket_recv_buffer_size_force(socket, RECEIVE_BUFFER_BYTES).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn force_receive_buffer(_: &Socket) -> bool {
+    false
 }
 
 /// An IPv4 address as such, whatever socket it arrived at.
