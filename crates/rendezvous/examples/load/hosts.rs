@@ -103,10 +103,11 @@ impl Hosts {
             if Instant::now() > deadline {
                 return Err("not all hosts could register".into());
             }
-            for number in begun..self.hosts.len().min(begun + BEGIN_AT_ONCE) {
+            let end = self.hosts.len().min(begun + BEGIN_AT_ONCE);
+            for number in begun..end {
                 self.flush(number);
-                begun = number + 1;
             }
+            begun = end;
             self.turn(Duration::from_millis(1))?;
         }
         Ok(())

@@ -388,7 +388,7 @@ impl Relayed {
     }
 
     /// What the host gets when a peer sends `data` to its relayed address.
-    fn from_peer(&mut self, peer: SocketAddr, data: &[u8]) -> Option<(SocketAddr, Vec<u8>)> {
+    fn receive_from(&mut self, peer: SocketAddr, data: &[u8]) -> Option<(SocketAddr, Vec<u8>)> {
         self.server.handle_relayed(self.now, self.socket?, peer, data);
         match self.server.poll_transmit()? {
             Transmit::Host { bytes, .. } => self.receive(&bytes),
@@ -398,8 +398,7 @@ impl Relayed {
 
     fn wait(&mut self, span: Span) {
         let end = self.now + span;
-        loop {
-            let TurnPollRet::WaitUntil(at) = self.client.poll(instant(self.now)) else { break };
+        while let TurnPollRet::WaitUntil(at) = self.client.poll(instant(self.now)) {
             let at = Time::from_nanos(at.as_nanos() as u64).max(self.now + Span::from_nanos(1));
             if at > end {
                 break;
@@ -423,19 +422,19 @@ fn a_relay_carries_datagrams_both_ways_and_only_of_permitted_peers() {
     let mut relayed = Relayed::new(&user(&server()));
     assert_eq!(relayed.allocated, Some(address(RELAYED)));
     let (peer, stranger) = (address("198.51.100.1:9"), address("198.51.100.2:9"));
-    assert_eq!(relayed.from_peer(peer, b"too early"), None);
+    assert_eq!(relayed.receive_from(peer, b"too early"), None);
     let permitted =
         relayed.client.create_permission(TransportType::Udp, peer.ip(), instant(relayed.now));
     permitted.expect("an allocation");
     relayed.settle();
     assert_eq!(relayed.send(peer, b"out"), Some((peer, b"out".to_vec())));
-    assert_eq!(relayed.from_peer(peer, b"in"), Some((peer, b"in".to_vec())));
-    assert_eq!(relayed.from_peer(stranger, b"in"), None);
+    assert_eq!(relayed.receive_from(peer, b"in"), Some((peer, b"in".to_vec())));
+    assert_eq!(relayed.receive_from(stranger, b"in"), None);
     let bound = relayed.client.bind_channel(TransportType::Udp, peer, instant(relayed.now));
     bound.expect("an allocation");
     relayed.settle();
     assert_eq!(relayed.send(peer, b"channel"), Some((peer, b"channel".to_vec())));
-    assert_eq!(relayed.from_peer(peer, b"channel"), Some((peer, b"channel".to_vec())));
+    assert_eq!(relayed.receive_from(peer, b"channel"), Some((peer, b"channel".to_vec())));
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl World<'_> {
                 bytes.resize(4 + usize::from(data), 7);
                 self.deliver(from, &bytes);
             }
-            _ => self.from_peer(),
+            _ => self.receive_from_peer(),
         }
     }
 
@@ -232,7 +232,7 @@ impl World<'_> {
         self.deliver(from, &message.finish());
     }
 
-    fn from_peer(&mut self) {
+    fn receive_from_peer(&mut self) {
         let (at, peer, len) = (self.byte(), self.byte(), self.byte());
         let Some(&allocation) = self.open.iter().nth(usize::from(at) % MAX) else { return };
         let from = SocketAddr::from(([198, 51, 100, peer], 9));
@@ -240,7 +240,8 @@ impl World<'_> {
     }
 
     fn wait(&mut self) {
-        self.now = self.now + Span::from_secs(u64::from(self.byte()));
+        let passed = Span::from_secs(u64::from(self.byte()));
+        self.now += passed;
         self.server.handle_timeout(self.now);
         assert!(self.server.poll_timeout() > self.now, "a deadline that is not over");
         if self.byte() & 15 == 0 {
