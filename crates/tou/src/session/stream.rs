@@ -119,10 +119,12 @@ impl Stream {
     /// Passes queued messages to TLS, and ends if the sender is gone.
     fn take_messages(&mut self) -> io::Result<()> {
         use std::sync::mpsc::TryRecvError;
+        // Before the first message of this turn: each message gives TLS something to write.
+        let is_backed_up = self.is_backed_up();
         let mut queued = 0;
         loop {
             match self.messages.try_recv() {
-                Ok(message) if queued < BACKLOG_MAX && !self.is_backed_up() => {
+                Ok(message) if queued < BACKLOG_MAX && !is_backed_up => {
                     queued += message.len();
                     self.tls.writer().write_all(&message)?;
                 }
