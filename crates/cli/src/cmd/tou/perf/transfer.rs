@@ -305,8 +305,11 @@ impl Run<'_> {
         progress: &Progress,
     ) -> Result<(), Failure> {
         let Err(error) = ended else { return Ok(()) };
-        let reset =
-            matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted);
+        // A call after the one that reported the reset finds no connection.
+        let reset = matches!(
+            error.kind(),
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::NotConnected
+        );
         let is_the_end = match self.sends {
             true => progress.stopped,
             false => self.time_limit().is_some() && reset,
