@@ -24,7 +24,7 @@ pub struct RelayOptions {
     /// The addresses that peers send to, one of each family at most. One that this host does not
     /// have belongs to a NAT before it, which must keep ports. Empty: those of the default routes.
     pub addresses: Vec<IpAddr>,
-    /// The ports.
+    /// The ports. Of several, the even ones are used.
     pub ports: RangeInclusive<u16>,
 }
 
@@ -77,13 +77,15 @@ impl Relays {
         Ok(SocketAddr::new(address, port))
     }
 
-    /// A port at random, as peers must not be able to guess it (RFC 8656, section 7.2).
+    /// A port at random, as peers must not be able to guess it, and an even one if there are any,
+    /// which some clients ask for (RFC 8656, section 7.2).
     fn bind_some_port(&mut self, address: IpAddr) -> io::Result<(UdpSocket, u16)> {
-        let (first, last) = (u64::from(*self.ports.start()), u64::from(*self.ports.end()));
-        let count = (last + 1).saturating_sub(first).max(1);
+        let (first, last) = (*self.ports.start(), *self.ports.end());
+        let first = if first < last { first.next_multiple_of(2) } else { first };
+        let count = u64::from((last - first) / 2 + 1);
         let start = self.rng.below(count);
         for attempt in 0..ATTEMPTS.min(count) {
-            let port = (first + (start + attempt) % count) as u16;
+            let port = first + 2 * ((start + attempt) % count) as u16;
             match bind(SocketAddr::new(address, port)) {
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
                 bound => return Ok((bound?, port)),

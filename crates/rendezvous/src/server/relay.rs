@@ -39,8 +39,9 @@ const INSUFFICIENT_CAPACITY: u16 = 508;
 /// RFC 8656, section 3.2: the default and the greatest lifetime of an allocation.
 const LIFETIME_S: u32 = 600;
 const LIFETIME_MAX_S: u32 = 3600;
-/// RFC 8656, section 12: the numbers of channels.
-const CHANNELS: std::ops::RangeInclusive<u16> = 0x4000..=0x4fff;
+/// The numbers of channels in RFC 5766, section 11, which coturn's client still uses. RFC 8656,
+/// section 12, ends them at 0x4fff, so that DTLS can share the port. There is none here.
+const CHANNELS: std::ops::RangeInclusive<u16> = 0x4000..=0x7fff;
 /// REQUESTED-TRANSPORT: UDP (RFC 8656, section 18.8).
 const UDP: u8 = 17;
 /// The family IPv6 in REQUESTED-ADDRESS-FAMILY (RFC 8656, section 18.6).
@@ -91,7 +92,8 @@ fn is_local_v6(ip: Ipv6Addr) -> bool {
 /// What the caller does about the socket of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayRequest {
-    /// Opens a UDP socket and calls [`relay_opened`](super::Server::relay_opened).
+    /// Opens a UDP socket and calls [`relay_opened`](super::Server::relay_opened). At an even port it
+    /// also suits those who ask for one (RFC 8656, section 7.2).
     Open {
         /// The allocation.
         allocation: AllocationId,
@@ -283,6 +285,7 @@ impl Relay {
             stun::REQUESTED_TRANSPORT,
             stun::REQUESTED_ADDRESS_FAMILY,
             stun::LIFETIME,
+            stun::EVEN_PORT,
             dont_fragment,
         ];
         let unknown = stun::unknown(message, &known);
@@ -296,6 +299,10 @@ impl Relay {
             Some(transport) if transport != Some(UDP) => TRANSPORT_NOT_SUPPORTED,
             _ if !matches!(family, None | Some(Some(1 | IPV6))) => FAMILY_NOT_SUPPORTED,
             _ if self.allocations.len() >= self.max => INSUFFICIENT_CAPACITY,
+            // The next port is not reserved for anyone.
+            _ if first_byte(stun::EVEN_PORT).flatten().is_some_and(|flags| flags & 0x80 != 0) => {
+                INSUFFICIENT_CAPACITY
+            }
             _ if self.allocations.of_user(&request.user) >= self.max_per_user => QUOTA_REACHED,
             _ => {
                 self.open(request, family == Some(Some(IPV6)));
@@ -321,12 +328,17 @@ impl Relay {
         &mut self,
         now: Time,
         id: AllocationId,
-        address: Option<SocketAddr>,
+        mut address: Option<SocketAddr>,
     ) -> Option<(Path, Vec<u8>)> {
         let allocation = self.allocations.get_mut(id)?;
-        allocation.address = address;
         allocation.expires = now + Span::from_secs(allocation.lifetime_s.into());
         let request = Message::from_bytes(&allocation.request).ok()?;
+        let wants_even = request.has_attribute(stun::EVEN_PORT);
+        if address.is_some_and(|address| wants_even && address.port() % 2 == 1) {
+            self.requests.push_back(RelayRequest::Close { allocation: id });
+            address = None;
+        }
+        allocation.address = address;
         let response = match address {
             Some(address) => granted(&request, allocation, address),
             None => stun::error(&request, INSUFFICIENT_CAPACITY),

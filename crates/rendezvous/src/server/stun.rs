@@ -29,6 +29,8 @@ pub(super) const NONCE: AttributeType = AttributeType::new(0x0015);
 pub(super) const XOR_RELAYED_ADDRESS: AttributeType = AttributeType::new(0x0016);
 /// RFC 8656, section 18.6.
 pub(super) const REQUESTED_ADDRESS_FAMILY: AttributeType = AttributeType::new(0x0017);
+/// RFC 8656, section 18.7.
+pub(super) const EVEN_PORT: AttributeType = AttributeType::new(0x0018);
 /// RFC 8656, section 18.8.
 pub(super) const REQUESTED_TRANSPORT: AttributeType = AttributeType::new(0x0019);
 /// RFC 8489, section 14.2.

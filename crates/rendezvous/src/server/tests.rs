@@ -447,6 +447,47 @@ fn an_allocation_lives_while_it_is_refreshed() {
     assert!(matches!(relayed.server.poll_relay(), Some(RelayRequest::Close { .. })));
 }
 
+/// A request for a relayed address with an even port. With `both`, also for the next one.
+fn allocate_even(server: &Server, now: Time, path: Path, both: bool) -> Vec<u8> {
+    use stun_types::message::{IntegrityAlgorithm, LongTermKeyCredentials, MessageWriteExt};
+    let class = stun_types::message::MessageClass::Request;
+    let kind = MessageType::from_class_method(class, stun_types::message::Method::new(3));
+    let mut message = Stun::builder(kind, 7.into(), MessageWriteVec::new());
+    let (user, nonce) = (user(server), server.secret.nonce(now, path.address()));
+    stun::add(&mut message, stun::REQUESTED_TRANSPORT, &[17, 0, 0, 0]);
+    stun::add(&mut message, stun::EVEN_PORT, &[u8::from(both) << 7]);
+    stun::add(&mut message, stun::USERNAME, user.username.as_bytes());
+    stun::add(&mut message, stun::REALM, b"windlass");
+    stun::add(&mut message, stun::NONCE, nonce.as_str().as_bytes());
+    let known = LongTermKeyCredentials::new(user.username, user.password, "windlass".into());
+    let added = message.add_message_integrity(&known.into(), IntegrityAlgorithm::Sha1);
+    added.expect("the first integrity");
+    message.finish()
+}
+
+#[test]
+fn a_client_that_asks_for_an_even_port_gets_no_other() {
+    let now = Time::ZERO + Span::from_secs(1000);
+    let path = udp("192.0.2.1:1000");
+    for (both, port, granted) in [(false, 50_000, true), (false, 50_001, false), (true, 0, false)] {
+        let mut server = server();
+        let request = allocate_even(&server, now, path, both);
+        server.handle(now, path, &request);
+        if let Some(RelayRequest::Open { allocation, .. }) = server.poll_relay() {
+            server.relay_opened(now, allocation, Some(([203, 0, 113, 1], port).into()));
+        }
+        let Some(Transmit::Host { bytes, .. }) = server.poll_transmit() else { panic!("none") };
+        let answer = Stun::from_bytes(&bytes).expect("STUN");
+        assert_eq!(answer.has_attribute(stun::XOR_RELAYED_ADDRESS), granted, "{port}");
+        let code = stun::value(&answer, stun::ERROR_CODE);
+        assert_eq!(code, (!granted).then(|| vec![0, 0, 5, 8]), "{port}");
+        // A socket that does not suit is closed again.
+        let closed = matches!(server.poll_relay(), Some(RelayRequest::Close { .. }));
+        assert_eq!(closed, port == 50_001);
+        assert_eq!(server.counters().allocations, u64::from(granted));
+    }
+}
+
 #[test]
 fn a_wrong_password_gets_no_relay() {
     let mut wrong = user(&server());

@@ -1,6 +1,7 @@
 //! The daemon over the sockets of this host: registrations, introductions, relays, discovery and
 //! figures, over UDP, TCP and TLS.
 
+mod coturn;
 mod host;
 mod relay;
 mod running;

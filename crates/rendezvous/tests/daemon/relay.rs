@@ -1,6 +1,6 @@
 //! Relayed addresses, as a TURN client (RFC 8656) of another author uses them.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use turn_client_proto::api::{TurnConfig, TurnEvent, TurnRecvRet};
@@ -14,7 +14,7 @@ use windlass_rendezvous::client::Event;
 use windlass_rendezvous::message::TurnCredentials as Given;
 
 use crate::host::{Host, Way, Wire};
-use crate::running::Running;
+use crate::running::{Running, relaying};
 
 turn_client_proto::impl_client!(Client, (Udp, TurnClientUdp), (Tcp, TurnClientTcp));
 
@@ -126,7 +126,7 @@ impl User {
     }
 }
 
-fn credentials(running: &Running) -> Given {
+pub(crate) fn credentials(running: &Running) -> Given {
     let mut host = Host::start(running, 1, Way::Udp);
     host.wait_for(|event| match event {
         Event::Credentials(credentials) => Some(credentials.clone()),
@@ -134,27 +134,25 @@ fn credentials(running: &Running) -> Given {
     })
 }
 
-/// The loopback address is none that a relay sends to. An address of the host is.
-fn peer() -> UdpSocket {
+/// An address of this host that is not the loopback's, to which a relay does not send. `None` without
+/// a network: then the test says so and ends.
+pub(crate) fn peer_address() -> Option<IpAddr> {
     let routed = UdpSocket::bind("0.0.0.0:0").expect("a socket");
-    let ip = match routed.connect("192.0.2.1:9") {
-        Ok(()) => routed.local_addr().expect("bound").ip(),
-        Err(_) => panic!("this host has no address but that of loopback"),
-    };
-    let peer = UdpSocket::bind((ip, 0)).expect("a socket");
-    peer.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-    peer
+    let connected = routed.connect("192.0.2.1:9");
+    let ip = connected.and_then(|()| routed.local_addr()).map(|address| address.ip());
+    if ip.is_err() {
+        eprintln!("skipped: this host has no address but that of loopback");
+    }
+    ip.ok()
 }
 
 #[test]
 fn datagrams_pass_a_relay_over_every_transport() {
-    let peer = peer();
+    let Some(ip) = peer_address() else { return };
+    let peer = UdpSocket::bind((ip, 0)).expect("a socket");
+    peer.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
     let at = peer.local_addr().expect("bound");
-    let running = Running::start(|options| {
-        let (relay, policy) = options.relay.as_mut().expect("a relay");
-        relay.addresses = vec![at.ip()];
-        *policy = windlass_rendezvous::server::PeerPolicy::PublicAndPrivate;
-    });
+    let running = Running::start(|options| relaying(options, ip));
     let credentials = credentials(&running);
     for way in [Way::Udp, Way::Tcp, Way::Tls] {
         let mut user = User::start(&running, way, &credentials);

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use windlass_identity::{PublicKey, SecretKey};
-use windlass_rendezvous::daemon::{Addresses, Daemon, Handle, Options};
+use windlass_rendezvous::daemon::{Addresses, Certificate, Daemon, Handle, Options, RelayOptions};
 use windlass_rendezvous::server::PeerPolicy;
 use windlass_testbed::eventually;
 
@@ -31,10 +31,7 @@ impl Running {
     pub(crate) fn start(change: impl FnOnce(&mut Options)) -> Running {
         let mut options = Options::new(key(), vec![address("127.0.0.1:0")]);
         options.tls = vec![address("127.0.0.1:0")];
-        if let Some((relay, policy)) = &mut options.relay {
-            relay.addresses = vec![IpAddr::from([127, 0, 0, 1])];
-            *policy = PeerPolicy::Public;
-        }
+        relaying(&mut options, [127, 0, 0, 1].into());
         change(&mut options);
         let mut daemon = Daemon::bind(options).expect("free ports");
         let (addresses, key, handle) = (daemon.addresses(), daemon.public_key(), daemon.handle());
@@ -59,6 +56,19 @@ impl Drop for Running {
             std::panic::resume_unwind(panic);
         }
     }
+}
+
+/// Relays between addresses of this host.
+pub(crate) fn relaying(options: &mut Options, address: IpAddr) {
+    let relay = RelayOptions { addresses: vec![address], ..RelayOptions::default() };
+    options.relay = Some((relay, PeerPolicy::PublicAndPrivate));
+}
+
+/// A certificate for 127.0.0.1, signed by itself.
+pub(crate) fn certificate() -> Certificate {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    Certificate::from_pem(chain.as_bytes(), key.as_bytes()).expect("PEM")
 }
 
 /// Waits for the daemon, which was asked to end.
