@@ -72,9 +72,9 @@ install-tou: setup ## Install libtou for C and C++; PREFIX=/usr/local DESTDIR= L
 uninstall-tou: ## Remove what install-tou installed, given the same
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-tou --uninstall
 
-install-service: build ## Install the ECN proxy as a service of systemd (as root)
+install-service: build ## Install the ECN proxy and the services of ToU for systemd (as root)
 	install -D --mode=755 target/release/windlass $(DESTDIR)/usr/local/bin/windlass
-	install -D --mode=644 packaging/windlass-ecn-proxy.service $(DESTDIR)/etc/systemd/system/windlass-ecn-proxy.service
+	for name in ecn-proxy tou-expose tou-rendezvous; do install -D --mode=644 packaging/windlass-$$name.service $(DESTDIR)/etc/systemd/system/windlass-$$name.service || exit; done
 	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports

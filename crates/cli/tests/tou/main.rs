@@ -6,6 +6,8 @@ mod bed;
 #[cfg(target_os = "linux")]
 mod nat;
 mod perf;
+#[cfg(target_os = "linux")]
+mod rendezvous;
 
 use bed::{Running, bytes, run, text, windlass};
 use std::io::Read;

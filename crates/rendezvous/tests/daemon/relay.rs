@@ -58,11 +58,6 @@ impl User {
         }
         if let Some(bytes) = self.wire.receive() {
             let (now, local) = (self.now(), self.wire.local_address());
-            // The client frames a stream by itself.
-            let mut bytes = bytes;
-            if self.client.transport() == TransportType::Tcp {
-                bytes.resize(bytes.len().next_multiple_of(4), 0);
-            }
             let transmit = Transmit::new(bytes, self.client.transport(), self.server, local);
             if let TurnRecvRet::PeerData(data) = self.client.recv(transmit, now) {
                 self.received.push((data.peer, data.data().to_vec()));
