@@ -3,6 +3,8 @@ use crate::wire;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
+use windlass_base::Span;
 use windlass_tcp::cc::{self, ControllerFactory};
 use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
 use windlass_tcp::{Config, Profile};
@@ -59,6 +61,9 @@ pub struct Options {
     pub pacing: bool,
     /// Probes on an idle connection, which also keep a NAT's binding alive. Default: none.
     pub keep_alive: Option<KeepAlive>,
+    /// The longest retransmission timeout (RFC 6298 §2.5: at least a minute). Default: that of the
+    /// profile, which is 120 s for Linux.
+    pub rto_max: Option<Duration>,
     /// Of a listener: the largest number of half-open connections, and of complete ones that wait to
     /// be accepted. Further SYNs are answered by SYN cookies. Default: 128.
     pub backlog: usize,
@@ -79,6 +84,7 @@ impl Default for Options {
             ecn_echo: EcnEcho::UntilCwr,
             pacing: true,
             keep_alive: None,
+            rto_max: None,
             backlog: 128,
             limits: Limits::default(),
         }
@@ -86,6 +92,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The default options of a session's connections. After an outage of the path their first RTT
+    /// samples are as long as the outage, so their timeout has a limit of one minute.
+    pub fn for_sessions() -> Options {
+        Options { rto_max: Some(Duration::from_secs(60)), ..Options::default() }
+    }
+
     /// The engine's configuration of a connection with `peer`, which may be a virtual address. For
     /// users of [`Endpoint`](crate::Endpoint).
     pub fn connection_config(&self, peer: &SocketAddr) -> Config {
@@ -122,6 +134,9 @@ impl Options {
             c.ecn.fallback = false;
             c.ecn.echo = self.ecn_echo;
             c.timers.keep_alive = self.keep_alive;
+            if let Some(max) = self.rto_max {
+                c.timers.rto.max = Span::from_nanos(max.as_nanos() as u64);
+            }
             c.sending.pacing = self.pacing;
             c.recovery.undo = modern;
             c.recovery.frto = modern;

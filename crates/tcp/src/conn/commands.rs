@@ -134,15 +134,20 @@ impl Connection {
         }
     }
 
-    /// The carrier has found another path to the peer. Ends the back-off of the timers, and makes
-    /// those due at `now` that were backed off: their losses belong to the old path (RFC 6069 §3
-    /// gives the reasons). The caller then calls [`Connection::handle_timeout`].
+    /// The carrier has found another path to the peer. The RTT is measured anew. Ends the back-off of
+    /// the timers, and makes those due at `now` that were backed off: their losses belong to the old
+    /// path (RFC 6069 §3 gives the reasons). The caller then calls [`Connection::handle_timeout`].
     pub fn path_restored(&mut self, now: Time) {
-        if self.timers.retries == 0 {
-            return;
+        if self.timers.retries > 0 {
+            self.retry_at_once(now);
+            self.timers.retries = 0;
         }
-        self.timers.retries = 0;
-        self.rtt.end_back_off();
+        self.rtt.restart(now);
+    }
+
+    /// Makes the timers of retransmissions and window probes due at `now`, if they run: the carrier
+    /// knows that it could not send. The caller then calls [`Connection::handle_timeout`].
+    pub fn retry_at_once(&mut self, now: Time) {
         for timer in [&mut self.timers.retransmit, &mut self.timers.persist] {
             if timer.is_set() {
                 *timer = Deadline::at(now);

@@ -26,6 +26,8 @@ pub(crate) struct RttEstimator {
     /// The last sample by the carrier's clock, not rounded to ticks.
     last_exact: Span,
     limits: RtoConfig,
+    /// Segments sent earlier say nothing about the present path.
+    since: Time,
 }
 
 /// The largest back-off, as in BSD. RFC 6298 §5.5 has no such limit, but `max` usually comes first.
@@ -47,6 +49,7 @@ impl RttEstimator {
             last_exact: Span::ZERO,
             min_rtt: None,
             samples: 0,
+            since: Time::ZERO,
         };
         estimator.bound_rto();
         estimator
@@ -54,6 +57,9 @@ impl RttEstimator {
 
     /// Takes an RTT sample: a segment sent once, at `sent`, was acknowledged at `now`.
     pub(crate) fn sample(&mut self, sent: Time, now: Time) {
+        if sent < self.since {
+            return;
+        }
         let ticks = (self.ticks(now) - self.ticks(sent)).max(1);
         if self.srtt_eighths == 0 {
             self.srtt_eighths = ticks << 3;
@@ -117,6 +123,11 @@ impl RttEstimator {
     pub(crate) fn end_back_off(&mut self) {
         self.backoff = 1;
         self.bound_rto();
+    }
+
+    /// Begins anew on another path at `now` (as RFC 9000 §9.4 has it for QUIC).
+    pub(crate) fn restart(&mut self, now: Time) {
+        *self = RttEstimator { since: now, ..RttEstimator::new(self.clock, self.limits) };
     }
 
     /// Sets the RTO for the first data after a lost SYN to at least 3 s (RFC 6298 §5.7).

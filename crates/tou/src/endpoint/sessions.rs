@@ -62,6 +62,15 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
+    /// The session `tag` has a path, and had none before: what its connections sent meanwhile is lost.
+    /// As [`Endpoint::path_changed`], but they all send it again at once.
+    pub fn path_found(&mut self, now: Time, tag: u32) {
+        for key in self.keys_of(tag) {
+            self.slots[key].stream.connection_mut().retry_at_once(now);
+        }
+        self.path_changed(now, tag);
+    }
+
     /// The number of connections of the session `tag`.
     pub fn session_len(&self, tag: u32) -> usize {
         self.keys_of(tag).len()

@@ -130,6 +130,22 @@ fn on_another_path_missing_data_goes_out_at_once_and_in_small_segments() {
 }
 
 #[test]
+fn a_syn_that_had_no_path_is_sent_again_when_there_is_one() {
+    let mut network = session();
+    let works = Rc::new(Cell::new(false));
+    let open = Rc::clone(&works);
+    network.passes = Box::new(move |_| open.get());
+    let client = network.connect_in_session(1, TAG, 1);
+    network.run(Span::from_millis(100));
+    works.set(true);
+    let now = network.now;
+    network.host(1).path_found(now, TAG);
+    network.run(Span::from_millis(200));
+    let state = network.host(1).stream(client).expect("there").connection().state();
+    assert_eq!(state, State::Established, "long before the timer of one second");
+}
+
+#[test]
 fn a_truncated_datagram_of_a_session_is_malformed() {
     let mut network = session();
     let mut datagram = [0; 40];
