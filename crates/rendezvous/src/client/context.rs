@@ -7,7 +7,7 @@ use stun_types::message::TransactionId;
 use windlass_base::{Rng, Time};
 use windlass_identity::PublicKey;
 
-use super::request::{Request, Rtt, TRANSMISSIONS};
+use super::request::{Request, Rtt, TRANSMISSIONS, Transport};
 use super::{Config, Event};
 use crate::message::{Content, IntroductionId, Message, Nonce};
 
@@ -36,21 +36,28 @@ impl Context {
 
     /// Sends a request that needs an answer of the server.
     pub(super) fn request(&mut self, now: Time, content: Content, limit: u32) -> Request {
-        self.send_request(now, content, 1, limit)
+        let transport = self.config.transport;
+        self.send_request(now, content, transport, (1, limit))
     }
 
     /// Sends a request that needs an answer of the other host.
     pub(super) fn forwarded_request(&mut self, now: Time, content: Content) -> Request {
-        self.send_request(now, content, 2, TRANSMISSIONS)
+        // The way from the server to the other host may be UDP, whatever this host uses.
+        self.send_request(now, content, Transport::Datagram, (2, TRANSMISSIONS))
     }
 
-    fn send_request(&mut self, now: Time, content: Content, hops: u64, limit: u32) -> Request {
+    fn send_request(
+        &mut self,
+        now: Time,
+        content: Content,
+        transport: Transport,
+        (hops, limit): (u64, u32),
+    ) -> Request {
         let transaction = TransactionId::from(
             self.random::<12>().iter().fold(0, |id, &byte| (id << 8) | u128::from(byte)),
         );
         let bytes = Message { transaction, content }.encode();
         self.transmits.push_back(bytes.clone());
-        let transport = self.config.transport;
         Request::new(now, transport, &self.rtt, (hops, limit), (transaction, bytes))
     }
 

@@ -27,6 +27,7 @@ use self::incoming::IncomingBodies;
 use self::introductions::Introductions;
 use self::outgoing::OutgoingBodies;
 use self::registration::Registration;
+use self::request::Rtt;
 pub use self::request::Transport;
 use crate::message::{
     Content, INTRODUCE, Instance, Introduced, IntroductionId, MAX_BODY_LEN, Message, ParseError,
@@ -320,6 +321,8 @@ impl Client {
     /// As [`Client::restart`], over another transport from now on.
     pub fn restart_over(&mut self, now: Time, transport: Transport) {
         self.context.config.transport = transport;
+        // Times of the other transport say nothing about this one.
+        self.context.rtt = Rtt::default();
         self.restart(now);
     }
 

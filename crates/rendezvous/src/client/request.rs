@@ -8,6 +8,8 @@ const INITIAL_RTO: Span = Span::from_millis(500);
 /// The least time to the first retransmission. A server answers at once, so it is shorter than the
 /// second of RFC 6298.
 const MIN_RTO: Span = Span::from_millis(250);
+/// The longest time to the first retransmission.
+const MAX_RTO: Span = Span::from_secs(3);
 /// Time until a request over a stream fails (Ti of RFC 8489, section 6.2.2).
 const STREAM_TIMEOUT: Span = Span::from_millis(39_500);
 /// After the last transmission, a request waits this many times the first interval (Rm).
@@ -47,7 +49,8 @@ impl Rtt {
 
     /// The time to the first retransmission.
     fn rto(&self) -> Span {
-        self.smoothed.map_or(INITIAL_RTO, |rtt| (rtt + self.variation * 4).max(MIN_RTO))
+        let rto = |rtt: Span| (rtt + self.variation * 4).clamp(MIN_RTO, MAX_RTO);
+        self.smoothed.map_or(INITIAL_RTO, rto)
     }
 }
 

@@ -468,6 +468,31 @@ fn a_new_stream_repeats_what_was_not_answered() {
     assert!(matches!(contents[1], Content::Introduce(_)));
 }
 
+/// The stream itself loses nothing, but the server may reach the other host over UDP.
+#[test]
+fn an_offer_over_a_stream_is_repeated_until_the_other_host_answers() {
+    let mut script = Script::new(false, Transport::Stream);
+    script.challenge("n1");
+    script.grant();
+    script.client.introduce(script.now, key(2), b"offer".to_vec());
+    let first = script.sent();
+    script.wait(Span::from_secs(2));
+    assert_eq!(script.client.poll_transmit(), Some(first.encode()));
+}
+
+#[test]
+fn times_of_one_transport_say_nothing_about_another() {
+    let mut script = Script::new(true, Transport::Stream);
+    script.wait(Span::from_secs(20));
+    script.challenge("n1");
+    script.wait(Span::from_secs(20));
+    script.grant();
+    script.client.restart_over(script.now, Transport::Datagram);
+    while script.client.poll_event().is_some() {}
+    script.wait(Span::from_millis(3500));
+    assert_eq!(script.event(), Event::Silent);
+}
+
 #[test]
 fn a_changed_local_address_is_checked_at_once() {
     let mut script = Script::registered();

@@ -28,12 +28,24 @@ pub(crate) struct Running {
 
 impl Running {
     /// A daemon at free ports of the loopback address, with changed options.
-    pub(crate) fn start(change: impl FnOnce(&mut Options)) -> Running {
-        let mut options = Options::new(key(), vec![address("127.0.0.1:0")]);
-        options.tls = vec![address("127.0.0.1:0")];
-        relaying(&mut options, [127, 0, 0, 1].into());
-        change(&mut options);
-        let mut daemon = Daemon::bind(options).expect("free ports");
+    pub(crate) fn start(change: impl Fn(&mut Options)) -> Running {
+        let bind = || {
+            let mut options = Options::new(key(), vec![address("127.0.0.1:0")]);
+            options.tls = vec![address("127.0.0.1:0")];
+            relaying(&mut options, [127, 0, 0, 1].into());
+            change(&mut options);
+            Daemon::bind(options)
+        };
+        // A port that is free for UDP may be taken for TCP, by another test or for a moment by a
+        // connection that has ended.
+        let mut bound = bind();
+        eventually(|| {
+            if bound.is_err() {
+                bound = bind();
+            }
+            bound.is_ok()
+        });
+        let mut daemon = bound.expect("free ports");
         let (addresses, key, handle) = (daemon.addresses(), daemon.public_key(), daemon.handle());
         let serve = move || daemon.run(|| ()).expect("events");
         Running { addresses, key, handle, thread: Some(thread::spawn(serve)) }
