@@ -3,7 +3,7 @@
 use super::offer::{CandidateType, Sent};
 use is::stun::{StunMessage, StunPacket};
 use is::{Candidate, IceAgent, IceAgentEvent, IceConnectionState, IceCreds, Protocol};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
@@ -18,6 +18,9 @@ const CHECKS_MAX: usize = 6;
 /// The selected address counts as abandoned when checks come from another address and none has come
 /// from it for this long: the peer's NAT has changed its mapping.
 const ABANDONED: Span = Span::from_millis(2500);
+/// The selected path is dead when nothing authentic has come from the remote address for this long.
+/// Both agents send a check every second.
+const DEAD_AFTER: Span = Span::from_secs(5);
 /// Remote addresses whose last check is remembered.
 const HEARD_MAX: usize = 64;
 
@@ -69,8 +72,12 @@ pub(crate) struct Ice {
     agent: IceAgent,
     clock: Clock,
     selected: Option<Pair>,
+    /// The pair on which the peer's last check came.
+    checked_on: Option<Pair>,
     /// When the last check came from each remote address.
     heard: BTreeMap<SocketAddr, Time>,
+    /// The addresses of the peer's relays.
+    remote_relays: BTreeSet<SocketAddr>,
 }
 
 impl Ice {
@@ -82,7 +89,14 @@ impl Ice {
         agent.set_timing_advance(PACE);
         agent.set_max_stun_rto(CHECK_INTERVAL);
         agent.set_max_stun_retransmits(CHECKS_MAX);
-        Ice { agent, clock, selected: None, heard: BTreeMap::new() }
+        Ice {
+            agent,
+            clock,
+            selected: None,
+            checked_on: None,
+            heard: BTreeMap::new(),
+            remote_relays: BTreeSet::new(),
+        }
     }
 
     pub(crate) fn credentials(&self) -> &IceCreds {
@@ -115,6 +129,9 @@ impl Ice {
 
     /// Adds a candidate of the peer.
     pub(crate) fn add_remote(&mut self, sent: &Sent) {
+        if sent.kind == CandidateType::Relayed {
+            self.remote_relays.insert(sent.address);
+        }
         self.agent.add_remote_candidate(sent.candidate());
     }
 
@@ -137,15 +154,20 @@ impl Ice {
         (local, self.agent.remote_candidates().map(|one| Sent::of(&one)).collect())
     }
 
-    /// The type of the peer's candidate with this address.
-    pub(crate) fn remote_type(&self, address: SocketAddr) -> Option<CandidateType> {
-        let mut candidates = self.agent.remote_candidates();
-        candidates.find(|one| one.addr() == address).map(|one| CandidateType::of(one.kind()))
+    /// Whether this is an address of one of the peer's relays.
+    pub(crate) fn is_relay_of_peer(&self, address: SocketAddr) -> bool {
+        self.remote_relays.contains(&address)
     }
 
     /// The pair that datagrams take.
     pub(crate) fn selected(&self) -> Option<Pair> {
         self.selected
+    }
+
+    /// The pair on which the peer's last check came. It was authentic, so an answer may take the same
+    /// way back before a pair is selected.
+    pub(crate) fn checked_on(&self) -> Option<Pair> {
+        self.checked_on
     }
 
     /// No pair works any more, and none is left to try.
@@ -166,6 +188,12 @@ impl Ice {
             return false;
         }
         self.note(now, pair.remote);
+        if message.is_binding_request() {
+            self.checked_on = Some(pair);
+            if message.use_candidate() {
+                self.accept_nomination(pair);
+            }
+        }
         let packet = StunPacket {
             proto: Protocol::Udp,
             source: pair.remote,
@@ -194,11 +222,42 @@ impl Ice {
         if selected.remote == remote || now.saturating_since(last) < ABANDONED {
             return;
         }
+        self.give_up(selected.remote);
+    }
+
+    /// The controlling agent has selected a pair: its nomination comes after an exchange of checks on
+    /// that pair. This agent then uses the pair, if it has none, before its own check has succeeded.
+    fn accept_nomination(&mut self, pair: Pair) {
+        if !self.agent.controlling() && self.selected.is_none() {
+            self.selected = Some(pair);
+        }
+    }
+
+    /// The selected path is dead. The controlling agent tries its other pairs; the other agent waits for
+    /// its nomination.
+    fn suspend(&mut self, now: Time, remote: SocketAddr) {
+        self.selected = None;
+        if self.agent.controlling() {
+            self.give_up(remote);
+            self.agent.handle_timeout(self.clock.instant(now));
+            self.take_events();
+        }
+    }
+
+    /// Stops using an address of the peer.
+    fn give_up(&mut self, remote: SocketAddr) {
         let mut candidates = self.agent.remote_candidates();
-        if let Some(old) = candidates.find(|one| one.addr() == selected.remote) {
+        if let Some(old) = candidates.find(|one| one.addr() == remote) {
             drop(candidates);
             self.agent.invalidate_candidate(&old);
         }
+    }
+
+    /// How long nothing authentic has come from the selected address.
+    fn silence(&self, now: Time) -> Option<(SocketAddr, Span)> {
+        let remote = self.selected?.remote;
+        let last = self.heard.get(&remote).copied().unwrap_or(Time::ZERO);
+        Some((remote, now.saturating_since(last)))
     }
 
     pub(crate) fn poll_transmit(&mut self) -> Option<Check> {
@@ -213,6 +272,22 @@ impl Ice {
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.agent.handle_timeout(self.clock.instant(now));
+        self.take_events();
+        // The agent itself waits for 15 s. It may have another pair that still works.
+        let mut given_up = BTreeSet::new();
+        while let Some((remote, silent)) = self.silence(now) {
+            if silent < DEAD_AFTER {
+                break;
+            }
+            if given_up.insert(remote) {
+                self.suspend(now, remote);
+            } else {
+                self.selected = None;
+            }
+        }
+    }
+
+    fn take_events(&mut self) {
         while let Some(event) = self.agent.poll_event() {
             if let IceAgentEvent::NominatedSend { source, destination, .. } = event {
                 self.selected = Some(Pair { local: source, remote: destination });

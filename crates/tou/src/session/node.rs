@@ -61,7 +61,7 @@ impl NodeOptions {
             rendezvous: Vec::new(),
             bind: None,
             relay_only: false,
-            connections: Options::default(),
+            connections: Options::for_sessions(),
         }
     }
 }
@@ -396,12 +396,16 @@ impl State {
                 Event::Opened { tag, .. } => {
                     endpoint.open_session(*tag);
                 }
+                Event::PathFound { tag } => endpoint.path_found(now, *tag),
                 Event::PathChanged { tag } => endpoint.path_changed(now, *tag),
                 Event::Closed { tag, reason } => {
                     endpoint.close_session(*tag, Error::Unreachable);
                     self.closed.insert(*tag, *reason);
                 }
                 Event::Silent { server } => self.silent.push(*server),
+                Event::StreamUnneeded { stream } => {
+                    self.streams.remove(stream);
+                }
                 _ => {}
             }
             if self.events.len() >= EVENTS_MAX {

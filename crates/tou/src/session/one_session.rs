@@ -2,6 +2,7 @@
 
 use super::ice::{Ice, Pair};
 use super::offer::{Kind, Offer, Sent};
+use is::IceCreds;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
@@ -14,11 +15,19 @@ const LOST_MAX: Span = Span::from_secs(60);
 /// How long a session with connections is kept without a path: as long as TCP's own timeouts.
 const LOST_IN_USE_MAX: Span = Span::from_secs(900);
 /// How long an attempt to restart ICE may take before the next one begins.
-pub(super) const RESTART_INTERVAL: Span = Span::from_secs(10);
+const RESTART_INTERVAL: Span = Span::from_secs(10);
 /// The time until the next attempt after the rendezvous or the peer refused one, or did not answer.
 pub(super) const RETRY_AFTER_REFUSAL: Span = Span::from_secs(1);
 /// Changes of candidates are collected for this long before they are sent.
 const TRICKLE_DELAY: Span = Span::from_millis(5);
+
+/// How long a session uses a relay until the hosts look for a direct path again. Doubles with each
+/// attempt, up to a limit.
+const UPGRADE_WAIT_MIN: Span = Span::from_secs(10);
+const UPGRADE_WAIT_MAX: Span = Span::from_secs(160);
+
+/// Early messages with candidates that are kept.
+const EARLY_MAX: usize = 8;
 
 /// Identifies an exchange through the rendezvous.
 pub(super) type IntroductionId = [u8; 16];
@@ -37,6 +46,16 @@ pub enum SessionState {
     Lost,
 }
 
+/// What became of a session's path.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum PathNews {
+    /// There was none.
+    Found,
+    /// There was another one.
+    Changed,
+    Lost,
+}
+
 pub(super) struct Session {
     pub(super) peer: PublicKey,
     /// This host asked for the session.
@@ -52,9 +71,14 @@ pub(super) struct Session {
     /// When the current state began.
     pub(super) since: Time,
     pub(super) next_restart: Time,
+    /// The next attempt to find a path without a relay, while there is one with a relay.
+    upgrade_at: Option<Time>,
+    upgrade_wait: Span,
     /// The candidates that were sent to the peer.
     sent_candidates: BTreeSet<SocketAddr>,
     pub(super) trickle_at: Option<Time>,
+    /// Candidates that arrived before the answer that they belong to.
+    early: Vec<Offer>,
     /// The peer has answered, so that candidates may follow.
     pub(super) answered: bool,
     /// The session has connections.
@@ -83,8 +107,11 @@ impl Session {
             path: None,
             since: now,
             next_restart: now,
+            upgrade_at: None,
+            upgrade_wait: UPGRADE_WAIT_MIN,
             sent_candidates: BTreeSet::new(),
             trickle_at: None,
+            early: Vec::new(),
             answered: !asked,
             in_use: false,
             // The two hosts use odd and even numbers, so that they never choose the same one.
@@ -95,6 +122,17 @@ impl Session {
     /// The agent that is looking for a path.
     pub(super) fn searching(&mut self) -> &mut Ice {
         self.restart.as_mut().unwrap_or(&mut self.ice)
+    }
+
+    /// The addresses that datagrams travel between. A host that was asked answers on the pair of the
+    /// last check until one is selected: the other host selects first, and its SYN would get no
+    /// answer otherwise.
+    pub(super) fn route(&self) -> Option<Pair> {
+        let checked_on = || {
+            let restart = self.restart.as_ref().and_then(Ice::checked_on);
+            restart.or_else(|| self.ice.checked_on()).filter(|_| !self.asked)
+        };
+        self.path.or_else(checked_on)
     }
 
     pub(super) fn take_number(&mut self) -> u32 {
@@ -112,6 +150,8 @@ impl Session {
     /// When the session ends if it finds no path before.
     pub(super) fn give_up_at(&self) -> Option<Time> {
         let patience = match self.state {
+            // The host that was asked may have answered on a path that it had not selected yet.
+            SessionState::Searching if self.in_use && !self.asked => LOST_IN_USE_MAX,
             SessionState::Introducing | SessionState::Searching => SEARCH_MAX,
             SessionState::Lost if self.in_use => LOST_IN_USE_MAX,
             SessionState::Lost => LOST_MAX,
@@ -145,18 +185,45 @@ impl Session {
         Some(Offer { kind: Kind::More, tag, credentials: ice.credentials().clone(), candidates })
     }
 
+    /// Keeps candidates of the peer until its answer arrives: the network may have reordered them.
+    pub(super) fn keep_early(&mut self, offer: Offer) {
+        if self.early.len() < EARLY_MAX {
+            self.early.push(offer);
+        }
+    }
+
+    /// The early candidates of the agent with these credentials.
+    pub(super) fn take_early(&mut self, credentials: &IceCreds) -> Vec<Sent> {
+        let early = std::mem::take(&mut self.early).into_iter();
+        let of_agent = early.filter(|offer| offer.credentials == *credentials);
+        of_agent.flat_map(|offer| offer.candidates).collect()
+    }
+
     /// A candidate was added: the peer gets it soon.
     pub(super) fn note_news(&mut self, now: Time) {
         self.trickle_at.get_or_insert(now + TRICKLE_DELAY);
     }
 
-    /// Takes the path that the agents have selected. True if it changed.
-    pub(super) fn update_path(&mut self, now: Time) -> bool {
+    /// Takes the path that the agents have selected, and returns what became of it.
+    pub(super) fn update_path(&mut self, now: Time) -> Option<PathNews> {
+        let had_path = self.path.is_some();
+        if !self.take_selected(now) {
+            return None;
+        }
+        Some(match (had_path, self.path.is_some()) {
+            (_, false) => PathNews::Lost,
+            (false, true) => PathNews::Found,
+            (true, true) => PathNews::Changed,
+        })
+    }
+
+    /// True if the path is another one now.
+    fn take_selected(&mut self, now: Time) -> bool {
         if let Some(pair) = self.restart.as_ref().and_then(Ice::selected) {
             self.ice = self.restart.take().expect("it has a path");
+            let is_new = self.path != Some(pair);
             self.set_path(now, Some(pair));
-            // The same addresses after a restart are another path: the NATs may be new.
-            return true;
+            return is_new;
         }
         let selected = self.ice.selected();
         if selected == self.path || (selected.is_none() && self.path.is_none()) {
@@ -164,6 +231,31 @@ impl Session {
         }
         self.set_path(now, selected);
         true
+    }
+
+    /// When the host that asked for the session restarts ICE.
+    pub(super) fn next_attempt(&self) -> Option<Time> {
+        match self.state {
+            SessionState::Lost => Some(self.next_restart),
+            SessionState::Connected => self.upgrade_at,
+            SessionState::Introducing | SessionState::Searching => None,
+        }
+    }
+
+    /// Notes whether the path has a relay. If so, a direct one is looked for from time to time.
+    pub(super) fn note_relayed(&mut self, now: Time, relayed: bool) {
+        if !relayed {
+            (self.upgrade_at, self.upgrade_wait) = (None, UPGRADE_WAIT_MIN);
+        } else if self.upgrade_at.is_none() {
+            self.upgrade_at = Some(now + self.upgrade_wait);
+        }
+    }
+
+    /// An attempt begins.
+    pub(super) fn note_attempt(&mut self, now: Time) {
+        self.next_restart = now + RESTART_INTERVAL;
+        self.upgrade_wait = (self.upgrade_wait * 2).min(UPGRADE_WAIT_MAX);
+        self.upgrade_at = Some(now + self.upgrade_wait);
     }
 
     fn set_path(&mut self, now: Time, path: Option<Pair>) {
@@ -174,7 +266,7 @@ impl Session {
 
     pub(super) fn poll_timeout(&mut self) -> Option<Time> {
         let restart = self.restart.as_mut().and_then(Ice::poll_timeout);
-        let renewal = (self.asked && self.state == SessionState::Lost).then_some(self.next_restart);
+        let renewal = self.next_attempt().filter(|_| self.asked);
         let trickle = self.trickle_at.filter(|_| self.answered);
         [self.ice.poll_timeout(), restart, renewal, trickle].into_iter().flatten().min()
     }
@@ -187,6 +279,9 @@ impl Session {
         }
         if self.restart.as_ref().is_some_and(Ice::has_failed) {
             self.next_restart = self.next_restart.min(now);
+            if self.path.is_some() {
+                self.restart = None;
+            }
         }
     }
 }

@@ -10,9 +10,15 @@ use turn_client_proto::stun::agent::Transmit;
 use turn_client_proto::tcp::TurnClientTcp;
 use turn_client_proto::types::{AddressFamily, TransportType, TurnCredentials};
 use turn_client_proto::udp::TurnClientUdp;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 
 turn_client_proto::impl_client!(pub(super) Client, (Udp, TurnClientUdp), (Tcp, TurnClientTcp));
+
+/// How long a server may take to grant an allocation: as long as a request may take (RFC 8489 §6.2).
+/// One that was given up earlier and is granted later would be in the way of the next.
+const GRANT_MAX: Span = Span::from_secs(40);
+/// How long the end of an allocation may take.
+const RELEASE_MAX: Span = Span::from_secs(2);
 
 /// Where a relay is, and who uses it.
 #[derive(Clone, Debug)]
@@ -30,9 +36,16 @@ pub(super) struct Relay {
     client: Client,
     service: Service,
     address: Option<SocketAddr>,
+    /// The peers that the server was asked to let through.
     permitted: BTreeSet<IpAddr>,
+    /// Those that it has let through.
+    granted: BTreeSet<IpAddr>,
     bound: BTreeSet<SocketAddr>,
     failed: bool,
+    /// When the allocation was given up; the server may not know yet.
+    released: Option<Time>,
+    /// When the allocation has failed if the server has not granted it.
+    grant_by: Time,
     deadline: Option<Time>,
 }
 
@@ -67,8 +80,11 @@ impl Relay {
             service,
             address: None,
             permitted: BTreeSet::new(),
+            granted: BTreeSet::new(),
             bound: BTreeSet::new(),
             failed: false,
+            released: None,
+            grant_by: now + GRANT_MAX,
             deadline: None,
         };
         relay.poll(now);
@@ -79,9 +95,14 @@ impl Relay {
         &self.service
     }
 
-    /// The allocated address; `None` while the server has not answered.
+    /// The allocated address; `None` while the server has not answered, and after the release.
     pub(super) fn address(&self) -> Option<SocketAddr> {
-        self.address
+        self.address.filter(|_| self.released.is_none())
+    }
+
+    /// This host has ended the allocation, or does not want it any more.
+    pub(super) fn is_released(&self) -> bool {
+        self.released.is_some()
     }
 
     /// The server refused the allocation or did not answer, or the allocation has ended.
@@ -91,7 +112,7 @@ impl Relay {
 
     /// Lets datagrams from `ip` through (RFC 8656 §9). The client renews it.
     pub(super) fn permit(&mut self, now: Time, ip: IpAddr) {
-        if self.address.is_some_and(|own| own.is_ipv4() == ip.is_ipv4())
+        if self.address().is_some_and(|own| own.is_ipv4() == ip.is_ipv4())
             && self.permitted.insert(ip)
         {
             // It fails only for an allocation that has ended, which poll() reports.
@@ -102,7 +123,7 @@ impl Relay {
 
     /// Binds a channel, which shortens the header of each datagram (RFC 8656 §12).
     pub(super) fn bind(&mut self, now: Time, peer: SocketAddr) {
-        if self.address.is_some() && self.bound.insert(peer) {
+        if self.address().is_some() && self.bound.insert(peer) {
             let _ = self.client.bind_channel(TransportType::Udp, peer, instant(now));
             self.poll(now);
         }
@@ -130,10 +151,15 @@ impl Relay {
         Some(built.build().data)
     }
 
-    /// Ends the allocation.
+    /// Ends the allocation. Until the server confirms it, there can be no other one.
     pub(super) fn release(&mut self, now: Time) {
-        let _ = self.client.delete(instant(now));
-        self.failed = true;
+        if self.address.is_none() {
+            self.failed = true;
+        } else if self.released.is_none() {
+            let _ = self.client.delete(instant(now));
+            self.released = Some(now);
+            self.poll(now);
+        }
     }
 
     /// The next message for the server.
@@ -162,12 +188,26 @@ impl Relay {
             // Only for TCP allocations, which are not requested.
             TurnPollRet::AllocateTcpSocket { .. } | TurnPollRet::TcpClose { .. } => None,
         };
+        if self.address.is_none() {
+            self.failed |= now >= self.grant_by;
+            self.deadline = Some(self.deadline.map_or(self.grant_by, |at| at.min(self.grant_by)));
+        }
+        if let Some(released) = self.released {
+            let end = released + RELEASE_MAX;
+            self.failed |= now >= end;
+            self.deadline = Some(self.deadline.map_or(end, |at| at.min(end)));
+        }
         while let Some(event) = self.client.poll_event() {
             match event {
                 TurnEvent::AllocationCreated(_, address) => self.address = Some(address),
+                TurnEvent::PermissionCreated(_, ip) => {
+                    self.granted.insert(ip);
+                }
                 TurnEvent::AllocationCreateFailed(_) => self.failed = true,
+                // A peer that the server does not admit stays in the list, so that it is not asked
+                // again. If it admitted the peer before, it has lost the allocation.
                 TurnEvent::PermissionCreateFailed(_, ip) => {
-                    self.permitted.remove(&ip);
+                    self.failed |= self.granted.contains(&ip);
                 }
                 TurnEvent::ChannelCreateFailed(_, peer) => {
                     self.bound.remove(&peer);

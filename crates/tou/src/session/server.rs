@@ -4,10 +4,15 @@
 use super::one_session::IntroductionId;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use windlass_base::{Rng, Time};
+use windlass_base::{Rng, Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_rendezvous::client::{Client, Config, Event, Failure, Offer, Transport};
-use windlass_rendezvous::message::{Instance, TurnCredentials};
+use windlass_rendezvous::message::{
+    Content, Instance, Message, REGISTER, TransactionId, TurnCredentials,
+};
+
+/// While a stream is in use, how often this host finds out whether UDP works again.
+const UDP_PROBE_INTERVAL: Span = Span::from_secs(10);
 
 /// How datagrams travel to a server.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -47,7 +52,15 @@ pub(super) struct Server {
     channel: Channel,
     credentials: Option<TurnCredentials>,
     answers: bool,
+    probe: Option<UdpProbe>,
+    rng: Rng,
     events: VecDeque<ServerEvent>,
+}
+
+/// A request over UDP while a stream is in use.
+struct UdpProbe {
+    next: Time,
+    last: Option<TransactionId>,
 }
 
 impl Server {
@@ -60,13 +73,16 @@ impl Server {
         seed: u64,
     ) -> Server {
         let transport = Transport::Datagram;
+        let mut rng = Rng::new(seed);
         let config = Config { secret: key.clone(), instance, publish, transport };
         Server {
-            client: Client::new(config, Rng::new(seed), now),
+            client: Client::new(config, Rng::new(rng.bits()), now),
             address,
             channel: Channel::Udp,
             credentials: None,
             answers: false,
+            probe: None,
+            rng,
             events: VecDeque::new(),
         }
     }
@@ -100,10 +116,12 @@ impl Server {
     pub(super) fn use_channel(&mut self, now: Time, channel: Channel) {
         self.channel = channel;
         self.answers = false;
-        let transport = match channel {
-            Channel::Udp => Transport::Datagram,
-            Channel::Stream(_) => Transport::Stream,
+        let next = now + UDP_PROBE_INTERVAL;
+        let (transport, probe) = match channel {
+            Channel::Udp => (Transport::Datagram, None),
+            Channel::Stream(_) => (Transport::Stream, Some(UdpProbe { next, last: None })),
         };
+        self.probe = probe;
         self.client.restart_over(now, transport);
         self.take_events();
     }
@@ -159,8 +177,26 @@ impl Server {
         self.events.pop_front()
     }
 
+    /// Whether a message that came over UDP answers a probe: UDP works.
+    pub(super) fn is_probe_answered(&self, bytes: &[u8]) -> bool {
+        let last = self.probe.as_ref().and_then(|probe| probe.last);
+        let answer = Message::parse(bytes).ok().map(|message| message.transaction);
+        last.is_some() && last == answer
+    }
+
+    /// A request to send over UDP while a stream is in use.
+    pub(super) fn poll_probe(&mut self, now: Time) -> Option<Vec<u8>> {
+        let probe = self.probe.as_mut().filter(|probe| probe.next <= now)?;
+        probe.next = now + UDP_PROBE_INTERVAL;
+        let id = u128::from(self.rng.bits()) << 32 | u128::from(self.rng.bits() >> 32);
+        let transaction = TransactionId::from(id);
+        probe.last = Some(transaction);
+        Some(Message { transaction, content: Content::Hello(REGISTER) }.encode())
+    }
+
     pub(super) fn poll_timeout(&self) -> Time {
-        self.client.poll_timeout()
+        let probe = self.probe.as_ref().map_or(Time::MAX, |probe| probe.next);
+        self.client.poll_timeout().min(probe)
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {

@@ -3,6 +3,7 @@
 
 use super::rendezvous::RendezvousAddress;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::sockopt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
@@ -77,6 +78,7 @@ pub(super) fn open(address: &RendezvousAddress) -> io::Result<(StreamSender, Str
 fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {
     tcp.set_nodelay(true)?;
     tcp.set_nonblocking(true)?;
+    notice_breaks(&tcp)?;
     let name = ServerName::try_from(address.host.clone())
         .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
     let tls =
@@ -87,6 +89,18 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     woken.set_nonblocking(true)?;
     let sender = StreamSender { bytes, wake: Mutex::new(wake) };
     Ok((sender, Stream { tcp, tls, messages, wake: woken, inbox: Vec::new() }))
+}
+
+/// A NAT that has restarted breaks the connection without a word. Probes notice it within about 20 s,
+/// and so does data that is not acknowledged.
+fn notice_breaks(tcp: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(tcp, true)?;
+    sockopt::set_tcp_keepidle(tcp, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepintvl(tcp, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(tcp, 2)?;
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(tcp, 20_000)?;
+    Ok(())
 }
 
 fn config(key: Option<PublicKey>) -> ClientConfig {

@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::session::ice::Pair;
-use crate::session::server::Channel;
+use crate::session::server::{Channel, Server};
 use crate::wire;
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::Time;
@@ -10,7 +10,8 @@ use windlass_base::Time;
 impl Host {
     /// Whether a datagram from `from` is for this host's machinery rather than for the endpoint.
     pub fn is_for_host(&self, from: &SocketAddr, bytes: &[u8]) -> bool {
-        wire::kind(bytes) == wire::Kind::Stun || self.server_at(Channel::Udp, *from).is_some()
+        let is_of_server = || self.servers.iter().any(|server| server.address() == *from);
+        wire::kind(bytes) == wire::Kind::Stun || is_of_server()
     }
 
     /// Handles a datagram that arrived at this host's address `local` over UDP, or bytes of a
@@ -24,20 +25,30 @@ impl Host {
         bytes: &[u8],
     ) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut data = Vec::new();
-        if let Some(server) = self.server_at(channel, from) {
-            if Host::is_for_relay(bytes) {
-                data = self.handle_relayed(now, channel, from, bytes);
-            } else if self.servers[server].handle(now, bytes) {
+        // A relay may still be reached through a stream while its server is reached over UDP.
+        if Host::is_for_relay(bytes) && self.relay_of(channel, from).is_some() {
+            data = self.handle_relayed(now, channel, from, bytes);
+        } else if let Some(server) = self.server_at(channel, from) {
+            if self.servers[server].handle(now, bytes) {
                 self.take_server_events(now, server);
             } else {
                 // A peer behind the same address as the server's.
                 self.handle_check(now, local, from, bytes);
             }
+        } else if let Some(server) = self.probe_answered(channel, from, bytes) {
+            self.servers[server].use_channel(now, Channel::Udp);
+            self.take_server_events(now, server);
         } else if channel == Channel::Udp {
             self.handle_check(now, local, from, bytes);
         }
         self.update(now);
         data
+    }
+
+    /// The server that has answered over UDP while a stream is in use.
+    fn probe_answered(&self, channel: Channel, from: SocketAddr, bytes: &[u8]) -> Option<usize> {
+        let answered = |one: &Server| one.address() == from && one.is_probe_answered(bytes);
+        self.servers.iter().position(answered).filter(|_| channel == Channel::Udp)
     }
 
     fn server_at(&self, channel: Channel, from: SocketAddr) -> Option<usize> {

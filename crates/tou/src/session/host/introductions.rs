@@ -2,9 +2,7 @@
 
 use super::{CloseReason, Event, Host};
 use crate::session::offer::{Kind, Offer, Sent};
-use crate::session::one_session::{
-    IntroductionId, RESTART_INTERVAL, RETRY_AFTER_REFUSAL, Session, SessionState,
-};
+use crate::session::one_session::{IntroductionId, RETRY_AFTER_REFUSAL, Session, SessionState};
 use crate::session::server::ServerEvent;
 use is::IceCreds;
 use windlass_base::Time;
@@ -27,6 +25,7 @@ impl Host {
     /// Introduces this host again, because the session has lost its path: an ICE restart
     /// (RFC 8445 §9).
     pub(super) fn ask_again(&mut self, now: Time, tag: u32) {
+        self.renew_relays_of_lost(now, tag);
         let ice = self.new_ice(true);
         let server = self.best_server();
         let Some(session) = self.sessions.get_mut(&tag) else { return };
@@ -34,9 +33,15 @@ impl Host {
         self.servers[session.server].forget(session.introduction);
         session.server = server;
         session.answered = false;
-        session.next_restart = now + RESTART_INTERVAL;
+        session.note_attempt(now);
         self.send_offer(now, tag);
         self.want_relays(now);
+    }
+
+    fn renew_relays_of_lost(&mut self, now: Time, tag: u32) {
+        if self.sessions.get(&tag).is_some_and(|one| one.state == SessionState::Lost) {
+            self.renew_relays(now);
+        }
     }
 
     fn send_offer(&mut self, now: Time, tag: u32) {
@@ -54,7 +59,10 @@ impl Host {
     pub(super) fn handle_server_event(&mut self, now: Time, server: usize, event: ServerEvent) {
         match event {
             ServerEvent::Mapped => self.share_reflexive(now, server),
-            ServerEvent::Credentials => self.want_relays_if_used(now),
+            ServerEvent::Credentials => {
+                self.drop_relays_of_other_credentials(server);
+                self.want_relays_if_used(now);
+            }
             ServerEvent::Registered => {
                 if let Some(mapped) = self.servers[server].mapped() {
                     self.events.push_back(Event::Registered { server, mapped });
@@ -122,6 +130,10 @@ impl Host {
         if session.peer != from || offer.kind != Kind::More {
             return;
         }
+        if session.asked && !session.answered {
+            session.keep_early(offer);
+            return;
+        }
         // Candidates of an earlier agent are of no use to a restarted one.
         let ice = session.searching();
         if ice.remote_credentials() == Some(&offer.credentials) {
@@ -158,6 +170,7 @@ impl Host {
         let tag = offer.tag;
         let repeated = self.sessions.get(&tag).is_some_and(|one| one.introduction == introduction);
         if !repeated {
+            self.renew_relays_of_lost(now, tag);
             let ice = self.new_ice(false);
             if let Some(session) = self.sessions.get_mut(&tag) {
                 session.restart = Some(ice);
@@ -187,7 +200,9 @@ impl Host {
         if session.state == SessionState::Introducing {
             session.enter(now, SessionState::Searching);
         }
-        self.start_checks(now, offer.tag, &offer.credentials, &offer.candidates);
+        let mut candidates = offer.candidates;
+        candidates.extend(session.take_early(&offer.credentials));
+        self.start_checks(now, offer.tag, &offer.credentials, &candidates);
     }
 
     fn start_checks(&mut self, now: Time, tag: u32, remote: &IceCreds, candidates: &[Sent]) {

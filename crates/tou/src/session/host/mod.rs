@@ -5,6 +5,7 @@
 //! [`Endpoint`](crate::Endpoint) of the same port beside the host:
 //!
 //! - [`Event::Opened`] and [`Event::Closed`]: open and close the session at the endpoint.
+//! - [`Event::PathFound`]: call [`path_found`](crate::Endpoint::path_found).
 //! - [`Event::PathChanged`]: call [`path_changed`](crate::Endpoint::path_changed).
 //! - A datagram to a virtual peer address goes where [`Host::route`] says.
 
@@ -13,7 +14,7 @@ mod introductions;
 mod relays;
 mod timers;
 
-use super::ice::{self, Clock, Ice, Pair};
+use super::ice::{self, Clock, Ice};
 use super::offer::CandidateType;
 use super::one_session::{Session, SessionState};
 use super::relay::Relay;
@@ -157,7 +158,12 @@ pub enum Event {
         /// This host asked for it.
         asked: bool,
     },
-    /// The session has its first path, or another one.
+    /// The session has a path, and had none before.
+    PathFound {
+        /// Identifies the session.
+        tag: u32,
+    },
+    /// The session has another path.
     PathChanged {
         /// Identifies the session.
         tag: u32,
@@ -193,6 +199,11 @@ pub enum Event {
     Silent {
         /// The rendezvous.
         server: usize,
+    },
+    /// This host does not use a stream to the rendezvous any more. The caller closes it.
+    StreamUnneeded {
+        /// The stream.
+        stream: usize,
     },
     /// A host asked for a session and was refused, because its key is not allowed.
     NotAllowed {
@@ -235,11 +246,15 @@ pub struct Host {
     local: BTreeSet<IpAddr>,
     servers: Vec<Server>,
     relays: Vec<Relay>,
+    /// The streams that the caller has opened, with the number of the server.
+    streams: BTreeMap<usize, usize>,
     sessions: BTreeMap<u32, Session>,
     transmits: VecDeque<Outgoing>,
     events: VecDeque<Event>,
     /// When relays were last needed.
     relays_used: Time,
+    /// When a server may be asked for a relay again.
+    relays_retry: Time,
     /// When the next timer is due.
     deadline: Option<Time>,
 }
@@ -261,10 +276,12 @@ impl Host {
             local: BTreeSet::new(),
             servers: Vec::new(),
             relays: Vec::new(),
+            streams: BTreeMap::new(),
             sessions: BTreeMap::new(),
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             relays_used: Time::ZERO,
+            relays_retry: Time::ZERO,
             deadline: None,
         }
     }
@@ -291,16 +308,21 @@ impl Host {
         self.servers.len() - 1
     }
 
-    /// A stream to the rendezvous is open. From now on it carries everything for this server.
+    /// A stream to the rendezvous is open. From now on it carries everything for this server, until
+    /// UDP works. If it works already, [`Event::StreamUnneeded`] follows at once.
     pub fn stream_opened(&mut self, now: Time, server: usize, stream: usize) {
-        self.servers[server].use_channel(now, Channel::Stream(stream));
+        self.streams.insert(stream, server);
+        if !self.servers[server].answers() {
+            self.servers[server].use_channel(now, Channel::Stream(stream));
+        }
         self.handle_timeout(now);
     }
 
     /// A stream has ended. The host tries UDP again.
     pub fn stream_closed(&mut self, now: Time, server: usize, stream: usize) {
+        self.streams.remove(&stream);
+        self.relays.retain(|relay| relay.service().channel != Channel::Stream(stream));
         if self.servers[server].channel() == Channel::Stream(stream) {
-            self.relays.retain(|relay| relay.service().channel != Channel::Stream(stream));
             self.servers[server].use_channel(now, Channel::Udp);
         }
         self.handle_timeout(now);
@@ -326,15 +348,23 @@ impl Host {
             }
             session.handle_timeout(now);
         }
-        // The servers see another address now.
-        for server in &mut self.servers {
-            server.refresh(now);
+        for index in 0..self.servers.len() {
+            match self.servers[index].channel() {
+                // The server sees another address now.
+                Channel::Udp => self.servers[index].refresh(now),
+                // The stream may have had an address that is gone. UDP may work from the new one.
+                Channel::Stream(_) if !lost.is_empty() => {
+                    self.servers[index].use_channel(now, Channel::Udp);
+                    self.events.push_back(Event::Silent { server: index });
+                }
+                Channel::Stream(_) => {}
+            }
         }
         self.update(now);
     }
 
     /// Opens a session with the host that has this key. [`Event::Opened`] follows at once,
-    /// [`Event::PathChanged`] when datagrams can travel.
+    /// [`Event::PathFound`] when datagrams can travel.
     ///
     /// # Errors
     /// [`CloseReason::NoRendezvous`] if there is no rendezvous, or too many sessions are open.
@@ -372,7 +402,7 @@ impl Host {
 
     /// Where the session's datagrams go; `None` while it has no path.
     pub fn route(&self, tag: u32) -> Option<Route> {
-        let pair = self.sessions.get(&tag)?.path?;
+        let pair = self.sessions.get(&tag)?.route()?;
         let direct = self.local.contains(&pair.local.ip()) && pair.local.port() == self.port;
         Some(match direct {
             true => Route::Direct { local: pair.local.ip(), peer: pair.remote },
@@ -384,9 +414,6 @@ impl Host {
     pub fn info(&self, tag: u32) -> Option<SessionInfo> {
         let session = self.sessions.get(&tag)?;
         let pair = session.path;
-        let relay_of_peer = pair.is_some_and(|Pair { remote, .. }| {
-            session.ice.remote_type(remote) == Some(CandidateType::Relayed)
-        });
         let (local, remote) = session.ice.candidates();
         let shown = |sent: Vec<super::offer::Sent>| {
             sent.into_iter().map(|one| (one.kind, one.address)).collect()
@@ -397,7 +424,7 @@ impl Host {
             asked: session.asked,
             state: session.state,
             path: pair.map(|pair| (pair.local, pair.remote)),
-            relayed: relay_of_peer || self.route(tag) == Some(Route::Relayed),
+            relayed: pair.is_some_and(|pair| self.is_relayed(session, pair)),
             round_trip: session.ice.round_trip(),
             local: shown(local),
             remote: shown(remote),
@@ -437,7 +464,7 @@ impl Host {
                 self.add_reflexive(&mut ice, server);
             }
         }
-        for relay in &self.relays {
+        for relay in self.relays.iter().filter(|relay| self.is_current(relay)) {
             if let Some(address) = relay.address() {
                 ice.add_relayed(address, relay.service().local);
             }

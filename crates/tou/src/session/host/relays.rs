@@ -1,12 +1,15 @@
 //! The host's relays: when it asks for them, and what goes through them.
 
-use super::{Host, Outgoing};
-use crate::session::one_session::SessionState;
+use super::{Event, Host, Outgoing};
+use crate::session::ice::Pair;
+use crate::session::one_session::{Session, SessionState};
 use crate::session::relay::{Relay, Service};
-use crate::session::server::Channel;
+use crate::session::server::{Channel, Server};
 use std::net::{Ipv4Addr, SocketAddr};
 use windlass_base::{Span, Time};
 
+/// How long to wait after a server refused an allocation, or did not answer.
+const RETRY_AFTER_FAILURE: Span = Span::from_secs(5);
 /// How long relays are kept after they were last needed.
 pub(super) const UNUSED_MAX: Span = Span::from_secs(30);
 
@@ -14,6 +17,9 @@ impl Host {
     /// Asks every rendezvous that has given credentials for an address on its relay.
     pub(super) fn want_relays(&mut self, now: Time) {
         self.relays_used = now;
+        if now < self.relays_retry {
+            return;
+        }
         for index in 0..self.servers.len() {
             let server = &self.servers[index];
             let Some((user, password)) = server.credentials() else { continue };
@@ -25,7 +31,6 @@ impl Host {
             if self.relays.iter().any(taken) {
                 continue;
             }
-            self.relays.retain(|relay| !relay.has_failed());
             let local = self.base_for(address).unwrap_or((Ipv4Addr::UNSPECIFIED, self.port).into());
             let service = Service {
                 server: address,
@@ -54,6 +59,18 @@ impl Host {
         })
     }
 
+    /// Whether a direct path may be missing: the path passes a relay, or it ends at the address of a
+    /// rendezvous, whose relay the peer may use without having said so yet.
+    pub(super) fn may_be_relayed(&self, session: &Session, path: Pair) -> bool {
+        let of_server = self.servers.iter().any(|one| one.address().ip() == path.remote.ip());
+        of_server || self.is_relayed(session, path)
+    }
+
+    /// Whether a path of a session passes a relay of this host or of the peer.
+    pub(super) fn is_relayed(&self, session: &Session, path: Pair) -> bool {
+        !self.is_own(path.local) || session.ice.is_relay_of_peer(path.remote)
+    }
+
     pub(super) fn is_own(&self, address: SocketAddr) -> bool {
         address.port() == self.port && self.local.contains(&address.ip())
     }
@@ -61,17 +78,20 @@ impl Host {
     /// Adds the addresses of new allocations to the candidates, and releases relays that were not
     /// needed for a while.
     pub(super) fn update_relays(&mut self, now: Time) {
+        self.remove_ended(now);
         if self.needs_relays() {
             self.relays_used = now;
+            self.want_relays(now);
         } else if now.saturating_since(self.relays_used) >= UNUSED_MAX {
             for relay in &mut self.relays {
                 relay.release(now);
             }
         }
+        self.release_outdated(now);
         let granted: Vec<_> = self
             .relays
             .iter()
-            .filter(|relay| !relay.has_failed())
+            .filter(|relay| !relay.has_failed() && self.is_current(relay))
             .filter_map(|relay| Some((relay.address()?, relay.service().local)))
             .collect();
         let mut changed = Vec::new();
@@ -85,6 +105,75 @@ impl Host {
         }
         for tag in changed {
             self.permit(now, tag);
+        }
+    }
+
+    /// Removes the relays that have ended. After a failure the host waits for a moment until it asks for
+    /// another one.
+    fn remove_ended(&mut self, now: Time) {
+        if self.relays.iter().any(|relay| relay.has_failed() && !relay.is_released()) {
+            self.relays_retry = now + RETRY_AFTER_FAILURE;
+        }
+        self.relays.retain(|relay| !relay.has_failed());
+    }
+
+    /// A server that gives other credentials than before has restarted, and has lost its allocations.
+    pub(super) fn drop_relays_of_other_credentials(&mut self, server: usize) {
+        let server = &self.servers[server];
+        let Some(credentials) = server.credentials() else { return };
+        self.relays.retain(|relay| {
+            let service = relay.service();
+            let same = (service.user.as_str(), service.password.as_str()) == credentials;
+            same || service.server != server.address()
+        });
+    }
+
+    /// Gives up the relays that no path uses: a path was lost, perhaps because a server has lost its
+    /// allocations.
+    pub(super) fn renew_relays(&mut self, now: Time) {
+        let in_use = self.relays_in_use();
+        for relay in &mut self.relays {
+            if relay.address().is_some_and(|own| !in_use.contains(&own)) {
+                relay.release(now);
+            }
+        }
+    }
+
+    fn relays_in_use(&self) -> Vec<SocketAddr> {
+        self.sessions.values().filter_map(|one| one.path).map(|pair| pair.local).collect()
+    }
+
+    /// Whether a relay is reached as its server is now: over UDP, or through a stream.
+    pub(super) fn is_current(&self, relay: &Relay) -> bool {
+        let service = relay.service();
+        let current =
+            |one: &Server| one.address() == service.server && one.channel() == service.channel;
+        self.servers.iter().any(current)
+    }
+
+    /// Releases the relays that are reached through a stream while UDP works, once no path needs them.
+    fn release_outdated(&mut self, now: Time) {
+        let in_use = self.relays_in_use();
+        let outdated: Vec<_> = self.relays.iter().map(|relay| !self.is_current(relay)).collect();
+        for (relay, outdated) in self.relays.iter_mut().zip(outdated) {
+            let needed = relay.address().is_some_and(|own| in_use.contains(&own));
+            if outdated && !needed && !relay.has_failed() {
+                relay.release(now);
+            }
+        }
+    }
+
+    /// Reports the streams that neither a server nor a relay uses.
+    pub(super) fn drop_streams(&mut self) {
+        let used = |stream: usize| {
+            let channel = Channel::Stream(stream);
+            self.servers.iter().any(|server| server.channel() == channel)
+                || self.relays.iter().any(|relay| relay.service().channel == channel)
+        };
+        let unneeded: Vec<_> = self.streams.keys().copied().filter(|one| !used(*one)).collect();
+        for stream in unneeded {
+            self.streams.remove(&stream);
+            self.events.push_back(Event::StreamUnneeded { stream });
         }
     }
 
@@ -102,7 +191,7 @@ impl Host {
     /// Wraps a datagram of the session `tag` for the relay that it takes. `None` if the session has
     /// no relayed path, or the relay does not accept the peer.
     pub fn wrap(&mut self, now: Time, tag: u32, bytes: &[u8]) -> Option<Outgoing> {
-        let pair = self.sessions.get(&tag)?.path?;
+        let pair = self.sessions.get(&tag)?.route()?;
         self.send_through(now, pair.local, pair.remote, bytes)
     }
 

@@ -3,7 +3,7 @@
 use super::relays::UNUSED_MAX;
 use super::{CloseReason, Event, Host, Outgoing};
 use crate::session::ice::{Check, Ice};
-use crate::session::one_session::{Session, SessionState};
+use crate::session::one_session::{PathNews, Session, SessionState};
 use crate::session::server::Channel;
 use windlass_base::Time;
 
@@ -25,7 +25,8 @@ impl Host {
     /// When the next session has looked for a path for too long, or relays are no longer needed.
     fn next_limit(&self) -> Option<Time> {
         let sessions = self.sessions.values().filter_map(Session::give_up_at);
-        let relays = !self.relays.is_empty() && !self.needs_relays();
+        let held = self.relays.iter().any(|relay| !relay.is_released());
+        let relays = held && !self.needs_relays();
         sessions.chain(relays.then(|| self.relays_used + UNUSED_MAX)).min()
     }
 
@@ -50,31 +51,55 @@ impl Host {
         self.update_paths(now);
         self.send_news(now);
         self.collect_transmits(now);
-        // Those that were released have now sent their last message.
-        self.relays.retain(|relay| !relay.has_failed());
+        self.drop_streams();
         self.deadline = self.next_deadline();
     }
 
     pub(super) fn update_paths(&mut self, now: Time) {
         let mut changed = Vec::new();
         for (tag, session) in &mut self.sessions {
-            if session.update_path(now) {
-                changed.push((*tag, session.path.is_some()));
-            }
+            changed.extend(session.update_path(now).map(|news| (*tag, news)));
         }
-        for (tag, has_path) in changed {
-            let event = if has_path { Event::PathChanged { tag } } else { Event::PathLost { tag } };
-            self.events.push_back(event);
+        for (tag, news) in changed {
+            self.events.push_back(match news {
+                PathNews::Found => Event::PathFound { tag },
+                PathNews::Changed => Event::PathChanged { tag },
+                PathNews::Lost => Event::PathLost { tag },
+            });
+            if news == PathNews::Lost {
+                self.refresh_servers(now);
+            }
             self.bind_channel(now, tag);
         }
+        self.note_relayed(now);
         self.renew_lost(now);
         self.end_hopeless(now);
     }
 
-    /// The host that asked for a session restarts ICE when the path is lost.
+    /// The path may have been lost because a NAT or a rendezvous has restarted. A host must be registered
+    /// with its present address, so that others find it again.
+    fn refresh_servers(&mut self, now: Time) {
+        for server in &mut self.servers {
+            server.refresh(now);
+        }
+    }
+
+    fn note_relayed(&mut self, now: Time) {
+        let relayed: Vec<_> = self
+            .sessions
+            .values()
+            .map(|session| session.path.is_some_and(|path| self.may_be_relayed(session, path)))
+            .collect();
+        for (session, relayed) in self.sessions.values_mut().zip(relayed) {
+            session.note_relayed(now, relayed);
+        }
+    }
+
+    /// The host that asked for a session restarts ICE when the path is lost, and now and then while
+    /// it has a relay.
     fn renew_lost(&mut self, now: Time) {
         let due = |session: &super::Session| {
-            session.asked && session.state == SessionState::Lost && session.next_restart <= now
+            session.asked && session.next_attempt().is_some_and(|at| at <= now)
         };
         let lost: Vec<_> =
             self.sessions.iter().filter(|(_, one)| due(one)).map(|(tag, _)| *tag).collect();
@@ -136,6 +161,10 @@ impl Host {
         for server in &mut self.servers {
             let (channel, to) = (server.channel(), server.address());
             while let Some(bytes) = server.poll_transmit() {
+                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
+            }
+            if let Some(bytes) = server.poll_probe(now) {
+                let channel = Channel::Udp;
                 self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
             }
         }
