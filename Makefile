@@ -36,7 +36,7 @@ bench: build ## Measure the simulator against ns-2, ToU against other transports
 	@.venv/bin/python benches/ecn_proxy.py
 	@.venv/bin/python benches/split_ack.py
 
-chaos: build ## Run random connections over random paths; SEEDS=0..100000, CHAOS=--modern, --ecn-proxy
+chaos: build ## Run random connections over random paths; SEEDS=0..100000, CHAOS=--modern, --ecn-proxy, --traversal
 	target/release/windlass sim chaos --seeds $(SEEDS) $(CHAOS)
 
 fuzz: setup ## Fuzz each target; SECONDS_PER_TARGET=60

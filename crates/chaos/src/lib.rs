@@ -27,12 +27,16 @@ mod proxy;
 mod range;
 mod report;
 mod setup;
+mod traversal;
 mod watch;
 mod world;
 
 pub use range::run_range;
 pub use report::{Ending, Failure, ProxySums, Report, Summary};
 pub use setup::Features;
+pub use traversal::{
+    TraversalReport, TraversalSummary, replay_traversal, run_traversal, run_traversal_range,
+};
 
 use log::Log;
 use setup::Setup;
@@ -91,12 +95,17 @@ fn run<'a>(
     sink: Option<&'a mut (dyn FnMut(&str) + 'a)>,
 ) -> Result<Report, (Time, String)> {
     let mut world = World::new(seed, setup, Log::new(sink));
-    // A panic is a finding like any other; nothing of the world is used after it.
-    let result = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let result = guard(|| world.run());
     let at = world.now();
-    match result {
-        Ok(result) => result.map_err(|what| (at, what)),
-        Err(panic) => Err((at, format!("panicked: {}", panic_text(&*panic)))),
+    result.map_err(|what| (at, what))
+}
+
+/// Runs a world. A panic is a finding like any other; nothing of the world but its time is used after
+/// it.
+fn guard<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result,
+        Err(panic) => Err(format!("panicked: {}", panic_text(&*panic))),
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::{Features, Summary, run_seed};
 use core::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Seeds that a thread takes at a time.
 const BATCH: u64 = 64;
@@ -14,22 +14,34 @@ pub fn run_range(
     jobs: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Summary {
+    let add = |sum: &mut Summary, seed| sum.add(run_seed(seed, features));
+    sum(seeds, jobs, progress, &add, &Summary::merge)
+}
+
+/// Adds all of `seeds` up on `jobs` threads, each with a sum of its own.
+pub(crate) fn sum<S: Default + Send>(
+    seeds: Range<u64>,
+    jobs: usize,
+    progress: &(dyn Fn(u64) + Sync),
+    add: &(dyn Fn(&mut S, u64) + Sync),
+    merge: &(dyn Fn(&mut S, S) + Sync),
+) -> S {
     let next = AtomicU64::new(seeds.start);
     let done = AtomicU64::new(0);
-    let total = Mutex::new(Summary::default());
+    let total = Mutex::new(S::default());
     let work = || {
-        let mut summary = Summary::default();
+        let mut sum = S::default();
         loop {
             let first = next.fetch_add(BATCH, Ordering::Relaxed);
             if first >= seeds.end {
                 break;
             }
             let last = first.saturating_add(BATCH).min(seeds.end);
-            (first..last).for_each(|seed| summary.add(run_seed(seed, features)));
+            (first..last).for_each(|seed| add(&mut sum, seed));
             progress(done.fetch_add(last - first, Ordering::Relaxed) + last - first);
         }
         // A thread that panicked left the sum as it was.
-        total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).merge(summary);
+        merge(&mut total.lock().unwrap_or_else(PoisonError::into_inner), sum);
     };
     std::thread::scope(|scope| {
         (1..jobs).for_each(|_| {
@@ -37,5 +49,5 @@ pub fn run_range(
         });
         work();
     });
-    total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -190,6 +190,9 @@ pub(crate) struct Chaos {
     /// An ECN proxy before one end or before each, and marks on the way
     #[arg(long)]
     pub ecn_proxy: bool,
+    /// Sessions between hosts behind NATs: traversal, relays, outages
+    #[arg(long, conflicts_with_all = ["modern", "ecn_proxy"])]
+    pub traversal: bool,
     /// Run one seed and print everything that happens
     #[arg(long, value_name = "SEED", value_parser = parse_seed)]
     #[arg(conflicts_with_all = ["seeds", "jobs"])]

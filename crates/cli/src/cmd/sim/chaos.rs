@@ -19,24 +19,30 @@ pub(super) fn main(args: &Chaos) -> Result<(), Failure> {
 
 fn run(args: &Chaos) -> Result<(), Failure> {
     let bar = progress::bar(args.seeds.end - args.seeds.start, "seeds");
-    let jobs = parallel::jobs(args.jobs);
-    let summary = windlass_chaos::run_range(args.seeds.clone(), features(args), jobs, &|done| {
-        bar.set_position(done)
-    });
+    let (seeds, jobs) = (args.seeds.clone(), parallel::jobs(args.jobs));
+    let progress = |done| bar.set_position(done);
+    let (summary, failures) = if args.traversal {
+        let summary = windlass_chaos::run_traversal_range(seeds, jobs, &progress);
+        (summary.to_string(), summary.failures)
+    } else {
+        let summary = windlass_chaos::run_range(seeds, features(args), jobs, &progress);
+        (summary.to_string(), summary.failures)
+    };
     bar.finish_and_clear();
-    stdout::line(summary.to_string().trim_end())?;
-    if summary.failures.is_empty() {
+    stdout::line(summary.trim_end())?;
+    if failures.is_empty() {
         return Ok(());
     }
-    for failure in summary.failures.iter().take(SHOWN) {
+    for failure in failures.iter().take(SHOWN) {
         eprintln!("{failure}");
     }
-    let seeds: Vec<String> = summary.failures.iter().map(|f| f.seed.to_string()).collect();
+    let seeds: Vec<String> = failures.iter().map(|f| f.seed.to_string()).collect();
     Err(Failure::Work(format!(
-        "broken by seeds {}; see one with windlass sim chaos{}{} --replay SEED",
+        "broken by seeds {}; see one with windlass sim chaos{}{}{} --replay SEED",
         seeds.join(", "),
         if args.modern { " --modern" } else { "" },
-        if args.ecn_proxy { " --ecn-proxy" } else { "" }
+        if args.ecn_proxy { " --ecn-proxy" } else { "" },
+        if args.traversal { " --traversal" } else { "" }
     )))
 }
 
@@ -47,14 +53,20 @@ fn features(args: &Chaos) -> Features {
 fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
     // A reader that has seen enough ends the printing, not the run.
     let mut printed = Ok(());
-    let result = windlass_chaos::replay(seed, features(args), &mut |line| {
+    let mut line = |line: &str| {
         if printed.is_ok() {
             printed = stdout::line(line);
         }
-    });
+    };
+    let result = if args.traversal {
+        windlass_chaos::replay_traversal(seed, &mut line).map(|report| format!("{report:?}"))
+    } else {
+        let result = windlass_chaos::replay(seed, features(args), &mut line);
+        result.map(|report| format!("{report:?}"))
+    };
     printed?;
     match result {
-        Ok(report) => stdout::line(&format!("seed {seed} kept every promise: {report:?}")),
+        Ok(report) => stdout::line(&format!("seed {seed} kept every promise: {report}")),
         Err(failure) => {
             Err(Failure::Work(format!("seed {seed} broke at {}: {}", failure.at, failure.what)))
         }

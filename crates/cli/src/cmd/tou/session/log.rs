@@ -56,7 +56,7 @@ fn log(event: &Event, node: &Node, via: &[RendezvousAddress], names: &Names) {
             let by = if *asked { "this host" } else { "the peer" };
             debug!(peer = %names.of(peer), "session asked for by {by}");
         }
-        Event::PathChanged { tag } => {
+        Event::PathFound { tag } | Event::PathChanged { tag } => {
             if let Some(info) = session(*tag) {
                 path(&info, names);
             }

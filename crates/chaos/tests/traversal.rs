@@ -1,0 +1,33 @@
+//! Sessions between hosts behind NATs keep their promises in random networks.
+
+use windlass_chaos::{replay_traversal, run_traversal, run_traversal_range};
+
+/// Enough to meet every kind of network; the long runs are the command's.
+const SEEDS: u64 = 300;
+
+#[test]
+fn sessions_keep_their_promises_in_random_networks() {
+    let summary = run_traversal_range(0..SEEDS, 2, &|_| {});
+    let failures: Vec<String> = summary.failures.iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for (what, count) in [
+        ("direct paths", summary.direct),
+        ("relayed paths", summary.relayed),
+        ("hosts without a path", summary.impossible),
+        ("seeds with changed datagrams", summary.tampered),
+    ] {
+        assert!(count > SEEDS / 30, "{count} {what} in {SEEDS} seeds");
+    }
+    assert!(summary.connections > SEEDS, "{} connections", summary.connections);
+}
+
+#[test]
+fn a_seed_is_one_run_and_no_other() {
+    for seed in 0..20 {
+        let report = run_traversal(seed);
+        assert_eq!(run_traversal(seed), report);
+        let mut lines = 0;
+        assert_eq!(replay_traversal(seed, &mut |_| lines += 1), report);
+        assert!(lines > 10, "seed {seed}");
+    }
+}
