@@ -239,9 +239,9 @@ def main() -> None:
     parser.add_argument("--flows", type=int, nargs="*", default=[1000, 1_000_000])
     options = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("ecn_proxy.py: needs root")
+        sys.exit("error: needs root")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        sys.exit(f"ecn_proxy.py: needs {', '.join(missing)}")
+        sys.exit(f"error: needs {', '.join(missing)}")
     run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():

@@ -95,7 +95,7 @@ def run(
         packets = receive(sock, process)
     _, errors = process.communicate()
     if process.returncode != 0 or not packets:
-        sys.exit(f"windlass link ended with status {process.returncode}: {errors.strip()}")
+        sys.exit(f"error: windlass link ended with status {process.returncode}: {errors.strip()}")
     return packets, json.loads(errors.splitlines()[-1])
 
 

@@ -53,7 +53,7 @@ def judge(ends: dict[str, Ended]) -> tuple[str, list[str]]:
             faults += _faults_of_success(name, end, peer)
         elif end.status not in (1, INTERRUPTED):
             faults.append(f"{name}: exit status {end.status}: {end.message}")
-        elif not end.message.startswith(("error: ", "windlass: ")):
+        elif not end.message.startswith("error: "):
             faults.append(f"{name}: status {end.status} and no word why")
     return ("fault" if faults else _outcome(ends)), faults
 

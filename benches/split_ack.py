@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4, help="of each run (default: 4)")
     options = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("split_ack.py: needs root")
+        sys.exit("error: needs root")
     subprocess.run(["cargo", "build", "-q", "--release", "-p", "windlass"], check=True, cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces(), server():

@@ -243,7 +243,7 @@ def main() -> int:
     chosen = arguments()
     missing = require_machine()
     if missing:
-        print(f"tou.py: nothing measured: {missing}", file=sys.stderr)
+        print(f"skipped, nothing measured: {missing}", file=sys.stderr)
         return 0
     load = {"cores": os.cpu_count(), "start": os.getloadavg()[0]}
     try:

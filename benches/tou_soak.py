@@ -112,7 +112,7 @@ class Lane(threading.Thread):
         result = {"lane": self.number, "round": one.plan.number, **one.end()}
         self.results.append(result)
         if result["faults"]:
-            print(f"FAULT: {json.dumps(result)}\n  {one.plan}", file=sys.stderr, flush=True)
+            print(f"error: {json.dumps(result)}\n  {one.plan}", file=sys.stderr, flush=True)
 
 
 def rows(results: list[dict]) -> list[dict]:
@@ -226,7 +226,7 @@ def missing(windlass: Path) -> str | None:
 def main() -> int:
     arguments = parse()
     if why := missing(arguments.windlass):
-        print(f"tou_soak: {why}", file=sys.stderr)
+        print(f"error: {why}", file=sys.stderr)
         return 1
     print(f"seed {arguments.seed}", file=sys.stderr, flush=True)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -235,11 +235,11 @@ def main() -> int:
     summary = summed(arguments, lanes, is_whole=status == 0)
     print(json.dumps(summary) if arguments.json else report(summary))
     if status:
-        print(f"tou_soak: interrupted; {summary['unjudged']} rounds had not ended", file=sys.stderr)
+        print(f"error: interrupted; {summary['unjudged']} rounds had not ended", file=sys.stderr)
     # Of a lane that was stopped it says only that its programs were killed.
     failures = [lane.failure for lane in lanes if lane.failure and not lane.stopped]
     for failure in failures:
-        print(f"tou_soak: {failure}", file=sys.stderr)
+        print(f"error: {failure}", file=sys.stderr)
     if summary["faults"] or failures:
         print(f"what was sent and came: {arguments.folder}", file=sys.stderr)
         return status or 1

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_in_the_set_is_missing() {
+    fn capabilities_outside_of_the_set_are_missing() {
         let missing_in = |set| missing_in(set, &[NET_ADMIN, PERFMON, BPF]);
         let set = effective("Name:\twindlass\nCapEff:\t000000c000001000\n").expect("a set");
         assert!(missing_in(set).is_empty());

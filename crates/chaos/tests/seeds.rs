@@ -115,14 +115,14 @@ fn a_small_buffer_makes_many_reads() {
 
 /// An old ACK, late by reordering, does not answer a keep-alive probe (RFC 9293 §3.8.4).
 #[test]
-fn what_is_old_does_not_keep_alive() {
+fn an_old_segment_does_not_keep_alive() {
     run_seed(385_061, MODERN).expect("nothing new was heard");
 }
 
 /// The peer is heard of all the time, but refuses what is sent again: its ACK is too old for a window
 /// of one byte (RFC 5961 §5.2).
 #[test]
-fn what_is_heard_moves_nothing() {
+fn a_peer_that_only_refuses_retransmissions_times_out() {
     run_seed(886_828, DRAWN).expect("to time out is explained");
 }
 

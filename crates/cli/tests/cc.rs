@@ -29,7 +29,7 @@ impl Drop for Unload {
 }
 
 #[test]
-fn what_is_loaded_is_seen_until_it_is_unloaded() {
+fn a_loaded_controller_is_listed_until_it_is_unloaded() {
     if skipped() {
         return;
     }
@@ -75,7 +75,7 @@ fn what_is_loaded_is_seen_until_it_is_unloaded() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_the_kernel_is_asked() {
+fn bad_parameters_are_refused_before_the_kernel_is_asked() {
     for bad in ["--alpha-wnd 1", "--alpha-slp -0.5", "--beta 1e9", "--name new-ecn"] {
         let output = windlass(&format!("cc load new-ecn {bad}"));
         assert_eq!(output.status.code(), Some(2), "{bad}: {}", text(&output.stderr));

@@ -31,7 +31,7 @@ fn skipped() -> bool {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn bad_options_are_refused() {
     for (arguments, printed) in [
         (&[][..], "HOST|URL"),
         (&["ftp://a.example/"], "expected http or https"),
@@ -89,7 +89,7 @@ fn without_the_capability_one_line_says_which_and_how_to_give_it() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_told_with_status_4() {
+fn an_unmeasurable_server_is_reported_with_status_4() {
     if skipped() {
         return;
     }

@@ -92,7 +92,7 @@ fn answer(mut client: TcpStream) {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_nothing_is_written() {
+fn a_bad_survey_is_refused_and_nothing_is_written() {
     let folder = Folder::new("refused");
     let hosts = folder.file("hosts.txt", "a.example\n");
     let wrong = folder.file("wrong.txt", "a.example\nftp://b.example/\n");

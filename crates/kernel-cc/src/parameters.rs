@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_factor_is_refused() {
+    fn a_factor_out_of_range_is_refused() {
         let bad =
             |alpha_wnd, alpha_slp, beta| Parameters { alpha_wnd, alpha_slp, beta }.check().is_err();
         assert!(!bad(0.9, 0.9, 16.0) && !bad(0.5, 1.0, 0.0) && !bad(0.999_999, 0.1, 4000.0));

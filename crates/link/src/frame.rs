@@ -232,7 +232,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_carried_all_the_same() {
+    fn frames_that_are_no_ip_packets_are_carried_too() {
         for bytes in [vec![], vec![0x45], vec![0xff; 40], vec![0x60; 10]] {
             let mut frame = Frame::new(bytes.clone());
             assert_eq!((frame.bytes(), frame.ecn()), (&bytes[..], Ecn::NotEct));

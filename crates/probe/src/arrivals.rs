@@ -139,7 +139,7 @@ mod tests {
     const REORDERING: Span = Span::from_millis(20);
 
     #[test]
-    fn what_is_new_what_was_overtaken_and_what_was_sent_again() {
+    fn new_reordered_and_retransmitted_segments_are_distinguished() {
         let mut arrivals = Arrivals::default();
         let mut take = |at, start| arrivals.take(packet(at, start), REORDERING);
         assert_eq!(take(0, 0), Arrival::New);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_meanwhile_acknowledges_no_more_and_offers_the_same_window() {
+    fn segments_sent_meanwhile_acknowledge_no_more_and_offer_the_same_window() {
         let mut gate = connected();
         let request = gate.pass(from_engine(5000, 300)).expect("data");
         assert_eq!((request.ack.0, request.window), (1000, 50_000));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_is_refused() {
+    fn a_bad_target_is_refused() {
         for text in ["", "ftp://a.example/", "http://", "a b", "http://a.example:0/", "a:99999"] {
             assert!(Target::parse(text).is_err(), "{text:?}");
         }

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_ahead_of_time_stands_behind_what_is_set_before_that() {
+    fn an_event_set_ahead_stands_behind_those_set_before_its_time() {
         let (early, late, due) = (Time::from_nanos(3), Time::from_nanos(8), Time::from_nanos(9));
         let mut queue = EventQueue::default();
         queue.go_to(late);

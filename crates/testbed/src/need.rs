@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_skips_nothing() {
+    fn a_present_need_skips_nothing() {
         assert!(!skip_unless(&[Need::Program("sh")]));
     }
 }

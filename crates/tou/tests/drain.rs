@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass_tou::{TouListener, TouStream, drain};
 
 #[test]
-fn what_was_dropped_arrives_before_the_end() {
+fn data_of_a_dropped_stream_arrive_before_the_end() {
     let listener = TouListener::bind("127.0.0.1:0").expect("a port");
     let mut client = TouStream::connect(listener.local_addr().expect("bound")).expect("connects");
     let (mut server, _) = listener.accept().expect("comes");

@@ -63,7 +63,7 @@ fn ends_that_close_at_the_same_time_receive_everything() {
 }
 
 #[test]
-fn what_a_closed_window_holds_back_at_the_end_arrives() {
+fn data_held_back_by_a_closed_window_at_the_end_arrive() {
     for client_ends in [true, false] {
         let (client, server) = pair();
         let (ends, other) = if client_ends { (client, server) } else { (server, client) };

@@ -22,7 +22,7 @@ fn pattern(len: usize) -> Vec<u8> {
 
 /// A continuous writer processes ACKs itself. When it stops, the I/O thread must take over.
 #[test]
-fn what_was_written_without_a_pause_arrives_without_another_call() {
+fn data_written_without_a_pause_arrive_without_another_call() {
     let options = Options { send_buffer: 8 << 20, ..Options::default() };
     let (mut client, mut server) = pair(&options);
     server.set_read_timeout(Some(Duration::from_secs(20))).expect("open");
@@ -78,7 +78,7 @@ fn a_half_close_leaves_the_other_way_open() {
 }
 
 #[test]
-fn what_was_written_arrives_after_its_end_is_dropped() {
+fn data_arrive_after_their_sender_is_dropped() {
     let (mut client, mut server) = pair(&Options::default());
     let data = pattern(3_000_000);
     client.write_all(&data).expect("open");

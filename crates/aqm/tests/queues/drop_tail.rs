@@ -7,7 +7,7 @@ fn queue(limit: Limit) -> Harness<DropTail<TestPacket>> {
 }
 
 #[test]
-fn what_comes_to_a_full_queue_is_lost_and_nothing_else() {
+fn packets_to_a_full_queue_are_lost_and_no_others() {
     let mut h = queue(Limit::Packets(3));
     for id in 0..5 {
         h.arrive(TestPacket::new(id, Ecn::Ect0));

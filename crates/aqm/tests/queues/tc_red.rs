@@ -66,7 +66,7 @@ fn above_max_ect_packets_are_marked_and_the_others_dropped() {
 }
 
 #[test]
-fn what_does_not_fit_is_lost_even_if_it_was_marked() {
+fn a_packet_that_does_not_fit_is_lost_even_if_it_was_marked() {
     let mut h = settled(paper(), 40);
     while h.queue.len_bytes() < 40_000 {
         h.arrive(packet(Ecn::Ect0));

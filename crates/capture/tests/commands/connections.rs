@@ -89,7 +89,7 @@ else:
 }
 
 #[test]
-fn what_cannot_be_reached_is_known_at_once() {
+fn an_unreachable_destination_is_reported_at_once() {
     if skipped(&["python3"]) {
         return;
     }

@@ -14,7 +14,7 @@ fn windlass(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line_that_names_it() {
+fn bad_options_are_refused_in_one_line_that_names_them() {
     for (arguments, printed) in [
         (&["run"][..], "no interface: expected --client-side"),
         (&["run", "--client-side", "a/b"], "--client-side: expected the name of an interface"),

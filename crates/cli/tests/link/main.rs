@@ -430,7 +430,7 @@ for n in range(100):
 }
 
 #[test]
-fn what_cannot_be_is_told_before_anything_is_made() {
+fn impossible_links_are_refused_before_anything_is_made() {
     let printed = |args: &[&str]| {
         let output = output(args);
         (output.status.code(), text(&output.stderr))

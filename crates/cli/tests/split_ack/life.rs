@@ -46,7 +46,7 @@ fn the_exit_status_is_that_of_the_command() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn bad_options_are_refused() {
     for arguments in [&["--split", "0"][..], &["--split", "1025", "--force"], &["--acks", "0"], &[]]
     {
         let mut windlass = Command::new(WINDLASS);

@@ -85,7 +85,7 @@ fn a_host_without_a_listener_gives_one_line_and_status_1() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_status_2() {
+fn bad_options_are_refused_with_status_2() {
     for (arguments, printed) in [
         (&["connect", "host"][..], "HOST:PORT"),
         (&["connect", "host:0"], "HOST:PORT"),

@@ -92,7 +92,7 @@ fn a_timed_test_lasts_its_time_and_tells_of_each_interval() {
 }
 
 #[test]
-fn what_is_omitted_is_told_and_in_no_sum() {
+fn omitted_intervals_are_shown_and_not_summed() {
     let server = server(&["--json"]);
     for way in [&[][..], &["--reverse"]] {
         let omit = ["--time", "0.2", "--omit", "0.3", "--interval", "200ms"];

@@ -125,7 +125,7 @@ fn it_tells_the_service_manager() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_addresses_are_refused() {
     let folder = Folder::new();
     let key = folder.file("key");
     let empty = folder.file("empty");

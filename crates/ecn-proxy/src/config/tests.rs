@@ -132,7 +132,7 @@ fn all_mistakes_are_reported_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn what_makes_no_sense_together_is_refused() {
+fn contradictory_keys_are_refused() {
     let message = |settings: Settings| Config::new(settings).expect_err("a fault");
     assert!(message(Settings::default()).starts_with("no interface: expected --client-side"));
     let both = Settings {

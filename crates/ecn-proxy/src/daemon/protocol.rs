@@ -249,7 +249,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_asked_is_understood() {
+    fn requests_are_parsed() {
         for command in ALL {
             let line = command.line();
             assert_eq!(Command::parse(line.as_bytes()), Ok(command), "{line}");

@@ -79,7 +79,7 @@ fn a_flood_of_syns_pushes_out_no_connection_that_is_served() {
 }
 
 #[test]
-fn what_finds_no_room_passes_as_it_came() {
+fn connections_beyond_the_table_pass_unchanged() {
     if skip() {
         return;
     }

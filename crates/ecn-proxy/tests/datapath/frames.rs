@@ -227,7 +227,7 @@ fn every_shape_of_packet_is_edited_with_right_checksums() {
 }
 
 #[test]
-fn what_is_cut_short_passes_as_it_came() {
+fn truncated_frames_pass_unchanged() {
     if skip() {
         return;
     }
@@ -248,7 +248,7 @@ fn what_is_cut_short_passes_as_it_came() {
 }
 
 #[test]
-fn what_is_not_a_whole_tcp_segment_passes_as_it_came() {
+fn fragments_and_other_protocols_pass_unchanged() {
     if skip() {
         return;
     }

@@ -99,7 +99,7 @@ fn a_reset_reaches_a_side_that_does_not_read() {
 }
 
 #[test]
-fn what_was_written_before_the_end_arrives() {
+fn data_written_before_the_end_arrive() {
     run(both_ways(async |mut first, mut second| {
         let data: Vec<u8> = (0..8_000_000_u32).map(|i| (i * 7 / 5) as u8).collect();
         let expected = data.clone();

@@ -67,7 +67,7 @@ fn a_full_queue_loses_what_arrives() {
 }
 
 #[test]
-fn what_the_device_has_taken_is_not_in_the_queue_and_leaves_at_the_rate() {
+fn packets_of_the_device_are_not_in_the_queue_and_leave_at_the_rate() {
     let config = PathConfig {
         rate: mbit(12),
         queue: aqm::Config::DropTail(DropTailConfig { limit: Limit::Packets(5) }),

@@ -204,7 +204,7 @@ fn less_new_data_or_more_of_the_old_is_negative() {
 }
 
 #[test]
-fn what_fits_no_formula_is_undecided_and_says_what_was_seen() {
+fn growth_by_no_known_formula_is_undecided_and_reported() {
     let mut all = reports(Model::PerAck, 3, 3, 2);
     all.iter_mut()
         .flat_map(|report| &mut report.observation)

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hosts_address_is_always_left_alone() {
+    fn addresses_of_no_host_are_always_excluded() {
         let none = Exclusions::default();
         for address in ["0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"] {
             assert!(none.contains(ip(address)), "{address}");

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_stays_in_its_row() {
+    fn text_of_a_server_stays_in_its_row() {
         assert_eq!(plain("a\r\nb\u{1b}[31m,\"c"), "a  b [31m,\"c");
         assert_eq!(plain(&"x".repeat(9000)).len(), 500);
     }

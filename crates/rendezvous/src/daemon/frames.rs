@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_ends_the_stream() {
+    fn an_invalid_message_ends_the_stream() {
         assert_eq!(frames(&mut b"GET / HTTP/1.1\r\n".to_vec()), Err(NoFrame), "too long");
         assert_eq!(frames(&mut vec![0x16, 3, 1, 0x80]), Ok(vec![]), "not yet complete");
         assert_eq!(frames(&mut vec![0x80, 0, 0, 0]), Err(NoFrame));

@@ -115,7 +115,7 @@ fn an_alternate_address_must_go_with_the_first() {
 }
 
 #[test]
-fn what_is_no_stun_ends_its_stream_and_no_other() {
+fn invalid_stun_ends_its_stream_and_no_other() {
     let running = Running::start(|_| {});
     let mut host = Host::start(&running, 1, Way::Tls);
     host.wait_for(|event| (*event == Event::Registered).then_some(()));

@@ -91,7 +91,7 @@ fn a_half_close_leaves_the_other_way_open() {
 }
 
 #[test]
-fn what_was_written_before_a_release_arrives() {
+fn data_written_before_a_release_arrive() {
     let mut network = listening();
     let [client, server] = network.pair();
     let data = pattern(300_000);

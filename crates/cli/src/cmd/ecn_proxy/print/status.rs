@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_served_is_told_with_its_reason() {
+    fn connections_not_served_are_shown_with_the_reason() {
         let shown = text(&json!({
             "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
             "state_since_s": 0, "started_s": 0,

@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_one_end_writes_the_other_reads_and_takes_nothing_beyond(message in message()) {
+        fn a_message_is_read_as_written_and_nothing_beyond(message in message()) {
             let mut bytes = line(&message);
             bytes.extend(b"payload");
             let mut rest = &bytes[..];
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_its_reason() {
+    fn bad_messages_are_refused_with_the_reason() {
         let test = r#"{"test":{"version":1,"id":"a1","direction":"down","streams":2,
             "limit":{"time_ms":5},"controller":"vegas","later":[1]}}"#;
         assert_eq!(parsed_test(test.as_bytes()).direction, Direction::Down);
