@@ -17,7 +17,7 @@ const LAST_WAIT: u64 = 16;
 /// Transmissions of one request (Rc).
 pub(super) const TRANSMISSIONS: u32 = 7;
 /// After this many unanswered transmissions the caller learns that the server is silent.
-const SILENT_AFTER: u32 = 4;
+const SILENT_AFTER: u32 = 3;
 
 /// How messages travel to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
