@@ -224,4 +224,31 @@ mod tests {
         assert_eq!(train_us(2_621_440.0), Some(5260));
         assert_eq!(train_us(262_144.0), Some(5510));
     }
+
+    #[test]
+    fn a_round_is_late_beyond_an_eighth_of_the_path() {
+        let (path, nanosecond) = (Span::from_millis(64), Span::from_nanos(1));
+        let late = |rtt| {
+            let mut trains = AckTrains::new(None);
+            trains.samples = SAMPLES;
+            trains.is_late(rtt, path)
+        };
+        assert!(!late(path + path / 8));
+        assert!(late(path + path / 8 + nanosecond));
+    }
+
+    #[test]
+    fn a_train_is_long_beyond_half_the_path() {
+        // Beside such a window its bursts take no time.
+        let (path, huge, nanosecond) = (Span::from_millis(64), 1e18, Span::from_nanos(1));
+        let long = |lasts: Span| {
+            let mut trains = AckTrains::new(None);
+            let now = Time::ZERO + lasts;
+            trains.train_end = Time::ZERO + lasts.saturating_sub(SPACING);
+            let sample = Ack { now, smoothed_rtt: path, ..ack(0, 1000) };
+            trains.is_train_long(&sample, path, huge)
+        };
+        assert!(!long(path / 2));
+        assert!(long(path / 2 + nanosecond));
+    }
 }

@@ -216,6 +216,20 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_leaves_what_the_path_carries_and_one_segment() {
+        let after = |rounds| {
+            let mut vegas = Vegas::default().build(&params());
+            let windows = run(&mut *vegas, 30.0, rounds);
+            (windows, vegas.ssthresh() < u64::MAX)
+        };
+        let exit = (1..30).find(|rounds| after(*rounds).1).expect("slow start ends");
+        let windows = after(exit).0;
+        let [.., before, left] = windows[..] else { panic!("{windows:?}") };
+        assert!(before > left, "the exit lowers the window: {windows:?}");
+        assert!((30.0..31.5).contains(&left), "{windows:?}");
+    }
+
+    #[test]
     fn the_window_holds_between_alpha_and_beta() {
         for start in [10_000, 31_000, 60_000] {
             let from = Params { initial_window: start, initial_ssthresh: 2000, ..params() };

@@ -161,6 +161,9 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conn::Established;
+    use crate::conn::tests::config;
+    use crate::{Config, Profile, SeqNumber};
 
     const SEGMENT: u64 = 1000;
 
@@ -223,5 +226,57 @@ mod tests {
         pacer.sent(later, pace.burst, &pace);
         assert_eq!(pacer.left(later, &pace), 0);
         assert_eq!(pacer.due.saturating_since(later), Span::from_micros(500));
+    }
+
+    /// Connected, with this RTT, after its initial window of ten segments of 1000 bytes.
+    fn connection(rtt: Span, change: impl FnOnce(&mut Config)) -> Connection {
+        let config = config(Profile::Linux, "newreno").with(|c| {
+            c.window.initial = 10;
+            c.sending.pacing = true;
+            change(c);
+        });
+        let (local_isn, remote_isn) = (SeqNumber(1), SeqNumber(1));
+        let agreed = Established { local_isn, remote_isn, peer_mss: 1000, peer_window: 65535 };
+        let mut connection = Connection::established(config, Time::ZERO, agreed);
+        connection.rtt.sample(Time::ZERO, Time::ZERO + rtt);
+        connection.stats.data_segments_sent = 10;
+        connection
+    }
+
+    fn rate_of(connection: &Connection) -> u64 {
+        connection.pace().expect("it paces").rate.bytes_in(Span::from_secs(1))
+    }
+
+    #[test]
+    fn what_remains_of_a_burst_ends_with_its_time() {
+        let (begun, now) = (Time::ZERO, Time::ZERO + Span::from_millis(5));
+        let pacer = Pacer { due: begun, begun, left: 500 };
+        assert!(!pacer.may_begin(begun), "the burst goes on");
+        assert!(pacer.may_begin(now));
+    }
+
+    #[test]
+    fn an_outage_in_the_rtt_slows_pacing_to_a_quarter_of_the_longest_timeout_at_most() {
+        let outage = Span::from_secs(100);
+        let connection = connection(outage, |c| c.timers.rto.max = Span::from_secs(60));
+        assert_eq!(connection.rtt_to_pace_by(), Span::from_secs(15));
+    }
+
+    #[test]
+    fn from_half_of_ssthresh_on_the_rate_is_a_fifth_above_the_window() {
+        let rtt = Span::from_millis(100);
+        let rate =
+            |ssthresh| rate_of(&connection(rtt, |c| c.window.initial_ssthresh = Some(ssthresh)));
+        // Ten segments of 988 bytes and 12 of options, ten times a second.
+        assert_eq!(rate(2 * 9880 + 2), 197_600);
+        assert_eq!(rate(2 * 9880), 118_560);
+    }
+
+    #[test]
+    fn without_data_the_pacer_holds_nothing_back() {
+        let mut connection = connection(Span::from_millis(100), |_| ());
+        assert!(!connection.waits_for_pacer());
+        connection.write(1000).expect("open");
+        assert!(connection.waits_for_pacer());
     }
 }

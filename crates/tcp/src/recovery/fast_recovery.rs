@@ -129,3 +129,18 @@ impl Recovery {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3042 §2: one segment for each of the first two duplicate ACKs.
+    #[test]
+    fn limited_transmit_ends_with_the_third_duplicate_ack() {
+        let allowed = [0, 1, 2, 3, 4].map(|dup_acks| {
+            let recovery = Recovery { dup_acks, ..Recovery::new() };
+            recovery.limited_transmit(1000)
+        });
+        assert_eq!(allowed, [0, 1000, 2000, 0, 0]);
+    }
+}

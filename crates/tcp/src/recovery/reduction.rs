@@ -108,4 +108,10 @@ mod tests {
         let mut reduction = Reduction::new(4000, 2000, 0);
         assert_eq!(reduction.allow(progress(1, 0, 3), MSS), 1000);
     }
+
+    #[test]
+    fn at_the_target_only_what_leaves_the_network_is_replaced() {
+        let mut reduction = Reduction::new(20_000, 14_000, 0);
+        assert_eq!(reduction.allow(progress(6000, 14_000, 1), MSS), 14_000);
+    }
 }

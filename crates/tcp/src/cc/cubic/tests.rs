@@ -309,3 +309,26 @@ fn with_smaller_segments_it_grows_by_as_many() {
         assert!((1.0..10_000.0).contains(&grown), "{grown} bytes");
     }
 }
+
+/// RFC 9438 §4.3.
+#[test]
+fn once_the_reno_friendly_window_has_reached_the_former_one_it_grows_like_reno() {
+    let (constants, params) = (Cubic::default(), params());
+    let cubic = CubicController {
+        constants,
+        window: Window::new(&params),
+        w_max: None,
+        cwnd_prior: Some(20_000.0),
+        epoch: None,
+        last_ack: Time::ZERO,
+        exit: Exit::of(constants.hystart, params.paced_from),
+        acked: 0.0,
+        step: None,
+    };
+    let alpha = |w_est| {
+        let epoch = Epoch { start: Time::ZERO, plateau: 0.0, k_s: 0.0, c: 0.0, w_est };
+        cubic.alpha(&epoch)
+    };
+    assert!((alpha(19_999.0) - 9.0 / 17.0).abs() < 1e-9, "3 (1 - 0.7) / (1 + 0.7)");
+    assert!((alpha(20_000.0) - 1.0).abs() < 1e-9);
+}

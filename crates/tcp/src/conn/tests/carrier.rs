@@ -67,3 +67,59 @@ fn getters_report_what_was_negotiated_and_measured() {
     }
     assert_eq!(Script::connect(plain()).connection.min_rtt(), None);
 }
+
+#[test]
+fn the_receive_promise_is_the_window_and_what_is_unread() {
+    let mut s = Script::established(plain());
+    assert_eq!(s.connection.receive_promise(), 65_535);
+    s.recv(". 1:1001 ack 1");
+    assert_eq!(s.connection.receive_promise(), 66_535, "unread, or still to come");
+    s.recv("F. 1001:1501 ack 1");
+    assert_eq!(s.connection.receive_promise(), 1500, "nothing follows");
+}
+
+#[test]
+fn a_controller_has_a_value_only_under_its_name() {
+    use crate::cc::NewEcn;
+    let s = Script::established(super::script::with_controller("new-ecn"));
+    assert!(s.connection.trace_value(NewEcn::SLOPE).is_some());
+    assert_eq!(s.connection.trace_value("another name"), None);
+    let s = Script::established(plain());
+    assert_eq!(s.connection.trace_value(NewEcn::SLOPE), None);
+}
+
+#[test]
+fn another_path_without_losses_causes_no_retransmission() {
+    let mut s = Script::established(plain());
+    s.write(1000);
+    s.skip();
+    let now = s.now;
+    s.connection.path_restored(now);
+    assert_eq!(s.next_timer_ms(), Some(1000));
+}
+
+#[test]
+fn another_path_after_losses_ends_the_wait_and_measures_the_rtt_anew() {
+    let mut s = Script::established(plain());
+    s.write(1000);
+    s.skip();
+    s.advance_ms(7000);
+    assert_eq!(s.skip().len(), 3, "after 1, 3 and 7 s");
+    let now = s.now;
+    s.connection.path_restored(now);
+    assert_eq!(s.connection.smoothed_rtt(), None);
+    s.connection.handle_timeout(now, &mut ());
+    s.drain();
+    s.expect(&["P. 1:1001 ack 1"]);
+}
+
+#[test]
+fn a_limit_set_before_the_syn_is_announced_in_it_and_kept() {
+    let mut s = Script::listen(plain());
+    s.connection.limit_window(3000);
+    s.recv("S 0 mss 1000");
+    s.expect(&["S. 0 ack 1 win 3000 mss 1000"]);
+    s.recv(". 1 ack 1");
+    assert_eq!(s.recv(". 3001:4001 ack 1").len, 0, "beyond the window");
+    assert_eq!(s.recv(". 2001:3001 ack 1").len, 1000);
+}

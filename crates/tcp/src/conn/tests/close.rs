@@ -361,3 +361,11 @@ fn a_fin_is_not_sent_again_beyond_the_peers_window() {
     s.recv("P. 1:2 ack 1 win 1000");
     assert!(s.connection.retransmission_at(1001, 1002).is_none());
 }
+
+#[test]
+fn the_ack_of_a_fin_in_order_rides_on_data() {
+    let mut s = Script::established(plain());
+    s.take("F. 1 ack 1");
+    s.write(100);
+    s.expect(&["P. 1:101 ack 2"]);
+}

@@ -173,6 +173,16 @@ impl Compared {
     }
 
     #[track_caller]
+    pub(super) fn path_restored(&mut self, now: Time) {
+        self.call(|connection| connection.path_restored(now));
+    }
+
+    #[track_caller]
+    pub(super) fn limit_window(&mut self, bytes: u64) {
+        self.call(|connection| connection.limit_window(bytes));
+    }
+
+    #[track_caller]
     pub(super) fn limit_buffers(&mut self, send: u64, receive: u64) {
         self.call(|connection| connection.limit_buffers(send, receive));
     }

@@ -332,3 +332,13 @@ fn after_an_echo_only_a_timeout_of_the_same_flight_keeps_ssthresh() {
         assert_eq!(s.connection.ssthresh(), ssthresh, "{all}");
     }
 }
+
+/// The receiver repeats its echo until CWR arrives, which retransmissions do not carry.
+#[test]
+fn an_echo_of_before_a_timeout_does_not_stop_growth() {
+    let mut s = flight(with_controller("reno"));
+    s.advance_ms(1000);
+    s.expect(&[". 1:1001 ack 1"]);
+    s.recv("E. 1 ack 1001");
+    s.expect_windows(2000, 4000);
+}

@@ -231,3 +231,14 @@ fn after_a_timeout_a_run_ends_where_the_peer_has_the_rest() {
     s.recv(". 1 ack 1001 sack 2001:4001");
     s.expect(&[". 1001:2001 ack 1", ". 4001:5001 ack 1"]);
 }
+
+/// An ACK number says more about the byte that it names than a block does (RFC 2018 §4: a block
+/// reports data beyond a gap).
+#[test]
+fn a_block_that_begins_at_the_ack_number_is_ignored() {
+    let mut s = flight(10, 10_000);
+    for _ in 0..3 {
+        s.recv(". 1 ack 1 sack 1:1001");
+    }
+    assert_eq!(s.connection.pipe(), 10_000, "nothing counts as received");
+}

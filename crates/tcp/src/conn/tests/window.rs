@@ -2,7 +2,8 @@
 
 use super::script::{Script, plain};
 use crate::conn::{Error, Event, State};
-use crate::{Config, Span};
+use crate::{Config, RangeSet, Span};
+use alloc::format;
 
 /// 5000 bytes written, nothing sent: the peer's window is closed.
 fn closed_window(config: Config) -> Script {
@@ -212,4 +213,27 @@ fn sacked_data_does_not_count_as_a_closed_window() {
     assert_eq!(s.connection.stats().timeouts, 2, "no probe");
     s.drain();
     s.expect(&[". 1001:2001 ack 1"]);
+}
+
+#[test]
+fn acks_of_a_closed_window_do_not_put_the_probe_off() {
+    let mut s = closed_window(plain());
+    for _ in 0..4 {
+        s.advance_ms(200);
+        s.recv(". 1 ack 1 win 0");
+    }
+    s.expect_nothing();
+    s.advance_ms(200);
+    s.expect(&[". 1:2 ack 1"]);
+}
+
+#[test]
+fn data_beyond_too_many_gaps_is_not_accepted() {
+    let mut s = Script::established(plain());
+    for piece in 1..=RangeSet::MAX_RANGES as u64 {
+        let start = 1 + 2 * piece;
+        assert_eq!(s.recv(&format!(". {start}:{} ack 1", start + 1)).len, 1);
+    }
+    let start = 3 + 2 * RangeSet::MAX_RANGES as u64;
+    assert_eq!(s.recv(&format!(". {start}:{} ack 1", start + 1)).len, 0);
 }

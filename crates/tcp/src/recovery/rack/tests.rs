@@ -161,3 +161,14 @@ fn the_reordering_window_grows_by_dsacks_and_lasts_sixteen_recoveries() {
     window.note_recovery();
     assert_eq!(window.span(true, rtt, srtt), quarter);
 }
+
+#[test]
+fn only_data_that_counted_as_lost_is_reported_as_found() {
+    let (mut rack, mut timing, mut sacked) = (Rack::default(), timing(3), RangeSet::new());
+    assert!(!rack.delivered(ms(70), 1001..2001, &timing), "it was on its way");
+    sacked.insert(1001..2001);
+    assert_eq!(rack.detect(ms(72), Span::from_millis(12), &mut timing, &sacked), None);
+    assert_eq!(lost(&rack), [(1, 1001)]);
+    assert!(rack.delivered(ms(73), 1..1001, &timing), "its delivery was only late");
+    assert_eq!(rack.lost_bytes(), 0);
+}
