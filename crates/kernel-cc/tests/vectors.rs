@@ -96,28 +96,13 @@ impl Simulated {
     }
 
     fn acknowledge(&mut self, bytes: u64, srtt_ms: u64) {
-        let srtt = Span::from_millis(srtt_ms);
-        self.controller.on_ack(&Ack {
-            now: self.now,
-            bytes_acked: bytes,
-            credit: bytes,
-            rtt: Some(srtt),
-            smoothed_rtt: srtt,
-            min_rtt: Some(srtt),
-            in_flight: bytes,
-            acked_total: 0,
-            sent_total: 0,
-        });
+        let ack = Ack::new(self.now, bytes).with_rtt(Span::from_millis(srtt_ms));
+        self.controller.on_ack(&ack);
     }
 
     fn congestion(&mut self, cause: CongestionCause) {
-        self.controller.on_congestion(&Congestion {
-            now: self.now,
-            cause,
-            window: self.controller.cwnd(),
-            hold_ssthresh: false,
-            smoothed_rtt: Span::ZERO,
-        });
+        let signal = Congestion::new(self.now, cause, self.controller.cwnd());
+        self.controller.on_congestion(&signal);
     }
 
     fn state(&self) -> State {

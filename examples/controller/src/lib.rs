@@ -149,28 +149,15 @@ mod tests {
     }
 
     fn ack() -> Ack {
-        let rtt = Span::from_millis(100);
-        Ack {
-            now: Time::ZERO,
-            bytes_acked: 1000,
-            credit: 1000,
-            rtt: Some(rtt),
-            smoothed_rtt: rtt,
-            min_rtt: Some(rtt),
-            in_flight: 10_000,
-            acked_total: 1000,
-            sent_total: 10_000,
-        }
+        let mut ack = Ack::new(Time::ZERO, 1000).with_rtt(Span::from_millis(100));
+        (ack.in_flight, ack.sent_total) = (10_000, 10_000);
+        ack
     }
 
     fn congestion(cause: CongestionCause, window: f64) -> Congestion {
-        Congestion {
-            now: Time::ZERO,
-            cause,
-            window,
-            hold_ssthresh: false,
-            smoothed_rtt: Span::from_millis(100),
-        }
+        let mut congestion = Congestion::new(Time::ZERO, cause, window);
+        congestion.smoothed_rtt = Span::from_millis(100);
+        congestion
     }
 
     fn round_trip(controller: &mut dyn Controller) {

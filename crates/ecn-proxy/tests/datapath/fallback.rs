@@ -2,7 +2,7 @@
 
 use crate::marks::counters;
 use crate::skip;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::{HostEcn, Settings};
 use windlass_testbed::wait_until;
@@ -22,7 +22,7 @@ fn a_lost_syn_does_not_put_a_destination_off_ecn() {
     if skip() {
         return;
     }
-    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
     bed.upward.drop_ecn_syns(1);
     bed.connect(false, true, "cubic");
     assert_eq!((asked(&bed), host(&bed)), ((1, 1), HostEcn::Unknown));
@@ -44,7 +44,7 @@ fn a_destination_that_fails_three_times_is_left_alone_for_a_while() {
     }
     let memory = Duration::from_secs(5);
     let settings = Settings { fallback_memory: memory, ..Settings::default() };
-    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+    let bed = Testbed::new(ProxyMachine::Router, false, &settings);
     bed.upward.drop_ecn_syns(3);
     for failures in 1..=3 {
         bed.connect(false, true, "cubic");
@@ -67,7 +67,7 @@ fn a_closed_port_is_not_taken_for_a_path_that_fails() {
     if skip() {
         return;
     }
-    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
     for upgraded in 1..=3 {
         bed.connect_to_closed_port();
         assert_eq!(asked(&bed), (upgraded, 0));

@@ -1,7 +1,7 @@
 //! On, off, lists, idle connections, a restart.
 
 use crate::skip;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn clsact_serves_where_there_is_no_tcx() {
         return;
     }
     let settings = Settings { clsact: true, ..Settings::default() };
-    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+    let bed = Testbed::new(ProxyMachine::Router, false, &settings);
     let connection = bed.connect(false, true, "cubic");
     connection.while_sending(true, || connection.wait_for_bytes(true, 150_000));
     let counters = bed.datapath.counters().expect("readable");
@@ -27,7 +27,7 @@ fn the_switch_the_lists_and_draining_hold_from_now_on() {
     if skip() {
         return;
     }
-    let mut bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+    let mut bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
     let first = bed.connect(false, true, "cubic");
     let proxied = |bed: &Testbed| bed.datapath.counters().expect("readable").proxied;
     assert_eq!(proxied(&bed), 1);
@@ -57,7 +57,7 @@ fn idle_connections_go() {
     if skip() {
         return;
     }
-    let mut bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+    let mut bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
     let _connection = bed.connect(true, true, "cubic");
     let hour = Duration::from_secs(3600);
     let long = Timeouts { idle: hour, closing: hour };
@@ -84,7 +84,7 @@ fn a_restart_with_a_pin_leaves_no_gap() {
     }
     let pin = Pin(format!("/sys/fs/bpf/windlass_test_{}", std::process::id()).into());
     let settings = Settings { pin: Some(pin.0.clone()), ..Settings::default() };
-    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+    let bed = Testbed::new(ProxyMachine::Router, false, &settings);
     assert!(!bed.datapath.features().reused);
     let connection = bed.connect(false, true, "cubic");
     let bed = bed.restart(&settings);

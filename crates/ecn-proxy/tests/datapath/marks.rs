@@ -4,7 +4,7 @@
 use crate::connection::Connection;
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::{Counters, Settings};
 use windlass_testbed::{Need, eventually, skip_unless};
 
@@ -69,13 +69,13 @@ fn marks_for_the_served_host_make_the_far_host_slow_down() {
         return;
     }
     for (place, segments) in
-        [(ProxyPlace::Router, false), (ProxyPlace::Router, true), (ProxyPlace::Host, false)]
+        [(ProxyMachine::Router, false), (ProxyMachine::Router, true), (ProxyMachine::Host, false)]
     {
         steady(|| assert_downloads_slow_down(place, segments));
     }
 }
 
-fn assert_downloads_slow_down(place: ProxyPlace, segments: bool) {
+fn assert_downloads_slow_down(place: ProxyMachine, segments: bool) {
     const MARKS: u64 = 3;
     let bed = Testbed::new(place, segments, &Settings::default());
     for ipv6 in [false, true] {
@@ -133,7 +133,7 @@ fn cut_by_marks(bed: &Testbed, connection: &Connection) -> Vec<Cut> {
     })
 }
 
-fn assert_one_reduction_a_mark(place: ProxyPlace, segments: bool, ipv6: bool, controller: &str) {
+fn assert_one_reduction_a_mark(place: ProxyMachine, segments: bool, ipv6: bool, controller: &str) {
     let case = format!("{place:?}, segments {segments}, IPv6 {ipv6}, {controller}");
     let beta = if controller == "cubic" { 0.7 } else { 0.5 };
     steady(|| {
@@ -180,10 +180,10 @@ fn a_mark_makes_a_served_sender_reduce_once_without_losing_anything() {
     }
     for ipv6 in [false, true] {
         for segments in [false, true] {
-            assert_one_reduction_a_mark(ProxyPlace::Router, segments, ipv6, "cubic");
+            assert_one_reduction_a_mark(ProxyMachine::Router, segments, ipv6, "cubic");
         }
     }
-    assert_one_reduction_a_mark(ProxyPlace::Router, false, false, "reno");
+    assert_one_reduction_a_mark(ProxyMachine::Router, false, false, "reno");
 }
 
 /// As on the wire: checksums in the packets, in those that an edit resizes too.
@@ -194,7 +194,7 @@ fn without_offloads_a_mark_does_the_same() {
     }
     for ipv6 in [false, true] {
         steady(|| {
-            let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+            let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
             bed.without_offloads();
             let case = format!("no offloads, IPv6 {ipv6}");
             let cuts = assert_one_retransmission_a_mark(&bed, ipv6, "cubic", &case);
@@ -210,7 +210,7 @@ fn a_machine_that_serves_itself_reduces_too() {
         return;
     }
     for ipv6 in [false, true] {
-        assert_one_reduction_a_mark(ProxyPlace::Host, false, ipv6, "cubic");
+        assert_one_reduction_a_mark(ProxyMachine::Host, false, ipv6, "cubic");
     }
 }
 
@@ -221,16 +221,16 @@ fn a_sender_that_receives_data_too_gets_its_blocks_in_pure_acks() {
         return;
     }
     for (place, ipv6, segments) in [
-        (ProxyPlace::Router, false, false),
-        (ProxyPlace::Router, true, true),
-        (ProxyPlace::Host, false, false),
-        (ProxyPlace::Host, true, true),
+        (ProxyMachine::Router, false, false),
+        (ProxyMachine::Router, true, true),
+        (ProxyMachine::Host, false, false),
+        (ProxyMachine::Host, true, true),
     ] {
         steady(|| assert_blocks_in_pure_acks(place, ipv6, segments));
     }
 }
 
-fn assert_blocks_in_pure_acks(place: ProxyPlace, ipv6: bool, segments: bool) {
+fn assert_blocks_in_pure_acks(place: ProxyMachine, ipv6: bool, segments: bool) {
     let bed = Testbed::new(place, segments, &Settings::default());
     let connection = bed.connect(ipv6, true, "cubic");
     connection.while_sending(true, || {
@@ -262,7 +262,7 @@ fn a_real_drop_looks_the_same_to_the_sender() {
     }
     const DROPS: u64 = 3;
     steady(|| {
-        let bed = Testbed::new(ProxyPlace::Router, true, &Settings::default());
+        let bed = Testbed::new(ProxyMachine::Router, true, &Settings::default());
         let connection = bed.connect(false, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(true, || {
             let drop = || {

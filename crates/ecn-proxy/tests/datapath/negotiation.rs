@@ -1,7 +1,7 @@
 //! What two real kernels agree on with the proxy between.
 
 use crate::skip;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::{FlowState, HostEcn, Settings};
 
 fn says_ecn(ss: &str) -> bool {
@@ -13,7 +13,7 @@ fn the_far_host_has_ecn_and_the_served_host_knows_nothing_of_it() {
     if skip() {
         return;
     }
-    for place in [ProxyPlace::Router, ProxyPlace::Host] {
+    for place in [ProxyMachine::Router, ProxyMachine::Host] {
         let bed = Testbed::new(place, false, &Settings::default());
         for (ipv6, by_host) in [(false, true), (true, true), (false, false), (true, false)] {
             let case = format!("{place:?}, IPv6 {ipv6}, opened by the served host {by_host}");

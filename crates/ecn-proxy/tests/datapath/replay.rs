@@ -2,7 +2,7 @@
 
 use crate::marks::mark_until_a_virtual_loss;
 use crate::skip;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use libbpf_rs::RingBufferBuilder;
 use std::cell::RefCell;
 use windlass_ecn_proxy::datapath::Settings;
@@ -119,7 +119,7 @@ fn the_kernel_decides_as_the_machine_does_here() {
     }
     for ipv6 in [false, true] {
         let settings = Settings { decisions_bytes: Some(1 << 23), ..Settings::default() };
-        let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+        let bed = Testbed::new(ProxyMachine::Router, false, &settings);
         let ring = bed.datapath.decisions().expect("there");
         let connection = bed.connect(ipv6, true, "cubic");
         connection.while_sending(true, || {

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::marks::{counters, mark_until_a_virtual_loss, wait_for};
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::Settings;
 
 /// Two seconds of the link, and more while virtual losses are repaired.
@@ -14,7 +14,7 @@ const BYTES: u64 = 5_000_000;
 
 fn bed() -> Testbed {
     // A packet is a segment, so that what overtakes or gets lost is one.
-    Testbed::new(ProxyPlace::Router, true, &Settings::default())
+    Testbed::new(ProxyMachine::Router, true, &Settings::default())
 }
 
 /// No timeout, no damage, and no packet that the proxy dropped or could not edit.
@@ -134,7 +134,7 @@ fn writes_of_three_hundred_bytes_arrive_whole() {
         return;
     }
     steady(|| {
-        let bed = Testbed::with_rate(ProxyPlace::Router, true, &Settings::default(), "2mbit");
+        let bed = Testbed::with_rate(ProxyMachine::Router, true, &Settings::default(), "2mbit");
         upload(&bed, |connection, mark| {
             connection.host.set_nodelay(true).expect("a socket");
             connection.send_in_writes_of(300, BYTES / 10, mark);

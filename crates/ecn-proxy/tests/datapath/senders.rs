@@ -3,7 +3,7 @@
 use crate::marks::{Cut, assert_cuts, assert_one_retransmission_a_mark, counters, wait_for};
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::{Policy, Settings};
 
 #[test]
@@ -13,7 +13,7 @@ fn a_sender_without_timestamps_reduces_once_a_mark() {
     }
     for (controller, beta) in [("cubic", 0.7), ("reno", 0.5)] {
         steady(|| {
-            let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+            let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
             bed.set_on_host("tcp_timestamps", "0");
             let cuts = assert_one_retransmission_a_mark(&bed, false, controller, controller);
             assert_cuts(&cuts, beta, controller);
@@ -30,7 +30,7 @@ fn a_sender_without_sack_can_be_told_by_duplicates() {
     let settings = Settings { without_sack: true, ..Settings::default() };
     for (controller, beta, timestamps) in [("cubic", 0.7, "1"), ("reno", 0.5, "0")] {
         steady(|| {
-            let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+            let bed = Testbed::new(ProxyMachine::Router, false, &settings);
             bed.set_on_host("tcp_sack", "0");
             bed.set_on_host("tcp_timestamps", timestamps);
             let cuts = assert_one_retransmission_a_mark(&bed, false, controller, controller);
@@ -49,7 +49,7 @@ fn assert_every_kind(controller: &str, beta: Option<f64>) {
             "{controller}, IPv6 {ipv6}, offloads {offloads}, SACK {sack}, timestamps {timestamps}"
         );
         steady(|| {
-            let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+            let bed = Testbed::new(ProxyMachine::Router, false, &settings);
             if !offloads {
                 bed.without_offloads();
             }
@@ -105,7 +105,7 @@ fn bbr_sends_again_once_a_mark() {
         return;
     }
     steady(|| {
-        let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+        let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
         assert_one_retransmission_a_mark(&bed, false, "bbr", "bbr");
     });
 }
@@ -115,7 +115,7 @@ fn a_sender_without_sack_gets_no_ect() {
     if skip() {
         return;
     }
-    let bed = Testbed::new(ProxyPlace::Router, false, &Settings::default());
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
     bed.set_on_host("tcp_sack", "0");
     let connection = bed.connect(false, true, "cubic");
     bed.upward.mark(1);
@@ -137,7 +137,7 @@ fn policy_drop_drops_one_packet_a_mark() {
     }
     let settings = Settings { policy: Policy::Drop, ..Settings::default() };
     steady(|| {
-        let bed = Testbed::new(ProxyPlace::Router, true, &settings);
+        let bed = Testbed::new(ProxyMachine::Router, true, &settings);
         let connection = bed.connect(false, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(true, || {
             let mark = |marks| {
@@ -160,7 +160,7 @@ fn policy_no_ect_leaves_uploads_alone_and_marks_downloads() {
         return;
     }
     let settings = Settings { policy: Policy::NoEct, ..Settings::default() };
-    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+    let bed = Testbed::new(ProxyMachine::Router, false, &settings);
     let connection = bed.connect(false, true, "cubic");
     bed.upward.mark(1);
     connection.while_sending(true, || {

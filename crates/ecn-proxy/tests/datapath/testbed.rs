@@ -33,7 +33,7 @@ fn timers() -> &'static str {
 
 /// The machine on which a test runs the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProxyPlace {
+pub(crate) enum ProxyMachine {
     /// On the router, at the interface that faces the served host.
     Router,
     /// On the served host itself.
@@ -55,13 +55,13 @@ struct Hosts(Routed);
 
 impl Testbed {
     /// `segments`: a packet is a segment, else packets are as large as the kernel likes.
-    pub(crate) fn new(place: ProxyPlace, segments: bool, settings: &Settings) -> Testbed {
+    pub(crate) fn new(place: ProxyMachine, segments: bool, settings: &Settings) -> Testbed {
         Testbed::with_rate(place, segments, settings, "20mbit")
     }
 
     /// The rate as tc takes it.
     pub(crate) fn with_rate(
-        place: ProxyPlace,
+        place: ProxyMachine,
         segments: bool,
         settings: &Settings,
         rate: &str,
@@ -94,7 +94,7 @@ impl Testbed {
     pub(crate) fn restart(self, settings: &Settings) -> Testbed {
         let Testbed { datapath, upward, downward, hosts } = self;
         drop(datapath);
-        let datapath = hosts.load(ProxyPlace::Router, settings);
+        let datapath = hosts.load(ProxyMachine::Router, settings);
         Testbed { datapath, upward, downward, hosts }
     }
 
@@ -169,12 +169,12 @@ fn socket_options(controller: &str) -> SocketOptions<'_> {
 }
 
 impl Hosts {
-    fn load(&self, place: ProxyPlace, settings: &Settings) -> Datapath {
+    fn load(&self, place: ProxyMachine, settings: &Settings) -> Datapath {
         let mut datapath = Datapath::load(settings).unwrap_or_else(|error| panic!("{error}"));
         let Routed { client, router, .. } = &self.0;
         let attached = match place {
-            ProxyPlace::Router => router.inside(|| datapath.attach("near", Side::ClientSide)),
-            ProxyPlace::Host => client.inside(|| datapath.attach("router", Side::NetworkSide)),
+            ProxyMachine::Router => router.inside(|| datapath.attach("near", Side::ClientSide)),
+            ProxyMachine::Host => client.inside(|| datapath.attach("router", Side::NetworkSide)),
         };
         attached.unwrap_or_else(|error| panic!("{error}"));
         datapath

@@ -4,7 +4,7 @@
 use crate::marks::counters;
 use crate::skip;
 use crate::steady::steady;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::Settings;
 
 /// enum ecn_part of the machine.
@@ -33,7 +33,7 @@ struct Outcome {
 /// [`MARKS`] marks for an upload, outcome without these parts.
 fn outcome(parts_left_out: u32, options_off: &[&str]) -> Outcome {
     let settings = Settings { parts_left_out, without_sack: true, ..Settings::default() };
-    let bed = Testbed::new(ProxyPlace::Router, false, &settings);
+    let bed = Testbed::new(ProxyMachine::Router, false, &settings);
     for option in options_off {
         bed.set_on_host(option, "0");
     }

@@ -2,12 +2,12 @@
 
 use crate::marks::counters;
 use crate::skip;
-use crate::testbed::{ProxyPlace, Testbed};
+use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::Settings;
 
 /// One upload at `rate` with a mark every few milliseconds; returns how many virtual losses there were.
 fn upload(bytes: u64, rate: &str) -> u64 {
-    let bed = Testbed::with_rate(ProxyPlace::Router, false, &Settings::default(), rate);
+    let bed = Testbed::with_rate(ProxyMachine::Router, false, &Settings::default(), rate);
     let connection = bed.connect(false, true, "cubic");
     connection.send(bytes, || bed.upward.mark(1));
     let counters = counters(&bed);
@@ -37,7 +37,7 @@ fn four_hundred_short_transfers_arrive_whole_with_virtual_losses_anywhere() {
     if skip() {
         return;
     }
-    let bed = Testbed::with_rate(ProxyPlace::Router, false, &Settings::default(), "100mbit");
+    let bed = Testbed::with_rate(ProxyMachine::Router, false, &Settings::default(), "100mbit");
     for n in 0..400 {
         let connection = bed.connect(n % 2 == 1, true, "cubic");
         bed.upward.mark(1);

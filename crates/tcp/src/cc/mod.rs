@@ -176,6 +176,7 @@ impl Params {
 
 /// An acknowledgment of new data.
 #[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
@@ -198,8 +199,33 @@ pub struct Ack {
     pub sent_total: u64,
 }
 
+impl Ack {
+    /// An ACK at `now` of `bytes` that were all in flight: the first of its connection, without an RTT
+    /// sample. For tests of controllers.
+    pub fn new(now: Time, bytes: u64) -> Ack {
+        Ack {
+            now,
+            bytes_acked: bytes,
+            credit: bytes,
+            rtt: None,
+            smoothed_rtt: Span::ZERO,
+            min_rtt: None,
+            in_flight: bytes,
+            acked_total: bytes,
+            sent_total: bytes,
+        }
+    }
+
+    /// The same with an RTT sample that equals SRTT and the minimum.
+    #[must_use]
+    pub fn with_rtt(self, rtt: Span) -> Ack {
+        Ack { rtt: Some(rtt), smoothed_rtt: rtt, min_rtt: Some(rtt), ..self }
+    }
+}
+
 /// A congestion signal.
 #[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Congestion {
     /// When the sender detected it.
     pub now: Time,
@@ -213,6 +239,14 @@ pub struct Congestion {
     pub hold_ssthresh: bool,
     /// SRTT in whole ticks of the connection's clock.
     pub smoothed_rtt: Span,
+}
+
+impl Congestion {
+    /// A signal at `now` with a window of `window` bytes that reduces ssthresh, without an RTT. For tests
+    /// of controllers.
+    pub fn new(now: Time, cause: CongestionCause, window: f64) -> Congestion {
+        Congestion { now, cause, window, hold_ssthresh: false, smoothed_rtt: Span::ZERO }
+    }
 }
 
 /// The signal by which the sender detected congestion.

@@ -9,6 +9,7 @@ use windlass_base::Time;
 ///
 /// Without marks it behaves as Reno.
 #[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NewEcn {
     /// The factor of cwnd and ssthresh at a mark. 0.9.
     pub alpha_wnd: f64,
