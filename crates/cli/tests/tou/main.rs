@@ -4,6 +4,8 @@
 
 mod bed;
 #[cfg(target_os = "linux")]
+mod matrix;
+#[cfg(target_os = "linux")]
 mod nat;
 mod perf;
 #[cfg(target_os = "linux")]
