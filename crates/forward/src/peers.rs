@@ -15,8 +15,8 @@ use windlass_tou::TouStream;
 use windlass_tou::secure::Identity;
 use windlass_tou::session::{Node, Session};
 
-/// The longest search for a path.
-const PATH_MAX: Duration = Duration::from_secs(30);
+/// The longest search for a path: a little longer than the session's own, whose end has a reason.
+const PATH_MAX: Duration = Duration::from_secs(35);
 /// The longest that a connection in a session may take: the time of a few lost SYNs.
 const OPEN_MAX: Duration = Duration::from_secs(20);
 /// The longest wait for a peer's answer: its own limit for a destination, and some more.
