@@ -95,7 +95,10 @@ impl End {
         let config = HostConfig {
             key: key(index),
             instance: [index as u8; 16],
-            allow: if index == REGISTERED { Allow::Anyone } else { Allow::NoHost },
+            allow: match index {
+                REGISTERED => Allow::Keys([key(ASKING).public_key()].into()),
+                _ => Allow::NoHost,
+            },
             relay_only: false,
             random: randomness(seed, index),
         };
@@ -146,11 +149,17 @@ impl End {
     }
 
     /// Applies the host's events, as the driver does.
-    pub(super) fn take_events(&mut self, now: Time) {
+    ///
+    /// # Errors
+    /// A session with a host that is not the other one.
+    pub(super) fn take_events(&mut self, now: Time) -> Result<(), String> {
         while let Some(event) = self.host.poll_event() {
             self.notes.push(format!("{event:?}"));
             match event {
-                Event::Opened { tag, .. } => {
+                Event::Opened { tag, peer, .. } => {
+                    if peer != key(1 - self.index).public_key() {
+                        return Err(format!("host {} has a session with {peer}", self.index));
+                    }
                     self.endpoint.open_session(tag);
                     if self.tag.is_some_and(|earlier| earlier != tag) {
                         self.to_reopen += self.forget_session();
@@ -183,6 +192,7 @@ impl End {
         if let Some(tag) = self.tag {
             self.host.set_in_use(tag, self.endpoint.session_len(tag) > 0);
         }
+        Ok(())
     }
 
     /// Passes datagrams that came through a relay to the endpoint.

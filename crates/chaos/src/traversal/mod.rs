@@ -1,11 +1,12 @@
 //! Sessions between hosts behind NATs, from a seed: random networks, delays and losses, NATs that
-//! reboot, hosts that move, a rendezvous that restarts, and somebody who changes datagrams on the
-//! way. As long as theory says that the hosts can reach each other, every byte arrives once and in
+//! reboot, hosts that move, a rendezvous that restarts or lies, and somebody who changes datagrams on
+//! the way. As long as theory says that the hosts can reach each other, every byte arrives once and in
 //! order, within a bound, and the session ends up on the best path. No byte is accepted that the
 //! other host did not send.
 
 mod cipher;
 mod end;
+mod liar;
 mod network;
 mod rendezvous;
 mod report;

@@ -15,6 +15,8 @@ pub struct TraversalReport {
     pub is_impossible: bool,
     /// Datagrams were changed on the way.
     pub is_tampered: bool,
+    /// The rendezvous lied.
+    pub is_lied_to: bool,
     /// Whether the last path has a relay; `None` without a path.
     pub relayed: Option<bool>,
     /// From asking for the session to the first byte of the other host.
@@ -40,6 +42,8 @@ pub struct TraversalSummary {
     pub impossible: u64,
     /// Seeds in which datagrams were changed on the way.
     pub tampered: u64,
+    /// Seeds with a rendezvous that lied.
+    pub lied_to: u64,
     /// Complete connections.
     pub connections: u64,
     /// Datagrams sent.
@@ -61,6 +65,7 @@ impl TraversalSummary {
                 self.relayed += u64::from(report.relayed == Some(true));
                 self.impossible += u64::from(report.is_impossible);
                 self.tampered += u64::from(report.is_tampered);
+                self.lied_to += u64::from(report.is_lied_to);
                 self.connections += report.connections;
                 self.datagrams += report.datagrams;
                 self.lasted += report.lasted;
@@ -76,6 +81,7 @@ impl TraversalSummary {
         self.relayed += other.relayed;
         self.impossible += other.impossible;
         self.tampered += other.tampered;
+        self.lied_to += other.lied_to;
         self.connections += other.connections;
         self.datagrams += other.datagrams;
         self.lasted += other.lasted;
@@ -91,6 +97,7 @@ impl fmt::Display for TraversalSummary {
         writeln!(f, "last path: {} direct, {} relayed", self.direct, self.relayed)?;
         writeln!(f, "no path exists: {}", self.impossible)?;
         writeln!(f, "datagrams changed on the way: {} seeds", self.tampered)?;
+        writeln!(f, "the rendezvous lies: {} seeds", self.lied_to)?;
         writeln!(f, "{} connections complete", self.connections)?;
         writeln!(f, "{} datagrams in {} of virtual time", self.datagrams, self.lasted)?;
         writeln!(f, "digest {:016x}", self.digest)

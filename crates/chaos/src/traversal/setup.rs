@@ -80,6 +80,8 @@ pub(super) struct Setup {
     pub(super) loss: f64,
     /// The share of datagrams in which a bit is changed, with a valid checksum.
     pub(super) tampering: f64,
+    /// The rendezvous lies.
+    pub(super) lying: bool,
     pub(super) disturbances: Vec<(Span, Disturbance)>,
     /// Connections, and bytes that each carries in both directions.
     pub(super) connections: u32,
@@ -102,6 +104,9 @@ impl fmt::Display for Setup {
         writeln!(f, "{count} connections of {bytes} bytes, {} apart", self.spacing)?;
         if self.tampering > 0.0 {
             writeln!(f, "tampering {:.4}", self.tampering)?;
+        }
+        if self.lying {
+            writeln!(f, "the rendezvous lies")?;
         }
         for (at, disturbance) in &self.disturbances {
             writeln!(f, "{at} after the start: {disturbance:?}")?;
@@ -135,6 +140,7 @@ impl Setup {
             connections: rng.between(1, 4) as u32,
             bytes: rng.between(1, 60_000),
             spacing: Span::from_millis(rng.below(10_000)),
+            lying: rng.chance(0.05),
         }
     }
 
@@ -149,6 +155,7 @@ impl Setup {
             jitter: Span::ZERO,
             loss: 0.0,
             tampering: 0.0,
+            lying: false,
             disturbances: Vec::new(),
             connections: 1,
             bytes: 1000,

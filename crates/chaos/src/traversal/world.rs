@@ -1,6 +1,7 @@
 //! Two hosts, their networks and a rendezvous in virtual time.
 
 use super::end::{ASKING, End, REGISTERED, key};
+use super::liar::Liar;
 use super::network::{Arrival, Network, PORT, Packet, rendezvous_address};
 use super::rendezvous::{Rendezvous, Sent};
 use super::report::TraversalReport;
@@ -24,6 +25,8 @@ const CALM: Span = Span::from_secs(60);
 /// complete within this time, and the session has its best path. TCP alone may wait for a minute,
 /// because the losses before have backed its timer off (RFC 6298 §5.5).
 const BOUND: Span = Span::from_secs(90);
+/// The length of a run with a rendezvous that lies, at most.
+const LIES_LAST: Span = Span::from_secs(150);
 /// Turns at one time. A host with a timer that is always due would stop the time.
 const TURNS_MAX: u32 = 10_000;
 /// The time within which an attempt without a chance ends with an error.
@@ -37,6 +40,7 @@ pub(super) struct World<'a> {
     streams: Streams,
     ends: [End; 2],
     rendezvous: Rendezvous,
+    liar: Option<Liar>,
     restarts: u64,
     pending: Vec<(Time, Action)>,
     /// When the session was asked for.
@@ -84,6 +88,7 @@ impl<'a> World<'a> {
             streams: Streams::new(setup, seed),
             ends: [ASKING, REGISTERED].map(|index| End::new(index, seed, setup.bytes)),
             rendezvous: Rendezvous::new(setup.ipv6, seed, 0),
+            liar: setup.lying.then(|| Liar::new(seed)),
             restarts: 0,
             pending,
             asked_at: None,
@@ -140,7 +145,9 @@ impl<'a> World<'a> {
             true => BEGIN + START + CALM,
             false => BEGIN,
         };
-        disturbed.max(self.opened_at).max(lossy) + bound
+        let due = disturbed.max(self.opened_at).max(lossy) + bound;
+        // With a rendezvous that lies, hosts may try again for ever.
+        if self.setup.lying { due.min(BEGIN + LIES_LAST) } else { due }
     }
 
     fn next(&self) -> Time {
@@ -289,7 +296,7 @@ impl<'a> World<'a> {
     fn settle(&mut self) -> Result<(), String> {
         let now = self.now;
         for host in 0..2 {
-            self.ends[host].take_events(now);
+            self.ends[host].take_events(now)?;
             self.ends[host].run_application(now)?;
             if std::mem::take(&mut self.ends[host].wants_stream) {
                 self.streams.open(now, self.network.dark_until, host);
@@ -307,19 +314,36 @@ impl<'a> World<'a> {
             }
         }
         while let Some(sent) = self.rendezvous.poll_transmit() {
-            match sent {
-                Sent::Datagram(packet) => {
-                    let (from, to, len) = (packet.from.port(), packet.to, packet.bytes.len());
-                    self.note(|| format!("rendezvous port {from} sends {len} bytes to {to}"));
-                    self.network.send(now, None, packet);
+            self.send_of_server(sent);
+        }
+        Ok(())
+    }
+
+    fn send_of_server(&mut self, sent: Sent) {
+        let own = rendezvous_address(self.setup.ipv6);
+        match sent {
+            Sent::Datagram(packet) => {
+                let (from, to, len) = (packet.from.port(), packet.to, packet.bytes.len());
+                self.note(|| format!("rendezvous port {from} sends {len} bytes to {to}"));
+                // The relay forwards what it gets.
+                for bytes in self.twist(packet.bytes.clone(), packet.from == own) {
+                    self.network.send(self.now, None, Packet { bytes, ..packet.clone() });
                 }
-                Sent::Message(id, bytes) => {
-                    self.note(|| format!("rendezvous sends {} bytes to stream {id}", bytes.len()));
-                    self.streams.send((now, self.network.dark_until), id, None, bytes);
+            }
+            Sent::Message(id, bytes) => {
+                self.note(|| format!("rendezvous sends {} bytes to stream {id}", bytes.len()));
+                for bytes in self.twist(bytes, true) {
+                    self.streams.send((self.now, self.network.dark_until), id, None, bytes);
                 }
             }
         }
-        Ok(())
+    }
+
+    fn twist(&mut self, bytes: Vec<u8>, is_own: bool) -> Vec<Vec<u8>> {
+        match self.liar.as_mut().filter(|_| is_own) {
+            Some(liar) => liar.twist(bytes),
+            None => vec![bytes],
+        }
     }
 
     /// A session may end before it has a path, if the rendezvous restarts or the network is dark at
@@ -331,8 +355,9 @@ impl<'a> World<'a> {
         if self.setup.outcome() == Outcome::Impossible {
             return Ok(());
         }
-        let explained = !self.setup.disturbances.is_empty() || self.setup.tampering > 0.0;
-        if !explained || (self.ends[host].first_byte.is_some() && self.setup.tampering == 0.0) {
+        let attacked = self.setup.tampering > 0.0 || self.setup.lying;
+        let explained = attacked || !self.setup.disturbances.is_empty();
+        if !explained || (self.ends[host].first_byte.is_some() && !attacked) {
             return Err(format!("host {host} lost its session: {reason}"));
         }
         let unfinished = self.ends[host].forget_session();
@@ -411,8 +436,9 @@ impl<'a> World<'a> {
 
     fn judge_end(&self) -> Result<(), String> {
         let [a, b] = &self.ends;
-        // Whoever can change datagrams on the way can end everything; bytes were checked.
-        if self.network.tampered > 0 {
+        // A rendezvous that lies, and whoever can change datagrams on the way, can deny service. Bytes and
+        // peers were checked.
+        if self.network.tampered > 0 || self.setup.lying {
             return Ok(());
         }
         let relayed = (a.is_relayed(), b.is_relayed());
@@ -434,6 +460,7 @@ impl<'a> World<'a> {
             digest: self.digest,
             is_impossible: self.setup.outcome() == Outcome::Impossible,
             is_tampered: self.network.tampered > 0,
+            is_lied_to: self.setup.lying,
             relayed: a.is_relayed(),
             first_byte: a.first_byte.and_then(since_asked),
             connections: u64::from(a.done.min(b.done)),
