@@ -111,7 +111,7 @@ impl Simulated {
         State {
             cwnd: segments(self.controller.cwnd()),
             ssthresh: ssthresh.map(|bytes| segments(bytes as f64)),
-            slope: self.controller.trace_value().expect("New-ECN has a slope").value,
+            slope: self.controller.trace_values()[0],
         }
     }
 }

@@ -1,3 +1,3 @@
 """Experiments behind Windlass: run them, hold them against what was published, write a report."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -79,11 +79,16 @@ pub trait Controller: fmt::Debug + Send {
         Ecn::Ect0
     }
 
-    /// A value of this controller for traces, beside cwnd and ssthresh. Its name must not change.
-    /// An observer receives it in [`TraceEvent::Controller`](crate::TraceEvent::Controller) when it
-    /// changes.
-    fn trace_value(&self) -> Option<TraceValue> {
-        None
+    /// The names of the values that this controller publishes for traces, beside cwnd and
+    /// ssthresh: at most [`TRACE_VALUES`], and the same for the controller's whole life.
+    fn trace_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The values in the order of [`trace_names`](Controller::trace_names), the rest 0. An observer
+    /// receives each in [`TraceEvent::Controller`](crate::TraceEvent::Controller) when it changes.
+    fn trace_values(&self) -> [f64; TRACE_VALUES] {
+        [0.0; TRACE_VALUES]
     }
 
     /// A copy to restore if the next reduction turns out to have been unnecessary
@@ -97,7 +102,7 @@ pub trait Controller: fmt::Debug + Send {
         ControllerState {
             cwnd: self.cwnd(),
             ssthresh: self.ssthresh(),
-            traced: self.trace_value(),
+            traced: self.trace_values(),
             ecn_codepoint: self.ecn_codepoint(),
         }
     }
@@ -109,6 +114,9 @@ pub trait Controller: fmt::Debug + Send {
         *state = self.state(engine);
     }
 }
+
+/// The largest number of values that a controller publishes for traces.
+pub const TRACE_VALUES: usize = 4;
 
 /// A named value that a controller publishes for traces.
 #[derive(Copy, Clone, Debug, PartialEq)]

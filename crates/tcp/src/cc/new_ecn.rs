@@ -1,5 +1,5 @@
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory};
-use super::{FastRecovery, Params, TraceValue, Window};
+use super::{FastRecovery, Params, TRACE_VALUES, Window};
 use alloc::boxed::Box;
 use windlass_base::Time;
 
@@ -141,8 +141,12 @@ impl Controller for NewEcnController {
         FastRecovery::Reno
     }
 
-    fn trace_value(&self) -> Option<TraceValue> {
-        Some(TraceValue { name: NewEcn::SLOPE, value: self.slope })
+    fn trace_names(&self) -> &'static [&'static str] {
+        &[NewEcn::SLOPE]
+    }
+
+    fn trace_values(&self) -> [f64; TRACE_VALUES] {
+        [self.slope, 0.0, 0.0, 0.0]
     }
 
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
@@ -168,7 +172,7 @@ mod tests {
     }
 
     fn slope(controller: &dyn Controller) -> f64 {
-        controller.trace_value().expect("New-ECN has a slope").value
+        controller.trace_values()[0]
     }
 
     #[test]

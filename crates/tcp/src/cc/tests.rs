@@ -200,8 +200,9 @@ impl Driver {
         }
         let cwnd = self.controller.cwnd();
         assert!(cwnd.is_finite() && cwnd >= f64::from(MSS), "cwnd {cwnd}");
-        let traced = self.controller.trace_value().map(|traced| traced.value);
-        assert!(traced.is_none_or(|slope| slope.is_finite() && slope > 0.0));
+        let published = self.controller.trace_names().len();
+        let traced = self.controller.trace_values();
+        assert!(traced[..published].iter().all(|value| value.is_finite() && *value > 0.0));
     }
 
     fn ack(&mut self, after_ms: u64, credit: u64, rtt_ms: u64, sampled: bool) {
@@ -277,7 +278,7 @@ proptest! {
                 again.step(step);
                 prop_assert_eq!(driver.controller.cwnd(), again.controller.cwnd());
                 prop_assert_eq!(driver.controller.ssthresh(), again.controller.ssthresh());
-                prop_assert_eq!(driver.controller.trace_value(), again.controller.trace_value());
+                prop_assert_eq!(driver.controller.trace_values(), again.controller.trace_values());
             }
         }
     }

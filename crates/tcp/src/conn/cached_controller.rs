@@ -1,4 +1,4 @@
-use crate::cc::{Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, TraceValue};
+use crate::cc::{Ack, Congestion, Controller, ControllerState, Engine, FastRecovery};
 use alloc::boxed::Box;
 use windlass_base::Ecn;
 
@@ -85,8 +85,9 @@ impl CachedController {
         self.state.ssthresh
     }
 
-    pub(super) fn trace_value(&self) -> Option<TraceValue> {
-        self.state.traced
+    /// The names of [`ControllerState::traced`].
+    pub(super) fn trace_names(&self) -> &'static [&'static str] {
+        self.controller.trace_names()
     }
 
     pub(super) fn ecn_codepoint(&self) -> Ecn {

@@ -345,10 +345,9 @@ impl Connection {
     /// The value that the controller publishes under this name, for example
     /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE).
     pub fn trace_value(&self, name: &str) -> Option<f64> {
-        self.congestion
-            .trace_value()
-            .filter(|traced| traced.name == name)
-            .map(|traced| traced.value)
+        let names = self.congestion.trace_names();
+        let place = names.iter().position(|published| *published == name)?;
+        self.congestion.state().traced.get(place).copied()
     }
 
     /// SRTT in whole ticks of the connection's clock; `None` before the first sample.

@@ -1,5 +1,5 @@
 use super::{Connection, Run, State};
-use crate::cc::{CongestionCause, ControllerState};
+use crate::cc::{CongestionCause, ControllerState, TraceValue};
 use crate::observer::{Observer, TraceEvent};
 use windlass_base::Time;
 
@@ -67,6 +67,10 @@ impl Snapshot {
                 changed: after.smoothed_raw != before.smoothed_raw,
             });
         }
+        if after.windows.traced != before.windows.traced {
+            let names = connection.congestion.trace_names();
+            publish_traced(names, &before.windows, &after.windows, &mut publish);
+        }
         publish_windows(&before.windows, &after.windows, &mut publish);
         if after.bytes_acked != before.bytes_acked {
             publish(TraceEvent::Acked { bytes: after.bytes_acked });
@@ -117,18 +121,26 @@ fn publish_signals(signals: Signals, publish: &mut impl FnMut(TraceEvent)) {
     }
 }
 
-/// The controller's own value comes before the window: an observer that reads both when the window
-/// changes then sees the value that caused the change.
+/// The controller's own values come before the window: an observer that reads both when the window
+/// changes then sees the values that caused the change.
+fn publish_traced(
+    names: &[&'static str],
+    before: &ControllerState,
+    after: &ControllerState,
+    publish: &mut impl FnMut(TraceEvent),
+) {
+    for (name, (before, after)) in names.iter().zip(before.traced.iter().zip(after.traced)) {
+        if after != *before {
+            publish(TraceEvent::Controller(TraceValue { name, value: after }));
+        }
+    }
+}
+
 fn publish_windows(
     before: &ControllerState,
     after: &ControllerState,
     publish: &mut impl FnMut(TraceEvent),
 ) {
-    if let Some(traced) = after.traced
-        && before.traced.is_none_or(|before| before.value != traced.value)
-    {
-        publish(TraceEvent::Controller(traced));
-    }
     if after.ssthresh != before.ssthresh {
         publish(TraceEvent::Ssthresh { bytes: after.ssthresh });
     }

@@ -1,8 +1,10 @@
 //! The events that a connection reports to its observer.
 
 use super::script::{Script, plain};
-use crate::cc::CongestionCause;
+use crate::cc::{Ack, CongestionCause, Controller, ControllerFactory, Params, TRACE_VALUES};
 use crate::{Config, Span, State, TraceEvent};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use TraceEvent::{Acked, CeReceived, Congestion, Cwnd, EceReceived, Retransmit, Ssthresh, Timeout};
 
 /// Eight segments in flight of 8000 bytes; nothing reported yet.
@@ -133,4 +135,76 @@ fn a_reduction_taken_back_is_reported() {
     s.recv(". 1 ack 3953 TS 21:10100");
     let trace = s.take_trace();
     assert!(trace.contains(&TraceEvent::Undo), "{trace:?}");
+}
+
+/// A fixed window that counts ACKs and acknowledged bytes.
+#[derive(Debug)]
+struct Counting {
+    acks: u32,
+    bytes: u64,
+    window: f64,
+}
+
+#[derive(Debug)]
+struct CountingFactory;
+
+impl ControllerFactory for CountingFactory {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        Box::new(Counting { acks: 0, bytes: 0, window: f64::from(params.mss) * 8.0 })
+    }
+}
+
+impl Controller for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.acks += 1;
+        self.bytes = ack.acked_total;
+    }
+
+    fn on_congestion(&mut self, _: &crate::cc::Congestion) {}
+    fn on_idle_restart(&mut self, _: u64) {}
+    fn on_mss_change(&mut self, _: u32) {}
+
+    fn trace_names(&self) -> &'static [&'static str] {
+        &["acks", "bytes", "window"]
+    }
+
+    fn trace_values(&self) -> [f64; TRACE_VALUES] {
+        [f64::from(self.acks), self.bytes as f64, self.window, 0.0]
+    }
+}
+
+#[test]
+fn each_value_of_a_controller_is_reported_when_it_changes() {
+    let config = plain().with(|c| c.congestion = Arc::new(CountingFactory));
+    let mut s = Script::established(config);
+    s.write(8000);
+    s.skip();
+    s.take_trace();
+    s.recv(". 1 ack 2001");
+    let values = s.take_trace().into_iter().filter_map(|event| match event {
+        TraceEvent::Controller(traced) => Some((traced.name, traced.value)),
+        _ => None,
+    });
+    let values: alloc::vec::Vec<_> = values.collect();
+    let bytes = s.connection.trace_value("bytes");
+    assert_eq!(values, [("acks", 1.0), ("bytes", bytes.unwrap_or_default())]);
+    assert!(bytes >= Some(2000.0));
+    assert_eq!(s.connection.trace_value("window"), Some(8000.0));
+    assert_eq!(s.connection.trace_value("slope"), None);
 }
