@@ -4,12 +4,16 @@
 
 mod bed;
 #[cfg(target_os = "linux")]
+mod cell;
+#[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
 mod nat;
 mod perf;
 #[cfg(target_os = "linux")]
 mod rendezvous;
+#[cfg(target_os = "linux")]
+mod verify;
 
 use bed::{Running, bytes, run, text, windlass};
 use std::io::Read;

@@ -265,6 +265,27 @@ impl Client {
         introduction
     }
 
+    /// Replaces the body of an offer that has not left yet, because it waits for a nonce or in the queue
+    /// of [`Client::poll_transmit`]. Returns false if it has left. The first answer of a server brings
+    /// the nonce and this host's mapped address together, so that an offer can still name it.
+    ///
+    /// # Panics
+    ///
+    /// If the body is longer than [`MAX_BODY_LEN`] bytes.
+    pub fn revise(
+        &mut self,
+        now: Time,
+        introduction: IntroductionId,
+        body: impl FnOnce() -> Vec<u8>,
+    ) -> bool {
+        let body = || {
+            let body = body();
+            assert!(body.len() <= MAX_BODY_LEN, "a body of {} bytes is too long", body.len());
+            body
+        };
+        self.outgoing.revise(now, introduction, body, &mut self.context)
+    }
+
     /// Sends a further body, of at most [`MAX_BODY_LEN`] bytes, to the other host of an
     /// introduction. Both hosts can, from a minute after the last body on only by a new offer.
     /// Returns false if this client does not know the introduction.

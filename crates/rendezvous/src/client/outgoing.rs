@@ -44,6 +44,26 @@ impl OutgoingBodies {
         self.0.push(outgoing);
     }
 
+    /// Replaces the body of an offer that has not left this host yet; false if it has.
+    pub(super) fn revise(
+        &mut self,
+        now: Time,
+        introduction: IntroductionId,
+        body: impl FnOnce() -> Vec<u8>,
+        context: &mut Context,
+    ) -> bool {
+        let offer = |one: &&mut Outgoing| one.offer && one.introduction == introduction;
+        let Some(outgoing) = self.0.iter_mut().find(offer) else { return false };
+        if let Some(request) = &outgoing.request {
+            let waiting = context.transmits.iter().position(|bytes| *bytes == request.bytes);
+            let Some(waiting) = waiting.filter(|_| !request.was_repeated()) else { return false };
+            context.transmits.remove(waiting);
+        }
+        outgoing.body = body();
+        outgoing.transmit(now, context);
+        true
+    }
+
     /// Stops sending the bodies of an introduction.
     pub(super) fn forget(&mut self, introduction: IntroductionId) {
         self.0.retain(|outgoing| outgoing.introduction != introduction);

@@ -99,6 +99,11 @@ impl Request {
         Self { transaction, bytes, transport, first_sent, due, rto, interval, sent: 1, limit }
     }
 
+    /// Whether it was transmitted more than once.
+    pub(super) fn was_repeated(&self) -> bool {
+        self.sent > 1
+    }
+
     pub(super) fn due(&self) -> Time {
         self.due
     }

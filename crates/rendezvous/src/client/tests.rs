@@ -312,6 +312,28 @@ fn an_offer_waits_for_the_first_nonce() {
 }
 
 #[test]
+fn an_offer_that_has_not_left_can_be_revised() {
+    let mut script = Script::new(false, Transport::Datagram);
+    let introduction = script.client.introduce(script.now, key(2), b"offer".to_vec());
+    assert!(script.client.revise(script.now, introduction, || b"before the nonce".to_vec()));
+    script.challenge("n1");
+    let now = script.now;
+    assert!(script.client.revise(now, introduction, || b"with the address".to_vec()));
+    let mut offers = vec![];
+    while let Some(bytes) = script.client.poll_transmit() {
+        match Message::parse(&bytes).expect("valid").content {
+            Content::Introduce(offer) => offers.push(offer.body),
+            other => assert!(matches!(other, Content::Register(_))),
+        }
+    }
+    assert_eq!(offers, [b"with the address".to_vec()], "one offer, the last");
+    let left = || unreachable!("the offer has left");
+    assert!(!script.client.revise(now, introduction, left));
+    script.wait(Span::from_secs(3));
+    assert!(!script.client.revise(now, introduction, left), "its repetition waits in the queue");
+}
+
+#[test]
 fn a_stale_nonce_costs_an_offer_one_round_trip() {
     let mut script = Script::registered();
     script.client.introduce(script.now, key(2), b"offer".to_vec());

@@ -141,6 +141,16 @@ impl Server {
         self.client.introduce(now, peer, body)
     }
 
+    /// Replaces an offer that has not left yet; false if it has.
+    pub(super) fn revise(
+        &mut self,
+        now: Time,
+        introduction: IntroductionId,
+        body: impl FnOnce() -> Vec<u8>,
+    ) -> bool {
+        self.client.revise(now, introduction, body)
+    }
+
     /// Sends a further body of an introduction.
     pub(super) fn send_more(&mut self, now: Time, introduction: IntroductionId, body: Vec<u8>) {
         self.client.send(now, introduction, body);

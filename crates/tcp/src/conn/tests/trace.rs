@@ -3,9 +3,9 @@
 use super::script::{Script, plain};
 use crate::cc::{Ack, CongestionCause, Controller, ControllerFactory, Params, TRACE_VALUES};
 use crate::{Config, Span, State, TraceEvent};
+use TraceEvent::{Acked, CeReceived, Congestion, Cwnd, EceReceived, Retransmit, Ssthresh, Timeout};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use TraceEvent::{Acked, CeReceived, Congestion, Cwnd, EceReceived, Retransmit, Ssthresh, Timeout};
 
 /// Eight segments in flight of 8000 bytes; nothing reported yet.
 fn flight(config: Config) -> Script {

@@ -3,7 +3,7 @@
 use super::{CloseReason, Event, Host};
 use crate::session::offer::{Kind, Offer, Sent};
 use crate::session::one_session::{IntroductionId, RETRY_AFTER_REFUSAL, Session, SessionState};
-use crate::session::server::ServerEvent;
+use crate::session::server::{Server, ServerEvent};
 use is::IceCreds;
 use windlass_base::Time;
 use windlass_identity::PublicKey;
@@ -90,13 +90,21 @@ impl Host {
         if self.config.relay_only {
             return;
         }
-        let server = &self.servers[server];
-        let mapped = server.mapped().filter(|_| server.channel() == super::Channel::Udp);
+        let by_udp = |server: &&Server| server.channel() == super::Channel::Udp;
+        let mapped = Some(&self.servers[server]).filter(by_udp).and_then(Server::mapped);
         let base = mapped.and_then(|mapped| self.base_for(mapped));
         let (Some(mapped), Some(base)) = (mapped, base) else { return };
-        for session in self.sessions.values_mut() {
-            if session.searching().add_reflexive(mapped, base).is_some() {
-                session.note_news(now);
+        for (tag, session) in &mut self.sessions {
+            if session.searching().add_reflexive(mapped, base).is_none() {
+                continue;
+            }
+            session.note_news(now);
+            // An offer may have waited for the answer that brought the address. It can name it then,
+            // which saves a round trip.
+            if session.server == server && session.asked && !session.answered {
+                let introduction = session.introduction;
+                let body = || session.offer(*tag, Kind::Offer).encode();
+                self.servers[server].revise(now, introduction, body);
             }
         }
     }
