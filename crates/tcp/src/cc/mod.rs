@@ -102,7 +102,6 @@ pub trait Controller: fmt::Debug + Send {
         ControllerState {
             cwnd: self.cwnd(),
             ssthresh: self.ssthresh(),
-            traced: self.trace_values(),
             ecn_codepoint: self.ecn_codepoint(),
         }
     }

@@ -1,6 +1,5 @@
 //! The engine's cache of a controller's getters.
 
-use super::TRACE_VALUES;
 use windlass_base::Ecn;
 
 /// The values of a controller's getters. They change only in its `on_*` methods.
@@ -8,7 +7,6 @@ use windlass_base::Ecn;
 pub struct ControllerState {
     pub cwnd: f64,
     pub ssthresh: u64,
-    pub traced: [f64; TRACE_VALUES],
     pub ecn_codepoint: Ecn,
 }
 

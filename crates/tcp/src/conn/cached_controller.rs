@@ -1,4 +1,6 @@
-use crate::cc::{Ack, Congestion, Controller, ControllerState, Engine, FastRecovery};
+use crate::cc::{
+    Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, TRACE_VALUES, TraceValue,
+};
 use alloc::boxed::Box;
 use windlass_base::Ecn;
 
@@ -10,12 +12,23 @@ pub(super) struct CachedController {
     state: ControllerState,
     /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
     cwnd_bytes: u64,
+    /// The names of the values that the controller publishes.
+    trace_names: &'static [&'static str],
+    /// The values that observers know.
+    published: [f64; TRACE_VALUES],
 }
 
 impl CachedController {
     pub(super) fn new(controller: Box<dyn Controller>) -> CachedController {
         let state = controller.state(Engine);
-        CachedController { controller, state, cwnd_bytes: state.cwnd as u64 }
+        let (trace_names, published) = (controller.trace_names(), controller.trace_values());
+        CachedController {
+            controller,
+            state,
+            cwnd_bytes: state.cwnd as u64,
+            trace_names,
+            published,
+        }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
@@ -85,9 +98,26 @@ impl CachedController {
         self.state.ssthresh
     }
 
-    /// The names of [`ControllerState::traced`].
-    pub(super) fn trace_names(&self) -> &'static [&'static str] {
-        self.controller.trace_names()
+    /// The value that the controller publishes under a name.
+    pub(super) fn trace_value(&self, name: &str) -> Option<f64> {
+        let place = self.trace_names.iter().position(|published| *published == name)?;
+        self.controller.trace_values().get(place).copied()
+    }
+
+    /// Passes on the published values that have changed since the last call.
+    #[inline(always)]
+    pub(super) fn publish_changed(&mut self, publish: &mut impl FnMut(TraceValue)) {
+        // Most controllers publish nothing.
+        if !self.trace_names.is_empty() {
+            let values = self.controller.trace_values();
+            let known = core::mem::replace(&mut self.published, values);
+            for (name, (known, value)) in self.trace_names.iter().zip(known.into_iter().zip(values))
+            {
+                if known != value {
+                    publish(TraceValue { name, value });
+                }
+            }
+        }
     }
 
     pub(super) fn ecn_codepoint(&self) -> Ecn {

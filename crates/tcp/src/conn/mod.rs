@@ -345,9 +345,7 @@ impl Connection {
     /// The value that the controller publishes under this name, for example
     /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE).
     pub fn trace_value(&self, name: &str) -> Option<f64> {
-        let names = self.congestion.trace_names();
-        let place = names.iter().position(|published| *published == name)?;
-        self.congestion.state().traced.get(place).copied()
+        self.congestion.trace_value(name)
     }
 
     /// SRTT in whole ticks of the connection's clock; `None` before the first sample.

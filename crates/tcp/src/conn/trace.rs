@@ -1,5 +1,5 @@
 use super::{Connection, Run, State};
-use crate::cc::{CongestionCause, ControllerState, TraceValue};
+use crate::cc::{CongestionCause, ControllerState};
 use crate::observer::{Observer, TraceEvent};
 use windlass_base::Time;
 
@@ -48,7 +48,12 @@ impl Snapshot {
     }
 
     #[inline(always)]
-    pub(crate) fn publish<O: Observer>(self, connection: &Connection, now: Time, observer: &mut O) {
+    pub(crate) fn publish<O: Observer>(
+        self,
+        connection: &mut Connection,
+        now: Time,
+        observer: &mut O,
+    ) {
         let Some(before) = self.0 else { return };
         let after = Watched::of(connection);
         let mut publish = |event| observer.observe(now, event);
@@ -67,10 +72,9 @@ impl Snapshot {
                 changed: after.smoothed_raw != before.smoothed_raw,
             });
         }
-        if after.windows.traced != before.windows.traced {
-            let names = connection.congestion.trace_names();
-            publish_traced(names, &before.windows, &after.windows, &mut publish);
-        }
+        // Before the window: an observer that reads both when the window changes then sees the
+        // values that caused the change.
+        connection.congestion.publish_changed(&mut |value| publish(TraceEvent::Controller(value)));
         publish_windows(&before.windows, &after.windows, &mut publish);
         if after.bytes_acked != before.bytes_acked {
             publish(TraceEvent::Acked { bytes: after.bytes_acked });
@@ -118,21 +122,6 @@ fn publish_signals(signals: Signals, publish: &mut impl FnMut(TraceEvent)) {
     }
     if signals.contains(Signals::UNDO) {
         publish(TraceEvent::Undo);
-    }
-}
-
-/// The controller's own values come before the window: an observer that reads both when the window
-/// changes then sees the values that caused the change.
-fn publish_traced(
-    names: &[&'static str],
-    before: &ControllerState,
-    after: &ControllerState,
-    publish: &mut impl FnMut(TraceEvent),
-) {
-    for (name, (before, after)) in names.iter().zip(before.traced.iter().zip(after.traced)) {
-        if after != *before {
-            publish(TraceEvent::Controller(TraceValue { name, value: after }));
-        }
     }
 }
 
