@@ -3,7 +3,7 @@
 
 use crate::bed::{bytes, text};
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -52,7 +52,13 @@ impl Drop for Keys {
 }
 
 /// A child that is killed in the end.
-struct Killed(Child);
+pub(crate) struct Killed(Child);
+
+impl Killed {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -87,7 +93,7 @@ fn serve_echo(host: &Namespace) {
         while let Ok((mut stream, _)) = listener.accept() {
             thread::spawn(move || {
                 let mut copy = stream.try_clone().expect("a descriptor");
-                let _ = std::io::copy(&mut copy, &mut stream);
+                let _ = io::copy(&mut copy, &mut stream);
                 let _ = stream.shutdown(Shutdown::Write);
             });
         }
@@ -191,17 +197,33 @@ impl Cell {
         Found::Error(printed.lines().last().unwrap_or_default().to_owned())
     }
 
-    /// Carries bytes both ways, and waits until the session has the path `expected`.
-    pub(crate) fn path(&self, expected: &str) -> Found {
-        let start = Instant::now();
+    /// Starts `forward` for the echo service.
+    pub(crate) fn start_forward(&self) -> Killed {
         let mut command = self.command(0, "forward");
         command.arg(format!("{FORWARD}={}", self.service("echo")));
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let forward = Killed(command.spawn().expect("starts"));
+        Killed(command.spawn().expect("starts"))
+    }
+
+    /// Opens a connection to the port of `forward`; waits until it listens.
+    pub(crate) fn connect_forwarded(&self) -> io::Result<TcpStream> {
+        let host = &self.crossing.hosts[0];
+        let mut stream = Err(io::ErrorKind::TimedOut.into());
+        eventually(|| {
+            stream = host.inside(|| TcpStream::connect(("127.0.0.1", FORWARD)));
+            stream.is_ok()
+        });
+        stream
+    }
+
+    /// Carries bytes both ways, and waits until the session has the path `expected`.
+    pub(crate) fn path(&self, expected: &str) -> Found {
+        let start = Instant::now();
+        let forward = self.start_forward();
         let first = self.echo(start);
         let mut path = None;
         eventually(|| {
-            path = self.path_of(forward.0.id());
+            path = self.path_of(forward.id());
             path.as_deref() == Some(expected)
         });
         self.echo(start);
@@ -210,14 +232,7 @@ impl Cell {
 
     /// Sends bytes through the forwarded port and gets them back. Returns when the first one came.
     pub(crate) fn echo(&self, start: Instant) -> Duration {
-        let host = &self.crossing.hosts[0];
-        let mut stream = None;
-        let connected = eventually(|| {
-            stream = host.inside(|| TcpStream::connect(("127.0.0.1", FORWARD))).ok();
-            stream.is_some()
-        });
-        assert!(connected, "forward does not listen");
-        let mut stream = stream.expect("connected");
+        let mut stream = self.connect_forwarded().expect("forward listens");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
         let sent = bytes(5, BYTES);
         let mut writer = stream.try_clone().expect("a descriptor");

@@ -32,6 +32,10 @@ fn run(crossing: Crossing, expected: Outcome, exposable: bool) -> Result<String,
 
 fn pair(family: Family, a: Gateway, b: Gateway) -> Result<String, String> {
     let crossing = Crossing::new("tm", family, a, b);
+    // As of a bridge to containers: packets from it would take another mapping of the NAT.
+    for host in &crossing.hosts {
+        host.ip("address add 172.17.0.1/16 dev lo");
+    }
     run(crossing, predicted(a, b), b != Gateway::Sealed)
 }
 

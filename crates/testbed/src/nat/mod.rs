@@ -6,6 +6,7 @@ mod plan;
 mod router;
 
 pub use gateway::{Family, Gateway, predicted, predicted_behind_one};
+pub use windlass_nat::Dependence;
 pub use windlass_nat::theory::{Access, Outcome};
 
 use crate::namespace::{Namespace, join};

@@ -5,6 +5,7 @@ mod kills;
 mod opening;
 mod programs;
 mod servers;
+mod soak;
 
 use crate::cell::Cell;
 use std::process::Command;
