@@ -5,7 +5,7 @@ use super::network::PORT;
 use super::streams::StreamId;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use windlass_base::{Ecn, Rng, Time};
+use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_identity::SecretKey;
 use windlass_tou::endpoint::{ConnectionId, Limits};
 use windlass_tou::session::{Allow, CloseReason, Event, Host, HostConfig};
@@ -100,7 +100,9 @@ impl End {
                 _ => Allow::NoHost,
             },
             relay_only: false,
+            outage_max: Span::from_secs(900),
             random: randomness(seed, index),
+            source_for: Box::new(|_| None),
         };
         let mut endpoint = Endpoint::new(Limits::default(), [index as u8; 16]);
         endpoint.serve_sessions_only();

@@ -1,6 +1,6 @@
 //! This host's addresses.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// The addresses of this host's interfaces that another host could reach: no loopback, and no
 /// link-local address, which needs an interface beside it.
@@ -12,6 +12,18 @@ pub(super) fn local_addresses() -> Vec<IpAddr> {
         v4.or_else(|| address.as_sockaddr_in6().map(|found| IpAddr::from(found.ip())))
     });
     addresses.filter(is_reachable).collect()
+}
+
+/// The address from which the system sends to `remote`; `None` without a route.
+pub(super) fn source_for(remote: IpAddr) -> Option<IpAddr> {
+    let any: IpAddr = match remote {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    // Sends nothing; the port is any but 0.
+    socket.connect(SocketAddr::new(remote, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 fn is_reachable(ip: &IpAddr) -> bool {

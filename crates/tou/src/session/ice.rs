@@ -56,6 +56,14 @@ pub(crate) struct Check {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl Check {
+    /// False for an answer.
+    pub(crate) fn is_request(&self) -> bool {
+        // The type of a Binding request (RFC 8489 §5).
+        self.bytes.starts_with(&[0, 1])
+    }
+}
+
 /// Credentials of an agent from 32 random bytes: the fragment has 48 bits, the password 144
 /// (RFC 8445 §5.3: at least 24 and 128).
 pub(crate) fn credentials(random: [u8; 32]) -> IceCreds {

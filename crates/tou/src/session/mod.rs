@@ -36,6 +36,7 @@ mod stream;
 
 pub use host::{
     Allow, CloseReason, Event, Host, HostConfig, Outgoing, Randomness, Route, SessionInfo,
+    SourceFor,
 };
 pub use node::{Node, NodeOptions, Session};
 pub use offer::CandidateType;

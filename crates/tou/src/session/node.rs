@@ -1,8 +1,8 @@
 //! A UDP port with its sessions: the host of this process on a real network.
 
-use super::addresses::local_addresses;
+use super::addresses::{local_addresses, source_for};
 use super::host::{Allow, CloseReason, Event, Host, HostConfig, Outgoing, Route, SessionInfo};
-use super::one_session::SessionState;
+use super::one_session::{OUTAGE_MAX, SessionState};
 use super::rendezvous::RendezvousAddress;
 use super::server::Channel;
 use super::stream::{self, StreamSender};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_tcp::Error;
 
@@ -45,6 +45,9 @@ pub struct NodeOptions {
     pub bind: Option<SocketAddr>,
     /// Use relays only, and do not reveal this host's addresses to peers. Default: off.
     pub relay_only: bool,
+    /// How long a session with open connections is kept without a path, for example if the peer has
+    /// crashed. Default: 15 minutes.
+    pub outage_max: Duration,
     /// Options of the connections.
     pub connections: Options,
 }
@@ -61,6 +64,7 @@ impl NodeOptions {
             rendezvous: Vec::new(),
             bind: None,
             relay_only: false,
+            outage_max: Duration::from_nanos(OUTAGE_MAX.as_nanos()),
             connections: Options::for_sessions(),
         }
     }
@@ -117,11 +121,20 @@ impl Node {
     /// # Errors
     /// If the address cannot be bound, or a rendezvous's name not be resolved.
     pub fn bind(options: NodeOptions) -> io::Result<Node> {
-        let NodeOptions { key, instance, allow, rendezvous, bind, relay_only, connections } =
-            options;
+        let NodeOptions { key, instance, allow, rendezvous, bind, connections, .. } = options;
+        let outage_max = u64::try_from(options.outage_max.as_nanos()).unwrap_or(u64::MAX);
+        let (relay_only, outage_max) = (options.relay_only, Span::from_nanos(outage_max));
         let socket = bind_socket(bind, &connections)?;
         let local = socket.local_addr();
-        let config = HostConfig { key, instance, allow, relay_only, random: Box::new(fill_random) };
+        let config = HostConfig {
+            key,
+            instance,
+            allow,
+            relay_only,
+            outage_max,
+            random: Box::new(fill_random),
+            source_for: Box::new(source_for),
+        };
         let host = Host::new(config, local.port());
         let servers = rendezvous
             .iter()

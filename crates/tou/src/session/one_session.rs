@@ -12,8 +12,9 @@ use windlass_identity::PublicKey;
 const SEARCH_MAX: Span = Span::from_secs(30);
 /// How long a session without connections is kept without a path.
 const LOST_MAX: Span = Span::from_secs(60);
-/// How long a session with connections is kept without a path: as long as TCP's own timeouts.
-const LOST_IN_USE_MAX: Span = Span::from_secs(900);
+/// How long a session with connections is kept without a path by default: as long as TCP's own
+/// timeouts.
+pub(super) const OUTAGE_MAX: Span = Span::from_secs(900);
 /// How long an attempt to restart ICE may take before the next one begins.
 const RESTART_INTERVAL: Span = Span::from_secs(10);
 /// The time until the next attempt after the rendezvous or the peer refused one, or did not answer.
@@ -147,13 +148,14 @@ impl Session {
         }
     }
 
-    /// When the session ends if it finds no path before.
-    pub(super) fn give_up_at(&self) -> Option<Time> {
+    /// When the session ends if it finds no path before. With connections it may be without a path
+    /// for `outage_max`.
+    pub(super) fn give_up_at(&self, outage_max: Span) -> Option<Time> {
         let patience = match self.state {
             // The host that was asked may have answered on a path that it had not selected yet.
-            SessionState::Searching if self.in_use && !self.asked => LOST_IN_USE_MAX,
+            SessionState::Searching if self.in_use && !self.asked => outage_max,
             SessionState::Introducing | SessionState::Searching => SEARCH_MAX,
-            SessionState::Lost if self.in_use => LOST_IN_USE_MAX,
+            SessionState::Lost if self.in_use => outage_max,
             SessionState::Lost => LOST_MAX,
             SessionState::Connected => return None,
         };

@@ -31,6 +31,8 @@ pub(crate) fn run(bytes: &[u8]) {
         instance: [1; 16],
         allow: Allow::Keys([key(2)].into()),
         relay_only: false,
+        outage_max: Span::from_secs(900),
+        source_for: Box::new(|_| None),
         random: Box::new(move |bytes| bytes.fill_with(|| rng.below(256) as u8)),
     };
     let now = Time::ZERO;

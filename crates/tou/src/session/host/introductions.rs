@@ -92,7 +92,7 @@ impl Host {
         }
         let by_udp = |server: &&Server| server.channel() == super::Channel::Udp;
         let mapped = Some(&self.servers[server]).filter(by_udp).and_then(Server::mapped);
-        let base = mapped.and_then(|mapped| self.base_for(mapped));
+        let base = self.base_for(self.servers[server].address());
         let (Some(mapped), Some(base)) = (mapped, base) else { return };
         for (tag, session) in &mut self.sessions {
             if session.searching().add_reflexive(mapped, base).is_none() {

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
 
 /// The largest number of sessions of one host.
@@ -55,6 +55,9 @@ impl Allow {
 /// A source of random bytes: the system's, or a seeded one in simulations.
 pub type Randomness = Box<dyn FnMut(&mut [u8]) + Send>;
 
+/// The system's choice of a source address for a destination.
+pub type SourceFor = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
+
 /// What a [`Host`] is made with.
 pub struct HostConfig {
     /// The host's identity.
@@ -65,8 +68,12 @@ pub struct HostConfig {
     pub allow: Allow,
     /// Use relays only, and do not reveal this host's addresses to peers.
     pub relay_only: bool,
+    /// How long a session with connections is kept without a path.
+    pub outage_max: Span,
     /// Random bytes for credentials and tags.
     pub random: Randomness,
+    /// The address from which the system sends to a destination; `None` if any may be right.
+    pub source_for: SourceFor,
 }
 
 impl fmt::Debug for HostConfig {
@@ -477,15 +484,26 @@ impl Host {
         let Some(mapped) = server.mapped().filter(|_| server.channel() == Channel::Udp) else {
             return;
         };
-        if let Some(base) = self.base_for(mapped) {
+        if let Some(base) = self.base_for(server.address()) {
             ice.add_reflexive(mapped, base);
         }
     }
 
-    /// The address of this host that a reflexive address belongs to. A host with several addresses
-    /// of a family takes the first: the agent only needs one that it has as a candidate.
-    fn base_for(&self, mapped: SocketAddr) -> Option<SocketAddr> {
-        let same_family = |ip: &&IpAddr| ip.is_ipv4() == mapped.is_ipv4();
-        self.local.iter().find(same_family).map(|ip| (*ip, self.port).into())
+    /// The address of this host from which it sends to `remote`.
+    fn base_for(&self, remote: SocketAddr) -> Option<SocketAddr> {
+        let remote = remote.ip().to_canonical();
+        let chosen = (self.config.source_for)(remote).filter(|ip| self.local.contains(ip));
+        let same_family = |ip: &&IpAddr| ip.is_ipv4() == remote.is_ipv4();
+        let any = || self.local.iter().find(same_family).copied();
+        chosen.or_else(any).map(|ip| (ip, self.port).into())
+    }
+
+    /// Whether the system would choose this address of the host for the destination. From another
+    /// address, such as that of a bridge to containers, packets leave by the same interface, and the
+    /// NAT there gives the two addresses different ports: the peer would see neither where this host
+    /// announced it.
+    fn is_source_for(&self, local: IpAddr, remote: IpAddr) -> bool {
+        let chosen = (self.config.source_for)(remote.to_canonical());
+        chosen.is_none_or(|chosen| chosen == local || !self.local.contains(&chosen))
     }
 }

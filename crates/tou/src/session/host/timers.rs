@@ -3,7 +3,7 @@
 use super::relays::UNUSED_MAX;
 use super::{CloseReason, Event, Host, Outgoing};
 use crate::session::ice::{Check, Ice};
-use crate::session::one_session::{PathNews, Session, SessionState};
+use crate::session::one_session::{PathNews, SessionState};
 use crate::session::server::Channel;
 use windlass_base::Time;
 
@@ -24,7 +24,8 @@ impl Host {
 
     /// When the next session has looked for a path for too long, or relays are no longer needed.
     fn next_limit(&self) -> Option<Time> {
-        let sessions = self.sessions.values().filter_map(Session::give_up_at);
+        let sessions = self.sessions.values();
+        let sessions = sessions.filter_map(|one| one.give_up_at(self.config.outage_max));
         let held = self.relays.iter().any(|relay| !relay.is_released());
         let relays = held && !self.needs_relays();
         sessions.chain(relays.then(|| self.relays_used + UNUSED_MAX)).min()
@@ -112,7 +113,7 @@ impl Host {
     fn end_hopeless(&mut self, now: Time) {
         let mut hopeless = Vec::new();
         for (tag, session) in &self.sessions {
-            if session.give_up_at().is_none_or(|at| at > now) {
+            if session.give_up_at(self.config.outage_max).is_none_or(|at| at > now) {
                 continue;
             }
             let reason = match session.state {
@@ -174,8 +175,13 @@ impl Host {
                 checks.extend(std::iter::from_fn(|| Ice::poll_transmit(ice)));
             }
         }
-        for Check { pair, bytes } in checks {
+        for check in checks {
+            let (pair, is_request) = (check.pair, check.is_request());
+            let bytes = check.bytes;
             let outgoing = if self.is_own(pair.local) {
+                if is_request && !self.is_source_for(pair.local.ip(), pair.remote.ip()) {
+                    continue;
+                }
                 let local = Some(pair.local.ip());
                 Some(Outgoing { channel: Channel::Udp, local, to: pair.remote, bytes })
             } else {

@@ -29,6 +29,9 @@ const BACKLOG: usize = 1024;
 /// A reset is sent once, and a datagram may be lost: an end that waits for the other would wait for ever.
 const KEEP_ALIVE: KeepAlive =
     KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
+/// A peer without a path is given up after as long: what its programs have not acknowledged would be
+/// retransmitted for a quarter of an hour otherwise.
+const OUTAGE_MAX: Duration = Duration::from_secs(135);
 
 /// The names of peers by their keys.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +119,7 @@ impl Setup {
         options.allow = allow;
         options.rendezvous = self.via.clone();
         options.relay_only = self.args.relay_only || self.config.relay_only;
+        options.outage_max = OUTAGE_MAX;
         options.connections = Options {
             nodelay: true,
             backlog: BACKLOG,
