@@ -36,7 +36,7 @@ impl TouSocket {
         let mut last = io::Error::new(ErrorKind::InvalidInput, "the name has no address");
         for address in address.to_socket_addrs()? {
             match Port::bind(address, options.limits) {
-                Ok(port) => return Ok(TouSocket { port, options: options.clone() }),
+                Ok(port) => return Ok(TouSocket::over(port, options)),
                 Err(error) => last = error,
             }
         }
@@ -51,11 +51,16 @@ impl TouSocket {
     /// If the socket cannot be bound, for example [`ErrorKind::AddrNotAvailable`].
     pub fn for_client(address: IpAddr, options: &Options) -> io::Result<TouSocket> {
         let port = Port::for_client(address, options.limits)?;
-        Ok(TouSocket { port, options: options.clone() })
+        Ok(TouSocket::over(port, options))
+    }
+
+    fn over(port: PortRef, options: &Options) -> TouSocket {
+        port.set_qlog(options.qlog.clone());
+        TouSocket { port, options: options.clone() }
     }
 
     /// The same port with other options for its next connections and listener. The port's own
-    /// options ([`Options::limits`]) do not change.
+    /// options ([`Options::limits`], [`Options::qlog`]) do not change.
     #[must_use]
     pub fn with_options(&self, options: &Options) -> TouSocket {
         TouSocket { port: self.port.clone(), options: options.clone() }

@@ -10,12 +10,14 @@ use super::reactor::{self, Reactor};
 use super::reusable_ports::Binding;
 use super::wakes::wake;
 use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
+use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::{Duration, SystemTime};
 use windlass_base::Time;
 use windlass_tcp::Event;
 
@@ -179,6 +181,13 @@ impl Port {
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.local
+    }
+
+    /// Where connections that begin from now on write their events.
+    pub(crate) fn set_qlog(&self, folder: Option<qlog::Folder>) {
+        // The driver's time zero as a date.
+        let epoch = SystemTime::now().checked_sub(Duration::from_nanos(reactor::now().as_nanos()));
+        self.lock().endpoint.write_qlog(folder, epoch);
     }
 
     /// A peer's address as this socket represents it: an IPv6 socket maps IPv4 addresses.

@@ -81,7 +81,11 @@ impl<Data: Default> Endpoint<Data> {
                     slot.stream.connection_mut(),
                 );
             }
-            slot.stream.handle_segment(now, segment, payload, ecn, &mut ());
+            let stream = &mut slot.stream;
+            match &mut slot.log {
+                None => stream.handle_segment(now, segment, payload, ecn, &mut ()),
+                Some(log) => stream.handle_segment(now, segment, payload, ecn, &mut **log),
+            }
             slot.update_path_mtu(segment);
             self.touch(key);
         }

@@ -123,7 +123,7 @@ impl<Data: Default> Endpoint<Data> {
                 return None;
             }
             self.counters.cookies_redeemed += 1;
-            Some(self.insert_half_open(peer, connection))
+            Some(self.insert_half_open(now, peer, connection))
         } else {
             self.counters.strays += 1;
             self.answer_with_reset(now, peer, segment);
@@ -152,7 +152,7 @@ impl<Data: Default> Endpoint<Data> {
         if listening.half_open < listening.backlog {
             let isn = self.secret.initial_sequence_number(now, peer);
             let connection = Connection::listen(listening.config_for(peer), isn);
-            return Some(self.insert_half_open(peer, connection));
+            return Some(self.insert_half_open(now, peer, connection));
         }
         if !may_reply || !self.budget.take(now) {
             self.counters.unanswered += 1;
@@ -166,11 +166,11 @@ impl<Data: Default> Endpoint<Data> {
         None
     }
 
-    fn insert_half_open(&mut self, peer: SocketAddr, connection: Connection) -> usize {
+    fn insert_half_open(&mut self, now: Time, peer: SocketAddr, connection: Connection) -> usize {
         if let Some(listening) = &mut self.listening {
             listening.half_open += 1;
         }
-        self.insert(peer, connection, Some(Passive::HalfOpen))
+        self.insert(now, peer, connection, Some(Passive::HalfOpen))
     }
 
     fn redeem_cookie(&self, now: Time, peer: SocketAddr, ack: &Segment) -> Option<Connection> {

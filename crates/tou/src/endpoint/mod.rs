@@ -41,7 +41,9 @@ use sessions::Sessions;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
 use std::{error, fmt};
+use windlass_qlog::{FileLog, Folder, Header, Vantage};
 use windlass_tcp::Segment;
 
 /// How long a released connection waits for the peer's FIN after its own FIN was acknowledged
@@ -155,6 +157,8 @@ struct Slot<Data> {
     released: bool,
     /// When a released connection in FIN-WAIT-2 is removed.
     orphan_until: Option<Time>,
+    /// Writes the events of the connection.
+    log: Option<Box<FileLog>>,
     error: Option<Error>,
     data: Data,
 }
@@ -166,6 +170,13 @@ impl<Data> Slot<Data> {
         matches!(connection.state(), State::TimeWait | State::Closed)
             && (self.released || connection.readable() == 0)
     }
+}
+
+/// Where the events of connections are written.
+struct Qlog {
+    folder: Folder,
+    /// The date at [`Time::ZERO`].
+    epoch: Option<SystemTime>,
 }
 
 /// At least a third of the send buffer is free, as in Linux's `sk_stream_write_space`. A writer is
@@ -202,6 +213,7 @@ pub struct Endpoint<Data = ()> {
     sessions: Sessions,
     stun: VecDeque<(SocketAddr, Box<[u8]>)>,
     counters: Counters,
+    qlog: Option<Qlog>,
 }
 
 impl<Data> fmt::Debug for Endpoint<Data> {
@@ -235,7 +247,14 @@ impl<Data: Default> Endpoint<Data> {
             sessions: Sessions::default(),
             stun: VecDeque::new(),
             counters: Counters::default(),
+            qlog: None,
         }
+    }
+
+    /// Writes the events of each connection that begins from now on to a file in `folder`, or no
+    /// longer. `epoch` is the date at [`Time::ZERO`]; `None` in virtual time.
+    pub fn write_qlog(&mut self, folder: Option<Folder>, epoch: Option<SystemTime>) {
+        self.qlog = folder.map(|folder| Qlog { folder, epoch });
     }
 
     /// Counters since the endpoint was made.
@@ -300,7 +319,7 @@ impl<Data: Default> Endpoint<Data> {
         }
         let isn = self.secret.initial_sequence_number(now, peer);
         let connection = Connection::connect(config, now, isn);
-        let key = self.insert(peer, connection, None);
+        let key = self.insert(now, peer, connection, None);
         self.touch(key);
         Ok(self.id_of(key))
     }
@@ -408,7 +427,10 @@ impl<Data: Default> Endpoint<Data> {
                 connection.abort();
                 self.touch(key);
             } else if connection.poll_timeout().is_some_and(|at| at <= now) {
-                connection.handle_timeout(now, &mut ());
+                match &mut slot.log {
+                    None => connection.handle_timeout(now, &mut ()),
+                    Some(log) => connection.handle_timeout(now, &mut **log),
+                }
                 self.touch(key);
             } else {
                 self.schedule(key);
@@ -428,6 +450,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn insert(
         &mut self,
+        now: Time,
         peer: SocketAddr,
         mut connection: Connection,
         passive: Option<Passive>,
@@ -435,6 +458,7 @@ impl<Data: Default> Endpoint<Data> {
         self.receive_buffer.limit_initial_window(&mut connection);
         let serial = self.next_serial;
         self.next_serial += 1;
+        let log = self.begin_log(now, &peer, &connection, passive.is_some());
         let key = self.slots.insert(Slot {
             serial,
             peer,
@@ -449,11 +473,27 @@ impl<Data: Default> Endpoint<Data> {
             passive,
             released: false,
             orphan_until: None,
+            log,
             error: None,
             data: Data::default(),
         });
         self.peers.insert(peer, key);
         key
+    }
+
+    fn begin_log(
+        &self,
+        now: Time,
+        peer: &SocketAddr,
+        connection: &Connection,
+        passive: bool,
+    ) -> Option<Box<FileLog>> {
+        let Qlog { folder, epoch } = self.qlog.as_ref()?;
+        let title = format!("ToU connection with {peer}");
+        let vantage = if passive { Vantage::Server } else { Vantage::Client };
+        let clock = epoch.map(|epoch| epoch + Duration::from_nanos(now.as_nanos()));
+        let header = Header { title: &title, vantage, start: now, clock };
+        folder.begin(&header, connection).map(Box::new)
     }
 
     fn remove(&mut self, key: usize) {

@@ -70,7 +70,10 @@ fn transmit<Data>(
         + wire::MIN_HEADER_LEN
         + slot.stream.connection().mss() as usize;
     let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
-    let (run, payload) = slot.stream.poll_transmit(now, max, &mut ())?;
+    let (run, payload) = match &mut slot.log {
+        None => slot.stream.poll_transmit(now, max, &mut ())?,
+        Some(log) => slot.stream.poll_transmit(now, max, &mut **log)?,
+    };
     let size = write_run(&slot.peer, &run, payload, out);
     Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
 }
