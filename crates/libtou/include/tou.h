@@ -25,6 +25,8 @@ extern "C" {
 #define TOU_ECN 2      /* int: offer ECN, and accept the offers of peers (RFC 3168) */
 #define TOU_ECN_ECHO 3 /* int: 0: echo CE until CWR; 1: echo each CE mark once, for New-ECN */
 #define TOU_NONBLOCK 4 /* int: O_NONBLOCK of the descriptor, as with fcntl(2) */
+#define TOU_QLOG 5     /* text: a folder in which each connection writes a file of qlog; empty: none.
+                        * Set it before bind, connect and listen; write only */
 
 /* State and counters of a connection. Later versions may append fields. tou_getsockopt stores the
  * number of bytes that it filled in. */

@@ -3,10 +3,12 @@
 use crate::errno::{Errno, Result};
 use crate::socket::{Phase, Socket};
 use libc::{IPPROTO_TCP, SOL_SOCKET, c_int, linger, timeval};
+use std::ffi::OsStr;
 use std::mem::size_of;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
-use windlass_tou::{EcnEcho, Info, State};
+use windlass_tou::{EcnEcho, Info, State, qlog};
 
 /// The level of ToU's own options.
 pub const SOL_TOU: c_int = 0x746f;
@@ -18,6 +20,9 @@ pub const TOU_ECN: c_int = 2;
 pub const TOU_ECN_ECHO: c_int = 3;
 /// Whether the descriptor has O_NONBLOCK.
 pub const TOU_NONBLOCK: c_int = 4;
+
+/// The folder to which connections write qlog.
+pub const TOU_QLOG: c_int = 5;
 
 /// Size of a controller's name in bytes (Linux's TCP_CA_NAME_MAX).
 const NAME_MAX: usize = 16;
@@ -353,6 +358,15 @@ fn set_of_tou(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
         TOU_NONBLOCK => {
             let on = read_int(bytes)? != 0;
             socket.descriptor().set_nonblocking(on)?;
+        }
+        TOU_QLOG => {
+            let path = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
+            require_idle(socket)?;
+            let folder = match path {
+                [] => None,
+                path => Some(qlog::Folder::create(OsStr::from_bytes(path))?),
+            };
+            socket.change_settings(|settings| settings.options.qlog = folder);
         }
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }

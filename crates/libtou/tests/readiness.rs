@@ -102,7 +102,7 @@ fn a_reset_is_pollerr_until_so_error_is_read() {
     let over = POLLIN | POLLOUT | POLLRDHUP | POLLHUP;
     settles_at(client, over | POLLERR);
     let error = TOU.get(client, (libc::SOL_SOCKET, libc::SO_ERROR));
-    assert_eq!(error, libc::ECONNRESET.into());
+    assert_eq!(error, i64::from(libc::ECONNRESET));
     assert_eq!(poll(client, ALL, 0), over);
     assert_eq!(TOU.close(client), 0);
 }

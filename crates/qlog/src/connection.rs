@@ -3,9 +3,21 @@
 use crate::log::{Header, Log};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 use windlass_tcp::cc::CongestionCause;
 use windlass_tcp::{Connection, Observer, State, TraceEvent};
+
+/// The path of a session's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// This host's address, or that of its relay.
+    pub local: SocketAddr,
+    /// The peer's address, or that of its relay.
+    pub remote: SocketAddr,
+    /// Datagrams pass a relay.
+    pub relayed: bool,
+}
 
 /// Observes a connection and writes its events.
 #[derive(Debug)]
@@ -60,6 +72,19 @@ impl<W: Write> ConnectionLog<W> {
     pub fn event(&mut self, now: Time, name: &str, data: Value) {
         self.write_metrics();
         self.log.event(now, name, data);
+    }
+
+    /// Writes the path that the connection's datagrams take from now on; `None`: there is none.
+    pub fn path_updated(&mut self, now: Time, path: Option<&Path>) {
+        let data = match path {
+            Some(Path { local, remote, relayed }) => json!({
+                "path": if *relayed { "relayed" } else { "direct" },
+                "local": local.to_string(),
+                "remote": remote.to_string(),
+            }),
+            None => json!({ "path": "none" }),
+        };
+        self.event(now, "tcp:path_updated", data);
     }
 
     /// The first failure to write, if any.

@@ -1,10 +1,10 @@
 //! A folder of files, one for each connection.
 
-use crate::connection::ConnectionLog;
+use crate::connection::{ConnectionLog, Path};
 use crate::log::Header;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,6 +17,15 @@ pub struct FileLog {
     /// Present until the value is dropped.
     log: Option<ConnectionLog<BufWriter<File>>>,
     folder: Folder,
+}
+
+impl FileLog {
+    /// As [`ConnectionLog::path_updated`].
+    pub fn path_updated(&mut self, now: Time, path: Option<&Path>) {
+        if let Some(log) = &mut self.log {
+            log.path_updated(now, path);
+        }
+    }
 }
 
 impl Observer for FileLog {
@@ -56,16 +65,17 @@ impl Folder {
     /// # Errors
     ///
     /// If it cannot be made.
-    pub fn create(path: &Path) -> io::Result<Folder> {
-        fs::create_dir_all(path)?;
+    pub fn create(path: impl Into<PathBuf>) -> io::Result<Folder> {
+        let path = path.into();
+        fs::create_dir_all(&path)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let prefix = format!("{}-{}", since.as_millis(), std::process::id());
         let (next, error) = (AtomicU32::new(0), Mutex::new(None));
-        Ok(Folder(Arc::new(Inner { path: path.to_owned(), prefix, next, error })))
+        Ok(Folder(Arc::new(Inner { path, prefix, next, error })))
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub fn path(&self) -> &std::path::Path {
         &self.0.path
     }
 

@@ -35,6 +35,6 @@ mod log;
 #[cfg(test)]
 mod tests;
 
-pub use connection::ConnectionLog;
+pub use connection::{ConnectionLog, Path};
 pub use folder::{FileLog, Folder};
 pub use log::{Header, Log, Vantage};

@@ -493,7 +493,11 @@ impl<Data: Default> Endpoint<Data> {
         let vantage = if passive { Vantage::Server } else { Vantage::Client };
         let clock = epoch.map(|epoch| epoch + Duration::from_nanos(now.as_nanos()));
         let header = Header { title: &title, vantage, start: now, clock };
-        folder.begin(&header, connection).map(Box::new)
+        let mut log = Box::new(folder.begin(&header, connection)?);
+        if let Some(path) = self.sessions.path_of(peer) {
+            log.path_updated(now, Some(path));
+        }
+        Some(log)
     }
 
     fn remove(&mut self, key: usize) {

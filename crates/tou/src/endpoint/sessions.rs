@@ -3,20 +3,28 @@
 
 use super::{ConnectionId, Endpoint, Slot};
 use crate::wire::SessionPeer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use windlass_base::Time;
+use windlass_qlog::Path;
 use windlass_tcp::Error;
 
 /// The sessions that are open, and whether the endpoint serves anything else.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     open: BTreeSet<u32>,
+    /// The paths of the sessions that have one, for the logs of their connections.
+    paths: BTreeMap<u32, Path>,
     /// Segments outside of sessions are dropped without an answer.
     exclusive: bool,
 }
 
 impl Sessions {
+    /// The path of the session that `peer` belongs to.
+    pub(super) fn path_of(&self, peer: &SocketAddr) -> Option<&Path> {
+        self.paths.get(&SessionPeer::of(peer)?.tag)
+    }
+
     /// Whether a segment from `peer` may reach a connection or the listener.
     pub(super) fn admits(&self, peer: &SocketAddr) -> bool {
         match SessionPeer::of(peer) {
@@ -44,6 +52,7 @@ impl<Data: Default> Endpoint<Data> {
 
     /// Ends the session `tag`. Its connections fail with `error`.
     pub fn close_session(&mut self, tag: u32, error: Error) {
+        self.sessions.paths.remove(&tag);
         if self.sessions.open.remove(&tag) {
             for key in self.keys_of(tag) {
                 self.slots[key].stream.connection_mut().fail(error);
@@ -69,6 +78,19 @@ impl<Data: Default> Endpoint<Data> {
             self.slots[key].stream.connection_mut().retry_at_once(now);
         }
         self.path_changed(now, tag);
+    }
+
+    /// Notes the path of the session `tag` in the logs of its connections; `None`: there is none.
+    pub fn note_path(&mut self, now: Time, tag: u32, path: Option<Path>) {
+        match path {
+            Some(path) => self.sessions.paths.insert(tag, path),
+            None => self.sessions.paths.remove(&tag),
+        };
+        for key in self.keys_of(tag) {
+            if let Some(log) = &mut self.slots[key].log {
+                log.path_updated(now, path.as_ref());
+            }
+        }
     }
 
     /// The number of connections of the session `tag`.

@@ -9,7 +9,7 @@ use super::stream::{self, StreamSender};
 use crate::driver::{Companion, Destination, Own, Waiters, block_on, register};
 use crate::endpoint::{ConnectError, Endpoint};
 use crate::wire::SessionPeer;
-use crate::{Options, TouListener, TouSocket, TouStream};
+use crate::{Options, TouListener, TouSocket, TouStream, qlog};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -409,8 +409,15 @@ impl State {
                 Event::Opened { tag, .. } => {
                     endpoint.open_session(*tag);
                 }
-                Event::PathFound { tag } => endpoint.path_found(now, *tag),
-                Event::PathChanged { tag } => endpoint.path_changed(now, *tag),
+                Event::PathFound { tag } => {
+                    endpoint.note_path(now, *tag, self.path_of(*tag));
+                    endpoint.path_found(now, *tag);
+                }
+                Event::PathChanged { tag } => {
+                    endpoint.note_path(now, *tag, self.path_of(*tag));
+                    endpoint.path_changed(now, *tag);
+                }
+                Event::PathLost { tag } => endpoint.note_path(now, *tag, None),
                 Event::Closed { tag, reason } => {
                     endpoint.close_session(*tag, Error::Unreachable);
                     self.closed.insert(*tag, *reason);
@@ -428,6 +435,12 @@ impl State {
             wakers.append(&mut self.waiting);
         }
         self.send_streams();
+    }
+
+    fn path_of(&self, tag: u32) -> Option<qlog::Path> {
+        let info = self.host.info(tag)?;
+        let (local, remote) = info.path?;
+        Some(qlog::Path { local, remote, relayed: info.relayed })
     }
 
     /// Sends what belongs to streams; the rest waits for [`Companion::poll_transmit`].

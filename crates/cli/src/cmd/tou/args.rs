@@ -299,6 +299,9 @@ pub(crate) struct PathOptions {
     /// Bytes that may wait to be read
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]
     pub receive_buffer: u64,
+    /// Write what each connection does to a file in this folder, in the format qlog
+    #[arg(long, value_name = "DIR")]
+    pub qlog: Option<PathBuf>,
 }
 
 /// Says where the port goes.

@@ -3,16 +3,17 @@
 use super::args::{PathOptions, Transport};
 use crate::failure::Failure;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
-use windlass_tou::{Options, congestion};
+use windlass_tou::{Options, congestion, qlog};
 
 /// The options of a connection.
 pub(super) fn options(how: &Transport) -> Result<Options, Failure> {
     let congestion =
         controller(how.path.profile, &how.cc).map_err(|error| Failure::Input(error.to_string()))?;
-    Ok(Options { congestion, ecn: how.ecn, ..path_options(&how.path) })
+    Ok(Options { congestion, ecn: how.ecn, ..path_options(&how.path)? })
 }
 
 /// The controller with that name: ToU's own with the profile `linux`, otherwise the profile's.
@@ -24,14 +25,22 @@ pub(super) fn controller(profile: Profile, name: &str) -> io::Result<Arc<dyn Con
 }
 
 /// The same where the peer says the rest.
-pub(super) fn path_options(path: &PathOptions) -> Options {
-    Options {
+pub(super) fn path_options(path: &PathOptions) -> Result<Options, Failure> {
+    Ok(Options {
         profile: path.profile,
         ecn_echo: path.ecn_echo,
         pacing: !path.no_pacing,
         mss: path.mss,
         send_buffer: path.send_buffer,
         receive_buffer: path.receive_buffer,
+        qlog: qlog_folder(path.qlog.as_deref())?,
         ..Options::default()
-    }
+    })
+}
+
+/// The folder that --qlog names.
+pub(super) fn qlog_folder(path: Option<&Path>) -> Result<Option<qlog::Folder>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let folder = qlog::Folder::create(path);
+    folder.map(Some).map_err(|error| Failure::io(format!("--qlog {}", path.display()), &error))
 }

@@ -51,7 +51,7 @@ pub(crate) fn main(args: &PerfServer) -> Result<(), Failure> {
         ecn: true,
         keep_alive: Some(KEEP_ALIVE),
         backlog: STRANGERS_MAX,
-        ..settings::path_options(&args.path)
+        ..settings::path_options(&args.path)?
     };
     let shared = Arc::new(Shared {
         profile: args.path.profile,

@@ -112,6 +112,9 @@ pub(crate) struct SessionArgs {
     /// Use relays only, and do not tell peers this host's addresses
     #[arg(long)]
     pub relay_only: bool,
+    /// Write what each connection does to a file in this folder, in the format qlog
+    #[arg(long, value_name = "DIR")]
+    pub qlog: Option<PathBuf>,
     /// Log connections too; pipe and run log warnings only without it
     #[arg(short, long)]
     pub verbose: bool,

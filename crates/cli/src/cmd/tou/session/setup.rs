@@ -1,5 +1,6 @@
 //! From arguments and configuration to a node with its peers.
 
+use super::super::settings;
 use super::args::SessionArgs;
 use super::config::{self, Config};
 use super::log;
@@ -124,6 +125,7 @@ impl Setup {
             nodelay: true,
             backlog: BACKLOG,
             keep_alive: Some(KEEP_ALIVE),
+            qlog: settings::qlog_folder(self.args.qlog.as_deref())?,
             ..options.connections.clone()
         };
         if let Some(instance) = instance(&self.key_file) {
