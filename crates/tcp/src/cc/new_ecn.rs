@@ -22,8 +22,8 @@ pub struct NewEcn {
 }
 
 impl NewEcn {
-    /// The name of the window slope among a connection's trace values
-    /// ([`TraceValue`]). The slope is in segments per round trip.
+    /// The name of the window slope among a connection's trace values. The slope is in segments per
+    /// round trip.
     pub const SLOPE: &'static str = "slope";
 }
 
