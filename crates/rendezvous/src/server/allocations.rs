@@ -13,6 +13,8 @@ use super::relay::AllocationId;
 pub(super) const PERMISSION_LIFETIME: Span = Span::from_secs(300);
 /// RFC 8656, section 12.
 pub(super) const CHANNEL_LIFETIME: Span = Span::from_secs(600);
+/// A host that relays sends its peer a check every second.
+const ABANDONED_AFTER: Span = Span::from_secs(15);
 /// Permissions and channels of one allocation.
 const ENTRIES_MAX: usize = 64;
 
@@ -27,6 +29,8 @@ pub(super) struct Allocation {
     pub(super) lifetime_s: u32,
     pub(super) address: Option<SocketAddr>,
     pub(super) expires: Time,
+    /// When the host last sent something on the path.
+    heard: Time,
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
 }
@@ -46,6 +50,7 @@ impl Allocation {
             lifetime_s,
             address: None,
             expires: Time::ZERO,
+            heard: Time::ZERO,
             permissions: BTreeMap::new(),
             channels: BTreeMap::new(),
         }
@@ -114,7 +119,8 @@ impl Allocations {
         self.by_id.values().filter(|one| one.user == user).count()
     }
 
-    pub(super) fn insert(&mut self, allocation: Allocation) -> AllocationId {
+    pub(super) fn insert(&mut self, now: Time, mut allocation: Allocation) -> AllocationId {
+        allocation.heard = now;
         let id = AllocationId(self.next);
         self.next += 1;
         self.by_path.insert(allocation.path, id);
@@ -126,10 +132,19 @@ impl Allocations {
         self.by_id.get_mut(&id)
     }
 
-    /// The allocation of a host that uses this path.
-    pub(super) fn at(&mut self, path: Path) -> Option<(AllocationId, &mut Allocation)> {
+    /// The allocation of a host that sends something on this path.
+    pub(super) fn at(&mut self, now: Time, path: Path) -> Option<(AllocationId, &mut Allocation)> {
         let id = *self.by_path.get(&path)?;
-        self.by_id.get_mut(&id).map(|allocation| (id, allocation))
+        let allocation = self.by_id.get_mut(&id)?;
+        allocation.heard = now;
+        Some((id, allocation))
+    }
+
+    /// The user's allocation whose host has been silent longest, if that is long enough.
+    pub(super) fn abandoned(&self, now: Time, user: &str) -> Option<AllocationId> {
+        let of_user = self.by_id.iter().filter(|(_, one)| one.user == user);
+        let (id, oldest) = of_user.min_by_key(|(_, one)| one.heard)?;
+        (now.saturating_since(oldest.heard) >= ABANDONED_AFTER).then_some(*id)
     }
 
     pub(super) fn remove(&mut self, id: AllocationId) -> Option<Allocation> {

@@ -251,7 +251,7 @@ impl Relay {
     fn handle_request(&mut self, request: &Request<'_>) -> Answer {
         let response = match request.message.method() {
             ALLOCATE => self.allocate(request),
-            method => match self.allocations.at(request.path) {
+            method => match self.allocations.at(request.now, request.path) {
                 None => Some(request.error(ALLOCATION_MISMATCH)),
                 Some((_, allocation)) if allocation.user != request.user => {
                     Some(request.error(WRONG_CREDENTIALS))
@@ -271,7 +271,7 @@ impl Relay {
     /// RFC 8656, section 7.2. `None` if the answer follows when the socket is open.
     fn allocate(&mut self, request: &Request<'_>) -> Option<MessageWriteVec> {
         let message = request.message;
-        if let Some((_, allocation)) = self.allocations.at(request.path) {
+        if let Some((_, allocation)) = self.allocations.at(request.now, request.path) {
             let repeated = Message::from_bytes(&allocation.request)
                 .is_ok_and(|first| first.transaction_id() == message.transaction_id());
             return match (repeated, allocation.address) {
@@ -303,13 +303,23 @@ impl Relay {
             _ if first_byte(stun::EVEN_PORT).flatten().is_some_and(|flags| flags & 0x80 != 0) => {
                 INSUFFICIENT_CAPACITY
             }
-            _ if self.allocations.of_user(&request.user) >= self.max_per_user => QUOTA_REACHED,
+            _ if !self.has_room_for(request.now, &request.user) => QUOTA_REACHED,
             _ => {
                 self.open(request, family == Some(Some(IPV6)));
                 return None;
             }
         };
         Some(request.error(code))
+    }
+
+    /// Whether a user may have one more allocation. Ends an abandoned one if need be: after a NAT has
+    /// forgotten a mapping, the host cannot end the allocation that it had there.
+    fn has_room_for(&mut self, now: Time, user: &str) -> bool {
+        if self.allocations.of_user(user) < self.max_per_user {
+            return true;
+        }
+        let abandoned = self.allocations.abandoned(now, user);
+        abandoned.inspect(|id| self.close(*id)).is_some()
     }
 
     fn open(&mut self, request: &Request<'_>, is_ipv6: bool) {
@@ -319,7 +329,7 @@ impl Relay {
         let lifetime_s = lifetime_s.clamp(LIFETIME_S, LIFETIME_MAX_S);
         let mut allocation = Allocation::new(request.path, user, bytes, lifetime_s);
         allocation.expires = request.now + Span::from_secs(lifetime_s.into());
-        let allocation = self.allocations.insert(allocation);
+        let allocation = self.allocations.insert(request.now, allocation);
         self.requests.push_back(RelayRequest::Open { allocation, is_ipv6 });
     }
 
@@ -354,7 +364,7 @@ impl Relay {
     fn refresh(&mut self, request: &Request<'_>) -> MessageWriteVec {
         let wanted = stun::number(request.message, stun::LIFETIME).unwrap_or(LIFETIME_S);
         let lifetime_s = if wanted == 0 { 0 } else { wanted.clamp(LIFETIME_S, LIFETIME_MAX_S) };
-        let Some((id, allocation)) = self.allocations.at(request.path) else {
+        let Some((id, allocation)) = self.allocations.at(request.now, request.path) else {
             return request.error(ALLOCATION_MISMATCH);
         };
         allocation.expires = request.now + Span::from_secs(lifetime_s.into());
@@ -370,7 +380,7 @@ impl Relay {
     fn create_permission(&mut self, request: &Request<'_>) -> MessageWriteVec {
         let peers = request.peers();
         let policy = self.policy;
-        let Some((_, allocation)) = self.allocations.at(request.path) else {
+        let Some((_, allocation)) = self.allocations.at(request.now, request.path) else {
             return request.error(ALLOCATION_MISMATCH);
         };
         if peers.is_empty() {
@@ -390,7 +400,7 @@ impl Relay {
         let policy = self.policy;
         let number = stun::number(request.message, stun::CHANNEL_NUMBER);
         let number = number.map(|value| (value >> 16) as u16);
-        let Some((_, allocation)) = self.allocations.at(request.path) else {
+        let Some((_, allocation)) = self.allocations.at(request.now, request.path) else {
             return request.error(ALLOCATION_MISMATCH);
         };
         match (number, request.peers().first()) {
@@ -413,7 +423,7 @@ impl Relay {
         let peer = peer.and_then(|raw| stun::address(message, &raw));
         let data = stun::value(message, stun::DATA);
         let (Some(to), Some(bytes)) = (peer, data) else { return Answer::Nothing };
-        match self.allocations.at(path) {
+        match self.allocations.at(now, path) {
             Some((allocation, one)) if one.permits(now, to.ip()) => {
                 Answer::Peer(Transmit::Peer { allocation, to, bytes })
             }
@@ -426,7 +436,7 @@ impl Relay {
         let (header, data) = bytes.split_first_chunk::<4>()?;
         let number = u16::from_be_bytes([header[0], header[1]]);
         let data = data.get(..usize::from(u16::from_be_bytes([header[2], header[3]])))?;
-        let (allocation, one) = self.allocations.at(path)?;
+        let (allocation, one) = self.allocations.at(now, path)?;
         let to = one.peer(now, number).filter(|peer| one.permits(now, peer.ip()))?;
         Some(Transmit::Peer { allocation, to, bytes: data.to_vec() })
     }

@@ -488,6 +488,46 @@ fn a_client_that_asks_for_an_even_port_gets_no_other() {
     }
 }
 
+/// Asks for one more allocation of a user whose limit is reached. Returns the code of the error, and
+/// the allocation that was ended for it.
+fn one_more(server: &mut Server, now: Time, path: Path) -> (Option<Vec<u8>>, Option<AllocationId>) {
+    let request = allocate_even(server, now, path, false);
+    server.handle(now, path, &request);
+    let mut closed = None;
+    while let Some(request) = server.poll_relay() {
+        match request {
+            RelayRequest::Open { allocation, .. } => {
+                server.relay_opened(now, allocation, Some(address(RELAYED)));
+            }
+            RelayRequest::Close { allocation } => closed = Some(allocation),
+        }
+    }
+    let Some(Transmit::Host { bytes, .. }) = server.poll_transmit() else { panic!("none") };
+    let answer = Stun::from_bytes(&bytes).expect("STUN");
+    (stun::value(&answer, stun::ERROR_CODE).map(|code| code[2..].to_vec()), closed)
+}
+
+#[test]
+fn a_host_at_its_limit_loses_the_allocation_that_is_silent() {
+    let (mut server, start) = (server(), Time::ZERO + Span::from_secs(1000));
+    let limit = Limits::default().allocations_per_key as u16;
+    let path = |port: u16| udp(&format!("192.0.2.1:{}", 1000 + port));
+    for port in 0..limit {
+        assert_eq!(one_more(&mut server, start, path(port)), (None, None));
+    }
+    let quota_reached = Some(vec![4, 86]);
+    assert_eq!(one_more(&mut server, start, path(limit)), (quota_reached.clone(), None));
+    // The host sends through the first one: an empty message of a channel. Its NAT has forgotten
+    // the others.
+    let later = start + Span::from_secs(10);
+    server.handle(later, path(0), &[0x40, 0, 0, 0]);
+    assert_eq!(one_more(&mut server, later, path(limit)), (quota_reached, None));
+    let end = start + Span::from_secs(20);
+    let (error, closed) = one_more(&mut server, end, path(limit));
+    assert_eq!((error, closed), (None, Some(AllocationId(1))));
+    assert_eq!(server.counters().allocations, u64::from(limit));
+}
+
 #[test]
 fn a_wrong_password_gets_no_relay() {
     let mut wrong = user(&server());
