@@ -120,6 +120,75 @@ int tou_set_stun_callback(int fd, tou_stun_callback callback, void *context);
 ssize_t tou_send_stun(int fd, const void *message, size_t len, const struct sockaddr *to,
                       socklen_t to_len);
 
+/* A host is known by its key, a text of 52 characters. Writes the key of this host, whose secret is in
+ * key_file: a file of mode 0600, made on first use. Errors: EACCES if the file belongs to another user,
+ * can be read by others, or is not a key; those of open(2). */
+#define TOU_KEY_SIZE 53 /* with the final zero */
+int tou_key(const char *key_file, char key[TOU_KEY_SIZE]);
+
+/* How a socket is secured. */
+struct tou_security {
+    size_t size;              /* sizeof(struct tou_security) */
+    const char *key_file;     /* this host's secret key */
+    const char *const *peers; /* the keys that the peer may have; of a client exactly one */
+    size_t peer_count;
+    int server;               /* 1 at the end that accepted, 0 at the one that connected */
+};
+
+/* Secures a connected socket: TLS 1.3, both ends authenticated by key. From then on its bytes travel
+ * encrypted; all other calls stay the same. Writes the peer's key, unless peer is NULL. Waits for at
+ * most 30 seconds. With O_NONBLOCK it fails with EINPROGRESS; the descriptor is writable when the
+ * outcome is known, which the same call returns then (EALREADY before). Close the socket after any
+ * other error. Errors: EACCES if either end does not allow the other's key (a client may get it with
+ * its first tou_recv); EPROTO if the peer does not speak TLS; ETIMEDOUT; ENOTCONN; EINVAL. */
+int tou_secure(int fd, const struct tou_security *security, char peer[TOU_KEY_SIZE]);
+
+/* A node: a UDP port over which this host has sessions with hosts behind NATs. */
+struct tou_session_options {
+    size_t size;              /* sizeof(struct tou_session_options) */
+    const char *key_file;     /* this host's secret key */
+    const char *const *via;   /* rendezvous servers: HOST, HOST:PORT, HOST#KEY */
+    size_t via_count;
+    const char *const *peers; /* the keys of the hosts that may connect; none by default */
+    size_t peer_count;
+    int flags;                /* TOU_SESSION_*, added */
+};
+#define TOU_SESSION_RELAY_ONLY 1 /* use relays only, and do not tell peers this host's addresses */
+#define TOU_SESSION_ANYONE 2     /* any host may connect that knows this host's key */
+
+/* Makes a node and returns its descriptor, which is readable when a connection waits to be accepted.
+ * tou_close ends the node, its sessions and their connections. */
+int tou_session_node(const struct tou_session_options *options);
+
+/* Opens a connection with the host that has the key peer, and returns its descriptor: a socket as of
+ * tou_connect, not yet encrypted. The first connection finds a path, which takes some round trips.
+ * Waits for at most timeout_ms, without a limit if it is negative. Errors: ETIMEDOUT; EHOSTUNREACH
+ * without a path; ENOENT if the peer is not registered; EACCES if it does not allow this host. */
+int tou_session_connect(int node, const char *peer, int timeout_ms);
+
+/* Accepts the next connection of any session. Writes the key of the host that opened it, unless peer is
+ * NULL. Its bytes are neither encrypted nor authenticated before tou_secure. Errors: EAGAIN with
+ * O_NONBLOCK. */
+int tou_session_accept(int node, char peer[TOU_KEY_SIZE]);
+
+/* A session of a node. */
+struct tou_session_info {
+    char peer[56];    /* the other host's key */
+    uint64_t state;   /* TOU_SESSION_INTRODUCING and so on */
+    uint64_t relayed; /* 1: datagrams pass a relay */
+    uint64_t rtt_ns;  /* round trip of the path; 0 if unknown */
+    struct sockaddr_storage local;  /* this end of the path; family 0 without a path */
+    struct sockaddr_storage remote;
+};
+#define TOU_SESSION_INTRODUCING 1
+#define TOU_SESSION_SEARCHING 2
+#define TOU_SESSION_CONNECTED 3
+#define TOU_SESSION_LOST 4
+
+/* Writes up to count sessions of size bytes each, which is sizeof(struct tou_session_info), and returns
+ * the number of all sessions. */
+ssize_t tou_session_list(int node, struct tou_session_info *sessions, size_t count, size_t size);
+
 /* Closes all sockets, waits until written data is delivered, and ends the library's thread. A negative
  * timeout_ms means no limit. Returns 0. Error: ETIMEDOUT if data was not delivered in time. exit(3)
  * does the same with a limit of 5 seconds. */

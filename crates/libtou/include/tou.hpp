@@ -73,6 +73,18 @@ public:
     ssize_t touRecv(int fd, void *buffer, std::size_t len, int flags = 0) {
         return tou_recv(fd, buffer, len, flags);
     }
+    int touSecure(int fd, const struct tou_security &security, char *peer = nullptr) {
+        return tou_secure(fd, &security, peer);
+    }
+    int touSessionNode(const struct tou_session_options &options) {
+        return keep(tou_session_node(&options));
+    }
+    int touSessionConnect(int node, const char *peer, int timeout_ms = -1) {
+        return keep(tou_session_connect(node, peer, timeout_ms));
+    }
+    int touSessionAccept(int node, char *peer = nullptr) {
+        return keep(tou_session_accept(node, peer));
+    }
     int touShutdown(int fd, int how) { return tou_shutdown(fd, how); }
     int run() { return tou_run(); }
     int touClose(int fd) {

@@ -21,7 +21,7 @@ use std::time::Duration;
 const TRANSFER_MAX: usize = 0x7fff_f000;
 
 /// Runs a call. Converts an error to -1 and errno, and stops a panic from unwinding into C.
-fn guard<T: From<i8>>(call: impl FnOnce() -> Result<T>) -> T {
+pub(crate) fn guard<T: From<i8>>(call: impl FnOnce() -> Result<T>) -> T {
     let result = catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(Errno(libc::EIO)));
     result.unwrap_or_else(|Errno(number)| {
         // SAFETY: the pointer is valid for the calling thread.

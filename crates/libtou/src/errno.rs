@@ -31,6 +31,8 @@ fn of_kind(kind: ErrorKind) -> c_int {
         ErrorKind::InvalidInput => libc::EINVAL,
         ErrorKind::NotConnected => libc::ENOTCONN,
         ErrorKind::NotFound => libc::ENOENT,
+        ErrorKind::PermissionDenied => libc::EACCES,
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => libc::EPROTO,
         ErrorKind::OutOfMemory | ErrorKind::QuotaExceeded => libc::ENOBUFS,
         ErrorKind::TimedOut => libc::ETIMEDOUT,
         ErrorKind::WouldBlock => libc::EAGAIN,

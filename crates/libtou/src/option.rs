@@ -234,7 +234,8 @@ fn get_of_tou(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
 
 fn info(socket: &Socket) -> Option<Info> {
     match socket.phase() {
-        Phase::Connected(stream, _) | Phase::Connecting(stream) => stream.info().ok(),
+        Phase::Connected(carrier, _) => carrier.connection().info().ok(),
+        Phase::Connecting(stream) => stream.info().ok(),
         _ => None,
     }
 }
@@ -291,10 +292,12 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
         libc::TCP_NODELAY => {
             let nodelay = read_int(bytes)? != 0;
             socket.change_settings(|settings| settings.options.nodelay = nodelay);
-            if let Phase::Connected(stream, _) | Phase::Connecting(stream) = socket.phase() {
-                // Fails only if the connection has ended.
-                let _ = stream.set_nodelay(nodelay);
-            }
+            // Fails only if the connection has ended.
+            let _ = match socket.phase() {
+                Phase::Connected(carrier, _) => carrier.set_nodelay(nodelay),
+                Phase::Connecting(stream) => stream.set_nodelay(nodelay),
+                _ => Ok(()),
+            };
         }
         libc::TCP_CONGESTION => {
             let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);

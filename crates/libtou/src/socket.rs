@@ -1,6 +1,7 @@
 //! A socket, from tou_socket to tou_close.
 
 use crate::address::Family;
+use crate::carrier::Carrier;
 use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
 use crate::lock::lock;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::task::{Poll, Wake, Waker};
 use std::time::{Duration, Instant};
+use windlass_tou::session::Node;
 use windlass_tou::{Ready, TouListener, TouSocket, TouStream};
 
 /// The socket behind a descriptor.
@@ -49,7 +51,9 @@ pub(crate) enum Phase {
     Listening(Arc<TouListener>),
     Connecting(TouStream),
     /// The flag says whether tou_connect has returned 0.
-    Connected(TouStream, bool),
+    Connected(Carrier, bool),
+    /// Sessions, whose connections are sockets of their own.
+    Node(Node),
     Closed,
 }
 
@@ -98,14 +102,17 @@ impl Socket {
         self.notify_waiters();
         lock(&self.descriptor).close();
         self.stun.set(-1, None, std::ptr::null_mut());
-        if let (Phase::Connected(stream, _) | Phase::Connecting(stream), Some(linger)) =
-            (&phase, linger)
-        {
+        let carrier = match &phase {
+            Phase::Connected(carrier, _) => Some(carrier.clone()),
+            Phase::Connecting(stream) => Some(Carrier::Plain(stream.clone())),
+            _ => None,
+        };
+        if let (Some(carrier), Some(linger)) = (carrier, linger) {
             if linger.is_zero() {
-                stream.abort();
+                carrier.connection().abort();
             } else {
                 // tou_close does not report the outcome.
-                let _ = stream.finish(Some(linger));
+                let _ = carrier.finish(Some(linger));
             }
         }
         drop((phase, port));
@@ -174,7 +181,10 @@ impl Socket {
                 Ready { readable: listener.poll_acceptable(waker), ..Ready::default() }
             }
             Phase::Connecting(_) => Ready::default(),
-            Phase::Connected(stream, _) => stream.poll_ready(waker),
+            Phase::Connected(carrier, _) => carrier.poll_ready(waker),
+            Phase::Node(node) => {
+                Ready { readable: node.poll_acceptable(waker), ..Ready::default() }
+            }
             Phase::Closed => return None,
         })
     }
@@ -186,7 +196,7 @@ impl Socket {
         }
         let mut port = None;
         let phase = match result {
-            Ok(()) => Phase::Connected(stream.clone(), false),
+            Ok(()) => Phase::Connected(Carrier::Plain(stream.clone()), false),
             Err(error) => {
                 inner.error = Some(error);
                 port = if inner.bound { None } else { inner.port.take() };
@@ -310,9 +320,12 @@ impl Socket {
             (inner.phase.clone(), inner.port.as_ref().map(TouSocket::local_addr))
         };
         let (local, peer) = match &phase {
-            Phase::Connected(stream, _) | Phase::Connecting(stream) => {
+            Phase::Connected(carrier, _) => {
+                let stream = carrier.connection();
                 (stream.local_addr().ok(), stream.peer_addr().ok())
             }
+            Phase::Connecting(stream) => (stream.local_addr().ok(), stream.peer_addr().ok()),
+            Phase::Node(node) => (Some(node.local_addr()), None),
             _ => (port, None),
         };
         let local = local.unwrap_or_else(|| self.family.unspecified());
@@ -324,7 +337,8 @@ impl Socket {
 
     pub(crate) fn peer(&self) -> Result<SocketAddr> {
         let not_connected = Errno(libc::ENOTCONN);
-        let Phase::Connected(stream, _) = self.phase() else { return Err(not_connected) };
+        let Phase::Connected(carrier, _) = self.phase() else { return Err(not_connected) };
+        let stream = carrier.connection();
         let state = stream.info().map_err(|_| not_connected)?.state;
         if state == windlass_tou::State::Closed {
             return Err(not_connected);
@@ -390,7 +404,7 @@ impl Socket {
     }
 
     /// Changes the phase. Fails if the socket was closed meanwhile.
-    fn set_phase(&self, phase: Phase) -> Result<()> {
+    pub(crate) fn set_phase(&self, phase: Phase) -> Result<()> {
         let mut inner = lock(&self.inner);
         if matches!(inner.phase, Phase::Closed) {
             drop(inner);
@@ -408,6 +422,7 @@ impl Socket {
         let begun_before = match self.phase() {
             Phase::Idle => false,
             Phase::Connecting(_) => true,
+            Phase::Node(_) => return Err(Errno(libc::EOPNOTSUPP)),
             Phase::Connected(_, true) | Phase::Listening(_) => return Err(Errno(libc::EISCONN)),
             Phase::Connected(stream, false) => {
                 return self.set_phase(Phase::Connected(stream, true));
@@ -422,6 +437,10 @@ impl Socket {
         }
         drop(setup);
         self.sync();
+        // Even if the peer has answered meanwhile: TCP's connect never returns 0 then.
+        if !begun_before && self.descriptor().is_nonblocking() {
+            return Err(Errno(libc::EINPROGRESS));
+        }
         let (_, timeout) = self.timeouts();
         let result = self.block_on(true, timeout, |_| self.poll_connected());
         let pending = if begun_before { libc::EALREADY } else { libc::EINPROGRESS };
@@ -457,7 +476,9 @@ impl Socket {
             // Ends listening, and wakes threads in tou_accept.
             Phase::Listening(_) => self.set_phase(Phase::Idle)?,
             Phase::Closed => return Err(Errno(libc::EBADF)),
-            Phase::Idle | Phase::Connecting(_) => return Err(Errno(libc::ENOTCONN)),
+            Phase::Idle | Phase::Connecting(_) | Phase::Node(_) => {
+                return Err(Errno(libc::ENOTCONN));
+            }
         }
         self.sync();
         self.notify_waiters();

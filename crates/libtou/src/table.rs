@@ -1,7 +1,7 @@
 //! Maps descriptors to sockets. This is the library's only global state.
 
 use crate::errno::{Errno, Result};
-use crate::socket::Socket;
+use crate::socket::{Phase, Socket};
 use libc::c_int;
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
@@ -78,10 +78,13 @@ pub(crate) fn cleanup(timeout: Duration) -> bool {
         return true;
     }
     let sockets = std::mem::take(&mut *SOCKETS.write().unwrap_or_else(PoisonError::into_inner));
-    for socket in sockets.into_values() {
-        socket.close(false);
-    }
-    windlass_tou::drain(timeout)
+    // A node's connections end with it, so it goes last.
+    let (nodes, others): (Vec<_>, Vec<_>) =
+        sockets.into_values().partition(|socket| matches!(socket.phase(), Phase::Node(_)));
+    others.iter().for_each(|socket| socket.close(false));
+    let delivered = windlass_tou::drain(timeout);
+    nodes.iter().for_each(|socket| socket.close(false));
+    delivered
 }
 
 /// Delivers pending data at exit(3). For TCP the kernel does this.

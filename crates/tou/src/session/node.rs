@@ -229,6 +229,11 @@ impl Node {
         accepted.map(|(stream, address)| self.accepted(stream, address))
     }
 
+    /// Whether [`Node::accept`] would not wait. Leaves the waker if it would.
+    pub fn poll_acceptable(&self, waker: &Waker) -> bool {
+        self.0.listener.poll_acceptable(waker)
+    }
+
     fn accepted(&self, stream: TouStream, from: SocketAddr) -> io::Result<(TouStream, PublicKey)> {
         let session = SessionPeer::of(&from);
         let peer = session.and_then(|session| self.change(|s, _, _| s.host.peer(session.tag)));
