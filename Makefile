@@ -19,7 +19,7 @@ setup: ## Install what is missing (Debian packages, Rust, the lab's Python packa
 build: setup ## Build the windlass binary: target/release/windlass
 	cargo build --locked --release
 
-demo: build ## Reproduce the heart of the New-ECN paper, as root on this kernel and with the ECN proxy too: out/demo/report.html
+demo: build ## Reproduce the heart of the New-ECN paper; as root on this kernel, with the ECN proxy, and cross two NATs too
 	@scripts/demo
 
 test: setup ## Run every test

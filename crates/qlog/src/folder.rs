@@ -3,7 +3,7 @@
 use crate::connection::{ConnectionLog, Path};
 use crate::log::Header;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use windlass_tcp::{Connection, Observer, TraceEvent};
 #[derive(Debug)]
 pub struct FileLog {
     /// Present until the value is dropped.
-    log: Option<ConnectionLog<BufWriter<File>>>,
+    log: Option<ConnectionLog<File>>,
     folder: Folder,
 }
 
@@ -84,7 +84,7 @@ impl Folder {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let path = self.0.path.join(format!("{}-{number}.sqlog", self.0.prefix));
         let file = File::create_new(path).map_err(|error| self.note(error)).ok()?;
-        let log = Some(ConnectionLog::begin(BufWriter::new(file), header, connection));
+        let log = Some(ConnectionLog::begin(file, header, connection));
         Some(FileLog { log, folder: self.clone() })
     }
 

@@ -41,12 +41,15 @@ pub struct Log<W: Write> {
     out: Option<W>,
     error: Option<io::Error>,
     start: Time,
+    /// A record, which is written at once: what has happened is in the file even if the process is
+    /// killed.
+    record: Vec<u8>,
 }
 
 impl<W: Write> Log<W> {
     /// Writes the header.
     pub fn begin(out: W, header: &Header<'_>) -> Log<W> {
-        let mut log = Log { out: Some(out), error: None, start: header.start };
+        let mut log = Log { out: Some(out), error: None, start: header.start, record: Vec::new() };
         let mut reference = json!({ "clock_type": "monotonic", "epoch": "unknown" });
         if let Some(date) = header.clock {
             reference["wall_clock_time"] =
@@ -77,7 +80,11 @@ impl<W: Write> Log<W> {
 
     fn record(&mut self, value: &Value) {
         let Some(out) = &mut self.out else { return };
-        if let Err(error) = write_record(out, value) {
+        self.record.clear();
+        self.record.push(RECORD_SEPARATOR);
+        let written = serde_json::to_writer(&mut self.record, value).map_err(io::Error::from);
+        self.record.push(b'\n');
+        if let Err(error) = written.and_then(|()| out.write_all(&self.record)) {
             (self.out, self.error) = (None, Some(error));
         }
     }
@@ -98,10 +105,4 @@ impl<W: Write> Log<W> {
             (None, error) => Err(error.unwrap_or_else(|| io::ErrorKind::Other.into())),
         }
     }
-}
-
-fn write_record(out: &mut impl Write, value: &Value) -> io::Result<()> {
-    out.write_all(&[RECORD_SEPARATOR])?;
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
 }
