@@ -80,6 +80,8 @@ pub(crate) struct Ice {
     agent: IceAgent,
     clock: Clock,
     selected: Option<Pair>,
+    /// The pair that the agent has nominated last. It does not say so again after the pair was dead.
+    nominated: Option<Pair>,
     /// The pair on which the peer's last check came.
     checked_on: Option<Pair>,
     /// When the last check came from each remote address.
@@ -101,6 +103,7 @@ impl Ice {
             agent,
             clock,
             selected: None,
+            nominated: None,
             checked_on: None,
             heard: BTreeMap::new(),
             remote_relays: BTreeSet::new(),
@@ -234,9 +237,11 @@ impl Ice {
     }
 
     /// The controlling agent has selected a pair: its nomination comes after an exchange of checks on
-    /// that pair. This agent then uses the pair, if it has none, before its own check has succeeded.
+    /// that pair. This agent then uses the pair, if it has none, before its own check has succeeded. It
+    /// also returns to the pair of its own agent, which was dead for a while.
     fn accept_nomination(&mut self, pair: Pair) {
-        if !self.agent.controlling() && self.selected.is_none() {
+        let usable = self.selected.is_none() || self.nominated == Some(pair);
+        if !self.agent.controlling() && usable {
             self.selected = Some(pair);
         }
     }
@@ -298,7 +303,8 @@ impl Ice {
     fn take_events(&mut self) {
         while let Some(event) = self.agent.poll_event() {
             if let IceAgentEvent::NominatedSend { source, destination, .. } = event {
-                self.selected = Some(Pair { local: source, remote: destination });
+                self.nominated = Some(Pair { local: source, remote: destination });
+                self.selected = self.nominated;
             }
         }
         if self.has_failed() {
