@@ -123,15 +123,14 @@ impl Node {
     pub fn bind(options: NodeOptions) -> io::Result<Node> {
         let NodeOptions { key, instance, allow, rendezvous, bind, connections, .. } = options;
         let outage_max = u64::try_from(options.outage_max.as_nanos()).unwrap_or(u64::MAX);
-        let (relay_only, outage_max) = (options.relay_only, Span::from_nanos(outage_max));
         let socket = bind_socket(bind, &connections)?;
         let local = socket.local_addr();
         let config = HostConfig {
             key,
             instance,
             allow,
-            relay_only,
-            outage_max,
+            relay_only: options.relay_only,
+            outage_max: Span::from_nanos(outage_max),
             random: Box::new(fill_random),
             source_for: Box::new(source_for),
         };
