@@ -13,6 +13,21 @@
 //!
 //! After a time the path is calm: it only delays. From there on a connection has a stated bound to
 //! come to its end, so that a stall is found as well.
+//!
+//! # Example
+//!
+//! ```
+//! use windlass_chaos::{Features, replay, run_seed};
+//!
+//! let report = run_seed(7, Features::default())?;
+//!
+//! // The same seed again, with everything that happens.
+//! let mut lines = Vec::new();
+//! let replayed = replay(7, Features::default(), &mut |line| lines.push(line.to_owned()))?;
+//! assert_eq!(replayed, report);
+//! assert!(lines.len() > 10);
+//! # Ok::<(), windlass_chaos::Failure>(())
+//! ```
 
 mod app;
 mod bound;

@@ -6,6 +6,27 @@
 //! Ends and resets of each TCP connection reach the other side as such.
 //!
 //! Everything runs in tokio's runtime. [`protocol`] and [`socks::message`] do no I/O.
+//!
+//! # Example
+//!
+//! What a host offers: its SSH server by name, and as an exit one private network.
+//!
+//! ```
+//! use windlass_forward::protocol::{REQUEST_HEADER, Request};
+//! use windlass_forward::{ExitNetworks, ExitPolicy, Service, Services};
+//!
+//! let exit = ExitPolicy::new(["192.168.1.0/24".parse::<ExitNetworks>()?]);
+//! assert!(exit.allows("192.168.1.7".parse()?));
+//! assert!(!exit.allows("127.0.0.1".parse()?));
+//!
+//! let services = Services::new(["ssh=127.0.0.1:22".parse::<Service>()?], exit);
+//! assert_eq!(services.iter().map(|service| service.name).collect::<Vec<_>>(), ["ssh"]);
+//!
+//! // The first bytes of a connection for that service.
+//! let bytes = Request::Service("ssh".to_owned()).encode()?;
+//! assert_eq!(&bytes[REQUEST_HEADER..], b"ssh");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod copy;
 #[cfg(target_os = "linux")]

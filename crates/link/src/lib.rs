@@ -15,6 +15,33 @@
 //! Times never decrease from call to call.
 //!
 //! `linux` is the carrier: TUN devices, namespaces, and the loop around a `Network`.
+//!
+//! # Example
+//!
+//! A path of 8 Mbit/s and 10 ms carries a packet of 1000 bytes: 1 ms to transmit it, 10 ms on the wire.
+//!
+//! ```
+//! use windlass_base::{BitRate, Span, Time};
+//! use windlass_link::{LinkConfig, Network, PathConfig, PortConfig};
+//!
+//! let port = |up| PortConfig { up, ..PortConfig::default() };
+//! let towards_b = PathConfig {
+//!     rate: Some(BitRate::from_bps(8_000_000)),
+//!     delay: Span::from_millis(10),
+//!     ..PathConfig::default()
+//! };
+//! let ports = vec![port(towards_b), port(PathConfig::default())];
+//! let mut network = Network::new(&LinkConfig { seed: 7, ports })?;
+//!
+//! network.handle_packet(Time::ZERO, 0, vec![0; 1000]);
+//! let due = network.poll_timeout().expect("the packet is being transmitted");
+//! assert!(network.poll_transmit(due).is_none(), "it has left the queue, and is on the wire");
+//!
+//! let due = network.poll_timeout().expect("the packet is on the wire");
+//! let packet = network.poll_transmit(due).expect("the packet is due");
+//! assert_eq!((packet.port, packet.due), (1, Time::ZERO + Span::from_millis(11)));
+//! # Ok::<(), windlass_link::ConfigError>(())
+//! ```
 
 pub mod config;
 mod ecn;

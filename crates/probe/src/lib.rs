@@ -5,6 +5,41 @@
 //! Nothing here does I/O but [`linux`]: a [`Probe`] is one connection, a [`Session`] all connections
 //! to one server, one after the other, and [`classify`] says what they show. A driver gives them
 //! packets and the time; it can have thousands of sessions under way.
+//!
+//! # Example
+//!
+//! Two segments are acknowledged in eight ACKs. A server that counts ACKs sends ten packets, a server that
+//! counts bytes sends four.
+//!
+//! ```
+//! use windlass_probe::model::Model;
+//! use windlass_probe::{Flight, Observation, Test};
+//!
+//! let flight = Flight { packets: 10, bytes: 14_600, ..Flight::default() };
+//! let seen = Observation {
+//!     test: Test::Split(4),
+//!     window: 65_535,
+//!     mss_seen: 1460,
+//!     first_flight: flight,
+//!     flight,
+//!     acked: vec![1460, 1460],
+//!     acks_sent: 8,
+//!     packets_before: 10,
+//!     grown: 10,
+//!     grown_bytes: 14_600,
+//!     data_packets: 20,
+//!     data_bytes: 29_200,
+//!     retransmissions: 0,
+//!     reordered: 0,
+//!     beyond_window: 0,
+//!     damaged: 0,
+//!     timeout_before_acks: false,
+//!     fills_window: false,
+//!     answer_ended: false,
+//! };
+//! assert!(Model::PerAck.fits(&seen));
+//! assert_eq!(Model::PerByteUnlimited.new_packets(&seen), 4..=4);
+//! ```
 
 mod application;
 mod arrivals;
