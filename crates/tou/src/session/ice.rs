@@ -23,6 +23,8 @@ const ABANDONED: Span = Span::from_millis(2500);
 const DEAD_AFTER: Span = Span::from_secs(5);
 /// Remote addresses whose last check is remembered.
 const HEARD_MAX: usize = 64;
+/// Addresses of the peer's relays that are remembered; a host has one for each server.
+const REMOTE_RELAYS_MAX: usize = 16;
 
 /// Converts between the engine's time and that of the agent.
 #[derive(Copy, Clone, Debug)]
@@ -140,7 +142,7 @@ impl Ice {
 
     /// Adds a candidate of the peer.
     pub(crate) fn add_remote(&mut self, sent: &Sent) {
-        if sent.kind == CandidateType::Relayed {
+        if sent.kind == CandidateType::Relayed && self.remote_relays.len() < REMOTE_RELAYS_MAX {
             self.remote_relays.insert(sent.address);
         }
         self.agent.add_remote_candidate(sent.candidate());
