@@ -12,6 +12,7 @@ mod drain;
 mod icmp;
 mod inline_receive;
 mod options;
+mod pieces;
 mod poller;
 mod port;
 mod reactor;

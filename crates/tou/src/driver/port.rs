@@ -6,10 +6,11 @@ mod sessions;
 use super::companion::Companion;
 use super::inline_receive::InlineReceive;
 use super::options;
+use super::pieces;
 use super::reactor::{self, Reactor};
 use super::reusable_ports::Binding;
 use super::wakes::wake;
-use crate::endpoint::{ConnectionId, Datagrams, Endpoint, Limits};
+use crate::endpoint::{ConnectionId, Contents, Datagrams, Endpoint, Limits};
 use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind};
@@ -61,9 +62,11 @@ pub(crate) struct PortState {
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
     companion: Option<Box<dyn Companion>>,
-    /// The last datagrams made, and those of them that the socket did not accept yet.
-    buffer: Vec<u8>,
+    /// The datagrams that the socket did not accept yet, and their bytes.
     blocked: Option<Datagrams>,
+    buffer: Vec<u8>,
+    /// Memory to join the pieces of datagrams.
+    scratch: Vec<u8>,
     /// Woken when the lock is released.
     to_wake: Vec<Waker>,
     users: usize,
@@ -132,8 +135,9 @@ impl Port {
             accepting: Vec::new(),
             on_stun: None,
             companion: None,
-            buffer: Vec::new(),
             blocked: None,
+            buffer: Vec::new(),
+            scratch: Vec::new(),
             to_wake: Vec::new(),
             users: 1,
             binding: None,
@@ -313,14 +317,8 @@ impl Port {
     fn transmit(&self, state: &mut PortState, now: Time) {
         self.send_own(state);
         let max = self.udp.max_gso_segments();
-        loop {
-            let datagrams = state
-                .blocked
-                .take()
-                .or_else(|| state.endpoint.poll_transmit(now, max, &mut state.buffer));
-            let Some(datagrams) = datagrams else { break };
-            let PortState { companion, buffer, .. } = &mut *state;
-            match self.send_to_peer(now, companion, &datagrams, buffer) {
+        while let Some((datagrams, result)) = self.send_next(state, now, max) {
+            match result {
                 Ok(()) => {}
                 Err(error) if is_blocked(&error) => {
                     state.blocked = Some(datagrams);
@@ -351,8 +349,51 @@ impl Port {
         }
     }
 
-    fn send(&self, datagrams: &Datagrams, src_ip: Option<IpAddr>, buffer: &[u8]) -> io::Result<()> {
-        let contents = &buffer[..datagrams.len];
+    /// Sends the datagrams that the socket refused, or the next ones. If the socket is full, they stay
+    /// in the port's buffer: what they carry may be acknowledged before they leave.
+    fn send_next(
+        &self,
+        state: &mut PortState,
+        now: Time,
+        max: usize,
+    ) -> Option<(Datagrams, io::Result<()>)> {
+        let PortState { companion, buffer, scratch, endpoint, .. } = state;
+        if let Some(datagrams) = state.blocked.take() {
+            let contents = Contents::contiguous(&buffer[..datagrams.len]);
+            let result = self.send_to_peer(now, companion, &datagrams, &contents, scratch);
+            return Some((datagrams, result));
+        }
+        endpoint.transmit_with(now, max, |datagrams, contents| {
+            let result = self.send_to_peer(now, companion, datagrams, contents, scratch);
+            if result.as_ref().is_err_and(is_blocked) {
+                contents.gather(buffer);
+            }
+            (*datagrams, result)
+        })
+    }
+
+    fn send(
+        &self,
+        datagrams: &Datagrams,
+        src_ip: Option<IpAddr>,
+        contents: &Contents<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        if contents.as_contiguous().is_none() {
+            match pieces::send(&self.socket, datagrams, src_ip, contents) {
+                Err(error) if !is_blocked(&error) => {}
+                result => return result,
+            }
+        }
+        self.send_joined(datagrams, src_ip, contents.joined(scratch))
+    }
+
+    fn send_joined(
+        &self,
+        datagrams: &Datagrams,
+        src_ip: Option<IpAddr>,
+        contents: &[u8],
+    ) -> io::Result<()> {
         let several = datagrams.size < datagrams.len;
         let datagram = Transmit {
             destination: datagrams.peer,
@@ -381,7 +422,7 @@ impl Port {
     ) -> io::Result<()> {
         for contents in contents.chunks(datagrams.size) {
             let single = Datagrams { len: contents.len(), size: contents.len(), ..*datagrams };
-            self.send(&single, src_ip, contents)?;
+            self.send_joined(&single, src_ip, contents)?;
         }
         Ok(())
     }

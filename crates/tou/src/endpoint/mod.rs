@@ -10,6 +10,7 @@
 //! The same code runs over a socket and in virtual time.
 
 mod budget;
+mod contents;
 mod cookie;
 mod deadlines;
 mod incoming;
@@ -24,6 +25,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use contents::Contents;
 pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
 pub use outgoing::Datagrams;
@@ -214,6 +216,8 @@ pub struct Endpoint<Data = ()> {
     stun: VecDeque<(SocketAddr, Box<[u8]>)>,
     counters: Counters,
     qlog: Option<Qlog>,
+    /// Memory for the headers of outgoing datagrams.
+    headers: Vec<u8>,
 }
 
 impl<Data> fmt::Debug for Endpoint<Data> {
@@ -248,6 +252,7 @@ impl<Data: Default> Endpoint<Data> {
             stun: VecDeque::new(),
             counters: Counters::default(),
             qlog: None,
+            headers: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Outgoing datagrams.
 
-use super::Endpoint;
+use super::{Contents, Endpoint, Slot};
 use crate::wire;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
@@ -27,11 +27,39 @@ impl<Data: Default> Endpoint<Data> {
     /// Writes the next datagrams into `out`, at most `max` of them, and resizes `out` as needed.
     /// Returns `None` if there is nothing to send.
     pub fn poll_transmit(&mut self, now: Time, max: usize, out: &mut Vec<u8>) -> Option<Datagrams> {
+        self.transmit_with(now, max, |datagrams, contents| {
+            contents.gather(out);
+            *datagrams
+        })
+    }
+
+    /// Calls `send` with the next datagrams, at most `max` of them, and returns its result. Their payload
+    /// is not copied: it is where the connection keeps it. Returns `None` if there is nothing to send.
+    pub(crate) fn transmit_with<R>(
+        &mut self,
+        now: Time,
+        max: usize,
+        send: impl FnOnce(&Datagrams, &Contents<'_>) -> R,
+    ) -> Option<R> {
+        let mut headers = std::mem::take(&mut self.headers);
+        let result = self.transmit_next(now, max, &mut headers, send);
+        self.headers = headers;
+        result
+    }
+
+    fn transmit_next<R>(
+        &mut self,
+        now: Time,
+        max: usize,
+        headers: &mut Vec<u8>,
+        send: impl FnOnce(&Datagrams, &Contents<'_>) -> R,
+    ) -> Option<R> {
         if let Some((peer, segment)) = self.replies.pop_front() {
-            out.resize(wire::MAX_SESSION_HEADER_LEN, 0);
-            let len = wire::emit_to(&peer, &segment, out);
+            headers.resize(wire::MAX_SESSION_HEADER_LEN, 0);
+            let len = wire::emit_to(&peer, &segment, headers);
             self.counters.sent += 1;
-            return Some(Datagrams { peer, ecn: Ecn::NotEct, size: len, len });
+            let datagrams = Datagrams { peer, ecn: Ecn::NotEct, size: len, len };
+            return Some(send(&datagrams, &Contents::contiguous(&headers[..len])));
         }
         while let Some(key) = self.ready.pop_front() {
             if !self.slots.contains(key) {
@@ -41,11 +69,12 @@ impl<Data: Default> Endpoint<Data> {
             self.limit_growth(key);
             let slot = &mut self.slots[key];
             // Back to the end of the queue: connections take turns.
-            if let Some(datagrams) = transmit(slot, now, max, out) {
+            if let Some((datagrams, contents)) = transmit(slot, now, max, headers) {
+                let result = send(&datagrams, &contents);
                 self.account(key);
                 self.counters.sent += datagrams.len.div_ceil(datagrams.size) as u64;
                 self.ready.push_back(key);
-                return Some(datagrams);
+                return Some(result);
             }
             slot.queued = false;
             self.settle(now, key);
@@ -54,17 +83,20 @@ impl<Data: Default> Endpoint<Data> {
     }
 }
 
-fn transmit<Data>(
-    slot: &mut super::Slot<Data>,
+/// The next datagrams of a connection. Their headers are written into `headers`.
+fn transmit<'a, Data>(
+    slot: &'a mut Slot<Data>,
     now: Time,
     max: usize,
-    out: &mut Vec<u8>,
-) -> Option<Datagrams> {
+    headers: &'a mut Vec<u8>,
+) -> Option<(Datagrams, Contents<'a>)> {
+    headers.clear();
     if let Some(probe) = slot.path_mtu.as_mut().and_then(|path| {
         let connection = slot.stream.connection_mut();
         path.poll_probe(now, connection)
     }) {
-        return Some(write_probe(slot.peer, &probe, out));
+        let datagrams = write_probe(slot.peer, &probe, headers);
+        return Some((datagrams, Contents::contiguous(headers)));
     }
     let full = wire::prefix_len(&slot.peer)
         + wire::MIN_HEADER_LEN
@@ -74,44 +106,38 @@ fn transmit<Data>(
         None => slot.stream.poll_transmit(now, max, &mut ())?,
         Some(log) => slot.stream.poll_transmit(now, max, &mut **log)?,
     };
-    let size = write_run(&slot.peer, &run, payload, out);
-    Some(Datagrams { peer: slot.peer, ecn: run.ecn, size, len: out.len() })
+    let header_len = write_headers(&slot.peer, &run, headers);
+    let payload_len = run.first.payload_len as usize;
+    let size = header_len + payload_len;
+    let len = size * run.count as usize;
+    let datagrams = Datagrams { peer: slot.peer, ecn: run.ecn, size, len };
+    Some((datagrams, Contents::new(headers, header_len, payload, payload_len)))
 }
 
 /// Writes a path MTU probe. Its payload is arbitrary, since the peer has received those bytes.
 fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
-    out.clear();
-    out.resize(wire::MAX_SESSION_HEADER_LEN, 0);
-    let len = wire::emit_to(&peer, probe, out) + probe.payload_len as usize;
+    let header_len = append_header(&peer, probe, out);
+    let len = header_len + probe.payload_len as usize;
     out.resize(len, 0);
     Datagrams { peer, ecn: Ecn::NotEct, size: len, len }
 }
 
-/// Writes the datagrams of a run and returns the size of each.
-fn write_run(peer: &SocketAddr, run: &Run, payload: [&[u8]; 2], out: &mut Vec<u8>) -> usize {
-    let payload_len = run.first.payload_len as usize;
-    out.clear();
-    let mut rest = payload;
-    let mut size = 0;
+/// Writes the headers of a run, all of the same length. Returns that length.
+fn write_headers(peer: &SocketAddr, run: &Run, out: &mut Vec<u8>) -> usize {
+    let mut len = 0;
     let mut segment = run.first;
     for index in 0..run.count {
         run.turn_into(&mut segment, index);
-        let at = out.len();
-        out.resize(at + wire::MAX_SESSION_HEADER_LEN, 0);
-        let header_len = wire::emit_to(peer, &segment, &mut out[at..]);
-        out.truncate(at + header_len);
-        take(&mut rest, payload_len, out);
-        size = header_len + payload_len;
+        len = append_header(peer, &segment, out);
     }
-    size
+    len
 }
 
-/// Moves `len` bytes from the front of two pieces to the end of `out`.
-fn take(pieces: &mut [&[u8]; 2], len: usize, out: &mut Vec<u8>) {
-    let (head, rest) = pieces[0].split_at(len.min(pieces[0].len()));
-    out.extend_from_slice(head);
-    pieces[0] = rest;
-    let (head, rest) = pieces[1].split_at(len - head.len());
-    out.extend_from_slice(head);
-    pieces[1] = rest;
+/// Appends a header to `out` and returns its length.
+fn append_header(peer: &SocketAddr, segment: &Segment, out: &mut Vec<u8>) -> usize {
+    let at = out.len();
+    out.resize(at + wire::MAX_SESSION_HEADER_LEN, 0);
+    let len = wire::emit_to(peer, segment, &mut out[at..]);
+    out.truncate(at + len);
+    len
 }

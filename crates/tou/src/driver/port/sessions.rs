@@ -2,7 +2,7 @@
 
 use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};
-use crate::endpoint::Datagrams;
+use crate::endpoint::{Contents, Datagrams};
 use crate::wire::SessionPeer;
 use quinn_udp::Transmit;
 use std::io;
@@ -42,26 +42,28 @@ impl Port {
         self.mapped((ip, 0).into()).ip()
     }
 
-    /// Sends datagrams to their peer, which may be a virtual address.
+    /// Sends datagrams to their peer, which may be a virtual address. `scratch` is memory to join
+    /// their pieces.
     pub(super) fn send_to_peer(
         &self,
         now: Time,
         companion: &mut Option<Box<dyn Companion>>,
         datagrams: &Datagrams,
-        buffer: &[u8],
+        contents: &Contents<'_>,
+        scratch: &mut Vec<u8>,
     ) -> io::Result<()> {
         let Some(SessionPeer { tag, .. }) = SessionPeer::of(&datagrams.peer) else {
-            return self.send(datagrams, None, buffer);
+            return self.send(datagrams, None, contents, scratch);
         };
         let no_path = || io::Error::from(io::ErrorKind::HostUnreachable);
         let companion = companion.as_mut().ok_or_else(no_path)?;
         match companion.destination(tag).ok_or_else(no_path)? {
             Destination::Direct { local, peer } => {
                 let datagrams = Datagrams { peer: self.mapped(peer), ..*datagrams };
-                self.send(&datagrams, Some(self.mapped_source(local)), buffer)
+                self.send(&datagrams, Some(self.mapped_source(local)), contents, scratch)
             }
             Destination::Relayed => {
-                for datagram in buffer[..datagrams.len].chunks(datagrams.size) {
+                for datagram in contents.joined(scratch).chunks(datagrams.size) {
                     if let Some(own) = companion.relay(now, tag, datagram) {
                         let _ = self.send_one(&own);
                     }
