@@ -122,7 +122,7 @@ impl Setup {
         let networks = [HostNetwork::draw(rng, ipv6), HostNetwork::draw(rng, ipv6)];
         let one_nat = !ipv6 && matches!(networks[0], HostNetwork::Nat { .. }) && rng.chance(0.15);
         let together = one_nat.then(|| rng.chance(0.5));
-        let delay = |rng: &mut Rng| Span::from_micros(rng.between(500, 75_000));
+        let delay = |rng: &mut Rng| Span::from_micros(rng.between(500, 150_000));
         let count = if rng.chance(0.5) { rng.between(1, 4) } else { 0 };
         let mut disturbances: Vec<_> = (0..count)
             .map(|_| (Span::from_millis(rng.between(0, 40_000)), draw_disturbance(rng)))
