@@ -4,6 +4,7 @@ import unittest
 
 import tou
 import tou_many
+import tou_tunnels
 from tou import Transfer
 from tou_programs import snmp
 
@@ -53,6 +54,18 @@ class Rows(unittest.TestCase):
             (found["off", "quinn"]["value"], found["off", "quinn"]["met"]), (1.5, False)
         )
         self.assertNotIn(("on", "udp"), found)
+
+    def test_tunnels_are_compared_within_a_case(self) -> None:
+        def made(case: str, tunnel: str, *rates: float) -> dict:
+            runs = [tou_tunnels.Transfer(rate, 2, 3, 1) for rate in rates]
+            return tou_tunnels.row(case, tunnel, runs)
+
+        rows = [made("a", "tou", 6, 90, 1), made("a", "ssh", 3), made("b", "ssh", 1)]
+        tou_tunnels.add_ratios(rows)
+        self.assertEqual(rows[1]["goodput_ratio"], 2)
+        self.assertNotIn("goodput_ratio", rows[0])
+        self.assertNotIn("goodput_ratio", rows[2])
+        self.assertEqual(tou_tunnels.fairness_index([1, 1, 0, 0]), 0.5)
 
     def test_losses_of_tou_are_told_and_those_of_others_are_not(self) -> None:
         self.assertEqual(tou.losses(rows()), [])
