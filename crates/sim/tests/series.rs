@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use windlass_base::Span;
 use windlass_sim::scenario::model::TcpApp;
-use windlass_sim::series::Series;
+use windlass_sim::series::columns::ColumnSeries;
+use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Scenario, run};
 
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ impl Write for Buffer {
 fn series(scenario: &Scenario) -> BTreeMap<String, Vec<Vec<String>>> {
     let mut buffers: BTreeMap<String, Buffer> = BTreeMap::new();
     let mut series =
-        Series::new(scenario, |name| Ok(buffers.entry(name.into()).or_default().clone()))
+        CsvSeries::new(scenario, |name| Ok(buffers.entry(name.into()).or_default().clone()))
             .expect("memory takes everything");
     run(scenario, 1, &mut series).expect("a sound scenario");
     series.finish().expect("memory takes everything");
@@ -131,7 +132,7 @@ impl Write for Full {
 #[test]
 fn an_error_of_writing_is_told_at_the_end() {
     let scenario = new_ecn();
-    let mut series = Series::new(&scenario, |_| Ok(Full(5_000))).expect("room for the headers");
+    let mut series = CsvSeries::new(&scenario, |_| Ok(Full(5_000))).expect("room for the headers");
     run(&scenario, 1, &mut series).expect("a sound scenario");
     let error = series.finish().expect_err("the disk is full");
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -147,4 +148,24 @@ fn the_initial_window_is_a_whole_number_of_segments_after_the_handshake_too() {
     scenario.flows.push(flow);
     let lines = &series(&scenario)["flow-0-1"];
     assert_eq!((lines[1][1].as_str(), lines[2][1].as_str()), ("10", "10"));
+}
+
+#[test]
+fn columns_in_memory_hold_what_the_lines_say() {
+    let scenario = new_ecn();
+    let lines = series(&scenario);
+    let mut columns = ColumnSeries::in_memory(&scenario, true);
+    run(&scenario, 1, &mut columns).expect("a sound scenario");
+    let tables = columns.into_tables();
+    assert_eq!(tables.len(), lines.len());
+    for table in tables {
+        let lines = &lines[&table.name];
+        assert_eq!(lines[0], table.columns.iter().map(|one| one.name).collect::<Vec<_>>());
+        for kept in &table.columns {
+            let known = |value: &f64| (!value.is_nan()).then_some(*value);
+            let values: Vec<_> = kept.values.iter().map(known).collect();
+            assert!(kept.nullable || values.iter().all(Option::is_some), "{}", kept.name);
+            assert_eq!(values, column(lines, kept.name), "{} {}", table.name, kept.name);
+        }
+    }
 }

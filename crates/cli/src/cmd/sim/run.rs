@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_sim::pcapng::Captures;
 use windlass_sim::scenario::Document;
-use windlass_sim::series::Series;
+use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
@@ -115,7 +115,7 @@ fn simulate(
     let failure = |error: io::Error| Failure::io("writing the results", &error);
     let open = |name: &str| create(folder, name, "csv");
     let series =
-        if queues { Series::new(scenario, open) } else { Series::of_flows(scenario, open) };
+        if queues { CsvSeries::new(scenario, open) } else { CsvSeries::of_flows(scenario, open) };
     let mut series = series.map_err(failure)?;
     let summary = if pcap {
         let captures =

@@ -1,0 +1,160 @@
+//! Time series as CSV, written as the run goes on.
+
+use super::{FLOW_COLUMNS, FlowRow, QUEUE_COLUMNS, QueueRow, Rows, Seldom, Series};
+use crate::decimal::{push_nanos, push_number};
+use crate::scenario::model::Scenario;
+use std::io::{self, Write};
+use windlass_base::{Span, Time};
+
+const NANOS_PER_S: u64 = 1_000_000_000;
+
+/// Writes CSV. A field is empty while its value is not known.
+pub type CsvSeries<W> = Series<CsvFlow<W>, CsvQueue<W>>;
+
+impl<W: Write> CsvSeries<W> {
+    /// Opens all series of a scenario. `open` returns the writer for a name, which needs no buffer.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `open`.
+    pub fn new(
+        scenario: &Scenario,
+        mut open: impl FnMut(&str) -> io::Result<W>,
+    ) -> io::Result<CsvSeries<W>> {
+        let mut series = Series::of_flows(scenario, &mut open)?;
+        series
+            .open_queues(scenario, |name| Ok(CsvQueue(Lines::new(open(name)?, &QUEUE_COLUMNS))))?;
+        Ok(series)
+    }
+
+    /// Opens the series of the flows alone. The series of the queues have a line or two for each
+    /// packet, which are most lines of a run.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `open`.
+    pub fn of_flows(
+        scenario: &Scenario,
+        mut open: impl FnMut(&str) -> io::Result<W>,
+    ) -> io::Result<CsvSeries<W>> {
+        Series::open(scenario, |name| {
+            Ok(CsvFlow {
+                lines: Lines::new(open(name)?, &FLOW_COLUMNS),
+                seldom_written: None,
+                seldom_text: Vec::new(),
+            })
+        })
+    }
+
+    /// Writes the remaining lines.
+    ///
+    /// # Errors
+    ///
+    /// The first error of any write since the series were opened.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.finish_all()
+    }
+}
+
+/// Bytes that a series collects before it writes them. A thousand flows have as many of these.
+const BUFFER_BYTES: usize = 16 << 10;
+
+#[derive(Debug)]
+struct Lines<W> {
+    writer: W,
+    /// Lines not written yet.
+    text: Vec<u8>,
+    /// The whole seconds of the last line, and their text.
+    seconds: u64,
+    seconds_text: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    fn new(writer: W, columns: &[&str]) -> Lines<W> {
+        let text = format!("time_s,{}\n", columns.join(",")).into_bytes();
+        Lines { writer, text, seconds: 0, seconds_text: b"0".to_vec() }
+    }
+
+    fn begin(&mut self, time: Time) {
+        let seconds = time.as_nanos() / NANOS_PER_S;
+        if seconds != self.seconds {
+            self.seconds = seconds;
+            self.seconds_text.clear();
+            push_number(&mut self.seconds_text, seconds as f64);
+        }
+        self.text.extend_from_slice(&self.seconds_text);
+        push_nanos(&mut self.text, (time.as_nanos() % NANOS_PER_S) as u32);
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.text.push(b'\n');
+        if self.text.len() >= BUFFER_BYTES { self.write_text() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn write_text(&mut self) -> io::Result<()> {
+        let result = self.writer.write_all(&self.text);
+        self.text.clear();
+        result
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.write_text()?;
+        self.writer.flush()
+    }
+}
+
+/// A queue's series.
+#[derive(Debug)]
+pub struct CsvQueue<W>(Lines<W>);
+
+impl<W: Write> Rows<QueueRow> for CsvQueue<W> {
+    fn push(&mut self, time: Time, row: &QueueRow) -> io::Result<()> {
+        self.0.begin(time);
+        write_field(&mut self.0.text, Some(row.packets as f64));
+        write_field(&mut self.0.text, row.average);
+        self.0.end()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+/// A flow's series.
+#[derive(Debug)]
+pub struct CsvFlow<W> {
+    lines: Lines<W>,
+    /// The values in `seldom_text`.
+    seldom_written: Option<Seldom>,
+    seldom_text: Vec<u8>,
+}
+
+impl<W: Write> Rows<FlowRow> for CsvFlow<W> {
+    fn push(&mut self, time: Time, row: &FlowRow) -> io::Result<()> {
+        if self.seldom_written != Some(row.seldom) {
+            self.seldom_written = Some(row.seldom);
+            self.seldom_text.clear();
+            write_field(&mut self.seldom_text, row.seldom.ssthresh_packets);
+            write_field(&mut self.seldom_text, row.seldom.srtt.map(Span::as_millis_f64));
+            write_field(&mut self.seldom_text, row.seldom.slope);
+        }
+        self.lines.begin(time);
+        write_field(&mut self.lines.text, Some(row.cwnd_packets));
+        self.lines.text.extend_from_slice(&self.seldom_text);
+        write_field(&mut self.lines.text, Some(row.acked_packets));
+        self.lines.end()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.finish()
+    }
+}
+
+/// A field, behind its comma; the shortest digits that give the number back.
+fn write_field(line: &mut Vec<u8>, value: Option<f64>) {
+    line.push(b',');
+    if let Some(value) = value {
+        push_number(line, value);
+    }
+}

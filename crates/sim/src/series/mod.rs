@@ -1,0 +1,277 @@
+//! Time series of a run: a row for every time at which a value changed.
+//!
+//! [`Series`] is the recorder. [`csv`] writes the rows as the run goes on, [`columns`] keeps them in
+//! memory.
+
+pub mod columns;
+pub mod csv;
+
+use crate::record::Recorder;
+use crate::reported_queues::reported_queues;
+use crate::scenario::model::{LinkDirection, Scenario};
+use std::io;
+use windlass_base::{Span, Time};
+use windlass_tcp::cc::{NewEcn, TraceValue};
+use windlass_tcp::{Connection, TraceEvent};
+
+/// The version of the series' format: names and meanings of the columns. It is in the summary of the
+/// run, since CSV has no place for it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A flow's columns after `time_s`.
+pub const FLOW_COLUMNS: [&str; 5] =
+    ["cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "acked_packets"];
+/// A queue's columns after `time_s`.
+pub const QUEUE_COLUMNS: [&str; 2] = ["queue_packets", "average_queue"];
+
+/// Takes the rows of one series, in order of time.
+pub trait Rows<Row> {
+    /// Takes the state that held from `time` on.
+    ///
+    /// # Errors
+    ///
+    /// The row cannot be kept.
+    fn push(&mut self, time: Time, row: &Row) -> io::Result<()>;
+
+    /// Called after the last row.
+    ///
+    /// # Errors
+    ///
+    /// Rows cannot be kept.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// The state of a flow.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct FlowRow {
+    /// The congestion window, in packets.
+    pub cwnd_packets: f64,
+    /// What seldom changes.
+    pub seldom: Seldom,
+    /// Packets acknowledged so far, on all connections of the flow.
+    pub acked_packets: f64,
+}
+
+/// Values of a flow that rarely change from one row to the next.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct Seldom {
+    /// The slow-start threshold, in packets; `None` while there is none.
+    pub ssthresh_packets: Option<f64>,
+    /// The smoothed RTT; `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// New-ECN's window slope, in packets per round trip; `None` for other controllers.
+    pub slope: Option<f64>,
+}
+
+/// The state of a queue.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct QueueRow {
+    /// Packets waiting.
+    pub packets: usize,
+    /// RED's average, in packets; `None` for other queues.
+    pub average: Option<f64>,
+}
+
+/// Records a series for each TCP flow and, if asked for, each reported queue ([`reported_queues`]), with a
+/// row for every time at which a value changed.
+///
+/// Names of series are `flow-NAME` and `queue-LINK-forward` or `queue-LINK-backward`.
+/// [`Series::finish`] returns errors of the rows' keepers.
+#[derive(Debug)]
+pub struct Series<F, Q> {
+    flows: Vec<FlowSeries<F>>,
+    queues: Vec<Option<Latest<QueueRow, Q>>>,
+    error: Option<io::Error>,
+}
+
+impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Series<F, Q> {
+    fn open(
+        scenario: &Scenario,
+        mut flow: impl FnMut(&str) -> io::Result<F>,
+    ) -> io::Result<Series<F, Q>> {
+        let mut flows = vec![];
+        for spec in &scenario.flows {
+            flows.push(FlowSeries::new(flow(&format!("flow-{}", spec.name))?));
+        }
+        let queues = (0..scenario.links.len() * 2).map(|_| None).collect();
+        Ok(Series { flows, queues, error: None })
+    }
+
+    /// Adds the series of the queues. They have a row or two for each packet, which are most rows of a run.
+    fn open_queues(
+        &mut self,
+        scenario: &Scenario,
+        mut queue: impl FnMut(&str) -> io::Result<Q>,
+    ) -> io::Result<()> {
+        for direction in reported_queues(scenario) {
+            let link = &scenario.links[direction.link].name;
+            let way = if direction.reverse { "backward" } else { "forward" };
+            let mut latest = Latest::new(queue(&format!("queue-{link}-{way}"))?);
+            // Its first row is of the empty queue at the beginning.
+            latest.due = true;
+            self.queues[index(direction)] = Some(latest);
+        }
+        Ok(())
+    }
+
+    fn finish_all(&mut self) -> io::Result<()> {
+        for flow in &mut self.flows {
+            flow.latest.finish()?;
+        }
+        for queue in self.queues.iter_mut().flatten() {
+            queue.finish()?;
+        }
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn keep_error(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+}
+
+impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Recorder for Series<F, Q> {
+    fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let result = self.flows[flow].connection_started(now, connection);
+        self.keep_error(result);
+    }
+
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let result = self.flows[flow].connection_established(now, connection);
+        self.keep_error(result);
+    }
+
+    fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
+        let result = self.flows[flow].event(now, event);
+        self.keep_error(result);
+    }
+
+    fn queue_changed(
+        &mut self,
+        now: Time,
+        direction: LinkDirection,
+        packets: usize,
+        average: Option<f64>,
+    ) {
+        if let Some(queue) = &mut self.queues[index(direction)] {
+            let result = queue.begin(now);
+            queue.row = QueueRow { packets, average };
+            self.keep_error(result);
+        }
+    }
+}
+
+fn index(direction: LinkDirection) -> usize {
+    direction.link * 2 + usize::from(direction.reverse)
+}
+
+/// Passes on one row for each time, with the last state of that time: before a state changes, the
+/// row of an earlier time is passed on.
+#[derive(Debug)]
+struct Latest<Row, S> {
+    time: Time,
+    /// The state of `time` is not passed on yet.
+    due: bool,
+    row: Row,
+    rows: S,
+}
+
+impl<Row: Default, S: Rows<Row>> Latest<Row, S> {
+    fn new(rows: S) -> Latest<Row, S> {
+        Latest { time: Time::ZERO, due: false, row: Row::default(), rows }
+    }
+
+    /// The state is about to change at `now`.
+    fn begin(&mut self, now: Time) -> io::Result<()> {
+        let result = if now == self.time { Ok(()) } else { self.pass_on() };
+        self.time = now;
+        self.due = true;
+        result
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        if !self.due {
+            return Ok(());
+        }
+        self.due = false;
+        self.rows.push(self.time, &self.row)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.pass_on()?;
+        self.rows.finish()
+    }
+}
+
+#[derive(Debug)]
+struct FlowSeries<S> {
+    latest: Latest<FlowRow, S>,
+    mss: f64,
+    acked_on_earlier_connections: f64,
+}
+
+impl<S: Rows<FlowRow>> FlowSeries<S> {
+    fn new(rows: S) -> FlowSeries<S> {
+        FlowSeries { latest: Latest::new(rows), mss: 1.0, acked_on_earlier_connections: 0.0 }
+    }
+
+    fn connection_started(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
+        let result = self.latest.begin(now);
+        self.mss = f64::from(connection.mss());
+        let ssthresh_packets = self.ssthresh(connection.ssthresh());
+        let row = &mut self.latest.row;
+        self.acked_on_earlier_connections = row.acked_packets;
+        row.cwnd_packets = connection.cwnd() / self.mss;
+        let slope = connection.trace_value(NewEcn::SLOPE);
+        row.seldom = Seldom { ssthresh_packets, srtt: None, slope };
+        result
+    }
+
+    /// The handshake is complete: the MSS is known, and with it the window in packets.
+    fn connection_established(&mut self, now: Time, connection: &Connection) -> io::Result<()> {
+        let result = self.latest.begin(now);
+        self.mss = f64::from(connection.mss());
+        self.latest.row.cwnd_packets = connection.cwnd() / self.mss;
+        result
+    }
+
+    fn event(&mut self, now: Time, event: TraceEvent) -> io::Result<()> {
+        if !changes_a_row(event) {
+            return Ok(());
+        }
+        let result = self.latest.begin(now);
+        match event {
+            TraceEvent::Cwnd { bytes } => self.latest.row.cwnd_packets = bytes / self.mss,
+            TraceEvent::Ssthresh { bytes } => {
+                self.latest.row.seldom.ssthresh_packets = self.ssthresh(bytes);
+            }
+            TraceEvent::Rtt { smoothed, .. } => self.latest.row.seldom.srtt = Some(smoothed),
+            TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, value }) => {
+                self.latest.row.seldom.slope = Some(value);
+            }
+            TraceEvent::Acked { bytes } => {
+                self.latest.row.acked_packets =
+                    self.acked_on_earlier_connections + bytes as f64 / self.mss;
+            }
+            _ => {}
+        }
+        result
+    }
+
+    fn ssthresh(&self, bytes: u64) -> Option<f64> {
+        (bytes != u64::MAX).then(|| bytes as f64 / self.mss)
+    }
+}
+
+/// True for events that change a row.
+fn changes_a_row(event: TraceEvent) -> bool {
+    matches!(
+        event,
+        TraceEvent::Cwnd { .. }
+            | TraceEvent::Ssthresh { .. }
+            | TraceEvent::Rtt { changed: true, .. }
+            | TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, .. })
+            | TraceEvent::Acked { .. }
+    )
+}
