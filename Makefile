@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ setup: ## Install what is missing (Debian packages, Rust, the lab's Python packa
 
 build: setup ## Build the windlass binary: target/release/windlass
 	cargo build --locked --release
+
+python: setup ## Build the native half of the lab's Python package, for use from .venv
+	@scripts/build-native
 
 demo: build ## Reproduce the heart of the New-ECN paper; as root on this kernel, with the ECN proxy, and cross two NATs too
 	@scripts/demo

@@ -13,6 +13,8 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
+from windlass_lab.cli import main
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 FLAGS = (
@@ -339,3 +341,38 @@ def test_every_link_of_the_page_leads_somewhere_on_it(show):
 
 def test_a_phone_gets_no_more_than_it_can_carry(whole_result):
     assert (whole_result / "report.html").stat().st_size < 10_000_000
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_plot_fits_the_screen(browser, run_output, screen, scheme):
+    assert main(["plot", str(run_output), str(run_output), "--to", str(run_output / "p.html")]) == 0
+    width, mobile = screen
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_scheme(browser, scheme)
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get((run_output / "p.html").as_uri())
+    browser.execute_async_script("drawPlots().then(arguments[0])")
+    assert browser.get_log("browser") == []
+    assert [url for url in requested(browser) if url.startswith("http")] == []
+    assert len(browser.find_elements("css selector", ".panel .main-svg")) >= 4
+    assert browser.execute_script(OVERFLOWING, width) == []
+    assert browser.execute_script(CONTRASTS) == []
+
+
+@pytest.fixture
+def run_output(tmp_path) -> Path:
+    """The `--out` directory of a run of two flows, as `windlass sim run` writes it."""
+    flow = {"name": "a", "controller": "reno", "packets_per_s": {"steady": 12.5}, "marks": 1}
+    summary = {"schema": 1, "kind": "sim.run", "series_schema": 1, "name": "two", "seed": 1}
+    summary |= {"duration_s": 2, "marks": 1, "drops": 0, "flows": [flow, flow | {"name": "b"}]}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    for name in ("a", "b"):
+        rows = [f"{second / 10},{second % 7 + 1}" for second in range(20)]
+        (tmp_path / f"flow-{name}.csv").write_text("\n".join(["time_s,cwnd_packets", *rows]) + "\n")
+    rows = [f"{second / 10},{second % 5},0.5" for second in range(20)]
+    lines = ["time_s,queue_packets,average_queue", *rows]
+    (tmp_path / "queue-bottleneck-forward.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path

@@ -1,3 +1,34 @@
-"""Experiments behind Windlass: run them, hold them against what was published, write a report."""
+"""Runs and shows experiments: your own scenarios, and those behind Windlass.
+
+import windlass_lab as wl
+run = wl.simulate("my.toml", seed=7, set={"flows.0.controller.beta": 8})
+run.flows
+run.plot("cwnd", "queue").save("run.svg")
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from windlass_lab.runs.figure import Figure
+    from windlass_lab.runs.run import Run
+    from windlass_lab.runs.simulate import simulate
+    from windlass_lab.runs.stored import read
 
 __version__ = "0.2.0"
+__all__ = ["Figure", "Run", "read", "simulate"]
+
+_HOMES = {
+    "Figure": "windlass_lab.runs.figure",
+    "Run": "windlass_lab.runs.run",
+    "read": "windlass_lab.runs.stored",
+    "simulate": "windlass_lab.runs.simulate",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when they are used: the command needs neither polars nor the simulator for most things.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'windlass_lab' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -17,6 +17,7 @@ from windlass_lab.core.model import Paper
 from windlass_lab.core.registry import ENTRIES, find
 from windlass_lab.core.request import Request
 from windlass_lab.core.windlass import Windlass
+from windlass_lab.runs import command as runs
 from windlass_lab.testbed import command as testbed
 
 EXIT_CODES = """\
@@ -36,6 +37,7 @@ examples:
   windlass-lab reproduce new-ecn/4.3.1 --windlass target/release/windlass
   windlass-lab reproduce new-ecn/kernel --resume
   windlass-lab report out/new-ecn
+  windlass-lab plot out/run
   windlass-lab testbed check
 """
 INTERRUPTED = 130
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands)
     _add_reproduce(commands)
     _add_report(commands)
+    runs.add(commands)
     testbed.add(commands, _positive)
     return parser
 

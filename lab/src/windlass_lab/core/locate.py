@@ -2,10 +2,14 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+
+# A wheel holds `experiments` and `testbeds` here.
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def find_windlass(given: Path | None) -> Path:
@@ -21,6 +25,10 @@ def find_windlass(given: Path | None) -> Path:
         built = folder / "target" / "release" / "windlass"
         if os.access(built, os.X_OK) and built.is_file():
             return built
+    # The wheel puts it beside the interpreter, which may not be on the path.
+    beside = Path(sys.executable).parent / "windlass"
+    if os.access(beside, os.X_OK) and beside.is_file():
+        return beside
     on_path = shutil.which("windlass")
     if on_path:
         return Path(on_path)
@@ -39,14 +47,14 @@ def _runnable(path: Path, origin: str) -> Path:
 
 
 def find_experiments(given: Path | None, paper: str) -> Path:
-    """The folder with a paper's scenarios: in `given`, or in `experiments/` above."""
+    """The folder with a paper's scenarios: in `given`, `experiments/` above, or the package."""
     if given is not None:
         folders = [given / paper, given]
         for folder in folders:
             if any(folder.glob("*.toml")):
                 return folder
         raise LabError(f"--experiments: no scenario files in {folders[0]}")
-    for folder in _folders_above():
+    for folder in (*_folders_above(), _PACKAGE):
         if any((folder / "experiments" / paper).glob("*.toml")):
             return folder / "experiments" / paper
     raise LabError(
@@ -56,10 +64,11 @@ def find_experiments(given: Path | None, paper: str) -> Path:
 
 
 def find_testbeds() -> Path:
-    """The folder `lab/testbeds` above. Raises `LabError` when there is none."""
-    for folder in _folders_above():
-        if any((folder / "lab" / "testbeds").glob("*.toml")):
-            return folder / "lab" / "testbeds"
+    """The folder `lab/testbeds` above, or the package's. Raises `LabError` when there is none."""
+    above = (folder / "lab" / "testbeds" for folder in _folders_above())
+    for folder in (*above, _PACKAGE / "testbeds"):
+        if any(folder.glob("*.toml")):
+            return folder
     raise LabError("cannot find lab/testbeds: run in the repository")
 
 

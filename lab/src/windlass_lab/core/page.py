@@ -30,7 +30,7 @@ def render(
     chapters: dict[str, list] = {s["experiment"].chapter: [] for s in sections}
     for section in sections:
         chapters[section["experiment"].chapter].append(section)
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(
         paper=paper,
         results=results,
@@ -41,7 +41,7 @@ def render(
         verdict_line=text.verdict_line(results, paper.against),
         kernel=kernel,
         reference_source=source,
-        specs=_embedded(specs),
+        specs=embedded(specs),
         plotly=Markup(get_plotlyjs()),
     )
 
@@ -92,7 +92,8 @@ def _row(comparison: Comparison) -> dict:
     }
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Where pages have their templates from."""
     return jinja2.Environment(
         loader=jinja2.PackageLoader("windlass_lab", "templates"),
         autoescape=True,
@@ -102,7 +103,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _embedded(value: object) -> Markup:
+def embedded(value: object) -> Markup:
     """JSON that cannot end the script element that it stands in."""
     encoded = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(encoded.replace("<", "\\u003c"))

@@ -1,0 +1,12 @@
+"""The columns of time series, by the names that readers use."""
+
+FLOW_COLUMNS = {
+    "cwnd": "cwnd_packets",
+    "ssthresh": "ssthresh_packets",
+    "srtt": "srtt_ms",
+    "slope": "slope",
+    "acked": "acked_packets",
+}
+"""What `Run.series` takes for flows, and the column that it is."""
+QUEUE_COLUMNS = {"queue": "queue_packets", "average_queue": "average_queue"}
+"""The same for queues."""

@@ -1,0 +1,69 @@
+"""The command `windlass-lab plot`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from windlass_lab.core.errors import LabError
+
+EXAMPLES = """\
+examples:
+  windlass sim run experiments/examples/four_flows.toml --out out/run
+  windlass-lab plot out/run                          # out/run/plot.html
+  windlass-lab plot out/reno out/cubic --to both.html
+  windlass-lab plot out/run --what cwnd,srtt,queue --to run.svg
+
+exit status:
+  0    done
+  2    wrong arguments, no output of a run in OUT, or nothing of it to plot
+  130  interrupted
+"""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Adds the command to the lab's."""
+    command = commands.add_parser(
+        "plot",
+        help="plot one run, or several side by side, from their --out directories",
+        description="Plots the time series of runs: of `windlass sim run --out`, and of "
+        "`windlass-lab testbed run --out`. Writes one page that needs nothing else, or a picture.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = command.add_argument
+    option("folders", type=Path, nargs="+", metavar="OUT", help="the --out directory of a run")
+    option(
+        "--what",
+        default="cwnd,queue",
+        metavar="NAME,...",
+        help="cwnd, ssthresh, srtt, slope, acked, queue, average_queue (default: cwnd,queue)",
+    )
+    option(
+        "--to",
+        type=Path,
+        metavar="FILE",
+        help="a page (.html) or a picture (.svg, .png, .pdf) "
+        "(default: OUT/plot.html, of several runs plot.html)",
+    )
+    command.set_defaults(run=_plot)
+
+
+def _plot(options: argparse.Namespace) -> int:
+    # Loaded here: polars takes longer to load than most commands take to run.
+    from windlass_lab.runs.figure import compare
+    from windlass_lab.runs.stored import read
+
+    what = [name.strip() for name in options.what.split(",") if name.strip()]
+    if not what:
+        raise LabError("--what: expected a name, such as cwnd")
+    folders = options.folders
+    runs = [(label, read(folder)) for label, folder in zip(_labels(folders), folders, strict=True)]
+    default = folders[0] / "plot.html" if len(folders) == 1 else Path("plot.html")
+    print(compare(runs, what).save(options.to or default))
+    return 0
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    """The last part of each path, or the whole where that is not enough to tell them apart."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

@@ -1,0 +1,145 @@
+"""What the figures of runs show: a row for each quantity, a panel for each run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.plot_parts import Panel, line
+from windlass_lab.core.thin import thin
+from windlass_lab.runs.columns import FLOW_COLUMNS, QUEUE_COLUMNS
+
+QUANTITIES = {
+    "cwnd": ("Congestion window", "packets"),
+    "ssthresh": ("Slow-start threshold", "packets"),
+    "srtt": ("Smoothed RTT", "ms"),
+    "slope": ("Window slope of New-ECN", "packets per round trip"),
+    "acked": ("Acknowledged", "packets"),
+    "queue": ("Queue", "packets"),
+    "average_queue": ("Average queue of RED", "packets"),
+}
+"""What can be plotted: its title and its unit."""
+# A panel is some 700 pixels wide, so more points than that on a curve cannot be seen.
+_POINTS = 2400
+
+
+class RunLike(Protocol):
+    """What is shown of a run (`windlass_lab.Run`)."""
+
+    @property
+    def summary(self) -> Mapping:
+        """The summary of `windlass sim run --json`."""
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The time series."""
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row per flow."""
+
+
+Runs = Sequence[tuple[str, RunLike]]
+"""Runs with their labels."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of all runs."""
+
+    id: str
+    title: str
+    unit: str
+    panels: Sequence[Panel]
+
+
+def rows_of(runs: Runs, what: Sequence[str]) -> list[Row]:
+    """A row for each of `what`, which are names of `QUANTITIES`. Raises `LabError` for other names,
+    and if no run has any of it.
+    """
+    unknown = [name for name in what if name not in QUANTITIES]
+    if unknown:
+        raise LabError(f"plot: no {', '.join(unknown)}: expected some of {', '.join(QUANTITIES)}")
+    rows = [row for name in what if (row := _row(name, runs)).panels]
+    if not rows:
+        raise LabError(f"plot: no run has kept {' or '.join(what)}")
+    return rows
+
+
+def _row(name: str, runs: Runs) -> Row:
+    title, unit = QUANTITIES[name]
+    curves = [(label, _curves(name, run)) for label, run in runs]
+    curves = [(label, found) for label, found in curves if found]
+    highest = max((max(y) for _, found in curves for _, _, y in found), default=1.0)
+    panels = [
+        Panel(f"{name}-{number}", label, _spec(found, f"{title} ({unit})", highest))
+        for number, (label, found) in enumerate(curves)
+    ]
+    return Row(name, title, unit, panels)
+
+
+def _curves(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+    """Label, times and values of each flow or queue that has any; a queue that was always empty has
+    none.
+    """
+    kind = "flow" if name in FLOW_COLUMNS else "queue"
+    column = (FLOW_COLUMNS | QUEUE_COLUMNS)[name]
+    found = []
+    for table, frame in run.tables.items():
+        if not table.startswith(f"{kind}-") or column not in frame.columns:
+            continue
+        known = frame.select("time_s", column).drop_nulls()
+        if known.is_empty() or (kind == "queue" and known[column].max() == 0):
+            continue
+        x, y = thin(known["time_s"].to_list(), known[column].to_list(), _POINTS)
+        found.append((table.removeprefix(f"{kind}-"), x, y))
+    return found
+
+
+def _spec(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+    data = []
+    for index, (label, x, y) in enumerate(curves):
+        trace = line(label, index, x, y)
+        # A value holds until the next row.
+        trace["line"] = trace["line"] | {"shape": "hv"}
+        data.append(trace)
+    layout = {
+        "xaxis": {"title": {"text": "time (s)"}, "hoverformat": ".3f"},
+        "yaxis": {"title": {"text": axis}, "range": [0, highest * 1.04]},
+        "hovermode": "closest",
+        "showlegend": True,
+    }
+    return {"data": data, "layout": layout}
+
+
+def overview(runs: Runs) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a table of all flows."""
+    columns = {
+        "controller": "Controller",
+        "rtt_min_ms": "RTT (ms)",
+        "packets_per_s.steady": "Rate (packets/s)",
+        "cwnd_packets.time_mean_steady": "Mean window (packets)",
+        "srtt_ms.time_mean": "Mean SRTT (ms)",
+        "marks": "Marks",
+        "drops": "Drops",
+        "retransmitted_segments": "Retransmitted",
+        "timeouts": "Timeouts",
+    }
+    rows = []
+    for label, run in runs:
+        for flow in run.flows.iter_rows(named=True):
+            name = flow["name"] if len(runs) == 1 else f"{label}: {flow['name']}"
+            rows.append([name, *(_cell(flow.get(column)) for column in columns)])
+    return ["Flow", *columns.values()], rows
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float) and value < 1000
+        else (f"{value:,.0f}" if isinstance(value, float) else str(value))
+    )

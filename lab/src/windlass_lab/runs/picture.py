@@ -1,0 +1,67 @@
+"""A figure of runs as a picture, by matplotlib."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from windlass_lab.core.plot_parts import PALETTE_SIZE
+from windlass_lab.runs.panels import Row
+
+# The page's palette on paper (report.css).
+_COLOURS = (
+    *("#0b5cad", "#c2410c", "#15803d", "#7e22ce"),
+    *("#0e7490", "#be185d", "#806000", "#475569"),
+)
+_PANEL_IN = (7.0, 2.7)
+# More names than that in a legend hide the plot.
+_NAMES_MAX = 12
+
+
+def draw(rows: Sequence[Row]) -> Drawing:
+    """A grid of panels: a row for each quantity, a column for each run."""
+    columns = max(len(row.panels) for row in rows)
+    width = min(_PANEL_IN[0] * columns, 16.0)
+    drawing = Drawing(figsize=(width, _PANEL_IN[1] * len(rows)), layout="constrained")
+    axes = drawing.subplots(len(rows), columns, squeeze=False, sharex="col")
+    named: set[tuple[str, ...]] = set()
+    for row, places in zip(rows, axes, strict=True):
+        for place in places[len(row.panels) :]:
+            place.set_visible(False)
+        for panel, place in zip(row.panels, places, strict=False):
+            _draw_panel(panel.spec, place)
+            _add_names(panel.spec, place, named)
+            if columns > 1:
+                place.set_title(panel.label, fontsize="medium", loc="right")
+        places[0].set_ylabel(f"{row.title}\n({row.unit})")
+    for place in axes[-1]:
+        place.set_xlabel("time (s)")
+    return drawing
+
+
+def _draw_panel(spec: dict, place: Axes) -> None:
+    for trace in spec["data"]:
+        colour = _COLOURS[trace["meta"]["colour"] % PALETTE_SIZE]
+        style = "--" if trace["line"]["dash"] == "dash" else "-"
+        place.step(
+            trace["x"], trace["y"], style, where="post", color=colour, lw=0.9, label=trace["name"]
+        )
+    place.set_ylim(*spec["layout"]["yaxis"]["range"])
+    place.margins(x=0.01)
+    place.grid(alpha=0.3, lw=0.5)
+    place.spines[["top", "right"]].set_visible(False)
+
+
+def _add_names(spec: dict, place: Axes, named: set[tuple[str, ...]]) -> None:
+    """A legend above the panel, unless one before it has the same curves."""
+    names = tuple(trace["name"] for trace in spec["data"])
+    if len(names) <= _NAMES_MAX and names not in named:
+        place.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            borderaxespad=0.2,
+            frameon=False,
+            fontsize="small",
+            ncols=6,
+        )
+    named.add(names)

@@ -1,0 +1,81 @@
+"""Simulates a scenario in this process."""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+import polars as pl
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.runs.run import Run
+
+
+class ScenarioError(LabError, ValueError):
+    """A scenario that cannot be run; the message names each problem with its place."""
+
+
+def simulate(
+    scenario: str | Path | Mapping,
+    *,
+    seed: int | None = None,
+    set: Mapping[str, object] | None = None,
+    jitter: str | timedelta | None = None,
+    series: Literal["all", "flows", "none"] = "all",
+) -> Run:
+    """Runs a scenario and returns what it gave.
+
+    `scenario` is the path of a TOML or JSON file, or the document itself as a mapping. `set`
+    replaces values by their dotted path, as in `{"flows.0.controller.beta": 8}`; quantities are
+    texts with their unit (`"94ms"`). `seed` and `jitter` (the longest random delay of a start)
+    replace those of the file. `series` says which time series are kept: those of queues have a row
+    or two for each packet.
+
+    The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
+    meanwhile. Raises `ScenarioError`.
+    """
+    native = _native()
+    origin, text = _text(scenario)
+    overrides = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
+    if isinstance(jitter, timedelta):
+        jitter = f"{jitter // timedelta(microseconds=1)}us"
+    try:
+        summary, tables = native.simulate(origin, text, overrides, seed, jitter, series)
+    except ValueError as error:
+        raise ScenarioError(str(error)) from None
+    return Run(json.loads(summary), {table.name: pl.DataFrame(table) for table in tables})
+
+
+def _native() -> ModuleType:
+    try:
+        return import_module("windlass_lab._native")
+    except ImportError as error:
+        raise LabError(
+            f"the package's native half cannot be loaded ({error}): in a checkout, build it with "
+            "scripts/build-native"
+        ) from None
+
+
+def _text(scenario: str | Path | Mapping) -> tuple[str, str]:
+    if isinstance(scenario, Mapping):
+        return "scenario", json.dumps(scenario)
+    path = Path(scenario)
+    try:
+        return str(path), path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise ScenarioError(f"{path}: cannot read: {reason}") from None
+
+
+def _toml(value: object) -> str:
+    """A value in TOML, whose numbers, texts and lists are written as JSON's."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if value is None or not isinstance(value, bool | int | float | str):
+        raise ScenarioError(f"set: {value!r} is not a value of a scenario")
+    return json.dumps(value)
