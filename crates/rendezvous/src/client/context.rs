@@ -7,7 +7,7 @@ use stun_types::message::TransactionId;
 use windlass_base::{Rng, Time};
 use windlass_identity::PublicKey;
 
-use super::request::{Request, Rtt, TRANSMISSIONS, Transport};
+use super::request::{Request, Rtt, Schedule, Transport};
 use super::{Config, Event};
 use crate::message::{Content, IntroductionId, Message, Nonce};
 
@@ -37,13 +37,13 @@ impl Context {
     /// Sends a request that needs an answer of the server.
     pub(super) fn request(&mut self, now: Time, content: Content, limit: u32) -> Request {
         let transport = self.config.transport;
-        self.send_request(now, content, transport, (1, limit))
+        self.send_request(now, content, transport, Schedule::server(limit))
     }
 
     /// Sends a request that needs an answer of the other host.
     pub(super) fn forwarded_request(&mut self, now: Time, content: Content) -> Request {
         // The way from the server to the other host may be UDP, whatever this host uses.
-        self.send_request(now, content, Transport::Datagram, (2, TRANSMISSIONS))
+        self.send_request(now, content, Transport::Datagram, Schedule::introduction())
     }
 
     fn send_request(
@@ -51,14 +51,14 @@ impl Context {
         now: Time,
         content: Content,
         transport: Transport,
-        (hops, limit): (u64, u32),
+        schedule: Schedule,
     ) -> Request {
         let transaction = TransactionId::from(
             self.random::<12>().iter().fold(0, |id, &byte| (id << 8) | u128::from(byte)),
         );
         let bytes = Message { transaction, content }.encode();
         self.transmits.push_back(bytes.clone());
-        Request::new(now, transport, &self.rtt, (hops, limit), (transaction, bytes))
+        Request::new(now, transport, &self.rtt, schedule, (transaction, bytes))
     }
 
     pub(super) fn respond(&mut self, transaction: TransactionId, content: Content) {

@@ -17,8 +17,9 @@ turn_client_proto::impl_client!(pub(super) Client, (Udp, TurnClientUdp), (Tcp, T
 /// How long a server may take to grant an allocation: as long as a request may take (RFC 8489 §6.2).
 /// One that was given up earlier and is granted later would be in the way of the next.
 const GRANT_MAX: Span = Span::from_secs(40);
-/// How long the end of an allocation may take.
-const RELEASE_MAX: Span = Span::from_secs(2);
+/// How long the end of an allocation may take. Until then the server refuses another one, and while
+/// nothing arrives at all, another one would not be granted either.
+const RELEASE_MAX: Span = GRANT_MAX;
 
 /// Where a relay is, and who uses it.
 #[derive(Clone, Debug)]
