@@ -24,13 +24,13 @@
 //! use windlass_base::{BitRate, Span, Time};
 //! use windlass_link::{LinkConfig, Network, PathConfig, PortConfig};
 //!
-//! let port = |up| PortConfig { up, ..PortConfig::default() };
+//! let port = |name: &str, up| PortConfig { name: name.to_owned(), up, ..PortConfig::default() };
 //! let towards_b = PathConfig {
-//!     rate: Some(BitRate::from_bps(8_000_000)),
+//!     rate: BitRate::from_bits_per_sec(8_000_000),
 //!     delay: Span::from_millis(10),
 //!     ..PathConfig::default()
 //! };
-//! let ports = vec![port(towards_b), port(PathConfig::default())];
+//! let ports = vec![port("a", towards_b), port("b", PathConfig::default())];
 //! let mut network = Network::new(&LinkConfig { seed: 7, ports })?;
 //!
 //! network.handle_packet(Time::ZERO, 0, vec![0; 1000]);
