@@ -32,3 +32,23 @@ fn a_seed_is_one_run_and_no_other() {
         assert!(lines > 10, "seed {seed}");
     }
 }
+
+/// Seeds that once broke a promise, and why.
+#[test]
+fn seeds_that_broke_a_promise_keep_it() {
+    let seeds = [
+        // All introductions of half a minute were lost.
+        2_060_525,
+        // The release of a relayed address was lost in a blackout, so the server refused the next one.
+        2_035_750,
+        // A NAT gave the peer's old address to this host, whose SYN came back.
+        2_224_994,
+        // Sessions that found no path were sought again through relays that the server had lost.
+        2_678_338,
+    ];
+    for seed in seeds {
+        if let Err(failure) = run_traversal(seed) {
+            panic!("{failure}");
+        }
+    }
+}

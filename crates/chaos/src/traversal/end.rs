@@ -237,6 +237,7 @@ impl End {
             // The endpoint removes connections that have failed.
             transfer.is_over = true;
             self.failed += 1;
+            self.notes.push(format!("connection {} has failed", transfer.number));
             return Ok(());
         };
         if !stream.connection().state().is_synchronized() {

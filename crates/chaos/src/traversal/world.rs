@@ -446,8 +446,8 @@ impl<'a> World<'a> {
             Outcome::Impossible => "an attempt without a chance did not end".to_owned(),
             outcome => format!(
                 "{outcome:?} is possible, but {} and {} of {} connections are complete; \
-                 relayed: {relayed:?}; closed: {:?} and {:?}",
-                a.done, b.done, self.setup.connections, a.closed, b.closed
+                 {} and {} have failed; relayed: {relayed:?}; closed: {:?} and {:?}",
+                a.done, b.done, self.setup.connections, a.failed, b.failed, a.closed, b.closed
             ),
         })
     }

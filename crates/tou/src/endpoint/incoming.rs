@@ -2,10 +2,10 @@
 
 use super::path_mtu::PathMtu;
 use super::{Endpoint, Slot};
-use crate::wire::{self, Kind};
+use crate::wire::{self, Kind, SessionPeer};
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
-use windlass_tcp::{Options, Segment, State};
+use windlass_tcp::{Flags, Options, Segment, State};
 
 /// The largest number of STUN messages that wait for [`Endpoint::poll_stun`].
 const STUN_MAX: usize = 64;
@@ -72,6 +72,10 @@ impl<Data: Default> Endpoint<Data> {
         }
         let key = key.or_else(|| self.handle_unmatched(now, *peer, segment));
         if let Some(key) = key {
+            if self.is_own_syn(key, segment) {
+                self.counters.outside += 1;
+                return;
+            }
             self.limit_growth(key);
             let slot = &mut self.slots[key];
             if !payload.is_empty() {
@@ -89,6 +93,17 @@ impl<Data: Default> Endpoint<Data> {
             slot.update_path_mtu(segment);
             self.touch(key);
         }
+    }
+
+    /// Whether a segment of a session is this host's own SYN. A connection of a session has one end that
+    /// opens it, so there is no simultaneous open. The SYN comes back if a relay, or a NAT, gives the
+    /// peer's old address to this host; the connection would be one with itself.
+    fn is_own_syn(&self, key: usize, segment: &Segment) -> bool {
+        let slot = &self.slots[key];
+        segment.flags.contains(Flags::SYN)
+            && !segment.flags.contains(Flags::ACK)
+            && slot.stream.connection().state() == State::SynSent
+            && SessionPeer::of(&slot.peer).is_some()
     }
 
     /// The key of the connection with that peer. Consecutive datagrams often have the same peer.

@@ -85,8 +85,8 @@ pub struct Counters {
     pub stun: u64,
     /// Segments received, other than SYNs and returned cookies, that belong to no connection.
     pub strays: u64,
-    /// Segments dropped because they belong to no open session, or because the endpoint serves
-    /// sessions only.
+    /// Segments dropped because they belong to no open session, because the endpoint serves sessions
+    /// only, or because they are SYNs of a session that came back to their sender.
     pub outside: u64,
     /// SYNs received while the endpoint did not listen.
     pub refused: u64,

@@ -145,6 +145,23 @@ fn a_syn_that_had_no_path_is_sent_again_when_there_is_one() {
     assert_eq!(state, State::Established, "long before the timer of one second");
 }
 
+/// A relay that gives the peer's old address to this host returns what was meant for the peer.
+#[test]
+fn a_syn_that_comes_back_opens_no_connection_with_itself() {
+    let mut network = session();
+    let client = network.connect_in_session(1, TAG, 1);
+    let (now, mut syn) = (network.now, Vec::new());
+    let sent = network.host(1).poll_transmit(now, 1, &mut syn).expect("a SYN");
+    network.host(1).handle_datagrams(now, &address(2), sent.ecn, &syn, sent.size);
+    let state = network.host(1).stream(client).expect("there").connection().state();
+    assert_eq!(state, State::SynSent);
+    assert_eq!(network.host(1).counters().outside, 1);
+    // Sent again, it reaches the peer.
+    network.run(Span::from_secs(2));
+    let state = network.host(1).stream(client).expect("there").connection().state();
+    assert_eq!(state, State::Established);
+}
+
 #[test]
 fn a_truncated_datagram_of_a_session_is_malformed() {
     let mut network = session();

@@ -126,8 +126,14 @@ impl Host {
             };
             hopeless.push((*tag, reason));
         }
+        // A server that has restarted has lost its allocations, and ignores what is sent through them.
+        let without_path = |reason| matches!(reason, CloseReason::NoPath | CloseReason::Lost);
+        let renew = hopeless.iter().any(|(_, reason)| without_path(*reason));
         for (tag, reason) in hopeless {
             self.end(tag, reason);
+        }
+        if renew {
+            self.renew_relays(now);
         }
     }
 
