@@ -37,9 +37,9 @@ def simulate(
     The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
     meanwhile. Raises `ScenarioError`.
     """
-    native = _native()
+    native = load_native()
     origin, text = _text(scenario)
-    overrides = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
+    overrides = [override(key, value) for key, value in (set or {}).items()]
     if isinstance(jitter, timedelta):
         jitter = f"{jitter // timedelta(microseconds=1)}us"
     try:
@@ -49,7 +49,8 @@ def simulate(
     return Run(json.loads(summary), {table.name: pl.DataFrame(table) for table in tables})
 
 
-def _native() -> ModuleType:
+def load_native() -> ModuleType:
+    """The simulator. Raises `LabError` where it is not built."""
     try:
         return import_module("windlass_lab._native")
     except ImportError as error:
@@ -68,6 +69,11 @@ def _text(scenario: str | Path | Mapping) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
         raise ScenarioError(f"{path}: cannot read: {reason}") from None
+
+
+def override(key: str, value: object) -> str:
+    """`key=value`, as `--set` takes it."""
+    return f"{key}={_toml(value)}"
 
 
 def _toml(value: object) -> str:

@@ -1,0 +1,1 @@
+"""Sweeps: one scenario with many values of some of its keys."""

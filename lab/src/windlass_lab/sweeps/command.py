@@ -1,0 +1,78 @@
+"""The command `windlass-lab sweep`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+EXAMPLES = """\
+examples:
+  windlass-lab sweep study.toml                      # out/study/rows.parquet
+  windlass-lab sweep study.toml --out out/a --jobs 4
+  windlass-lab sweep study.toml --resume             # go on after an interruption
+
+a study (docs/reference/studies.md):
+  schema = 1
+  scenario = "four_flows.toml"
+  seeds = 20
+  [axes]
+  "flows.0.controller" = ["reno", "cubic", "new-ecn"]
+  "dumbbell.bottleneck.delay" = { from = 1, to = 100, count = 5, scale = "log", unit = "ms" }
+
+exit status:
+  0    done
+  2    wrong arguments, a fault in the study or its scenario, or rows of another study in DIR
+  130  interrupted; the rows so far are kept
+"""
+_EVERY_S = 0.5
+
+
+def add(commands: argparse._SubParsersAction, positive: Callable[[str], int]) -> None:
+    """Adds the command to the lab's."""
+    command = commands.add_parser(
+        "sweep",
+        help="run a scenario with many values of some of its keys",
+        description="Runs all combinations of a study's values, and writes a table: a row per run.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = command.add_argument
+    option("study", type=Path, metavar="STUDY", help="the study file")
+    option("--out", type=Path, metavar="DIR", help="output directory (default: out/NAME)")
+    option("--jobs", type=positive, metavar="N", help="runs at the same time (default: the cores)")
+    option("--resume", action="store_true", help="do not run again what DIR holds")
+    command.set_defaults(run=_sweep)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    # Loaded here: polars takes longer to load than most commands take to run.
+    from windlass_lab.sweeps.sweep import RESULT, sweep
+
+    out = options.out or Path("out") / options.study.stem
+    plan = sweep(options.study, out=out, jobs=options.jobs, resume=options.resume)
+    plan.collect(Report())
+    print(out / RESULT)
+    return 0
+
+
+class Report:
+    """Tells a terminal how far the sweep is."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+        self._at_first: int | None = None
+
+    def __call__(self, done: int, of: int) -> None:
+        """Called after new rows."""
+        now = time.monotonic()
+        if self._at_first is None:
+            self._at_first, self._began = done, now
+        if not sys.stderr.isatty() or (now - self._told < _EVERY_S and done < of):
+            return
+        self._told = now
+        left = ""
+        if (new := done - self._at_first) > 0 and done < of:
+            left = f", {(now - self._began) / new * (of - done):.0f} s left"
+        end = "\n" if done == of else ""
+        print(f"\r{done:,} of {of:,} runs{left}    ", end=end, file=sys.stderr, flush=True)

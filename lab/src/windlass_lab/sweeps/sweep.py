@@ -1,0 +1,121 @@
+"""Runs a study on the cores of this machine."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.runs.simulate import load_native
+from windlass_lab.sweeps.rows import RowFile, Runner
+from windlass_lab.sweeps.study import Point, Study, read
+
+ROWS = "rows.jsonl"
+RESULT = "rows.parquet"
+# Runs of one task: enough that handing it over costs little, few enough that little is lost.
+_CHUNK = 8
+
+Progress = Callable[[int, int], None]
+"""Called with the number of rows that are there, and of all."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A study, ready to run."""
+
+    study: Study
+    out: Path | None
+    """The directory of `rows.jsonl` and `rows.parquet`; None: rows are kept in memory alone."""
+    jobs: int
+    resume: bool
+
+    def collect(self, progress: Progress | None = None) -> pl.DataFrame:
+        """Runs what is missing, and returns a row per run, in the study's order: `run`, `seed`, a
+        column per axis, and what is kept. The same study gives the same rows, whatever ran them.
+
+        With an output directory rows are written as they come, and `rows.parquet` at the end.
+        Raises `LabError`; the rows so far stay.
+        """
+        load_native()
+        file = RowFile(self.out / ROWS, self.study, self.resume) if self.out else None
+        rows = list(file.rows) if file else []
+        done = {row["run"] for row in rows}
+        points = (point for point in self.study.points() if point.run not in done)
+        try:
+            for new in _run(Runner.of(self.study), points, self.jobs):
+                rows += new
+                if file:
+                    file.append(new)
+                if progress:
+                    progress(len(rows), len(self.study))
+        finally:
+            if file:
+                file.close()
+        frame = frame_of(rows)
+        if self.out:
+            write_parquet(frame, self.out / RESULT)
+        return frame
+
+
+def sweep(
+    path: str | Path,
+    *,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    resume: bool = False,
+) -> Sweep:
+    """The sweep of a study file (docs/reference/studies.md). `jobs` are runs at the same time; the
+    default is the number of cores. With `resume`, the rows that `out` holds are not run again.
+    Raises `LabError` for a study that cannot be run.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return Sweep(read(path), Path(out) if out else None, jobs or cores, resume)
+
+
+def _run(runner: Runner, points: Iterator[Point], jobs: int) -> Iterator[list[dict]]:
+    """Rows in the order in which they come."""
+    chunks = _chunks(points)
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: set[Future] = set()
+        try:
+            while True:
+                while len(waiting) < 2 * jobs and (chunk := next(chunks, None)):
+                    waiting.add(pool.submit(_run_all, runner, chunk))
+                if not waiting:
+                    return
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _chunks(points: Iterator[Point]) -> Iterator[tuple[Point, ...]]:
+    while chunk := tuple(islice(points, _CHUNK)):
+        yield chunk
+
+
+def _run_all(runner: Runner, points: Sequence[Point]) -> list[dict]:
+    return [runner.run(point) for point in points]
+
+
+def frame_of(rows: Sequence[dict]) -> pl.DataFrame:
+    """The rows in the study's order. A column with a fraction is one of fractions."""
+    if not rows:
+        raise LabError("the study has no runs")
+    ordered = sorted(rows, key=lambda row: row["run"])
+    return pl.DataFrame(ordered, infer_schema_length=None, strict=False)
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Writes the file whole, or leaves the one that was there."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        frame.write_parquet(part)
+        part.replace(path)
+    except OSError as error:
+        raise LabError(f"{path}: cannot write: {error.strerror}") from None

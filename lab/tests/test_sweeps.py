@@ -1,0 +1,178 @@
+"""Sweeps: what a study runs, and that its rows do not depend on how it ran."""
+
+import json
+
+import pytest
+
+import windlass_lab as wl
+from windlass_lab.cli import main
+from windlass_lab.core.errors import LabError
+from windlass_lab.sweeps import study as studies
+from windlass_lab.sweeps.rows import kept
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-native")
+
+SCENARIO = """
+schema = 1
+name = "two-flows"
+duration = "2s"
+steady_from = "500ms"
+flows = [{ from = "each", controller = "reno" }]
+[dumbbell]
+access = [{ delay = "1ms", count = 2 }]
+bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "droptail" }
+"""
+STUDY = """
+schema = 1
+scenario = "two.toml"
+seeds = 2
+[axes]
+"flows.0.controller" = ["reno", "cubic"]
+"dumbbell.bottleneck.delay" = { from = 1, to = 100, count = 3, scale = "log", unit = "ms" }
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    (tmp_path / "two.toml").write_text(SCENARIO)
+
+    def make(text: str = STUDY):
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return path
+
+    return make
+
+
+def test_all_combinations_run_with_all_seeds(write):
+    frame = wl.sweep(write()).collect()
+    assert frame["run"].to_list() == list(range(12))
+    assert frame["seed"].to_list() == [1, 2] * 6
+    assert frame["flows.0.controller"].to_list() == ["reno"] * 6 + ["cubic"] * 6
+    assert (
+        frame["dumbbell.bottleneck.delay"].to_list()[:6]
+        == ["1ms"] * 2 + ["10ms"] * 2 + ["100ms"] * 2
+    )
+    # Each row is that of a run by itself.
+    one = wl.simulate(
+        write().with_name("two.toml"),
+        seed=2,
+        set={"flows.0.controller": "cubic", "dumbbell.bottleneck.delay": "10ms"},
+    )
+    row = frame.row(9, named=True)
+    assert row["fairness_index.steady"] == one.summary["fairness_index"]["steady"]
+    assert row["total_packets_per_s.whole_run"] == one.summary["total_packets_per_s"]["whole_run"]
+
+
+def test_one_job_and_many_write_the_same_bytes(write, tmp_path):
+    study = write()
+    for jobs in (1, 5):
+        wl.sweep(study, out=tmp_path / f"jobs{jobs}", jobs=jobs).collect()
+    one, many = ((tmp_path / f"jobs{jobs}/rows.parquet").read_bytes() for jobs in (1, 5))
+    assert one == many
+
+
+def test_a_killed_sweep_goes_on_where_it_ended(write, tmp_path):
+    study = write()
+    whole = wl.sweep(study, out=tmp_path / "whole").collect()
+    rows = (tmp_path / "whole/rows.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "cut").mkdir()
+    # Some rows in another order, and the beginning of a line.
+    (tmp_path / "cut/rows.jsonl").write_text(rows[0] + rows[5] + rows[2] + rows[9][:20])
+    counts = []
+    sweep = wl.sweep(study, out=tmp_path / "cut", resume=True)
+    frame = sweep.collect(lambda done, of: counts.append((done, of)))
+    assert frame.equals(whole)
+    assert counts[0][0] > 2 and counts[-1] == (12, 12)
+    lines = (tmp_path / "cut/rows.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["run"] for line in lines[1:]) == list(range(12))
+    assert (tmp_path / "cut/rows.parquet").read_bytes() == (
+        tmp_path / "whole/rows.parquet"
+    ).read_bytes()
+
+
+def test_rows_of_another_study_are_not_mixed_in(write, tmp_path):
+    wl.sweep(write(), out=tmp_path / "out").collect()
+    with pytest.raises(LabError, match="go on with --resume"):
+        wl.sweep(write(), out=tmp_path / "out").collect()
+    other = write(STUDY.replace("seeds = 2", "seeds = 3"))
+    with pytest.raises(LabError, match="of another study"):
+        wl.sweep(other, out=tmp_path / "out", resume=True).collect()
+    write().with_name("two.toml").write_text(SCENARIO.replace('"2s"', '"3s"'))
+    with pytest.raises(LabError, match="of another study"):
+        wl.sweep(write(), out=tmp_path / "out", resume=True).collect()
+
+
+def test_what_is_kept_can_be_chosen(write):
+    keep = 'keep = ["fairness_index.steady", "flows.1.marks", "flows.1.controller"]\n'
+    frame = wl.sweep(write(STUDY.replace("[axes]", keep + "[axes]"))).collect()
+    assert frame.columns[-3:] == ["fairness_index.steady", "flows.1.marks", "flows.1.controller"]
+    with pytest.raises(LabError, match=r"the summary has no flows\.7"):
+        kept({"flows": []}, ["flows.7.marks"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "values"),
+    [
+        ("{ from = 1, to = 2, count = 3 }", [1, 1.5, 2]),
+        ('{ from = 1, to = 100, count = 3, scale = "log", unit = "ms" }', ["1ms", "10ms", "100ms"]),
+        ("{ from = 0.1, to = 0.3, count = 3 }", [0.1, 0.2, 0.3]),
+        ("{ from = 5, to = 9, count = 1 }", [5]),
+        ('[1, true, "x"]', [1, True, "x"]),
+    ],
+)
+def test_an_axis_is_a_list_or_a_range(write, keys, values):
+    study = studies.read(write(f'schema = 1\nscenario = "two.toml"\n[axes]\na = {keys}\n'))
+    assert study.axes["a"] == values
+
+
+UNIFORM = '"uniform", low = 2, high = 3'
+LOG_UNIFORM = '"log-uniform", low = 2, high = 3'
+NORMAL = '"normal", mean = 9, sd = 1'
+
+
+@pytest.mark.parametrize("law", [UNIFORM, LOG_UNIFORM, NORMAL])
+def test_a_distribution_is_drawn_from_its_seed(write, law):
+    def drawn(more: str):
+        axis = f"{{ distribution = {law}, count = 50{more} }}"
+        text = f'schema = 1\nscenario = "two.toml"\n[axes]\na = {axis}\n'
+        return studies.read(write(text)).axes["a"]
+
+    assert drawn("") == drawn("") != drawn(", seed = 2")
+    assert len(set(drawn(""))) == 50
+    assert all(2 <= value <= 3 or law == NORMAL for value in drawn(""))
+    assert drawn(', unit = "ms"')[0].endswith("ms")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("schema = 1", "schema = 2"), "schema: expected 1"),
+        (("two.toml", "no.toml"), "scenario: there is no file"),
+        (("seeds = 2", "seeds = 0"), "seeds: expected a number"),
+        (("seeds = 2", "seed = 2"), "seed: unknown key"),
+        (('["reno", "cubic"]', "[]"), "at least one value"),
+        (("count = 3", "count = 0"), "count: expected the number"),
+        (("count = 3", "cuont = 3"), "cuont: unknown key"),
+        (("from = 1", "from = 0"), "a log scale needs bounds above 0"),
+        (("from = 1", 'from = "1ms"'), "from: expected a number"),
+        (("[axes]", "[axes"), "not TOML"),
+    ],
+)
+def test_a_fault_of_a_study_is_named(write, capsys, change, message):
+    assert main(["sweep", str(write(STUDY.replace(*change)))]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_value_that_the_scenario_refuses_is_named_with_its_run(write):
+    study = write(STUDY.replace('"cubic"', '"cubik"'))
+    with pytest.raises(LabError, match=r"run 6 .*cubik"):
+        wl.sweep(study, jobs=1).collect()
+
+
+def test_the_command_writes_a_table(write, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["sweep", str(write()), "--out", str(out), "--jobs", "2"]) == 0
+    assert capsys.readouterr().out.strip() == str(out / "rows.parquet")
+    assert len(pl.read_parquet(out / "rows.parquet")) == 12
