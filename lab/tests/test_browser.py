@@ -78,14 +78,7 @@ def show(browser, whole_result):
     """
 
     def open_page(screen=DESKTOP, scheme="light", figures=None):
-        width, mobile = screen
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        set_scheme(browser, scheme)
-        for log in ("browser", "performance"):
-            browser.get_log(log)
-        browser.get((whole_result / "report.html").as_uri())
-        browser.execute_async_script("drawPlots(arguments[0]).then(arguments[1])", figures)
+        open_in(browser, whole_result / "report.html", screen, scheme, figures)
         return browser
 
     return open_page
@@ -114,6 +107,18 @@ def click(browser, figure, selector):
     element = browser.find_element("css selector", f"[id='f-{figure}'] {selector}")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
     element.click()
+
+
+def open_in(browser, page, screen, scheme, figures=None):
+    """Opens a page on a screen and in a scheme, with its plots drawn and its logs empty before."""
+    width, mobile = screen
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_scheme(browser, scheme)
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(page.as_uri())
+    browser.execute_async_script("drawPlots(arguments[0]).then(arguments[1])", figures)
 
 
 def set_scheme(browser, scheme):
@@ -347,18 +352,11 @@ def test_a_phone_gets_no_more_than_it_can_carry(whole_result):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_a_plot_fits_the_screen(browser, run_output, screen, scheme):
     assert main(["plot", str(run_output), str(run_output), "--to", str(run_output / "p.html")]) == 0
-    width, mobile = screen
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    set_scheme(browser, scheme)
-    for log in ("browser", "performance"):
-        browser.get_log(log)
-    browser.get((run_output / "p.html").as_uri())
-    browser.execute_async_script("drawPlots().then(arguments[0])")
+    open_in(browser, run_output / "p.html", screen, scheme)
     assert browser.get_log("browser") == []
     assert [url for url in requested(browser) if url.startswith("http")] == []
     assert len(browser.find_elements("css selector", ".panel .main-svg")) >= 4
-    assert browser.execute_script(OVERFLOWING, width) == []
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
     assert browser.execute_script(CONTRASTS) == []
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.plot_parts import Panel, line
+from windlass_lab.core.text import figure
 from windlass_lab.core.thin import thin
 from windlass_lab.runs.columns import FLOW_COLUMNS, QUEUE_COLUMNS
 
@@ -135,11 +136,6 @@ def overview(runs: Runs) -> tuple[list[str], list[list[str]]]:
     return ["Flow", *columns.values()], rows
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return (
-        f"{value:,.4g}"
-        if isinstance(value, float) and value < 1000
-        else (f"{value:,.0f}" if isinstance(value, float) else str(value))
-    )
+def _cell(value: float | str | None) -> str:
+    # Counts are whole.
+    return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else figure(value)
