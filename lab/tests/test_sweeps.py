@@ -165,10 +165,12 @@ def test_a_fault_of_a_study_is_named(write, capsys, change, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_value_that_the_scenario_refuses_is_named_with_its_run(write):
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_the_first_run_that_the_scenario_refuses_is_named(write, jobs):
     study = write(STUDY.replace('"cubic"', '"cubik"'))
-    with pytest.raises(LabError, match=r"run 6 .*cubik"):
-        wl.sweep(study, jobs=1).collect()
+    for _ in range(10):
+        with pytest.raises(LabError, match=r"run 6 .*cubik"):
+            wl.sweep(study, jobs=jobs).collect()
 
 
 def test_the_command_writes_a_table(write, tmp_path, capsys):

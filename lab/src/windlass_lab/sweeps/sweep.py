@@ -77,19 +77,29 @@ def sweep(
 
 
 def _run(runner: Runner, points: Iterator[Point], jobs: int) -> Iterator[list[dict]]:
-    """Rows in the order in which they come."""
+    """Rows in the order in which they come. Of several failures the first in the study's order is
+    raised, whichever came first.
+    """
     chunks = _chunks(points)
     with ThreadPoolExecutor(jobs) as pool:
-        waiting: set[Future] = set()
+        waiting: dict[Future[list[dict]], int] = {}
+        failed: dict[int, BaseException] = {}
         try:
-            while True:
-                while len(waiting) < 2 * jobs and (chunk := next(chunks, None)):
-                    waiting.add(pool.submit(_run_all, runner, chunk))
+            while waiting or not failed:
+                while len(waiting) < 2 * jobs and not failed and (chunk := next(chunks, None)):
+                    waiting[pool.submit(_run_all, runner, chunk)] = chunk[0].run
                 if not waiting:
                     return
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    run = waiting.pop(future)
+                    if error := future.exception():
+                        failed[run] = error
+                    else:
+                        yield future.result()
+                if failed:
+                    # What has not begun is later in the order than what failed.
+                    waiting = {f: run for f, run in waiting.items() if not f.cancel()}
+            raise failed[min(failed)]
         finally:
             pool.shutdown(cancel_futures=True)
 
