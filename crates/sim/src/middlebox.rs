@@ -2,8 +2,9 @@
 
 use crate::packet::Packet;
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
-use windlass_base::Time;
+use windlass_base::{Rng, Time};
 
 /// A function on the path: packets in, packets out. A node hosts any number of middleboxes in a
 /// chain. Every packet that a link brings to the node passes all of them, whether the node is its
@@ -25,6 +26,39 @@ pub trait Middlebox {
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
         let _ = (now, out);
     }
+
+    /// What it counted, for the summary of a run.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// Makes a middlebox for each run.
+pub trait MiddleboxFactory: fmt::Debug + Send + Sync {
+    /// The name of the kind in summaries.
+    fn name(&self) -> &'static str;
+
+    /// A middlebox that has seen no packet yet. Its `rng` is its own, and the
+    /// same for the same seed of the run.
+    fn build(&self, rng: Rng) -> Box<dyn Middlebox>;
+}
+
+impl<M: Middlebox + ?Sized> Middlebox for Box<M> {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        (**self).handle_packet(now, packet, out);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (**self).poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
+        (**self).handle_timeout(now, out);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        (**self).counters()
+    }
 }
 
 /// A shared middlebox, whose owner can read it after the run.
@@ -39,5 +73,9 @@ impl<M: Middlebox> Middlebox for Rc<RefCell<M>> {
 
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Packet>) {
         self.borrow_mut().handle_timeout(now, out);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.borrow().counters()
     }
 }

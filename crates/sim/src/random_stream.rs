@@ -6,6 +6,7 @@ const QUEUE: u64 = 1;
 const WIRE: u64 = 2;
 const TCP_FLOW: u64 = 3;
 const UDP_FLOW: u64 = 4;
+const MIDDLEBOX: u64 = 5;
 
 /// Decisions of a channel's queue.
 pub(crate) fn queue(seed: u64, channel: u32) -> Rng {
@@ -25,6 +26,11 @@ pub(crate) fn tcp_flow(seed: u64, flow: u32) -> Rng {
 /// A UDP source: jitter, on and off times.
 pub(crate) fn udp_flow(seed: u64, source: u32) -> Rng {
     stream(seed, UDP_FLOW, source)
+}
+
+/// A middlebox of another crate.
+pub(crate) fn middlebox(seed: u64, number: u32) -> Rng {
+    stream(seed, MIDDLEBOX, number)
 }
 
 fn stream(seed: u64, kind: u64, number: u32) -> Rng {

@@ -2,18 +2,16 @@
 
 use crate::apps::UdpSource;
 use crate::build_error::BuildError;
-use crate::ecn_proxy::EcnProxy;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
 use crate::network::{HandedOver, Network};
 use crate::packet::{InFlight, Sink, Slot};
+use crate::placed::Placed;
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
-use crate::scenario::model::{Middlebox as Device, NodeId, Scenario};
-use crate::summary::{self, MiddleboxCounters, MiddleboxSummary, Summary};
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::scenario::model::{NodeId, Scenario};
+use crate::summary::{self, Summary};
 use windlass_base::Time;
 use windlass_tcp::Run;
 
@@ -40,8 +38,7 @@ pub struct Simulation<'a> {
     udp: Vec<UdpSource>,
     events: EventQueue,
     records: Records,
-    /// The ECN proxies of the scenario, in its order.
-    proxies: Vec<Rc<RefCell<EcnProxy>>>,
+    middleboxes: Placed,
 }
 
 impl<'a> Simulation<'a> {
@@ -54,12 +51,12 @@ impl<'a> Simulation<'a> {
         let source =
             |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
         let mut network = Network::new(scenario, seed)?;
-        let proxies = place_middleboxes(scenario, &mut network);
+        let middleboxes = Placed::new(scenario, seed, &mut network);
         Ok(Simulation {
             scenario,
             seed,
             network,
-            proxies,
+            middleboxes,
             hosts: Hosts::new(scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
             events: EventQueue::default(),
@@ -94,7 +91,7 @@ impl<'a> Simulation<'a> {
             flow.finish(end);
         }
         Summary {
-            middleboxes: middlebox_summaries(self.scenario, &self.proxies),
+            middleboxes: self.middleboxes.summaries(self.scenario),
             ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
         }
     }
@@ -153,32 +150,6 @@ fn handle<R: Recorder>(
             break;
         }
     }
-}
-
-/// Adds the scenario's middleboxes to their nodes, and returns them to be read after the run.
-fn place_middleboxes(scenario: &Scenario, network: &mut Network) -> Vec<Rc<RefCell<EcnProxy>>> {
-    let place = |device: &Device| {
-        let Device::EcnProxy { node, served, policy } = device;
-        let proxy = Rc::new(RefCell::new(EcnProxy::new(*policy, served)));
-        network.add_middlebox(*node, Box::new(Rc::clone(&proxy)));
-        proxy
-    };
-    scenario.middleboxes.iter().map(place).collect()
-}
-
-/// The summary of each of the scenario's middleboxes, in its order.
-fn middlebox_summaries(
-    scenario: &Scenario,
-    proxies: &[Rc<RefCell<EcnProxy>>],
-) -> Vec<MiddleboxSummary> {
-    let summary = |(device, proxy): (&Device, &Rc<RefCell<EcnProxy>>)| {
-        let Device::EcnProxy { node, .. } = device;
-        MiddleboxSummary {
-            node: scenario.nodes[*node].clone(),
-            did: MiddleboxCounters::EcnProxy(proxy.borrow().counters().clone()),
-        }
-    };
-    scenario.middleboxes.iter().zip(proxies).map(summary).collect()
 }
 
 /// A packet has reached its destination.

@@ -2,7 +2,7 @@
 
 mod middlebox;
 
-pub use middlebox::{EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
+pub use middlebox::{CustomCounters, EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
 
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};

@@ -120,7 +120,9 @@ fn completion_s(summary: &Summary) -> f64 {
 }
 
 fn counters(summary: &Summary) -> &EcnProxyCounters {
-    let MiddleboxCounters::EcnProxy(counters) = &summary.middleboxes[0].did;
+    let MiddleboxCounters::EcnProxy(counters) = &summary.middleboxes[0].did else {
+        panic!("an ECN proxy")
+    };
     counters
 }
 

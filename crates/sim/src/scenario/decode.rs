@@ -2,6 +2,7 @@
 
 use super::definitions::Definitions;
 use super::problem::{Diagnostic, Location};
+use super::registry::Registry;
 use super::tree::{KeyValue, Node, Value};
 use serde_json::json;
 use windlass_base::suggest::did_you_mean;
@@ -51,12 +52,14 @@ pub(super) struct Context {
     root_keys: Vec<&'static str>,
     /// The root keys that were found in another table.
     misplaced: Vec<String>,
+    /// The kinds that are known beside Windlass's.
+    pub registry: Registry,
 }
 
 impl Context {
     /// The context of a document with these keys at its root.
-    pub(super) fn of_document(root_keys: Vec<&'static str>) -> Context {
-        Context { root_keys, ..Context::default() }
+    pub(super) fn of_document(root_keys: Vec<&'static str>, registry: Registry) -> Context {
+        Context { root_keys, registry, ..Context::default() }
     }
 
     /// All problems. A root key that stands in a table is one problem, not also a missing key.

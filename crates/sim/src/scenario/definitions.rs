@@ -1,12 +1,22 @@
 //! The named definitions of the JSON Schema, its `$defs`.
 
+use super::registry::Registry;
 use serde_json::{Map, Value, json};
 
 /// The schemas that have a name, each defined once.
-#[derive(Debug, Default)]
-pub(super) struct Definitions(Map<String, Value>);
+#[derive(Debug)]
+pub(super) struct Definitions {
+    named: Map<String, Value>,
+    /// The kinds that scenarios may name beside Windlass's.
+    pub(super) registry: Registry,
+}
 
 impl Definitions {
+    /// No definition yet.
+    pub(super) fn new(registry: Registry) -> Definitions {
+        Definitions { named: Map::new(), registry }
+    }
+
     /// A reference to the definition `name`, which `build` makes the first time. A type's suffix
     /// `Keys` is not part of the name.
     pub(super) fn define(
@@ -15,16 +25,16 @@ impl Definitions {
         build: impl FnOnce(&mut Definitions) -> Value,
     ) -> Value {
         let name = name.trim_end_matches("Keys");
-        if !self.0.contains_key(name) {
+        if !self.named.contains_key(name) {
             let schema = build(self);
-            self.0.insert(name.to_owned(), schema);
+            self.named.insert(name.to_owned(), schema);
         }
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
     /// All definitions, for `$defs`.
     pub(super) fn into_map(self) -> Map<String, Value> {
-        self.0
+        self.named
     }
 }
 

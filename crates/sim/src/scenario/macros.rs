@@ -108,6 +108,10 @@ macro_rules! choice {
         impl $name {
             /// The names of the kinds.
             pub(in crate::scenario) const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            /// What the choice is between, for messages.
+            #[allow(dead_code, reason = "only choices that a registry extends need it")]
+            pub(in crate::scenario) const WHAT: &'static str = $what;
         }
 
         impl $crate::scenario::decode::Decode for $name {

@@ -15,13 +15,16 @@ mod keys;
 pub mod model;
 mod overrides;
 mod problem;
+mod registry;
 mod resolve;
 mod schema;
+pub mod settings;
 mod tree;
 mod units;
 
 pub use model::{DEFAULT_SEED, Document, Scenario, Source};
 pub use problem::{Problem, Problems};
+pub use registry::Registry;
 pub use schema::schema;
 pub use units::{parse_rate, parse_size, parse_time};
 
@@ -35,11 +38,20 @@ use tree::Node;
 ///
 /// All problems of the text and the overrides, with their locations.
 pub fn from_toml(origin: &str, text: &str, overrides: &[String]) -> Result<Document, Problems> {
+    read_toml(&Registry::default(), origin, text, overrides)
+}
+
+fn read_toml(
+    registry: &Registry,
+    origin: &str,
+    text: &str,
+    overrides: &[String],
+) -> Result<Document, Problems> {
     let (root, diagnostics) = tree::parse_toml(text);
     if !diagnostics.is_empty() {
         return Err(Problems::new(origin, Some(text), overrides, diagnostics));
     }
-    read(root, overrides)
+    read(registry, root, overrides)
         .map_err(|diagnostics| Problems::new(origin, Some(text), overrides, diagnostics))
 }
 
@@ -53,7 +65,16 @@ pub fn from_json(
     value: &serde_json::Value,
     overrides: &[String],
 ) -> Result<Document, Problems> {
-    read(tree::from_json(value), overrides)
+    read_json(&Registry::default(), origin, value, overrides)
+}
+
+fn read_json(
+    registry: &Registry,
+    origin: &str,
+    value: &serde_json::Value,
+    overrides: &[String],
+) -> Result<Document, Problems> {
+    read(registry, tree::from_json(value), overrides)
         .map_err(|diagnostics| Problems::new(origin, None, overrides, diagnostics))
 }
 
@@ -67,15 +88,27 @@ pub fn queue_from_json(
     origin: &str,
     value: &serde_json::Value,
 ) -> Result<windlass_aqm::Config, Problems> {
-    let mut context = Context::default();
+    read_queue(&Registry::default(), origin, value)
+}
+
+fn read_queue(
+    registry: &Registry,
+    origin: &str,
+    value: &serde_json::Value,
+) -> Result<windlass_aqm::Config, Problems> {
+    let mut context = Context::of_document(Vec::new(), registry.clone());
     match resolve::queue(&tree::from_json(value), &mut context) {
         Some(queue) if context.diagnostics.is_empty() => Ok(queue),
         _ => Err(Problems::new(origin, None, &[], context.diagnostics)),
     }
 }
 
-fn read(mut root: Node, overrides: &[String]) -> Result<Document, Vec<problem::Diagnostic>> {
-    let mut context = Context::of_document(keys::ScenarioKeys::names());
+fn read(
+    registry: &Registry,
+    mut root: Node,
+    overrides: &[String],
+) -> Result<Document, Vec<problem::Diagnostic>> {
+    let mut context = Context::of_document(keys::ScenarioKeys::names(), registry.clone());
     overrides::apply(&mut root, overrides, &mut context);
     inherit::inherit_defaults(&mut root);
     let document = keys::ScenarioKeys::decode(&root, &mut context)

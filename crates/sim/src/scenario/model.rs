@@ -1,6 +1,8 @@
 //! A scenario, resolved and checked: plain data from which a network is built. The parser expands the
 //! shorthands of files.
 
+use crate::middlebox::MiddleboxFactory;
+use std::sync::Arc;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
@@ -97,7 +99,35 @@ pub enum Middlebox {
         /// How it signals marks to their senders.
         policy: ecn_proxy_core::Policy,
     },
+    /// A middlebox of another crate.
+    Custom {
+        /// The node that hosts it.
+        node: NodeId,
+        /// Builds it for a run.
+        factory: CustomMiddlebox,
+    },
 }
+
+impl Middlebox {
+    /// The node that hosts it.
+    pub fn node(&self) -> NodeId {
+        match self {
+            Middlebox::EcnProxy { node, .. } | Middlebox::Custom { node, .. } => *node,
+        }
+    }
+}
+
+/// A factory in a [`Middlebox`]. It equals only itself and its clones.
+#[derive(Clone, Debug)]
+pub struct CustomMiddlebox(pub Arc<dyn MiddleboxFactory>);
+
+impl PartialEq for CustomMiddlebox {
+    fn eq(&self, other: &CustomMiddlebox) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for CustomMiddlebox {}
 
 /// One direction of a link.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -4,11 +4,17 @@ use super::decode::Decode;
 use super::definitions::Definitions;
 use super::keys::ScenarioKeys;
 use super::model::SCHEMA_VERSION;
+use super::registry::Registry;
 use serde_json::{Value, json};
 
 /// The JSON Schema (draft 2020-12) of a scenario, whether it is written as TOML or as JSON.
 pub fn schema() -> Value {
-    let mut definitions = Definitions::default();
+    of(&Registry::default())
+}
+
+/// The schema of scenarios that may also name the kinds of `registry`.
+pub(super) fn of(registry: &Registry) -> Value {
+    let mut definitions = Definitions::new(registry.clone());
     let root = ScenarioKeys::schema(&mut definitions);
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

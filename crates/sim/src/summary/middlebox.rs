@@ -1,6 +1,7 @@
 //! Counters of middleboxes.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use windlass_ecn_proxy_core::Events;
 
 /// A middlebox of a scenario.
@@ -19,6 +20,19 @@ pub struct MiddleboxSummary {
 pub enum MiddleboxCounters {
     /// An ECN proxy.
     EcnProxy(EcnProxyCounters),
+    /// A middlebox of another crate.
+    #[serde(untagged)]
+    Custom(CustomCounters),
+}
+
+/// What a middlebox of another crate counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CustomCounters {
+    /// The name of its kind.
+    pub kind: &'static str,
+    /// Its counters by their names.
+    #[serde(flatten)]
+    pub counters: BTreeMap<&'static str, u64>,
 }
 
 /// Declares the counters, and which event each counts.

@@ -1,4 +1,9 @@
-use crate::scenario::decode::At;
+use crate::middlebox::MiddleboxFactory;
+use crate::scenario::decode::{At, Context, Decode};
+use crate::scenario::definitions::Definitions;
+use crate::scenario::registry::{self, Found};
+use crate::scenario::tree::Node;
+use std::sync::Arc;
 
 choice! {
     /// A device on a node.
@@ -33,5 +38,42 @@ words! {
         Drop = "drop",
         /// Not: its packets stay Not-ECT.
         NoEct = "no-ect",
+    }
+}
+
+/// A middlebox: one of Windlass's, or one of the registry's.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum MiddleboxRef {
+    Known(MiddleboxKeys),
+    Custom(CustomMiddlebox),
+}
+
+/// A middlebox of the registry, and the node that hosts it.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct CustomMiddlebox {
+    pub(in crate::scenario) node: At<String>,
+    pub(in crate::scenario) factory: Arc<dyn MiddleboxFactory>,
+}
+
+impl Decode for MiddleboxRef {
+    const EXPECTED: &'static str = MiddleboxKeys::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let kinds = context.registry.middleboxes.clone();
+        let known = (MiddleboxKeys::WHAT, MiddleboxKeys::KINDS);
+        let found =
+            registry::find::<_, MiddleboxKeys>(node, context, known, &kinds, &["kind", "node"])?;
+        match found {
+            Found::Known => MiddleboxKeys::decode(node, context).map(MiddleboxRef::Known),
+            Found::Custom(factory) => {
+                let node = context.key(node, "node")?;
+                Some(MiddleboxRef::Custom(CustomMiddlebox { node, factory }))
+            }
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        let known = MiddleboxKeys::schema(definitions);
+        registry::schema(known, &definitions.registry.middleboxes)
     }
 }

@@ -7,13 +7,16 @@ mod tcp;
 mod topology;
 
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
-pub(super) use middleboxes::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
+pub(super) use middleboxes::{
+    CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
+};
 pub(super) use queues::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueRef, RedKeys, TcRedKeys,
+    QueueKind, QueueRef, RedKeys, TcRedKeys,
 };
 pub(super) use tcp::{
-    AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
+    AckKeys, ControllerKeys, ControllerRef, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys,
+    TcpKeys,
 };
 pub(super) use topology::{
     AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
@@ -49,7 +52,7 @@ keys! {
         /// TCP options of every flow that does not set its own.
         defaults: Option<TcpKeys>,
         /// Queue disciplines by name, for links to refer to.
-        queues: Option<Named<QueueKeys>>,
+        queues: Option<Named<QueueKind>>,
         /// Shorthand: senders behind one bottleneck.
         dumbbell: Option<At<DumbbellKeys>>,
         /// Shorthand: bottlenecks in a row.
@@ -66,7 +69,7 @@ keys! {
         /// UDP sources.
         udp: Vec<At<UdpKeys>>,
         /// Devices on nodes, those of one node in the order in which packets meet them.
-        middleboxes: Vec<At<MiddleboxKeys>>,
+        middleboxes: Vec<At<MiddleboxRef>>,
     }
 }
 

@@ -1,9 +1,10 @@
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::Definitions;
+use crate::scenario::registry::{self, Found};
 use crate::scenario::tree::{Node, Value};
 use crate::scenario::units::{Bytes, Positive, Probability, Threshold};
 use serde_json::json;
-use windlass_aqm::Limit;
+use windlass_aqm::{self as aqm, Limit};
 use windlass_base::{BitRate, Span};
 
 choice! {
@@ -175,11 +176,36 @@ keys! {
     }
 }
 
+/// A kind of queue with its settings: one of Windlass's, or one of the registry's.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum QueueKind {
+    Known(QueueKeys),
+    Custom(aqm::Config),
+}
+
+impl Decode for QueueKind {
+    const EXPECTED: &'static str = QueueKeys::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let kinds = context.registry.queues.clone();
+        let known = (QueueKeys::WHAT, QueueKeys::KINDS);
+        match registry::find::<_, QueueKeys>(node, context, known, &kinds, &["kind"])? {
+            Found::Known => QueueKeys::decode(node, context).map(QueueKind::Known),
+            Found::Custom(config) => Some(QueueKind::Custom(config)),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        let known = QueueKeys::schema(definitions);
+        registry::schema(known, &definitions.registry.queues)
+    }
+}
+
 /// The queue of a link: one of `queues` by its name, a kind with its defaults, or its settings.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) enum QueueRef {
     Name(At<String>),
-    Settings(At<QueueKeys>),
+    Settings(At<QueueKind>),
 }
 
 impl Decode for QueueRef {
@@ -195,6 +221,6 @@ impl Decode for QueueRef {
 
     fn schema(definitions: &mut Definitions) -> serde_json::Value {
         // Any text may be the name of a queue, which a kind's own name is as well.
-        json!({ "anyOf": [{ "type": "string" }, QueueKeys::schema(definitions)] })
+        json!({ "anyOf": [{ "type": "string" }, QueueKind::schema(definitions)] })
     }
 }

@@ -1,10 +1,13 @@
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::Definitions;
+use crate::scenario::registry::{self, Found};
 use crate::scenario::tree::Node;
 use crate::scenario::units::{Bytes, Mss, Positive, Segments, Window};
 use serde_json::json;
+use std::sync::Arc;
 use windlass_base::Span;
 use windlass_tcp::Profile;
+use windlass_tcp::cc::ControllerFactory;
 
 keys! {
     /// Options of a TCP connection. The profile sets the others.
@@ -13,7 +16,7 @@ keys! {
         profile: Option<Profile>,
         /// The congestion controller. Default: cubic with profile linux, reno with ns2-reno,
         /// rfc2581 and rfc3465, newreno with rfc5681.
-        controller: Option<At<ControllerKeys>>,
+        controller: Option<At<ControllerRef>>,
         /// Payload bytes of a full segment. Default: 1460.
         mss: Option<Mss>,
         /// Offer and take ECN.
@@ -137,6 +140,31 @@ choice! {
         NewEcn(NewEcnKeys) = "new-ecn",
         /// No congestion control, for experiments: the receiver's window alone limits the sender.
         None(NoSettingsKeys) = "none",
+    }
+}
+
+/// A controller: one of Windlass's, or one of the registry's.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum ControllerRef {
+    Known(ControllerKeys),
+    Custom(Arc<dyn ControllerFactory>),
+}
+
+impl Decode for ControllerRef {
+    const EXPECTED: &'static str = ControllerKeys::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let kinds = context.registry.controllers.clone();
+        let known = (ControllerKeys::WHAT, ControllerKeys::KINDS);
+        match registry::find::<_, ControllerKeys>(node, context, known, &kinds, &["kind"])? {
+            Found::Known => ControllerKeys::decode(node, context).map(ControllerRef::Known),
+            Found::Custom(factory) => Some(ControllerRef::Custom(factory)),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> serde_json::Value {
+        let known = ControllerKeys::schema(definitions);
+        registry::schema(known, &definitions.registry.controllers)
     }
 }
 

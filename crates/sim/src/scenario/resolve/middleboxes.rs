@@ -1,17 +1,28 @@
 use super::names::look_up;
 use crate::scenario::decode::{At, Context};
-use crate::scenario::keys::{EcnProxyKeys, MiddleboxKeys, SenderPolicyKeys};
-use crate::scenario::model::Middlebox;
+use crate::scenario::keys::{
+    CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
+};
+use crate::scenario::model::{CustomMiddlebox as Factory, Middlebox};
+use std::sync::Arc;
 use windlass_ecn_proxy_core::{Policy, SenderPolicy};
+
+const NODE: &str = "the name of a node";
 
 /// The middleboxes, their nodes looked up.
 pub(super) fn middleboxes(
-    keys: &[At<MiddleboxKeys>],
+    keys: &[At<MiddleboxRef>],
     nodes: &[String],
     context: &mut Context,
 ) -> Vec<Middlebox> {
-    let resolve = |keys: &At<MiddleboxKeys>| match &keys.value {
-        MiddleboxKeys::EcnProxy(proxy) => ecn_proxy(keys, proxy, nodes, context),
+    let resolve = |keys: &At<MiddleboxRef>| match &keys.value {
+        MiddleboxRef::Known(MiddleboxKeys::EcnProxy(proxy)) => {
+            ecn_proxy(keys, proxy, nodes, context)
+        }
+        MiddleboxRef::Custom(CustomMiddlebox { node, factory }) => {
+            let node = look_up(node, NODE, nodes, context)?;
+            Some(Middlebox::Custom { node, factory: Factory(Arc::clone(factory)) })
+        }
     };
     keys.iter().filter_map(resolve).collect()
 }
@@ -22,7 +33,6 @@ fn ecn_proxy<T>(
     nodes: &[String],
     context: &mut Context,
 ) -> Option<Middlebox> {
-    const NODE: &str = "the name of a node";
     let node = look_up(&keys.node, NODE, nodes, context);
     let served = keys.served.iter().map(|name| look_up(name, NODE, nodes, context));
     let served: Vec<usize> = served.collect::<Option<_>>()?;

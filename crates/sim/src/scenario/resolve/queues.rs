@@ -2,8 +2,9 @@ use super::names::look_up;
 use crate::scenario::decode::{At, Context, Decode, Named, Spot};
 use crate::scenario::keys::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueRef, RedKeys, TcRedKeys,
+    QueueKind, QueueRef, RedKeys, TcRedKeys,
 };
+use crate::scenario::registry::Settings;
 use crate::scenario::tree::Node;
 use crate::scenario::units::{Bytes, Threshold};
 use windlass_aqm as aqm;
@@ -17,7 +18,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(named: Option<&Named<QueueKeys>>, context: &mut Context) -> Queues {
+    pub(super) fn new(named: Option<&Named<QueueKind>>, context: &mut Context) -> Queues {
         let mut queues = Queues { names: Vec::new(), configs: Vec::new() };
         for (name, keys) in named.map_or(&[][..], |named| &named.0) {
             if QueueKeys::KINDS.contains(&name.as_str()) {
@@ -27,6 +28,13 @@ impl Queues {
             }
             queues.names.push(name.clone());
             queues.configs.push(config(&keys.value, &keys.spot, context));
+        }
+        // One that requires a setting has no defaults, and cannot be meant by its name alone.
+        for kind in &context.registry.queues {
+            if let Ok(config) = (kind.build)(Settings::new()) {
+                queues.names.push(kind.name.to_owned());
+                queues.configs.push(config);
+            }
         }
         for (kind, config) in QueueKeys::KINDS.iter().zip(defaults()) {
             queues.names.push((*kind).to_owned());
@@ -74,11 +82,15 @@ fn defaults() -> [aqm::Config; 7] {
 
 /// A queue outside a scenario.
 pub(in crate::scenario) fn queue(node: &Node, context: &mut Context) -> Option<aqm::Config> {
-    let At { value, spot } = At::<QueueKeys>::decode(node, context)?;
+    let At { value, spot } = At::<QueueKind>::decode(node, context)?;
     Some(config(&value, &spot, context))
 }
 
-fn config(keys: &QueueKeys, spot: &Spot, context: &mut Context) -> aqm::Config {
+fn config(kind: &QueueKind, spot: &Spot, context: &mut Context) -> aqm::Config {
+    let keys = match kind {
+        QueueKind::Custom(config) => return config.clone(),
+        QueueKind::Known(keys) => keys,
+    };
     let config = match keys {
         QueueKeys::DropTail(keys) => {
             let default = aqm::DropTailConfig::default();

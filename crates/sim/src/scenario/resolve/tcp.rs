@@ -1,6 +1,7 @@
 use crate::scenario::decode::{At, Context};
 use crate::scenario::keys::{
-    AckKeys, ControllerKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys,
+    AckKeys, ControllerKeys, ControllerRef, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys,
+    TcpKeys,
 };
 use crate::scenario::units::{Bytes, Segments, Window};
 use std::sync::Arc;
@@ -44,7 +45,12 @@ fn controller(
     context: &mut Context,
 ) -> Option<Arc<dyn ControllerFactory>> {
     let chosen = keys.controller.as_ref();
-    let name = match chosen.map(|chosen| &chosen.value) {
+    let known = match chosen.map(|chosen| &chosen.value) {
+        Some(ControllerRef::Custom(factory)) => return Some(Arc::clone(factory)),
+        Some(ControllerRef::Known(known)) => Some(known),
+        None => None,
+    };
+    let name = match known {
         Some(ControllerKeys::NewEcn(new_ecn)) => {
             let mut factory = cc::NewEcn::default();
             set(&mut factory.alpha_wnd, new_ecn.alpha_wnd);

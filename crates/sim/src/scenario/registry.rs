@@ -1,0 +1,244 @@
+//! Controllers, queue disciplines and middleboxes of other crates, under names that scenarios use.
+
+use super::decode::{Context, Decode, kind_of};
+use super::tree::{Node, Value};
+use super::{Document, Problems, read_json, read_toml};
+use crate::middlebox::MiddleboxFactory;
+use serde::de::DeserializeOwned;
+use serde_json::Map;
+use std::sync::Arc;
+use windlass_aqm::{self as aqm, QueueFactory};
+use windlass_tcp::cc::ControllerFactory;
+
+/// Kinds of your own, which scenarios name beside Windlass's.
+///
+/// A kind is a factory that serde can read: its fields are the settings of the kind in a scenario.
+/// [`settings`](super::settings) reads times, rates and sizes with their units.
+///
+/// ```
+/// use windlass_sim::Registry;
+/// use windlass_tcp::cc::{Controller, ControllerFactory, Params, Reno};
+///
+/// #[derive(Debug, Default, serde::Deserialize)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Mine {
+///     gain: f64,
+/// }
+///
+/// impl ControllerFactory for Mine {
+///     fn name(&self) -> &'static str {
+///         "mine"
+///     }
+///     fn build(&self, params: &Params) -> Box<dyn Controller> {
+///         Reno.build(params)
+///     }
+/// }
+///
+/// let registry = Registry::default().controller::<Mine>("mine");
+/// let text = r#"
+///     schema = 1
+///     name = "one-flow"
+///     duration = "1s"
+///     flows = [{ from = "s1", controller = { kind = "mine", gain = 2 } }]
+///     [dumbbell]
+///     access = [{ delay = "1ms" }]
+///     bottleneck = { rate = "10Mbit/s", delay = "5ms" }
+/// "#;
+/// let document = registry.read_toml("one-flow.toml", text, &[])?;
+/// assert_eq!(document.scenario.flows[0].sender.congestion.name(), "mine");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    pub(super) controllers: Vec<Kind<Arc<dyn ControllerFactory>>>,
+    pub(super) queues: Vec<Kind<aqm::Config>>,
+    pub(super) middleboxes: Vec<Kind<Arc<dyn MiddleboxFactory>>>,
+}
+
+impl Registry {
+    /// Adds a congestion controller. A name that is taken already means the last one added; Windlass's
+    /// own names cannot be taken.
+    #[must_use]
+    pub fn controller<F>(mut self, name: &'static str) -> Registry
+    where
+        F: ControllerFactory + DeserializeOwned + 'static,
+    {
+        add(&mut self.controllers, name, |settings| Ok(Arc::new(from_settings::<F>(settings)?)));
+        self
+    }
+
+    /// Adds a queue discipline, as [`Registry::controller`] a controller.
+    #[must_use]
+    pub fn queue<F>(mut self, name: &'static str) -> Registry
+    where
+        F: QueueFactory + DeserializeOwned + 'static,
+    {
+        add(&mut self.queues, name, |settings| {
+            let config = aqm::Config::custom(from_settings::<F>(settings)?);
+            config.validate().map_err(|error| error.to_string())?;
+            Ok(config)
+        });
+        self
+    }
+
+    /// Adds a middlebox, as [`Registry::controller`] a controller. Its settings in a scenario stand
+    /// beside `kind` and `node`.
+    #[must_use]
+    pub fn middlebox<F>(mut self, name: &'static str) -> Registry
+    where
+        F: MiddleboxFactory + DeserializeOwned + 'static,
+    {
+        add(&mut self.middleboxes, name, |settings| Ok(Arc::new(from_settings::<F>(settings)?)));
+        self
+    }
+
+    /// [`from_toml`](super::from_toml) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the text and the overrides, with their locations.
+    pub fn read_toml(
+        &self,
+        origin: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Document, Problems> {
+        read_toml(self, origin, text, overrides)
+    }
+
+    /// [`from_json`](super::from_json) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the value and the overrides.
+    pub fn read_json(
+        &self,
+        origin: &str,
+        value: &serde_json::Value,
+        overrides: &[String],
+    ) -> Result<Document, Problems> {
+        read_json(self, origin, value, overrides)
+    }
+
+    /// [`queue_from_json`](super::queue_from_json) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the value.
+    pub fn read_queue(
+        &self,
+        origin: &str,
+        value: &serde_json::Value,
+    ) -> Result<aqm::Config, Problems> {
+        super::read_queue(self, origin, value)
+    }
+
+    /// [`schema`](super::schema()) with these kinds.
+    pub fn schema(&self) -> serde_json::Value {
+        super::schema::of(self)
+    }
+
+    /// The names of the controllers, without Windlass's.
+    pub fn controller_names(&self) -> Vec<&'static str> {
+        self.controllers.iter().map(|kind| kind.name).collect()
+    }
+
+    /// The controller of that name with its default settings; `None` if it is not of this registry.
+    ///
+    /// # Errors
+    ///
+    /// The controller has no defaults: what it requires.
+    pub fn controller_by_name(
+        &self,
+        name: &str,
+    ) -> Option<Result<Arc<dyn ControllerFactory>, String>> {
+        let kind = self.controllers.iter().find(|kind| kind.name == name)?;
+        Some((kind.build)(Map::new()))
+    }
+}
+
+/// The keys of a kind's table, without those that the scenario reads itself.
+pub(super) type Settings = Map<String, serde_json::Value>;
+
+/// A kind of a registry.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Kind<T> {
+    pub(super) name: &'static str,
+    pub(super) build: fn(Settings) -> Result<T, String>,
+}
+
+fn add<T>(kinds: &mut Vec<Kind<T>>, name: &'static str, build: fn(Settings) -> Result<T, String>) {
+    kinds.retain(|kind| kind.name != name);
+    kinds.push(Kind { name, build });
+}
+
+fn from_settings<F: DeserializeOwned>(settings: Settings) -> Result<F, String> {
+    serde_json::from_value(serde_json::Value::Object(settings)).map_err(|error| error.to_string())
+}
+
+/// The kind that a node names.
+pub(super) enum Found<T> {
+    /// One of Windlass's, still to be read.
+    Known,
+    /// One of the registry's, with its settings.
+    Custom(T),
+}
+
+/// Finds the kind of a node among Windlass's `known` and the registry's `kinds`, and builds the
+/// latter from the keys that are not in `outer`. `None` after reporting a problem.
+pub(super) fn find<T, Known: Decode>(
+    node: &Node,
+    context: &mut Context,
+    (what, known): (&str, &[&'static str]),
+    kinds: &[Kind<T>],
+    outer: &[&str],
+) -> Option<Found<T>> {
+    let custom = kinds.iter().map(|kind| kind.name).filter(|name| !known.contains(name));
+    let names: Vec<&'static str> = known.iter().copied().chain(custom).collect();
+    let name = kind_of::<Known>(node, context, what, &names)?;
+    if known.contains(&name) {
+        return Some(Found::Known);
+    }
+    let kind = kinds.iter().find(|kind| kind.name == name)?;
+    let entries = node.table().unwrap_or_default().iter();
+    let settings = entries
+        .filter(|entry| !outer.contains(&entry.key.as_str()))
+        .map(|entry| (entry.key.clone(), json(&entry.node)))
+        .collect();
+    match (kind.build)(settings) {
+        Ok(built) => Some(Found::Custom(built)),
+        Err(message) => {
+            context.wrong(node.location, format!("{name}: {message}"));
+            None
+        }
+    }
+}
+
+/// Adds the registry's kinds to the schema of a choice. Their settings are not known to it.
+pub(super) fn schema<T>(known: serde_json::Value, kinds: &[Kind<T>]) -> serde_json::Value {
+    let custom = kinds.iter().flat_map(|kind| {
+        let name = serde_json::json!({ "const": kind.name });
+        let table = serde_json::json!({
+            "type": "object",
+            "properties": { "kind": name },
+            "required": ["kind"],
+        });
+        [name, table]
+    });
+    let all: Vec<serde_json::Value> = std::iter::once(known.clone()).chain(custom).collect();
+    if all.len() == 1 { known } else { serde_json::json!({ "anyOf": all }) }
+}
+
+fn json(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::Text(text) | Value::Other(text) => text.clone().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Bool(truth) => (*truth).into(),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Table(entries) => {
+            let entry = |entry: &super::tree::KeyValue| (entry.key.clone(), json(&entry.node));
+            serde_json::Value::Object(entries.iter().map(entry).collect())
+        }
+    }
+}
