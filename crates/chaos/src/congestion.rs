@@ -1,5 +1,6 @@
 //! What a sender owes the network, seen from outside: RFC 5681, RFC 3465 and RFC 3168 §6.1.2.
 
+use windlass_tcp::cc::NAMES;
 use windlass_tcp::config::{Growth, ReductionBase};
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Config, Connection, Flags, Segment, State};
@@ -65,6 +66,8 @@ pub(crate) struct CongestionWatch {
     controlled: bool,
     /// The window grows by what ACKs acknowledge. New-ECN's grows by a slope of its own.
     grows_by_acks: bool,
+    /// How much an echo reduces the window is known.
+    cuts_are_known: bool,
     /// The position after the highest one sent at the last cut; 0 is the SYN's, 1 the first byte's.
     cut_until: u64,
     /// The last cut was by an ECN echo.
@@ -77,9 +80,12 @@ pub(crate) struct CongestionWatch {
 
 impl CongestionWatch {
     pub(crate) fn new(config: &Config) -> CongestionWatch {
+        let name = config.congestion.name();
+        let known = NAMES.contains(&name);
         CongestionWatch {
-            controlled: config.congestion.name() != "none",
-            grows_by_acks: config.congestion.name() != "new-ecn",
+            controlled: name != "none",
+            grows_by_acks: known && name != "new-ecn",
+            cuts_are_known: known,
             cut_until: 0,
             cut_by_echo: false,
             retransmitted: 0,
@@ -188,7 +194,10 @@ impl CongestionWatch {
         let window = before.cwnd.max(before.window as f64);
         let most = (window * ECN_CUT_LEAVES).max(least);
         ensure!(
-            exempt || reduces_inflated_window(now) || after.cwnd <= most + SLACK,
+            exempt
+                || !self.cuts_are_known
+                || reduces_inflated_window(now)
+                || after.cwnd <= most + SLACK,
             "an ECN echo left {:.0} of {window:.0} bytes, {most:.0} at most",
             after.cwnd
         );

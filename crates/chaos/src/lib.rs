@@ -19,11 +19,11 @@
 //! ```
 //! use windlass_chaos::{Features, replay, run_seed};
 //!
-//! let report = run_seed(7, Features::default())?;
+//! let report = run_seed(7, &Features::default())?;
 //!
 //! // The same seed again, with everything that happens.
 //! let mut lines = Vec::new();
-//! let replayed = replay(7, Features::default(), &mut |line| lines.push(line.to_owned()))?;
+//! let replayed = replay(7, &Features::default(), &mut |line| lines.push(line.to_owned()))?;
 //! assert_eq!(replayed, report);
 //! assert!(lines.len() > 10);
 //! # Ok::<(), windlass_chaos::Failure>(())
@@ -68,7 +68,7 @@ const LAST_EVENTS: usize = 60;
 /// # Errors
 /// The first invariant that breaks, a panic of the engine included, with the last events: the seed
 /// is run a second time for them.
-pub fn run_seed(seed: u64, features: Features) -> Result<Report, Failure> {
+pub fn run_seed(seed: u64, features: &Features) -> Result<Report, Failure> {
     let setup = Setup::draw(seed, features);
     run(seed, &setup, None).map_err(|(at, what)| {
         let mut last_events = VecDeque::new();
@@ -83,7 +83,7 @@ pub fn run_seed(seed: u64, features: Features) -> Result<Report, Failure> {
 /// As [`run_seed`].
 pub fn replay(
     seed: u64,
-    features: Features,
+    features: &Features,
     line: &mut dyn FnMut(&str),
 ) -> Result<Report, Failure> {
     let setup = Setup::draw(seed, features);

@@ -10,7 +10,7 @@ const BATCH: u64 = 64;
 /// called now and then with the number of seeds that are done, from any of the threads.
 pub fn run_range(
     seeds: Range<u64>,
-    features: Features,
+    features: &Features,
     jobs: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Summary {

@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 use windlass_chaos::{Features, replay, run_range, run_seed};
 
-const DRAWN: Features = Features { modern: false, ecn_proxy: false };
-const MODERN: Features = Features { modern: true, ecn_proxy: false };
-const PROXIES: Features = Features { modern: false, ecn_proxy: true };
+const DRAWN: &Features = &Features { modern: false, ecn_proxy: false, controller: None };
+const MODERN: &Features = &Features { modern: true, ecn_proxy: false, controller: None };
+const PROXIES: &Features = &Features { modern: false, ecn_proxy: true, controller: None };
 
 /// Enough to meet every feature; the long runs are the command's.
 const SEEDS: u64 = 400;
 
-fn log(seed: u64, features: Features) -> (Vec<String>, Option<u64>) {
+fn log(seed: u64, features: &Features) -> (Vec<String>, Option<u64>) {
     let mut lines = Vec::new();
     let report = replay(seed, features, &mut |line| lines.push(line.to_owned()));
     (lines, report.ok().map(|report| report.digest))

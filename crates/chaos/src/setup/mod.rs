@@ -14,7 +14,9 @@ pub(crate) use path::PathSetup;
 pub(crate) use proxy::ProxySetup;
 
 use crate::bound;
+use std::sync::Arc;
 use windlass_base::{Rng, Span, Time};
+use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::{Config, SeqNumber};
 
 /// Everything that a seed draws.
@@ -32,12 +34,15 @@ pub(crate) struct Setup {
 }
 
 /// What is not left to the seed.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Features {
     /// Both ends have all of today's recovery and pacing, as ToU turns them on.
     pub modern: bool,
     /// An ECN proxy stands before an end, or one before each.
     pub ecn_proxy: bool,
+    /// Both ends have this congestion controller. Growth and reductions are judged for Windlass's own
+    /// only, since others follow rules of their own.
+    pub controller: Option<Arc<dyn ControllerFactory>>,
 }
 
 /// How the connection comes to be.
@@ -66,7 +71,7 @@ pub(crate) struct EndSetup {
 }
 
 impl Setup {
-    pub(crate) fn draw(seed: u64, features: Features) -> Setup {
+    pub(crate) fn draw(seed: u64, features: &Features) -> Setup {
         let mut rng = Rng::fork(seed, 1);
         let start = draw_start(&mut rng);
         let opening = match rng.below(10) {
@@ -91,6 +96,9 @@ impl Setup {
         }
         if features.modern {
             configs.iter_mut().for_each(config::modernise);
+        }
+        if let Some(controller) = &features.controller {
+            configs.iter_mut().for_each(|config| config.congestion = Arc::clone(controller));
         }
         if !proxies.is_empty() {
             proxy::suit(&mut proxy_rng, &proxies, opening, &mut configs);

@@ -1,10 +1,10 @@
 //! Names of controllers, profiles, variants, tests.
 
+use crate::registry::controller;
 use windlass_base::suggest::did_you_mean;
 use windlass_probe::Test;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::Profile;
-use windlass_tcp::cc::NAMES;
 use windlass_tcp::config::EcnEcho;
 
 /// `expected one of a, b, c`, with a suggestion.
@@ -14,10 +14,7 @@ fn expected_one_of(word: &str, names: &[&str]) -> String {
 
 /// The name of a congestion controller.
 pub(crate) fn parse_cc(text: &str) -> Result<String, String> {
-    if NAMES.contains(&text) {
-        return Ok(text.to_owned());
-    }
-    Err(expected_one_of(text, &NAMES))
+    controller(text).map(|_| text.to_owned())
 }
 
 /// The name of a profile.

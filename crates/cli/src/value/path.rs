@@ -1,8 +1,8 @@
 //! Settings of a direction of a link, and its queue.
 
+use crate::registry::registry;
 use serde_json::{Map, Value};
 use windlass_aqm::Config as Queue;
-use windlass_sim::scenario;
 
 /// The directions that a setting is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ pub(crate) fn parse_queue(text: &str) -> Result<Queue, String> {
         }
     }
     settings.insert("kind".to_owned(), kind.into());
-    scenario::queue_from_json("queue", &Value::Object(settings))
+    registry()
+        .read_queue("queue", &Value::Object(settings))
         .map_err(|problems| problems.to_string())
 }
 

@@ -3,7 +3,9 @@ use crate::wire::{self, Kind, Meta};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use windlass_base::{Rng, Span, Time};
+use windlass_tcp::cc::ControllerFactory;
 
 struct Node {
     server: Box<dyn Server>,
@@ -38,9 +40,18 @@ impl fmt::Debug for Network {
 impl Network {
     /// The servers of a population; `seed` decides which packets are lost.
     pub fn new(population: &[Spec], seed: u64) -> Network {
+        Network::controlled(population, seed, None)
+    }
+
+    /// The same with this controller at every server instead of Reno.
+    pub fn controlled(
+        population: &[Spec],
+        seed: u64,
+        controller: Option<&Arc<dyn ControllerFactory>>,
+    ) -> Network {
         let node = |spec: &Spec| {
             let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
-            let server = spec.server()?;
+            let server = spec.controlled_server(controller)?;
             Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
         };
         Network::of(population.iter().filter_map(node).collect(), seed)

@@ -1,7 +1,9 @@
 use super::{Server, Stack};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use windlass_base::Rng;
+use windlass_tcp::cc::ControllerFactory;
 
 /// A server, and the path to it. The field names are the columns of a population's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +40,15 @@ impl Spec {
 
     /// The simulated server; `None` if the host is silent.
     pub fn server(&self) -> Option<Box<dyn Server>> {
-        self.stack.server(self.initial_window, self.mss, self.page_bytes)
+        self.controlled_server(None)
+    }
+
+    /// The same with this controller instead of Reno.
+    pub fn controlled_server(
+        &self,
+        controller: Option<&Arc<dyn ControllerFactory>>,
+    ) -> Option<Box<dyn Server>> {
+        self.stack.server(self.initial_window, self.mss, self.page_bytes, controller)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_tcp::cc::Reno;
+use windlass_tcp::cc::{ControllerFactory, Reno};
 use windlass_tcp::config::Growth;
 use windlass_tcp::{Config, Flags, Options, Profile, Segment, SeqNumber};
 
@@ -99,14 +99,20 @@ impl Stack {
         }
     }
 
-    /// A server with this initial window, in segments of `mss` bytes, and this page; `None` if silent.
+    /// A server with this initial window, in segments of `mss` bytes, this page, and this controller
+    /// or Reno; `None` if silent.
     pub(super) fn server(
         self,
         initial_window: u32,
         mss: u16,
         page_bytes: usize,
+        controller: Option<&Arc<dyn ControllerFactory>>,
     ) -> Option<Box<dyn Server>> {
-        let engine = || EngineServer::new(self.config(initial_window, mss), says(page(page_bytes)));
+        let engine = || {
+            let mut config = self.config(initial_window, mss);
+            config.congestion = controller.map_or(config.congestion, Arc::clone);
+            EngineServer::new(config, says(page(page_bytes)))
+        };
         Some(match self {
             Stack::Silent => return None,
             Stack::Refuse => Box::new(Raw::new(refuse)),

@@ -1,5 +1,6 @@
 //! The file of `windlass link run`.
 
+use crate::registry::registry;
 use crate::value::{LossKeys, parse_rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de};
@@ -151,7 +152,8 @@ fn queue(
 ) -> Result<Queue, String> {
     let Some(value) = value else { return Ok(PathConfig::default().queue) };
     let named = value.as_str().and_then(|name| queues.get(name));
-    scenario::queue_from_json(&format!("{place}: queue"), named.unwrap_or(&value))
+    registry()
+        .read_queue(&format!("{place}: queue"), named.unwrap_or(&value))
         .map_err(|problems| problems.to_string())
 }
 

@@ -10,13 +10,14 @@ use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 /// Plays servers until it is ended.
 pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     let servers = servers(args)?;
+    let network = Network::controlled(&servers, args.seed, args.controller.as_ref());
     interrupt::watch();
     let ready = || {
         let message = format!("serving {} addresses at {}", servers.len(), args.tun);
         // Standard output may be closed: the servers work all the same.
         let _ = stdout::line(&message);
     };
-    match linux::serve(Network::new(&servers, args.seed), &args.tun, ready) {
+    match linux::serve(network, &args.tun, ready) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!(
             "probe serve: device {}: {error}; it takes CAP_NET_ADMIN and /dev/net/tun: run as root, or see windlass doctor link",

@@ -1,5 +1,6 @@
 //! The arguments of `windlass sim`.
 
+use crate::registry::controller;
 use crate::value::{
     VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant, whole,
 };
@@ -7,9 +8,11 @@ use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use windlass_base::Span;
 use windlass_sim::scenario::DEFAULT_SEED;
 use windlass_sim::simple_model::Arrivals;
+use windlass_tcp::cc::ControllerFactory;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sim {
@@ -191,8 +194,11 @@ pub(crate) struct Chaos {
     #[arg(long)]
     pub ecn_proxy: bool,
     /// Sessions between hosts behind NATs: traversal, relays, outages
-    #[arg(long, conflicts_with_all = ["modern", "ecn_proxy"])]
+    #[arg(long, conflicts_with_all = ["modern", "ecn_proxy", "controller"])]
     pub traversal: bool,
+    /// Both ends with this congestion controller, with its default settings
+    #[arg(long, value_name = "NAME", value_parser = controller)]
+    pub controller: Option<Arc<dyn ControllerFactory>>,
     /// Run one seed and print everything that happens
     #[arg(long, value_name = "SEED", value_parser = parse_seed)]
     #[arg(conflicts_with_all = ["seeds", "jobs"])]

@@ -4,6 +4,7 @@ use super::args::Batch;
 use super::load;
 use crate::envelope;
 use crate::failure::Failure;
+use crate::registry::registry;
 use crate::{interrupt, parallel, stdout};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -70,7 +71,7 @@ fn result_of(number: u64, bytes: &[u8]) -> Result<Value, String> {
         Some(_) => request(&value)?,
         None => {
             let origin = format!("line {number}");
-            let document = scenario::from_json(&origin, &value, &[]).map_err(|e| e.to_string())?;
+            let document = registry().read_json(&origin, &value, &[]).map_err(|e| e.to_string())?;
             load::buildable(&origin, document)?
         }
     };

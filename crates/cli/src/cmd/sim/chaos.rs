@@ -25,7 +25,7 @@ fn run(args: &Chaos) -> Result<(), Failure> {
         let summary = windlass_chaos::run_traversal_range(seeds, jobs, &progress);
         (summary.to_string(), summary.failures)
     } else {
-        let summary = windlass_chaos::run_range(seeds, features(args), jobs, &progress);
+        let summary = windlass_chaos::run_range(seeds, &features(args), jobs, &progress);
         (summary.to_string(), summary.failures)
     };
     bar.finish_and_clear();
@@ -38,8 +38,9 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     }
     let seeds: Vec<String> = failures.iter().map(|f| f.seed.to_string()).collect();
     Err(Failure::Work(format!(
-        "broken by seeds {}; see one with windlass sim chaos{}{}{} --replay SEED",
+        "broken by seeds {}; see one with windlass sim chaos{}{}{}{} --replay SEED",
         seeds.join(", "),
+        args.controller.as_ref().map_or(String::new(), |c| format!(" --controller {}", c.name())),
         if args.modern { " --modern" } else { "" },
         if args.ecn_proxy { " --ecn-proxy" } else { "" },
         if args.traversal { " --traversal" } else { "" }
@@ -47,7 +48,8 @@ fn run(args: &Chaos) -> Result<(), Failure> {
 }
 
 fn features(args: &Chaos) -> Features {
-    Features { modern: args.modern, ecn_proxy: args.ecn_proxy }
+    let controller = args.controller.clone();
+    Features { modern: args.modern, ecn_proxy: args.ecn_proxy, controller }
 }
 
 fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
@@ -61,7 +63,7 @@ fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
     let result = if args.traversal {
         windlass_chaos::replay_traversal(seed, &mut line).map(|report| format!("{report:?}"))
     } else {
-        let result = windlass_chaos::replay(seed, features(args), &mut line);
+        let result = windlass_chaos::replay(seed, &features(args), &mut line);
         result.map(|report| format!("{report:?}"))
     };
     printed?;

@@ -1,9 +1,10 @@
 //! Scenarios from files.
 
 use crate::failure::plain;
+use crate::registry::registry;
 use std::path::Path;
 use windlass_sim::Simulation;
-use windlass_sim::scenario::{self, Document};
+use windlass_sim::scenario::Document;
 
 /// The scenario of a file, or of standard input for `-`, with `overrides` applied. It can be run: its
 /// network has been built once.
@@ -22,9 +23,9 @@ pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String
     let named_json = path.extension().is_some_and(|extension| extension == "json");
     let document = if named_json || text.trim_start().starts_with('{') {
         let json = json(&text).map_err(|message| format!("{origin}:{message}"))?;
-        scenario::from_json(&origin, &json, overrides)
+        registry().read_json(&origin, &json, overrides)
     } else {
-        scenario::from_toml(&origin, &text, overrides)
+        registry().read_toml(&origin, &text, overrides)
     };
     buildable(&origin, document.map_err(|problems| problems.to_string())?)
 }

@@ -12,6 +12,7 @@ mod simple_model;
 
 use crate::envelope::Document;
 use crate::failure::Failure;
+use crate::registry::registry;
 use crate::stdout;
 use args::Sim;
 use serde_json::json;
@@ -29,6 +30,6 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
             let figures = json!({ "events": args.events, "last_s": last.as_secs_f64() });
             stdout::line(&Document::new("sim.floor", figures).line())
         }
-        Sim::Schema => stdout::line(&format!("{:#}", windlass_sim::scenario::schema())),
+        Sim::Schema => stdout::line(&format!("{:#}", registry().schema())),
     }
 }

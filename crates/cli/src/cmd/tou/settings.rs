@@ -2,6 +2,7 @@
 
 use super::args::{PathOptions, Transport};
 use crate::failure::Failure;
+use crate::registry;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +17,14 @@ pub(super) fn options(how: &Transport) -> Result<Options, Failure> {
     Ok(Options { congestion, ecn: how.ecn, ..path_options(&how.path)? })
 }
 
-/// The controller with that name: ToU's own with the profile `linux`, otherwise the profile's.
+/// The controller with that name: ToU's own with the profile `linux`, otherwise the
+/// profile's, or one of this build's.
 pub(super) fn controller(profile: Profile, name: &str) -> io::Result<Arc<dyn ControllerFactory>> {
     match profile.controller(name) {
         Some(controller) if profile != Profile::Linux => Ok(controller),
-        _ => congestion(name),
+        Some(_) => congestion(name),
+        None => registry::controller(name)
+            .map_err(|message| io::Error::new(io::ErrorKind::NotFound, message)),
     }
 }
 

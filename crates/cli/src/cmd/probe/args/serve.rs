@@ -1,12 +1,15 @@
 //! The arguments of `windlass probe serve` and `windlass probe population`.
 
+use crate::registry::controller;
 use crate::value::{parse_probability, parse_seed, parse_time, whole};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use windlass_base::Span;
 use windlass_probe::serve::Stack;
+use windlass_tcp::cc::ControllerFactory;
 
 pub(crate) const SERVE_HELP: &str = "\
 Examples:
@@ -38,6 +41,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", default_value = "rfc2581")]
     #[arg(value_parser = PossibleValuesParser::new(Stack::ALL.map(Stack::name)))]
     pub stack: String,
+    /// The congestion controller of every server that answers [default: reno]
+    #[arg(long, value_name = "NAME", value_parser = controller)]
+    pub controller: Option<Arc<dyn ControllerFactory>>,
     /// Its initial window in segments
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=1000))]
     pub initial_window: u32,

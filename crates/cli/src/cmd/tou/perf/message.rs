@@ -1,10 +1,10 @@
 //! The messages of a test, as docs/reference/tou.md has them: JSON, one a line.
 
 use super::figures::Figures;
+use crate::registry::controller_names;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use windlass_tcp::cc::NAMES;
 
 /// The version of the protocol. Unknown keys are skipped, anything else takes another version.
 pub(super) const VERSION: u32 = 1;
@@ -170,9 +170,10 @@ impl Test {
                 self.omit_ms
             ));
         }
-        if !NAMES.contains(&self.controller.as_str()) {
+        let names = controller_names();
+        if !names.contains(&self.controller.as_str()) {
             let name = shown(&self.controller);
-            return Err(format!("{name}: no controller, expected one of {}", NAMES.join(", ")));
+            return Err(format!("{name}: no controller, expected one of {}", names.join(", ")));
         }
         Ok(())
     }
@@ -207,6 +208,7 @@ mod tests {
     use super::super::figures::StreamFigures;
     use super::*;
     use proptest::prelude::*;
+    use windlass_tcp::cc::NAMES;
 
     fn line(message: &Message) -> Vec<u8> {
         let mut line = Vec::new();

@@ -1,0 +1,72 @@
+//! The `windlass` command as a library: [`main_with`] is the whole command with your own congestion
+//! controllers, queue disciplines and middleboxes in it. `windlass new controller NAME` writes a crate
+//! that calls it.
+//!
+//! ```no_run
+//! use windlass_cli::Registry;
+//!
+//! fn main() -> std::process::ExitCode {
+//!     windlass_cli::main_with(Registry::default())
+//! }
+//! ```
+//!
+//! It is a thin layer: it parses arguments, calls the libraries and prints.
+
+mod args;
+mod cmd;
+mod envelope;
+mod failure;
+mod interrupt;
+mod output_dir;
+mod parallel;
+mod registry;
+mod stdout;
+mod value;
+
+use args::Command;
+use cmd::{cc, doctor, ecn_proxy, link, probe, reference, sim, split_ack, tou};
+use failure::Failure;
+use std::process::ExitCode;
+pub use windlass_sim::Registry;
+
+/// Runs the command line of this process, and returns its exit status. Scenarios and options may name
+/// the kinds of `registry`: in `sim run`, `batch`, `check`, `schema` and `chaos`, `link`, `tou` and
+/// `probe serve`.
+pub fn main_with(registry: Registry) -> ExitCode {
+    registry::set(registry);
+    #[cfg(target_os = "linux")]
+    if let Some(code) = windlass_link::linux::guard_main() {
+        return code;
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(code) = windlass_capture::child_main() {
+        return code;
+    }
+    let child = doctor::child().map(|result| result.map(|()| ExitCode::SUCCESS));
+    let result = child.unwrap_or_else(|| run(args::parse().command));
+    interrupt::give_way();
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Sim(args) => sim::main(args),
+        // The exit status of a command behind the link is the link's.
+        Command::Link(args) => return link::main(*args),
+        Command::Cc(command) => cc::main(command),
+        Command::EcnProxy(command) => ecn_proxy::main(command),
+        // Its exit status tells what came of it.
+        Command::Probe(args) => return probe::main(*args),
+        // The exit status is that of the program that it runs.
+        Command::SplitAck(args) => return split_ack::main(&args),
+        Command::Tou(command) => return tou::main(command),
+        Command::Doctor(args) => doctor::main(&args),
+        Command::Completions { shell } => reference::completions(shell),
+        Command::Man { out: Some(folder), .. } => reference::man_pages(&folder),
+        Command::Man { command, out: None } => reference::man(&command),
+    }
+    .map(|()| ExitCode::SUCCESS)
+}

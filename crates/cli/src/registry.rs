@@ -1,0 +1,38 @@
+//! The controllers, queues and middleboxes that this build adds to Windlass's.
+
+use std::sync::{Arc, OnceLock};
+use windlass_base::suggest::did_you_mean;
+use windlass_sim::Registry;
+use windlass_tcp::cc::{self, ControllerFactory};
+
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// Sets the registry of this process, once, before anything reads it.
+pub(crate) fn set(registry: Registry) {
+    let _ = REGISTRY.set(registry);
+}
+
+pub(crate) fn registry() -> &'static Registry {
+    REGISTRY.get_or_init(Registry::default)
+}
+
+/// The names of all controllers.
+pub(crate) fn controller_names() -> Vec<&'static str> {
+    let own = registry().controller_names().into_iter();
+    cc::NAMES.into_iter().chain(own.filter(|name| !cc::NAMES.contains(name))).collect()
+}
+
+/// The controller of that name with its default settings.
+///
+/// # Errors
+///
+/// There is none, or it requires settings.
+pub(crate) fn controller(name: &str) -> Result<Arc<dyn ControllerFactory>, String> {
+    if let Some(known) = cc::by_name(name) {
+        return Ok(known);
+    }
+    registry().controller_by_name(name).unwrap_or_else(|| {
+        let names = controller_names();
+        Err(format!("expected one of {}{}", names.join(", "), did_you_mean(name, &names)))
+    })
+}
