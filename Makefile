@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-new verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ verify-mutants: setup ## Break the code on purpose: does a test fail each time? 
 
 verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root: a table of all cells
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture every_pair_of_gateways
+
+verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
+	cargo test --locked --package windlass --test new -- --ignored --nocapture
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou

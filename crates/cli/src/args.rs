@@ -5,6 +5,7 @@ use crate::cmd::cc::args::{CC_HELP, Cc};
 use crate::cmd::doctor::args::{DOCTOR_HELP, Doctor};
 use crate::cmd::ecn_proxy::args::{ECN_PROXY_HELP, EcnProxy};
 use crate::cmd::link::args::Link;
+use crate::cmd::new::args::New;
 use crate::cmd::probe::args::{PROBE_HELP, Probe};
 use crate::cmd::sim::args::Sim;
 use crate::cmd::split_ack::args::{SPLIT_ACK_HELP, SplitAck};
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// TCP's byte stream over UDP: listen, connect, measure
     #[command(subcommand, after_help = TOU_HELP)]
     Tou(Tou),
+    /// Write a crate with a congestion controller of your own, which builds into this command
+    #[command(subcommand)]
+    New(New),
     /// Say what this machine lacks for which tool, and how to get it
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),

@@ -24,7 +24,7 @@ mod stdout;
 mod value;
 
 use args::Command;
-use cmd::{cc, doctor, ecn_proxy, link, probe, reference, sim, split_ack, tou};
+use cmd::{cc, doctor, ecn_proxy, link, new, probe, reference, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_sim::Registry;
@@ -63,6 +63,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),
         Command::Tou(command) => return tou::main(command),
+        Command::New(command) => new::main(&command),
         Command::Doctor(args) => doctor::main(&args),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { out: Some(folder), .. } => reference::man_pages(&folder),

@@ -18,7 +18,12 @@ impl OutputDir {
     /// Refuses a target that exists or a parent that cannot be written, and makes the temporary
     /// directory.
     pub(crate) fn create(target: &Path) -> Result<OutputDir, Failure> {
-        let refuse = |why: String| Failure::Input(format!("--out {}: {why}", target.display()));
+        OutputDir::create_for(target, "--out ")
+    }
+
+    /// The same for the directory of another argument, which messages name.
+    pub(crate) fn create_for(target: &Path, argument: &str) -> Result<OutputDir, Failure> {
+        let refuse = |why: String| Failure::Input(format!("{argument}{}: {why}", target.display()));
         if target.symlink_metadata().is_ok() {
             return Err(refuse("exists already; choose another name or remove it".into()));
         }

@@ -46,7 +46,8 @@ use windlass_tcp::cc::{Ack, Congestion, Controller, ControllerFactory, Params, W
 /// segments, a round trip adds `alpha` / w^`k` segments and congestion takes `beta` * w^`l`.
 ///
 /// Where `k` + `l` = 1 its rate falls with the loss rate as Reno's does.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Binomial {
     /// Exponent of the growth, 0 or more.
     pub k: f64,

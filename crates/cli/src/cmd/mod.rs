@@ -4,6 +4,7 @@ pub(crate) mod cc;
 pub(crate) mod doctor;
 pub(crate) mod ecn_proxy;
 pub(crate) mod link;
+pub(crate) mod new;
 pub(crate) mod probe;
 pub(crate) mod reference;
 pub(crate) mod sim;

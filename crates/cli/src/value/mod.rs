@@ -14,7 +14,9 @@ pub(crate) use name::{VARIANTS, parse_cc, parse_echo, parse_profile, parse_test,
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
 pub(crate) use path::{Side, Sided, last, parse_queue, sided};
 pub(crate) use port::{PortArg, parse_port};
+#[cfg(all(target_os = "linux", feature = "ecn-proxy"))]
+pub(crate) use quantity::with_seconds;
 pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
-    parse_rate, parse_time, with_seconds,
+    parse_rate, parse_time,
 };

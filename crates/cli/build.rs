@@ -1,0 +1,85 @@
+//! Packs the sources of Windlass's crates for `windlass new`, whose crates build from them.
+//!
+//! Tests stay behind, so that the edit of a test does not rebuild the command. A build outside the
+//! repository (a crate from a registry) carries no sources.
+
+use flate2::{Compression, GzBuilder};
+use std::error::Error;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use tar::{Builder, Header};
+
+type Sink = flate2::write::GzEncoder<File>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../..");
+    let out = Path::new(&std::env::var("OUT_DIR")?).join("sources.tar.gz");
+    println!("cargo:rerun-if-changed=build.rs");
+    // No time in the header: the same sources give the same bytes.
+    let sink = GzBuilder::new().mtime(0).write(File::create(out)?, Compression::best());
+    let mut archive = Builder::new(sink);
+    if root.join("crates").is_dir() {
+        for name in ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT"] {
+            add(&mut archive, &root, Path::new(name))?;
+        }
+        for folder in sorted(&root.join("crates"))? {
+            for path in sorted(&folder)? {
+                let relative = path.strip_prefix(&root)?;
+                if path.ends_with("tests") || path.ends_with("target") {
+                    continue;
+                }
+                add_all(&mut archive, &root, relative)?;
+            }
+        }
+    }
+    archive.into_inner()?.finish()?;
+    Ok(())
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn add_all(
+    archive: &mut Builder<Sink>,
+    root: &Path,
+    relative: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let path = root.join(relative);
+    if !path.is_dir() {
+        return add(archive, root, relative);
+    }
+    println!("cargo:rerun-if-changed={}", path.display());
+    for inner in sorted(&path)? {
+        add_all(archive, root, inner.strip_prefix(root)?)?;
+    }
+    Ok(())
+}
+
+fn add(archive: &mut Builder<Sink>, root: &Path, relative: &Path) -> Result<(), Box<dyn Error>> {
+    let path = root.join(relative);
+    println!("cargo:rerun-if-changed={}", path.display());
+    let mut content = fs::read(&path)?;
+    if path.ends_with("Cargo.toml") {
+        content = without_tests(&String::from_utf8(content)?).into_bytes();
+    }
+    let mut header = Header::new_gnu();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o644);
+    Ok(archive.append_data(&mut header, relative, &content[..])?)
+}
+
+/// A manifest without its `[[test]]` entries, whose files are not packed.
+fn without_tests(manifest: &str) -> String {
+    let mut in_test = false;
+    let kept = manifest.lines().filter(|line| {
+        if line.starts_with('[') {
+            in_test = *line == "[[test]]";
+        }
+        !in_test
+    });
+    kept.fold(String::new(), |text, line| text + line + "\n")
+}

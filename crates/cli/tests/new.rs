@@ -1,0 +1,115 @@
+//! `windlass new`: the crate that it writes builds, from the sources that the binary carries.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A new directory of this test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("windlass-new-{test}-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a new directory");
+        Folder(path)
+    }
+
+    fn windlass(&self, arguments: &[&str]) -> Output {
+        Command::new(WINDLASS).args(arguments).current_dir(&self.0).output().expect("windlass")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(err))
+}
+
+/// Runs a command of a shell in `folder` where the checkout is not there. `None`, with a line that
+/// says so, where mounts are refused.
+fn without_checkout(folder: &Path, script: &str) -> Option<Output> {
+    let allowed = Command::new("unshare").args(["--mount", "true"]).output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        println!("skipped: to hide the checkout takes root or CAP_SYS_ADMIN");
+        return None;
+    }
+    let hide = format!("mount -t tmpfs none {CHECKOUT} && cd {} && {script}", folder.display());
+    let output = Command::new("unshare").args(["--mount", "sh", "-ec", &hide]).output();
+    Some(output.expect("unshare"))
+}
+
+#[test]
+fn the_crate_compiles_with_its_tests() {
+    let folder = Folder::new("compiles");
+    let written = folder.windlass(&["new", "controller", "my-own", "--source", CHECKOUT]);
+    assert!(written.status.success(), "{}", text(&written));
+    let crate_folder = folder.0.join("my-own");
+    assert!(!crate_folder.join("windlass").exists(), "the sources are the checkout's");
+    let cargo = Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--tests", "--bins", "--offline"])
+        .current_dir(&crate_folder)
+        .env("CARGO_TARGET_DIR", Path::new(CHECKOUT).join("target/new-crate"))
+        .output()
+        .expect("cargo");
+    assert!(cargo.status.success() && !text(&cargo).contains("warning"), "{}", text(&cargo));
+}
+
+#[test]
+fn the_binary_carries_every_source_that_the_crate_names() {
+    let folder = Folder::new("carries");
+    let written = folder.windlass(&["new", "controller", "mine", "--dir", "deep/here"]);
+    assert!(written.status.success(), "{}", text(&written));
+    let cargo = format!("{} metadata --offline --format-version 1 >metadata.json", env!("CARGO"));
+    let script = format!("{cargo} --manifest-path deep/here/Cargo.toml");
+    if let Some(resolved) = without_checkout(&folder.0, &script) {
+        assert!(resolved.status.success(), "{}", text(&resolved));
+        let metadata = std::fs::read_to_string(folder.0.join("metadata.json")).expect("metadata");
+        assert!(metadata.contains("deep/here/windlass/crates/tcp"));
+    }
+}
+
+/// Minutes long: `make verify-new` runs it.
+#[test]
+#[ignore = "builds all of windlass: make verify-new"]
+fn two_commands_lead_to_a_run_without_the_checkout() {
+    let folder = Folder::new("run");
+    std::fs::copy(WINDLASS, folder.0.join("windlass")).expect("a copy of the binary");
+    let script = format!(
+        "./windlass new controller mine\n\
+         {cargo} test --quiet --offline --manifest-path mine/Cargo.toml\n\
+         {cargo} run --quiet --offline --release --manifest-path mine/Cargo.toml -- \
+         sim run mine/scenario.toml --out out\n\
+         {cargo} run --quiet --offline --release --manifest-path mine/Cargo.toml -- \
+         sim chaos --seeds 0..500 --controller mine\n",
+        cargo = env!("CARGO")
+    );
+    let Some(run) = without_checkout(&folder.0, &script) else { return };
+    assert!(run.status.success(), "{}", text(&run));
+    assert!(folder.0.join("out/summary.json").is_file());
+    assert!(text(&run).contains("mine-1"), "{}", text(&run));
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_written() {
+    let folder = Folder::new("refused");
+    std::fs::create_dir(folder.0.join("there")).expect("a directory");
+    for (arguments, expected) in [
+        (&["new", "controller", "Mine"][..], "expected 2 to 40 small letters"),
+        (&["new", "controller", "cubic"], "the name of a controller of Windlass"),
+        (&["new", "controller", "there"], "there: exists already"),
+        (&["new", "controller", "x1", "--source", "nowhere"], "expected a checkout of Windlass"),
+    ] {
+        let output = folder.windlass(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output).contains(expected), "{}", text(&output));
+    }
+    let left = std::fs::read_dir(&folder.0).expect("the directory").count();
+    assert_eq!(left, 1, "nothing but the directory that was there");
+}
