@@ -25,6 +25,14 @@ pub(crate) fn push_number(text: &mut Vec<u8>, number: f64) {
     }
 }
 
+/// The same with a point always, so that a column of fractions has one type for its readers.
+pub(crate) fn push_fraction(text: &mut Vec<u8>, number: f64) {
+    push_number(text, number);
+    if number.fract() == 0.0 {
+        text.extend_from_slice(b".0");
+    }
+}
+
 fn push_whole(text: &mut Vec<u8>, number: u32) {
     if number >= 100_000_000 {
         return push_display(text, number);
@@ -124,6 +132,17 @@ mod tests {
         fn whole_numbers_read_as_display_writes_them(bits in 0u32..31, whole: u32) {
             let value = f64::from(whole >> bits);
             prop_assert_eq!(number(value), value.to_string());
+        }
+
+        #[test]
+        fn fractions_have_a_point_and_give_the_number_back(bits: u64) {
+            let value = f64::from_bits(bits);
+            let mut text = vec![];
+            push_fraction(&mut text, value);
+            let text = String::from_utf8(text).expect("digits are ASCII");
+            prop_assert!(!value.is_finite() || text.contains('.'), "{}", text);
+            let read: f64 = text.parse().expect("a number");
+            prop_assert!(read.to_bits() == bits || value.is_nan());
         }
 
         #[test]

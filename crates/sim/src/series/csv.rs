@@ -1,7 +1,7 @@
 //! Time series as CSV, written as the run goes on.
 
 use super::{FLOW_COLUMNS, FlowRow, QUEUE_COLUMNS, QueueRow, Rows, Seldom, Series};
-use crate::decimal::{push_nanos, push_number};
+use crate::decimal::{push_fraction, push_nanos, push_number};
 use crate::scenario::model::Scenario;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
@@ -111,7 +111,8 @@ pub struct CsvQueue<W>(Lines<W>);
 impl<W: Write> Rows<QueueRow> for CsvQueue<W> {
     fn push(&mut self, time: Time, row: &QueueRow) -> io::Result<()> {
         self.0.begin(time);
-        write_field(&mut self.0.text, Some(row.packets as f64));
+        self.0.text.push(b',');
+        push_number(&mut self.0.text, row.packets as f64);
         write_field(&mut self.0.text, row.average);
         self.0.end()
     }
@@ -151,10 +152,10 @@ impl<W: Write> Rows<FlowRow> for CsvFlow<W> {
     }
 }
 
-/// A field, behind its comma; the shortest digits that give the number back.
+/// A fraction, behind its comma; the shortest digits that give the number back.
 fn write_field(line: &mut Vec<u8>, value: Option<f64>) {
     line.push(b',');
     if let Some(value) = value {
-        push_number(line, value);
+        push_fraction(line, value);
     }
 }

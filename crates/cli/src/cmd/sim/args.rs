@@ -51,10 +51,11 @@ The same scenario and seed give the same bytes. Without --seed the scenario's ow
 
 const BATCH_HELP: &str = "\
 A line is a scenario as a JSON object, or a request:
-  {\"file\": \"FILE\", \"set\": {\"flows.0.start\": \"1s\"}, \"seed\": 7, \"jitter\": \"100ms\"}
+  {\"file\": \"FILE\", \"set\": {\"flows.0.start\": \"1s\"}, \"seed\": 7, \"jitter\": \"100ms\", \
+\"id\": \"a\"}
 
 The result of a line is the object that `sim run --json` prints, on one line, in the order of the \
-input. A bad line gives {\"line\": N, \"error\": \"...\"}; the others run nevertheless, and the \
+input, with the request's \"id\" (any value) and \"set\". A bad line gives {\"line\": N, \"error\": \"...\"}; the others run nevertheless, and the \
 exit status is 2.
 
 Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";

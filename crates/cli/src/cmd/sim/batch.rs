@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
+use windlass_sim::Summary;
 use windlass_sim::scenario::{self, Document};
 
 /// Runs every line.
@@ -26,19 +27,14 @@ pub(super) fn main(args: &Batch) -> Result<(), Failure> {
     parallel::map_in_order(
         lines,
         parallel::jobs(args.jobs),
-        |(number, line)| line.map(|bytes| (number, result_of(number, &bytes))),
+        |(number, line)| line.map(|bytes| result_of(number, &bytes)),
         |line| {
-            end = line.map_err(|error| Failure::io(args.file.display(), &error)).and_then(
-                |(number, result)| {
+            end =
+                line.map_err(|error| Failure::io(args.file.display(), &error)).and_then(|result| {
                     bad_lines += u64::from(result.is_err());
-                    let failed = |error| {
-                        let body = json!({ "line": number, "error": error });
-                        envelope::Document::new("sim.batch-error", body).line()
-                    };
-                    let line = result.map(|summary| envelope::line(&summary));
-                    stdout::line(&line.unwrap_or_else(failed))
-                },
-            );
+                    let failed = |body| envelope::Document::new("sim.batch-error", body).line();
+                    stdout::line(&result.map_or_else(failed, |summary| envelope::line(&summary)))
+                });
             if end.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
@@ -60,29 +56,50 @@ fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     }
 }
 
-/// The summary that a line asks for, or what is wrong with the line.
-fn result_of(number: u64, bytes: &[u8]) -> Result<Value, String> {
+/// The summary that a line asks for with the `id` and `set` of its request, or what is wrong with the
+/// line.
+fn result_of(number: u64, bytes: &[u8]) -> Result<Value, Value> {
+    let fault = |id: Option<&Value>, error: String| match id {
+        Some(id) => json!({ "line": number, "id": id, "error": error }),
+        None => json!({ "line": number, "error": error }),
+    };
+    let value = parsed(bytes).map_err(|error| fault(None, error))?;
+    let request = value.get("file").is_some();
+    let echoed = |key: &str| value.get(key).filter(|_| request).cloned();
+    let mut summary = summary_of(number, &value)
+        .map_err(|error| fault(echoed("id").as_ref(), error))
+        .map(|summary| json!(summary))?;
+    for key in ["id", "set"] {
+        if let (Some(value), Some(summary)) = (echoed(key), summary.as_object_mut()) {
+            summary.insert(key.to_owned(), value);
+        }
+    }
+    Ok(summary)
+}
+
+fn parsed(bytes: &[u8]) -> Result<Value, String> {
     let text = str::from_utf8(bytes).map_err(|_| "not a text in UTF-8")?;
-    let value: Value = load::json(text).map_err(|error| match error.split_once(':') {
+    load::json(text).map_err(|error| match error.split_once(':') {
         Some((_, column_and_message)) => format!("not JSON: column {column_and_message}"),
         None => format!("not JSON: {error}"),
-    })?;
+    })
+}
+
+fn summary_of(number: u64, value: &Value) -> Result<Summary, String> {
     let document = match value.get("file") {
-        Some(_) => request(&value)?,
+        Some(_) => request(value)?,
         None => {
             let origin = format!("line {number}");
-            let document = registry().read_json(&origin, &value, &[]).map_err(|e| e.to_string())?;
+            let document = registry().read_json(&origin, value, &[]).map_err(|e| e.to_string())?;
             load::buildable(&origin, document)?
         }
     };
-    let summary = windlass_sim::run(&document.scenario, document.seed, &mut ())
-        .map_err(|error| error.to_string())?;
-    Ok(json!(summary))
+    windlass_sim::run(&document.scenario, document.seed, &mut ()).map_err(|error| error.to_string())
 }
 
-/// The scenario of `{"file", "set", "seed", "jitter"}`.
+/// The scenario of `{"file", "set", "seed", "jitter", "id"}`.
 fn request(value: &Value) -> Result<Document, String> {
-    const KEYS: [&str; 4] = ["file", "set", "seed", "jitter"];
+    const KEYS: [&str; 5] = ["file", "set", "seed", "jitter", "id"];
     let none = Map::new();
     let keys = value.as_object().unwrap_or(&none);
     if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
