@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
+import polars
 import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains
@@ -14,6 +15,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 from windlass_lab.cli import main
+from windlass_lab.searches.figure import FrontFigure
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -356,6 +358,22 @@ def test_the_page_of_a_plot_fits_the_screen(browser, run_output, screen, scheme)
     assert browser.get_log("browser") == []
     assert [url for url in requested(browser) if url.startswith("http")] == []
     assert len(browser.find_elements("css selector", ".panel .main-svg")) >= 4
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    assert browser.execute_script(CONTRASTS) == []
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_search_fits_the_screen(browser, tmp_path, screen, scheme):
+    trials = {"trial": range(20), "queues.marking.p_max": [0.01 * n for n in range(20)]}
+    rate, queue = "total_packets_per_s.steady", "mean_queue_packets.steady"
+    trials |= {rate: [100.0 + 7 * n % 13 for n in range(20)], queue: [float(n) for n in range(20)]}
+    frame = polars.DataFrame(trials | {"refused": [None] * 20, "best": [n < 5 for n in range(20)]})
+    page = FrontFigure(frame, {rate: "max", queue: "min"}).save(tmp_path / "search.html")
+    open_in(browser, page, screen, scheme)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested(browser) if url.startswith("http")] == []
+    assert len(browser.find_elements("css selector", ".panel .main-svg")) >= 1
     assert browser.execute_script(OVERFLOWING, screen[0]) == []
     assert browser.execute_script(CONTRASTS) == []
 

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from windlass_lab.runs.run import Run
     from windlass_lab.runs.simulate import simulate
     from windlass_lab.runs.stored import read
+    from windlass_lab.searches.search import search
     from windlass_lab.sweeps.sweep import sweep
 
 __version__ = "0.2.0"
-__all__ = ["Figure", "Run", "read", "simulate", "sweep"]
+__all__ = ["Figure", "Run", "read", "search", "simulate", "sweep"]
 
 _HOMES = {
     "Figure": "windlass_lab.runs.figure",
     "Run": "windlass_lab.runs.run",
     "read": "windlass_lab.runs.stored",
+    "search": "windlass_lab.searches.search",
     "simulate": "windlass_lab.runs.simulate",
     "sweep": "windlass_lab.sweeps.sweep",
 }

@@ -18,6 +18,7 @@ from windlass_lab.core.registry import ENTRIES, find
 from windlass_lab.core.request import Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.runs import command as runs
+from windlass_lab.searches import command as searches
 from windlass_lab.sweeps import command as sweeps
 from windlass_lab.testbed import command as testbed
 
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     runs.add(commands)
     sweeps.add(commands, _positive)
+    searches.add(commands, _positive)
     testbed.add(commands, _positive)
     return parser
 

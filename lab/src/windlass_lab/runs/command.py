@@ -8,7 +8,7 @@ from windlass_lab.core.errors import LabError
 
 EXAMPLES = """\
 examples:
-  windlass sim run experiments/examples/four_flows.toml --out out/run
+  windlass sim run experiments/examples/cross_traffic.toml --out out/run
   windlass-lab plot out/run                          # out/run/plot.html
   windlass-lab plot out/reno out/cubic --to both.html
   windlass-lab plot out/run --what cwnd,srtt,queue --to run.svg

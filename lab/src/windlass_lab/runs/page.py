@@ -1,27 +1,16 @@
-"""The page of a figure of runs: one HTML file that needs nothing else."""
+"""The page of a figure of runs."""
 
 from collections.abc import Mapping, Sequence
 
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
-from windlass_lab.core.page import embedded, environment
-from windlass_lab.runs.panels import Row, Runs, overview
+from windlass_lab.core.panel_page import Row, Table, render_panels
+from windlass_lab.runs.panels import Runs, overview
 
 
 def render(title: str, rows: Sequence[Row], runs: Runs) -> str:
-    """The page of a figure."""
+    """The page of a figure of runs."""
     headings, flows = overview(runs)
-    template = environment().get_template("runs.html.j2")
-    return template.render(
-        title=title,
-        rows=rows,
-        facts=[_facts(label, run.summary) for label, run in runs],
-        headings=headings,
-        flows=flows,
-        specs=embedded({panel.id: panel.spec for row in rows for panel in row.panels}),
-        plotly=Markup(get_plotlyjs()),
-    )
+    facts = [_facts(label, run.summary) for label, run in runs]
+    return render_panels(title, facts, rows, Table("Flows", headings, flows))
 
 
 def _facts(label: str, summary: Mapping) -> str:

@@ -1,12 +1,12 @@
 """What the figures of runs show: a row for each quantity, a panel for each run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.panel_page import Row
 from windlass_lab.core.plot_parts import Panel, line
 from windlass_lab.core.text import figure
 from windlass_lab.core.thin import thin
@@ -44,16 +44,6 @@ class RunLike(Protocol):
 
 Runs = Sequence[tuple[str, RunLike]]
 """Runs with their labels."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One quantity of all runs."""
-
-    id: str
-    title: str
-    unit: str
-    panels: Sequence[Panel]
 
 
 def rows_of(runs: Runs, what: Sequence[str]) -> list[Row]:

@@ -1,8 +1,6 @@
 """The command `windlass-lab sweep`."""
 
 import argparse
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +23,6 @@ exit status:
   2    wrong arguments, a fault in the study or its scenario, or rows of another study in DIR
   130  interrupted; the rows so far are kept
 """
-_EVERY_S = 0.5
 
 
 def add(commands: argparse._SubParsersAction, positive: Callable[[str], int]) -> None:
@@ -47,32 +44,11 @@ def add(commands: argparse._SubParsersAction, positive: Callable[[str], int]) ->
 
 def _sweep(options: argparse.Namespace) -> int:
     # Loaded here: polars takes longer to load than most commands take to run.
+    from windlass_lab.sweeps.report import Report
     from windlass_lab.sweeps.sweep import RESULT, sweep
 
     out = options.out or Path("out") / options.study.stem
     plan = sweep(options.study, out=out, jobs=options.jobs, resume=options.resume)
-    plan.collect(Report())
+    plan.collect(Report("runs"))
     print(out / RESULT)
     return 0
-
-
-class Report:
-    """Tells a terminal how far the sweep is."""
-
-    def __init__(self) -> None:
-        self._began = self._told = time.monotonic()
-        self._at_first: int | None = None
-
-    def __call__(self, done: int, of: int) -> None:
-        """Called after new rows."""
-        now = time.monotonic()
-        if self._at_first is None:
-            self._at_first, self._began = done, now
-        if not sys.stderr.isatty() or (now - self._told < _EVERY_S and done < of):
-            return
-        self._told = now
-        left = ""
-        if (new := done - self._at_first) > 0 and done < of:
-            left = f", {(now - self._began) / new * (of - done):.0f} s left"
-        end = "\n" if done == of else ""
-        print(f"\r{done:,} of {of:,} runs{left}    ", end=end, file=sys.stderr, flush=True)

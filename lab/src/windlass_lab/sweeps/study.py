@@ -6,12 +6,14 @@ import json
 import math
 import random
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from windlass_lab.core.errors import LabError
 
+_Made = TypeVar("_Made")
 SCHEMA = 1
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "keep")
 _RANGE_KEYS = ("from", "to", "count", "scale", "unit")
@@ -69,6 +71,11 @@ class Study:
 
 def read(path: str | Path) -> Study:
     """Reads a study file. Raises `LabError` that says what is wrong and where."""
+    return read_as(path, _study)
+
+
+def read_as(path: str | Path, make: Callable[[Path, dict], _Made]) -> _Made:
+    """What `make` makes of a study file. Raises `LabError` that says what is wrong and where."""
     path = Path(path)
     try:
         keys = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -77,45 +84,68 @@ def read(path: str | Path) -> Study:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabError(f"{path}: not TOML: {error}") from None
     try:
-        return _study(path, keys)
-    except _FaultError as fault:
+        return make(path, keys)
+    except FaultError as fault:
         raise LabError(f"{path}: {fault}") from None
 
 
-class _FaultError(Exception):
+class FaultError(Exception):
     """What is wrong with a study, without its path."""
 
 
-def _study(path: Path, keys: dict) -> Study:
-    _require_known(keys, _KEYS, "")
+@dataclass(frozen=True)
+class Head:
+    """What sweeps and searches have in common."""
+
+    scenario: Path
+    seeds: Sequence[int]
+    jitter: str | None
+
+
+def head(path: Path, keys: Mapping) -> Head:
+    """The scenario, the seeds and the jitter of a study. Raises `FaultError`."""
     if keys.get("schema") != SCHEMA:
-        raise _FaultError(f"schema: expected {SCHEMA}, the only version")
+        raise FaultError(f"schema: expected {SCHEMA}, the only version")
     scenario = keys.get("scenario")
     if not isinstance(scenario, str):
-        raise _FaultError("scenario: expected the path of a scenario file")
+        raise FaultError("scenario: expected the path of a scenario file")
     found = path.parent / scenario
     if not found.is_file():
-        raise _FaultError(f"scenario: there is no file {found}")
-    axes = keys.get("axes", {})
-    if not isinstance(axes, dict):
-        raise _FaultError("axes: expected a table of keys and their values")
+        raise FaultError(f"scenario: there is no file {found}")
     jitter = keys.get("jitter")
     if jitter is not None and not isinstance(jitter, str):
-        raise _FaultError('jitter: expected a time such as "100ms"')
+        raise FaultError('jitter: expected a time such as "100ms"')
+    return Head(found, _seeds(keys.get("seeds", 1)), jitter)
+
+
+def axes_of(keys: Mapping) -> Mapping:
+    """The table of axes. Raises `FaultError`."""
+    axes = keys.get("axes", {})
+    if not isinstance(axes, dict):
+        raise FaultError("axes: expected a table of keys and their values")
+    return axes
+
+
+def _study(path: Path, keys: dict) -> Study:
+    if "search" in keys:
+        raise FaultError("search: this is a study for windlass-lab search")
+    require_known(keys, _KEYS, "")
+    common = head(path, keys)
     return Study(
         path=path,
-        scenario=found,
-        axes={key: _values(f"axes.{key}", value) for key, value in axes.items()},
-        seeds=_seeds(keys.get("seeds", 1)),
-        jitter=jitter,
+        scenario=common.scenario,
+        axes={key: _values(f"axes.{key}", value) for key, value in axes_of(keys).items()},
+        seeds=common.seeds,
+        jitter=common.jitter,
         keep=_keep(keys.get("keep")),
     )
 
 
-def _require_known(keys: Mapping, known: Sequence[str], where: str) -> None:
+def require_known(keys: Mapping, known: Sequence[str], where: str) -> None:
+    """Raises `FaultError` for a key that is not among `known`."""
     for key in keys:
         if key not in known:
-            raise _FaultError(f"{where}{key}: unknown key; expected {', '.join(known)}")
+            raise FaultError(f"{where}{key}: unknown key; expected {', '.join(known)}")
 
 
 def _seeds(value: object) -> Sequence[int]:
@@ -125,7 +155,7 @@ def _seeds(value: object) -> Sequence[int]:
         return range(1, value + 1)
     if isinstance(value, list) and value and all(_is_seed(seed) for seed in value):
         return value
-    raise _FaultError("seeds: expected a number of seeds, or a list of them")
+    raise FaultError("seeds: expected a number of seeds, or a list of them")
 
 
 def _is_seed(value: object) -> bool:
@@ -137,7 +167,7 @@ def _keep(value: object) -> Sequence[str] | None:
         return None
     if isinstance(value, list) and value and all(isinstance(key, str) for key in value):
         return value
-    raise _FaultError(
+    raise FaultError(
         'keep: expected a list of keys of the summary, such as "fairness_index.steady"'
     )
 
@@ -145,25 +175,25 @@ def _keep(value: object) -> Sequence[str] | None:
 def _values(where: str, value: object) -> Sequence[object]:
     if isinstance(value, list):
         if not value:
-            raise _FaultError(f"{where}: expected at least one value")
+            raise FaultError(f"{where}: expected at least one value")
         return value
     if isinstance(value, dict):
         return _drawn(where, value) if "distribution" in value else _range(where, value)
-    raise _FaultError(f"{where}: expected a list, a range (from, to, count) or a distribution")
+    raise FaultError(f"{where}: expected a list, a range (from, to, count) or a distribution")
 
 
 def _range(where: str, keys: dict) -> list[object]:
-    _require_known(keys, _RANGE_KEYS, f"{where}.")
-    first, last = _number(where, keys, "from"), _number(where, keys, "to")
+    require_known(keys, _RANGE_KEYS, f"{where}.")
+    first, last = number(where, keys, "from"), number(where, keys, "to")
     count = _count(where, keys)
     scale = keys.get("scale", "linear")
     if scale not in ("linear", "log"):
-        raise _FaultError(f'{where}.scale: expected "linear" or "log"')
+        raise FaultError(f'{where}.scale: expected "linear" or "log"')
     if scale == "log":
         if first <= 0 or last <= 0:
-            raise _FaultError(f"{where}: a log scale needs bounds above 0")
-        return _all_with_unit(where, keys, _logarithmic(first, last, count))
-    return _all_with_unit(where, keys, _linear(first, last, count))
+            raise FaultError(f"{where}: a log scale needs bounds above 0")
+        return all_with_unit(where, keys, _logarithmic(first, last, count))
+    return all_with_unit(where, keys, _linear(first, last, count))
 
 
 def _linear(first: float, last: float, count: int) -> list[float]:
@@ -177,16 +207,16 @@ def _logarithmic(first: float, last: float, count: int) -> list[float]:
 
 
 def _drawn(where: str, keys: dict) -> list[object]:
-    _require_known(keys, _DRAW_KEYS, f"{where}.")
+    require_known(keys, _DRAW_KEYS, f"{where}.")
     kind = keys["distribution"]
     if kind not in _DISTRIBUTIONS:
-        raise _FaultError(f"{where}.distribution: expected {', '.join(_DISTRIBUTIONS)}")
-    a, b = (_number(where, keys, name) for name in _DISTRIBUTIONS[kind])
+        raise FaultError(f"{where}.distribution: expected {', '.join(_DISTRIBUTIONS)}")
+    a, b = (number(where, keys, name) for name in _DISTRIBUTIONS[kind])
     seed = keys.get("seed", 1)
     if not _is_seed(seed):
-        raise _FaultError(f"{where}.seed: expected a whole number, not negative")
+        raise FaultError(f"{where}.seed: expected a whole number, not negative")
     if kind == "log-uniform" and (a <= 0 or b <= 0):
-        raise _FaultError(f"{where}: log-uniform needs bounds above 0")
+        raise FaultError(f"{where}: log-uniform needs bounds above 0")
     # A stream for each axis: another axis changes nothing here.
     rng = random.Random(f"{seed} {where}")
     draw = {
@@ -194,31 +224,41 @@ def _drawn(where: str, keys: dict) -> list[object]:
         "log-uniform": lambda: math.exp(rng.uniform(math.log(a), math.log(b))),
         "normal": lambda: rng.gauss(a, b),
     }[kind]
-    return _all_with_unit(where, keys, [draw() for _ in range(_count(where, keys))])
+    return all_with_unit(where, keys, [draw() for _ in range(_count(where, keys))])
 
 
-def _number(where: str, keys: Mapping, name: str) -> float:
+def number(where: str, keys: Mapping, name: str) -> float:
+    """The number under a key. Raises `FaultError` if there is none."""
     value = keys.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _FaultError(f"{where}.{name}: expected a number; its unit is the key unit")
+        raise FaultError(f"{where}.{name}: expected a number; its unit is the key unit")
     return value
 
 
 def _count(where: str, keys: Mapping) -> int:
     count = keys.get("count")
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise _FaultError(f"{where}.count: expected the number of values, at least 1")
+        raise FaultError(f"{where}.count: expected the number of values, at least 1")
     return count
 
 
-def _all_with_unit(where: str, keys: Mapping, values: Sequence[float]) -> list[object]:
+def all_with_unit(where: str, keys: Mapping, values: Sequence[float]) -> list[object]:
     """Numbers, or texts such as `5.5ms`: scenarios write quantities with their unit."""
+    unit = unit_of(where, keys)
+    return [with_unit(value, unit) for value in values]
+
+
+def unit_of(where: str, keys: Mapping) -> str | None:
+    """The unit of an axis. Raises `FaultError` if it is no text."""
     unit = keys.get("unit")
+    if unit is None or isinstance(unit, str):
+        return unit
+    raise FaultError(f'{where}.unit: expected a unit such as "ms"')
+
+
+def with_unit(value: float, unit: str | None) -> object:
+    """A number, or a text such as `5.5ms`."""
     # Fifteen digits: sums of decimal fractions come out as one would write them.
-    rounded = [float(f"{value:.15g}") for value in values]
-    plain = [int(value) if value.is_integer() else value for value in rounded]
-    if unit is None:
-        return list(plain)
-    if not isinstance(unit, str):
-        raise _FaultError(f'{where}.unit: expected a unit such as "ms"')
-    return [f"{value}{unit}" for value in plain]
+    rounded = float(f"{value:.15g}")
+    plain = int(rounded) if rounded.is_integer() else rounded
+    return plain if unit is None else f"{plain}{unit}"

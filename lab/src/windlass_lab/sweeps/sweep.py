@@ -46,7 +46,7 @@ class Sweep:
         done = {row["run"] for row in rows}
         points = (point for point in self.study.points() if point.run not in done)
         try:
-            for new in _run(Runner.of(self.study), points, self.jobs):
+            for new in run_points(Runner.of(self.study), points, self.jobs):
                 rows += new
                 if file:
                     file.append(new)
@@ -72,11 +72,15 @@ def sweep(
     default is the number of cores. With `resume`, the rows that `out` holds are not run again.
     Raises `LabError` for a study that cannot be run.
     """
-    cores = len(os.sched_getaffinity(0))
-    return Sweep(read(path), Path(out) if out else None, jobs or cores, resume)
+    return Sweep(read(path), Path(out) if out else None, jobs or cores(), resume)
 
 
-def _run(runner: Runner, points: Iterator[Point], jobs: int) -> Iterator[list[dict]]:
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_points(runner: Runner, points: Iterator[Point], jobs: int) -> Iterator[list[dict]]:
     """Rows in the order in which they come. Of several failures the first in the study's order is
     raised, whichever came first.
     """

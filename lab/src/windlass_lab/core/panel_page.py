@@ -1,0 +1,45 @@
+"""A page of plots and a table: one HTML file that needs nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from windlass_lab.core.page import embedded, environment
+from windlass_lab.core.plot_parts import Panel
+
+
+@dataclass(frozen=True)
+class Row:
+    """Panels side by side that show one thing."""
+
+    id: str
+    title: str
+    unit: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table below the plots."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], table: Table) -> str:
+    """The page; `facts` are lines below its title."""
+    return (
+        environment()
+        .get_template("panels.html.j2")
+        .render(
+            title=title,
+            rows=rows,
+            facts=facts,
+            table=table,
+            specs=embedded({panel.id: panel.spec for row in rows for panel in row.panels}),
+            plotly=Markup(get_plotlyjs()),
+        )
+    )

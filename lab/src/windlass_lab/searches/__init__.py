@@ -1,0 +1,1 @@
+"""Searches: optuna looks for the values of a scenario's keys that meet several objectives best."""

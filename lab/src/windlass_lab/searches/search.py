@@ -1,0 +1,228 @@
+"""Runs a search: optuna proposes values, the simulator runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.runs.simulate import ScenarioError
+from windlass_lab.searches.figure import FrontFigure
+from windlass_lab.searches.study import Range, SearchStudy, read
+from windlass_lab.sweeps.rows import Runner
+from windlass_lab.sweeps.study import Point, with_unit
+from windlass_lab.sweeps.sweep import cores, run_points, write_parquet
+
+if TYPE_CHECKING:
+    import optuna
+
+TRIALS = "trials.parquet"
+# Trials that are proposed together. It does not depend on the number of jobs, so that the same
+# study makes the same search on every machine.
+_BATCH = 8
+_DIRECTIONS: Mapping[str, Literal["minimize", "maximize"]] = {
+    "min": "minimize",
+    "max": "maximize",
+}
+
+Progress = Callable[[int, int], None]
+"""Called with the number of trials that are done, and of all."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found."""
+
+    trials: pl.DataFrame
+    """A row per trial: `trial`, a column per axis, a column per objective (a mean over the seeds),
+    `refused`, what the scenario has against the values, if anything, and `best`, whether no other
+    trial is better in one objective and as good in all others.
+    """
+    objectives: Mapping[str, str]
+
+    @property
+    def front(self) -> pl.DataFrame:
+        """The trials that are best, by the first objective: the Pareto front. With one objective it
+        is the best trial.
+        """
+        return self.trials.filter("best").sort(next(iter(self.objectives)), "trial")
+
+    def plot(self) -> FrontFigure:
+        """All trials and the front, which a notebook shows and `save` writes."""
+        return FrontFigure(self.trials, self.objectives)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search, ready to run."""
+
+    study: SearchStudy
+    out: Path | None
+    jobs: int
+
+    def collect(self, progress: Progress | None = None) -> SearchResult:
+        """Runs all trials. The same study gives the same result, with any number of jobs. With an
+        output directory the table of trials is written there. Raises `LabError`, also if one is
+        there already.
+        """
+        if self.out and (self.out / TRIALS).exists():
+            raise LabError(
+                f"{self.out / TRIALS}: exists already: remove it, or choose another --out"
+            )
+        trials: list[dict] = []
+        proposals = _Proposals(self.study)
+        while len(trials) < self.study.trials:
+            batch = proposals.next(min(_BATCH, self.study.trials - len(trials)))
+            measured = _measure(self.study, len(trials), batch, self.jobs)
+            proposals.answer(measured)
+            trials += [
+                {"trial": number} | set_ | row
+                for number, (set_, row) in enumerate(zip(batch, measured, strict=True), len(trials))
+            ]
+            if progress:
+                progress(len(trials), self.study.trials)
+        if all(trial["refused"] for trial in trials):
+            raise LabError(trials[0]["refused"])
+        frame = pl.DataFrame(trials, infer_schema_length=None, strict=False)
+        values = [
+            None if row["refused"] else [row[key] for key in self.study.objectives]
+            for row in trials
+        ]
+        best = best_of(values, self._signs)
+        result = SearchResult(frame.with_columns(pl.Series("best", best)), self.study.objectives)
+        if self.out:
+            self.out.mkdir(parents=True, exist_ok=True)
+            write_parquet(result.trials, self.out / TRIALS)
+        return result
+
+    @property
+    def _signs(self) -> list[int]:
+        return [1 if goal == "max" else -1 for goal in self.study.objectives.values()]
+
+
+def search(path: str | Path, *, out: str | Path | None = None, jobs: int | None = None) -> Search:
+    """The search of a study file (docs/reference/studies.md). `jobs` are runs at the same time; the
+    default is the number of cores. Raises `LabError` for a study that cannot be run.
+    """
+    return Search(read(path), Path(out) if out else None, jobs or cores())
+
+
+def best_of(rows: Sequence[Sequence[float] | None], signs: Sequence[int]) -> list[bool]:
+    """Which rows no other dominates: as good in all objectives and better in one. A sign is 1 where
+    more is better and -1 where less is. A row without values is none.
+    """
+    scores = [row and tuple(sign * x for sign, x in zip(signs, row, strict=True)) for row in rows]
+
+    def dominates(a: Sequence[float] | None, b: Sequence[float]) -> bool:
+        return a is not None and a != b and all(x >= y for x, y in zip(a, b, strict=True))
+
+    return [
+        score is not None and not any(dominates(other, score) for other in scores)
+        for score in scores
+    ]
+
+
+class _Runner(Runner):
+    """A runner for which values that the scenario refuses are a result."""
+
+    def run(self, point: Point) -> dict:
+        try:
+            return super().run(point)
+        except ScenarioError as error:
+            return {"run": point.run, "refused": str(error)}
+
+
+def _measure(
+    study: SearchStudy, first_trial: int, batch: Sequence[Mapping], jobs: int
+) -> list[dict]:
+    """The objectives of each set of values (means over the seeds), or why it was refused."""
+    text = study.scenario.read_text(encoding="utf-8")
+    runner = _Runner(str(study.scenario), text, study.jitter, list(study.objectives))
+    seeds = len(study.seeds)
+    points = (
+        Point(trial * seeds + number, seed, set_)
+        for trial, set_ in enumerate(batch, first_trial)
+        for number, seed in enumerate(study.seeds)
+    )
+    rows = [row for rows in run_points(runner, points, jobs) for row in rows]
+    rows.sort(key=lambda row: row["run"])
+    return [_trial(study, rows[first : first + seeds]) for first in range(0, len(rows), seeds)]
+
+
+def _trial(study: SearchStudy, rows: Sequence[Mapping]) -> dict:
+    if refused := next((row["refused"] for row in rows if "refused" in row), None):
+        return dict.fromkeys(study.objectives) | {"refused": refused}
+    return {key: _mean(key, rows) for key in study.objectives} | {"refused": None}
+
+
+def _mean(key: str, rows: Sequence[Mapping]) -> float:
+    values = [row[key] for row in rows]
+    if not all(isinstance(value, float) for value in values):
+        raise LabError(f"search.objectives: {key} is not a number in every run")
+    return fmean(values)
+
+
+@dataclass
+class _Proposals:
+    """What optuna proposes, a batch at a time."""
+
+    study: SearchStudy
+    asked: list[optuna.trial.Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._optuna = optuna.create_study(
+            directions=[_DIRECTIONS[goal] for goal in self.study.objectives.values()],
+            sampler=_sampler(self.study),
+        )
+
+    def next(self, count: int) -> list[dict[str, object]]:
+        self.asked = [self._optuna.ask() for _ in range(count)]
+        return [self._values(trial) for trial in self.asked]
+
+    def answer(self, measured: Sequence[Mapping]) -> None:
+        import optuna
+
+        for trial, row in zip(self.asked, measured, strict=True):
+            if row["refused"]:
+                self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                self._optuna.tell(trial, [row[key] for key in self.study.objectives])
+
+    def _values(self, trial: optuna.trial.Trial) -> dict[str, object]:
+        return {key: _suggested(trial, key, axis) for key, axis in self.study.axes.items()}
+
+
+def _suggested(trial: optuna.trial.Trial, key: str, axis: Range | Sequence[object]) -> object:
+    if not isinstance(axis, Range):
+        # By place, since optuna takes no lists and tables.
+        return axis[trial.suggest_categorical(key, list(range(len(axis))))]
+    if axis.whole:
+        low, high = int(axis.low), int(axis.high)
+        return with_unit(trial.suggest_int(key, low, high, log=axis.log), axis.unit)
+    return with_unit(trial.suggest_float(key, axis.low, axis.high, log=axis.log), axis.unit)
+
+
+def _sampler(study: SearchStudy) -> optuna.samplers.BaseSampler:
+    import optuna
+
+    if study.sampler == "nsga2":
+        return optuna.samplers.NSGAIISampler(seed=study.seed)
+    if study.sampler == "random":
+        return optuna.samplers.RandomSampler(seed=study.seed)
+    # A batch is asked before any of it is answered.
+    return optuna.samplers.TPESampler(seed=study.seed, constant_liar=True)
+
+
+def as_json(result: SearchResult) -> str:
+    """The front, for scripts."""
+    body = {"schema": 1, "kind": "lab.search", "front": result.front.to_dicts()}
+    return json.dumps(body)

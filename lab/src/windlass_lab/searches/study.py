@@ -1,0 +1,120 @@
+"""Study files of searches: what may change, and what is to be best."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass_lab.sweeps.study import (
+    FaultError,
+    axes_of,
+    head,
+    number,
+    read_as,
+    require_known,
+    unit_of,
+)
+
+_KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "search")
+_SEARCH_KEYS = ("objectives", "trials", "sampler", "seed")
+_RANGE_KEYS = ("from", "to", "scale", "whole", "unit")
+SAMPLERS = ("tpe", "nsga2", "random")
+GOALS = ("min", "max")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two bounds, both included."""
+
+    low: float
+    high: float
+    log: bool
+    whole: bool
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class SearchStudy:
+    """A search as its file says it."""
+
+    path: Path
+    scenario: Path
+    seeds: Sequence[int]
+    """Each trial runs with all of them; its objectives are the means."""
+    jitter: str | None
+    axes: Mapping[str, Range | Sequence[object]]
+    """By dotted key of the scenario a range, or a list of values to choose from."""
+    objectives: Mapping[str, str]
+    """By dotted key of the summary "min" or "max"."""
+    trials: int
+    sampler: str
+    seed: int
+
+
+def read(path: str | Path) -> SearchStudy:
+    """Reads a study file. Raises `LabError` that says what is wrong and where."""
+    return read_as(path, _study)
+
+
+def _study(path: Path, keys: dict) -> SearchStudy:
+    require_known(keys, _KEYS, "")
+    search = keys.get("search")
+    if not isinstance(search, dict):
+        raise FaultError("search: expected a table with objectives; without one it is a sweep")
+    require_known(search, _SEARCH_KEYS, "search.")
+    common = head(path, keys)
+    axes = {key: _axis(f"axes.{key}", value) for key, value in axes_of(keys).items()}
+    if not axes:
+        raise FaultError("axes: expected at least one key to search over")
+    sampler = search.get("sampler", "tpe")
+    if sampler not in SAMPLERS:
+        raise FaultError(f"search.sampler: expected {', '.join(SAMPLERS)}")
+    return SearchStudy(
+        path=path,
+        scenario=common.scenario,
+        seeds=common.seeds,
+        jitter=common.jitter,
+        axes=axes,
+        objectives=_objectives(search.get("objectives")),
+        trials=_whole("search.trials", search.get("trials", 100), 1),
+        sampler=sampler,
+        seed=_whole("search.seed", search.get("seed", 1), 0),
+    )
+
+
+def _objectives(value: object) -> Mapping[str, str]:
+    if isinstance(value, dict) and value and all(goal in GOALS for goal in value.values()):
+        return value
+    raise FaultError(
+        'search.objectives: expected keys of the summary with "min" or "max", such as '
+        '"fairness_index.steady" = "max"'
+    )
+
+
+def _whole(where: str, value: object, least: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**32:
+        return value
+    raise FaultError(f"{where}: expected a whole number, at least {least}")
+
+
+def _axis(where: str, value: object) -> Range | Sequence[object]:
+    if isinstance(value, list) and value:
+        if all(isinstance(choice, str | int | float) for choice in value):
+            return value
+        raise FaultError(f"{where}: expected numbers or texts to choose from")
+    if not isinstance(value, dict):
+        raise FaultError(f"{where}: expected a list, or a range (from, to)")
+    require_known(value, _RANGE_KEYS, f"{where}.")
+    low, high = number(where, value, "from"), number(where, value, "to")
+    if low >= high:
+        raise FaultError(f"{where}: expected from below to")
+    scale = value.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise FaultError(f'{where}.scale: expected "linear" or "log"')
+    if scale == "log" and low <= 0:
+        raise FaultError(f"{where}: a log scale needs bounds above 0")
+    whole = value.get("whole", False)
+    if not isinstance(whole, bool):
+        raise FaultError(f"{where}.whole: expected true or false")
+    if whole and (low != int(low) or high != int(high)):
+        raise FaultError(f"{where}: expected whole bounds")
+    return Range(low, high, scale == "log", whole, unit_of(where, value))

@@ -1,0 +1,31 @@
+"""Progress on a terminal."""
+
+import sys
+import time
+
+_EVERY_S = 0.5
+
+
+class Report:
+    """Tells a terminal how many of the `things` are done."""
+
+    def __init__(self, things: str) -> None:
+        self._things = things
+        self._began = self._told = time.monotonic()
+        self._at_first: int | None = None
+
+    def __call__(self, done: int, of: int) -> None:
+        """Called after new ones."""
+        now = time.monotonic()
+        if self._at_first is None:
+            self._at_first, self._began = done, now
+        if not sys.stderr.isatty() or (now - self._told < _EVERY_S and done < of):
+            return
+        self._told = now
+        left = ""
+        if (new := done - self._at_first) > 0 and done < of:
+            left = f", {(now - self._began) / new * (of - done):.0f} s left"
+        end = "\n" if done == of else ""
+        print(
+            f"\r{done:,} of {of:,} {self._things}{left}    ", end=end, file=sys.stderr, flush=True
+        )
