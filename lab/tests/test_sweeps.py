@@ -165,6 +165,15 @@ def test_a_fault_of_a_study_is_named(write, capsys, change, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("unit", ["us", "ms", "s"])
+def test_every_value_of_a_range_with_a_unit_is_one_that_scenarios_take(write, unit):
+    axis = f'{{ from = 1, to = 90, count = 9, scale = "log", unit = "{unit}" }}'
+    drawn = f'{{ distribution = "uniform", low = 1, high = 9, count = 9, unit = "{unit}" }}'
+    for values in (axis, drawn):
+        text = STUDY.partition("[axes]")[0] + f'[axes]\n"dumbbell.bottleneck.delay" = {values}\n'
+        assert len(wl.sweep(write(text)).collect()) == 18
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_the_first_run_that_the_scenario_refuses_is_named(write, jobs):
     study = write(STUDY.replace('"cubic"', '"cubik"'))

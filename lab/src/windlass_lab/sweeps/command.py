@@ -9,6 +9,7 @@ examples:
   windlass-lab sweep study.toml                      # out/study/rows.parquet
   windlass-lab sweep study.toml --out out/a --jobs 4
   windlass-lab sweep study.toml --resume             # go on after an interruption
+  windlass-lab sweep study.toml --scheduler tcp://host:8786
 
 a study (docs/reference/studies.md):
   schema = 1
@@ -38,6 +39,7 @@ def add(commands: argparse._SubParsersAction, positive: Callable[[str], int]) ->
     option("study", type=Path, metavar="STUDY", help="the study file")
     option("--out", type=Path, metavar="DIR", help="output directory (default: out/NAME)")
     option("--jobs", type=positive, metavar="N", help="runs at the same time (default: the cores)")
+    option("--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
     option("--resume", action="store_true", help="do not run again what DIR holds")
     command.set_defaults(run=_sweep)
 
@@ -48,7 +50,13 @@ def _sweep(options: argparse.Namespace) -> int:
     from windlass_lab.sweeps.sweep import RESULT, sweep
 
     out = options.out or Path("out") / options.study.stem
-    plan = sweep(options.study, out=out, jobs=options.jobs, resume=options.resume)
+    plan = sweep(
+        options.study,
+        out=out,
+        jobs=options.jobs,
+        resume=options.resume,
+        scheduler=options.scheduler,
+    )
     plan.collect(Report("runs"))
     print(out / RESULT)
     return 0

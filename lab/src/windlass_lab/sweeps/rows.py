@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
@@ -83,6 +84,7 @@ def _value(summary: Mapping, dotted: str) -> object:
     return float(value) if _is_number(value) else value  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=1)
 def program() -> str:
     """A hash of the simulator that runs."""
     native = Path(load_native().__file__ or "")

@@ -18,6 +18,8 @@ SCHEMA = 1
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "keep")
 _RANGE_KEYS = ("from", "to", "count", "scale", "unit")
 _DRAW_KEYS = ("distribution", "low", "high", "mean", "sd", "count", "seed", "unit")
+# Decimals down to a nanosecond.
+_DECIMALS = {"ns": 0, "us": 3}
 _DISTRIBUTIONS = {
     "uniform": ("low", "high"),
     "log-uniform": ("low", "high"),
@@ -258,7 +260,10 @@ def unit_of(where: str, keys: Mapping) -> str | None:
 
 def with_unit(value: float, unit: str | None) -> object:
     """A number, or a text such as `5.5ms`."""
-    # Fifteen digits: sums of decimal fractions come out as one would write them.
-    rounded = float(f"{value:.15g}")
+    # Fifteen digits: sums of decimal fractions come out as one would write them. Six with a unit,
+    # since scenarios refuse quantities finer than a nanosecond or a bit per second.
+    whole = float(value).is_integer()
+    rounded = float(f"{value:.15g}" if unit is None or whole else f"{value:.6g}")
+    rounded = round(rounded, _DECIMALS.get(unit or "", 15))
     plain = int(rounded) if rounded.is_integer() else rounded
     return plain if unit is None else f"{plain}{unit}"

@@ -1,4 +1,4 @@
-"""Runs a study on the cores of this machine."""
+"""Runs a study, on the cores of this machine or on a cluster."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +11,7 @@ import polars as pl
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.runs.simulate import load_native
+from windlass_lab.sweeps.cluster import run_on_cluster
 from windlass_lab.sweeps.rows import RowFile, Runner
 from windlass_lab.sweeps.study import Point, Study, read
 
@@ -32,6 +33,8 @@ class Sweep:
     """The directory of `rows.jsonl` and `rows.parquet`; None: rows are kept in memory alone."""
     jobs: int
     resume: bool
+    scheduler: str | None = None
+    """The address of a Dask scheduler whose workers run it; None: the cores of this machine."""
 
     def collect(self, progress: Progress | None = None) -> pl.DataFrame:
         """Runs what is missing, and returns a row per run, in the study's order: `run`, `seed`, a
@@ -45,8 +48,9 @@ class Sweep:
         rows = list(file.rows) if file else []
         done = {row["run"] for row in rows}
         points = (point for point in self.study.points() if point.run not in done)
+        left = len(self.study) - len(rows)
         try:
-            for new in run_points(Runner.of(self.study), points, self.jobs):
+            for new in self._rows(points, left):
                 rows += new
                 if file:
                     file.append(new)
@@ -60,6 +64,12 @@ class Sweep:
             write_parquet(frame, self.out / RESULT)
         return frame
 
+    def _rows(self, points: Iterator[Point], left: int) -> Iterator[list[dict]]:
+        runner = Runner.of(self.study)
+        if self.scheduler:
+            return run_on_cluster(runner, points, left, self.scheduler)
+        return run_points(runner, points, self.jobs)
+
 
 def sweep(
     path: str | Path,
@@ -67,12 +77,14 @@ def sweep(
     out: str | Path | None = None,
     jobs: int | None = None,
     resume: bool = False,
+    scheduler: str | None = None,
 ) -> Sweep:
     """The sweep of a study file (docs/reference/studies.md). `jobs` are runs at the same time; the
-    default is the number of cores. With `resume`, the rows that `out` holds are not run again.
-    Raises `LabError` for a study that cannot be run.
+    default is the number of cores. With `resume`, the rows that `out` holds are not run again. With
+    the address of a Dask `scheduler`, such as "tcp://host:8786", its workers run the study. Raises
+    `LabError` for one that cannot be run.
     """
-    return Sweep(read(path), Path(out) if out else None, jobs or cores(), resume)
+    return Sweep(read(path), Path(out) if out else None, jobs or cores(), resume, scheduler)
 
 
 def cores() -> int:
