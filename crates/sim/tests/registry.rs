@@ -161,7 +161,7 @@ fn faults_are_named_with_their_place() {
         let message = read(&[change]).expect_err(change);
         assert!(message.contains(expected), "{change}: {message}");
     }
-    // Without the registry nobody knows the name.
+    // Without the registry the name is unknown.
     let plain = windlass_sim::scenario::from_toml("own.toml", SCENARIO, &[]);
     let message = plain.expect_err("unknown kinds").to_string();
     assert!(message.contains("expected a congestion controller"), "{message}");
