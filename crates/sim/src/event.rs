@@ -167,9 +167,12 @@ impl EventQueue {
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Event)> {
         let (arrival, other) = (self.arrivals.first(), self.others.first());
         if arrival.is_before(&other) {
+            if arrival.time > end {
+                return None;
+            }
             self.now = arrival.time;
             let channel = arrival.event as u32;
-            return (arrival.time <= end).then_some((arrival.time, Event::Arrival { channel }));
+            return Some((arrival.time, Event::Arrival { channel }));
         }
         if other == PendingEvent::NONE || other.time > end {
             return None;

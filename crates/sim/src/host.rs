@@ -67,6 +67,12 @@ impl Hosts {
         }
     }
 
+    /// The sending end of a flow's connection, if there is one.
+    pub(crate) fn sender(&self, flow: usize) -> Option<&Connection> {
+        let number = self.sources.get(flow)?.current?;
+        Some(&self.connections.get(number as usize)?.as_ref()?.ends[SENDER].connection)
+    }
+
     /// Schedules the start and the stop of every application.
     pub(crate) fn schedule<R>(&self, cx: &mut Context<'_, R>) {
         for (flow, (source, spec)) in (0..).zip(self.sources.iter().zip(&self.flows)) {

@@ -12,8 +12,9 @@ use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::scenario::model::{NodeId, Scenario};
 use crate::summary::{self, Summary};
+use std::ops::Deref;
 use windlass_base::Time;
-use windlass_tcp::Run;
+use windlass_tcp::{Connection, Run};
 
 /// Runs a scenario. The same scenario and seed give the same summary, bit for bit, with any recorder.
 ///
@@ -28,10 +29,11 @@ pub fn run(
     Ok(Simulation::new(scenario, seed)?.run(recorder))
 }
 
-/// A scenario ready to run. Middleboxes can be added to its nodes before that.
+/// A scenario ready to run, or on its way. `S` borrows or shares the scenario: `&Scenario`,
+/// `Arc<Scenario>`. Middleboxes can be added to its nodes before it starts.
 #[derive(Debug)]
-pub struct Simulation<'a> {
-    scenario: &'a Scenario,
+pub struct Simulation<S> {
+    scenario: S,
     seed: u64,
     network: Network,
     hosts: Hosts,
@@ -39,28 +41,37 @@ pub struct Simulation<'a> {
     events: EventQueue,
     records: Records,
     middleboxes: Placed,
+    /// When it ends at the latest.
+    end: Time,
+    started: bool,
+    over: bool,
+    handled: u64,
 }
 
-impl<'a> Simulation<'a> {
+impl<S: Deref<Target = Scenario>> Simulation<S> {
     /// Builds the network of `scenario`.
     ///
     /// # Errors
     ///
     /// A queue's settings cannot work, or the ends of a flow do not reach each other.
-    pub fn new(scenario: &'a Scenario, seed: u64) -> Result<Simulation<'a>, BuildError> {
+    pub fn new(scenario: S, seed: u64) -> Result<Simulation<S>, BuildError> {
         let source =
             |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
-        let mut network = Network::new(scenario, seed)?;
-        let middleboxes = Placed::new(scenario, seed, &mut network);
+        let mut network = Network::new(&scenario, seed)?;
+        let middleboxes = Placed::new(&scenario, seed, &mut network);
         Ok(Simulation {
-            scenario,
             seed,
             network,
             middleboxes,
-            hosts: Hosts::new(scenario, seed),
+            hosts: Hosts::new(&scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
             events: EventQueue::default(),
-            records: records(scenario),
+            records: records(&scenario),
+            end: Time::ZERO + scenario.duration,
+            started: false,
+            over: false,
+            handled: 0,
+            scenario,
         })
     }
 
@@ -71,28 +82,75 @@ impl<'a> Simulation<'a> {
 
     /// Runs to the end of the scenario's duration, or until its flows are done.
     pub fn run<R: Recorder>(mut self, recorder: &mut R) -> Summary {
-        let mut end = Time::ZERO + self.scenario.duration;
-        self.schedule_starts(end, recorder);
-        let mut handled = 0;
-        let Simulation { mut network, mut hosts, mut udp, mut events, mut records, .. } = self;
-        let cx = &mut Context { events: &mut events, records: &mut records, recorder, end };
-        while let Some((now, event)) = cx.events.pop(end) {
-            handle(now, event, &mut network, &mut hosts, &mut udp, cx);
-            handled += 1;
+        self.advance(Time::MAX, recorder, || false);
+        self.finish(recorder)
+    }
+
+    /// Runs on to `until`, to the end, or to the first event after which `stop` is true. The events of
+    /// a run are the same, however often it is interrupted. A packet that no other event can overtake
+    /// may arrive early: the clock then stands at its arrival, later than `until`.
+    pub fn advance<R: Recorder>(
+        &mut self,
+        until: Time,
+        recorder: &mut R,
+        mut stop: impl FnMut() -> bool,
+    ) {
+        if !self.started {
+            self.started = true;
+            self.schedule_starts(self.end, recorder);
+        }
+        let Simulation { network, hosts, udp, events, records, handled, .. } = self;
+        let cx = &mut Context { events, records, recorder, end: self.end };
+        while let Some((now, event)) = cx.events.pop(until.min(self.end)) {
+            handle(now, event, network, hosts, udp, cx);
+            *handled += 1;
             if cx.records.unfinished == 0 && self.scenario.until_done {
-                end = now;
-                cx.end = now;
+                self.end = now;
+                self.over = true;
                 break;
             }
+            if stop() {
+                return;
+            }
         }
-        network.finish(end, cx);
-        hosts.finish(cx);
-        for flow in &mut records.flows {
+        self.over |= until >= self.end;
+    }
+
+    /// Whether there is nothing left to run.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The time of the last event.
+    pub fn now(&self) -> Time {
+        self.events.now()
+    }
+
+    /// The sending end of a flow's connection; `None` before it opens, and between two connections.
+    pub fn sender(&self, flow: usize) -> Option<&Connection> {
+        self.hosts.sender(flow)
+    }
+
+    /// Ends the run here, and returns its summary.
+    pub fn finish<R: Recorder>(mut self, recorder: &mut R) -> Summary {
+        let end = if self.over { self.end } else { self.now().min(self.end) };
+        let (events, records) = (&mut self.events, &mut self.records);
+        let cx = &mut Context { events, records, recorder, end };
+        self.network.finish(end, cx);
+        self.hosts.finish(cx);
+        for flow in &mut self.records.flows {
             flow.finish(end);
         }
         Summary {
-            middleboxes: self.middleboxes.summaries(self.scenario),
-            ..summary::summarise(self.scenario, self.seed, end, &network, &records, handled)
+            middleboxes: self.middleboxes.summaries(&self.scenario),
+            ..summary::summarise(
+                &self.scenario,
+                self.seed,
+                end,
+                &self.network,
+                &self.records,
+                self.handled,
+            )
         }
     }
 
