@@ -2,6 +2,7 @@
 //!
 //! The Python half documents these functions and gives their types (`lab/src/windlass_lab/_native.pyi`).
 
+mod environments;
 mod table;
 
 use pyo3::exceptions::PyValueError;
@@ -13,6 +14,8 @@ use windlass_sim::{Recorder, Simulation};
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::environments::Environments;
     #[pymodule_export]
     use super::simulate;
     #[pymodule_export]

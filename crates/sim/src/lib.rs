@@ -37,6 +37,7 @@ mod build_error;
 mod decimal;
 mod ecn_proxy;
 mod event;
+pub mod external;
 mod floor;
 mod host;
 mod middlebox;

@@ -121,6 +121,11 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         self.over
     }
 
+    /// When it ends at the latest; once [`is_over`](Simulation::is_over), when it ended.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
     /// The time of the last event.
     pub fn now(&self) -> Time {
         self.events.now()

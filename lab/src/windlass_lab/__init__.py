@@ -9,6 +9,8 @@ run.plot("cwnd", "queue").save("run.svg")
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from windlass_lab.environments.single import make_env
+    from windlass_lab.environments.vector import make_vec_env
     from windlass_lab.runs.figure import Figure
     from windlass_lab.runs.run import Run
     from windlass_lab.runs.simulate import simulate
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
     from windlass_lab.sweeps.sweep import sweep
 
 __version__ = "0.2.0"
-__all__ = ["Figure", "Run", "read", "search", "simulate", "sweep"]
+__all__ = ["Figure", "Run", "make_env", "make_vec_env", "read", "search", "simulate", "sweep"]
 
 _HOMES = {
     "Figure": "windlass_lab.runs.figure",
     "Run": "windlass_lab.runs.run",
+    "make_env": "windlass_lab.environments.single",
+    "make_vec_env": "windlass_lab.environments.vector",
     "read": "windlass_lab.runs.stored",
     "search": "windlass_lab.searches.search",
     "simulate": "windlass_lab.runs.simulate",

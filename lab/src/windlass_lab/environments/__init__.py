@@ -1,0 +1,1 @@
+"""Environments of Gymnasium: an agent sets the congestion window of a flow."""

@@ -1,0 +1,69 @@
+"""One environment."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, first_observations, power
+
+
+class CongestionEnv(gymnasium.Env):
+    """A scenario in which an agent sets the congestion window of one flow (Gymnasium's API).
+
+    An episode is a run of the scenario. It is truncated at the end of the scenario's duration, and
+    terminated where `until_done` ends it before.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  Gymnasium's own type
+
+    def __init__(self, spec: Spec) -> None:
+        """Raises `LabError` for a scenario or an option that cannot be."""
+        self._spec = spec
+        self._native = spec.native(1)
+        self.action_space = spec.action_space()
+        self.observation_space = spec.observation_space()
+        self.render_mode = None
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping | None = None
+    ) -> tuple[np.ndarray, dict]:
+        """Begins a run anew. A seed makes all later runs the same."""
+        super().reset(seed=seed)
+        self._native.reset(0, int(self.np_random.integers(2**32)))
+        return first_observations(np.array(self._native.windows()))[0], {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
+        """Sets the window, and runs on for a step."""
+        windows = np.array(self._native.windows())
+        wanted = self._spec.next_windows(windows, np.asarray(action, dtype=np.float64).reshape(1))
+        data, endings = self._native.step([0], wanted.tolist())
+        observation = np.frombuffer(data, dtype=np.float64, count=len(OBSERVATION))
+        reward = float(self._spec.reward(observation))
+        return observation.astype(np.float32), reward, endings[0] == 2, endings[0] == 1, {}
+
+    def summary(self) -> dict:
+        """The summary of the run so far, which ends it (docs/reference/simulator-output.md)."""
+        return json.loads(self._native.finish(0))
+
+
+def make_env(
+    path: str | Path,
+    *,
+    flow: str,
+    step: str = "rtt",
+    action: str = "factor",
+    reward: Reward = power,
+    set: Mapping[str, object] | None = None,
+) -> CongestionEnv:
+    """An environment of a scenario (docs/reference/environments.md).
+
+    `flow` is the name of the flow whose window the agent sets. `step` is "rtt", a number of ACKs
+    such as "8 acks", or a time such as "100ms". `action` is "cwnd" (packets), "factor" (the power
+    of two that the window is multiplied by) or "increment" (packets). `set` replaces keys of the
+    scenario. Raises `LabError` for a scenario or an option that cannot be.
+    """
+    return CongestionEnv(Spec(Path(path), flow, step, action, reward, set or {}))

@@ -1,0 +1,82 @@
+"""Many environments that step together, in one process."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, first_observations, power
+
+
+class CongestionVectorEnv(gymnasium.vector.VectorEnv):
+    """Runs of one scenario with different seeds (Gymnasium's vector API). A run that is over begins
+    anew at the next step, whose action it ignores.
+    """
+
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(self, spec: Spec, n: int) -> None:
+        """Raises `LabError` for a scenario or an option that cannot be."""
+        self._spec = spec
+        self._native = spec.native(n)
+        self.num_envs = n
+        self.single_action_space = spec.action_space()
+        self.single_observation_space = spec.observation_space()
+        self.action_space = batch_space(self.single_action_space, n)
+        self.observation_space = batch_space(self.single_observation_space, n)
+        self.render_mode = None
+        self._over = np.zeros(n, dtype=bool)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping | None = None
+    ) -> tuple[np.ndarray, dict]:
+        """Begins all runs anew. A seed makes all later runs the same."""
+        super().reset(seed=seed)
+        for member in range(self.num_envs):
+            self._native.reset(member, self._draw())
+        self._over[:] = False
+        return first_observations(np.array(self._native.windows())), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
+        """Sets the windows, and runs all on for a step."""
+        for member in np.flatnonzero(self._over):
+            self._native.reset(int(member), self._draw())
+        windows = np.array(self._native.windows())
+        observations = first_observations(windows)
+        rewards = np.zeros(self.num_envs)
+        endings = np.zeros(self.num_envs, dtype=np.uint8)
+        running = np.flatnonzero(~self._over)
+        flat = np.asarray(actions, dtype=np.float64).reshape(self.num_envs)
+        wanted = self._spec.next_windows(windows[running], flat[running])
+        data, found = self._native.step(running.tolist(), wanted.tolist())
+        seen = np.frombuffer(data, dtype=np.float64).reshape(len(running), len(OBSERVATION))
+        observations[running] = seen
+        rewards[running] = self._spec.reward(seen)
+        endings[running] = np.frombuffer(found, dtype=np.uint8)
+        self._over = endings > 0
+        return observations, rewards, endings == 2, endings == 1, {}
+
+    def _draw(self) -> int:
+        return int(self.np_random.integers(2**32))
+
+
+def make_vec_env(
+    path: str | Path,
+    *,
+    flow: str,
+    n: int,
+    step: str = "rtt",
+    action: str = "factor",
+    reward: Reward = power,
+    set: Mapping[str, object] | None = None,
+) -> CongestionVectorEnv:
+    """`n` environments of a scenario that step together; the options are those of `make_env`.
+    Raises `LabError` for a scenario or an option that cannot be.
+    """
+    return CongestionVectorEnv(Spec(Path(path), flow, step, action, reward, set or {}), n)

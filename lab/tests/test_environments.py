@@ -1,0 +1,163 @@
+"""Environments: Gymnasium's own checks, and that an agent's window is what the flow has."""
+
+import numpy as np
+import pytest
+
+import windlass_lab as wl
+from windlass_lab.core.errors import LabError
+
+pytest.importorskip("gymnasium", reason="pip install 'windlass-lab[environments]'")
+pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-native")
+
+from gymnasium.utils.env_checker import check_env
+
+from windlass_lab.environments.spec import OBSERVATION
+
+SCENARIO = """
+schema = 1
+name = "two-flows"
+duration = "5s"
+flows = [{ name = "long", from = "s1" }, { name = "other", from = "s2", start = "1s" }]
+[dumbbell]
+access = [{ delay = "1ms" }, { delay = "1ms" }]
+bottleneck = { rate = "10Mbit/s", delay = "10ms", queue = "codel" }
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "two.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def seen(observation) -> dict:
+    return dict(zip(OBSERVATION, (float(number) for number in observation), strict=True))
+
+
+@pytest.mark.parametrize("step", ["rtt", "50ms", "8 acks"])
+@pytest.mark.parametrize("action", ["cwnd", "factor", "increment"])
+def test_gymnasium_finds_nothing_wrong(path, step, action):
+    check_env(wl.make_env(path, flow="long", step=step, action=action), skip_render_check=True)
+
+
+def test_the_window_is_the_agents(path):
+    """22 ms of round trip and 10 Mbit/s take 18 packets."""
+    alone = {"flows.1.start": "4.9s", "dumbbell.bottleneck.queue": "droptail"}
+    env = wl.make_env(path, flow="long", step="500ms", action="cwnd", set=alone)
+    env.reset(seed=1)
+    rates = {}
+    for window in (4, 9, 18, 30):
+        env.step(np.array([window], dtype=np.float32))
+        last = seen(env.step(np.array([window], dtype=np.float32))[0])
+        assert last["cwnd_packets"] == window
+        rates[window] = last["acked_packets_per_s"]
+    assert rates[4] == pytest.approx(4 / 0.0244, rel=0.1)
+    assert rates[9] == pytest.approx(2.25 * rates[4], rel=0.15)
+    assert rates[30] == pytest.approx(833, rel=0.05)
+
+
+def test_steps_are_times_round_trips_and_acks(path):
+    def of(step, count=40):
+        env = wl.make_env(path, flow="long", step=step, action="cwnd")
+        env.reset(seed=1)
+        return [seen(env.step(np.array([8.0], dtype=np.float32))[0]) for _ in range(count)]
+
+    assert {round(one["step_s"], 6) for one in of("50ms")} == {0.05}
+    for before, one in zip(of("rtt")[9:], of("rtt")[10:], strict=False):
+        assert one["step_s"] * 1000 == pytest.approx(before["srtt_ms"], rel=0.01)
+    acked = [one["acked_packets_per_s"] * one["step_s"] for one in of("8 acks")[10:]]
+    assert np.mean(acked) == pytest.approx(16, rel=0.3), "an ACK is for two packets"
+
+
+def test_an_episode_ends_at_the_end_of_the_run(path):
+    env = wl.make_env(path, flow="long", step="100ms")
+    env.reset(seed=1)
+    ends = [env.step(env.action_space.sample())[2:4] for _ in range(50)]
+    assert ends == [(False, False)] * 49 + [(False, True)]
+    transfer = {"kind": "transfer", "size": "100kB"}
+    done = {"flows.0.app": transfer, "flows.1.app": transfer, "until_done": True}
+    env = wl.make_env(path, flow="long", step="100ms", set=done)
+    env.reset(seed=1)
+    endings = [env.step(np.zeros(1, dtype=np.float32))[2:4] for _ in range(15)]
+    assert endings[:10] == [(False, False)] * 10, "the other flow begins at 1 s"
+    assert (True, False) in endings
+
+
+def test_a_seed_is_an_episode_and_the_next_one_differs(path):
+    def episode(env, seed=None):
+        env.reset(seed=seed)
+        return [env.step(np.array([0.1 * (n % 3)], dtype=np.float32))[1] for n in range(30)]
+
+    jitter = {"jitter": "100ms"}
+    env, again = (wl.make_env(path, flow="long", set=jitter) for _ in range(2))
+    first, second = episode(env, 7), episode(env)
+    assert first != second
+    assert (episode(again, 7), episode(again)) == (first, second)
+
+
+def test_the_summary_is_that_of_the_run(path):
+    env = wl.make_env(path, flow="long", step="100ms", action="cwnd")
+    env.reset(seed=1)
+    for _ in range(50):
+        env.step(np.array([10.0], dtype=np.float32))
+    summary = env.summary()
+    assert summary["flows"][0]["controller"] == "external"
+    assert summary["duration_s"] == 5
+
+
+def test_members_of_a_vector_are_single_environments(path):
+    n = 5
+    many = wl.make_vec_env(path, flow="long", n=n, step="100ms", set={"jitter": "100ms"})
+    first, _ = many.reset(seed=3)
+    assert first.shape == (n, len(OBSERVATION)) and first.dtype == np.float32
+    seeds = np.random.default_rng(0)
+    actions = seeds.uniform(-0.2, 0.2, (60, n, 1)).astype(np.float32)
+    steps = [many.step(action) for action in actions]
+    truncated = np.array([step[3] for step in steps])
+    assert truncated[49].all() and truncated.sum() == n
+    after = steps[50]
+    assert (after[1] == 0).all(), "a run that begins anew has no reward yet"
+    assert (after[0][:, 1:] == 0).all() and (after[0][:, 0] > 0).all()
+    assert (steps[52][0][:, OBSERVATION.index("srtt_ms")] > 0).all()
+    # The same seed and the same actions give the same.
+    again = wl.make_vec_env(path, flow="long", n=n, step="100ms", set={"jitter": "100ms"})
+    again.reset(seed=3)
+    for action, step in zip(actions, steps, strict=True):
+        np.testing.assert_array_equal(again.step(action)[0], step[0])
+
+
+def test_the_power_rewards_rate_and_punishes_queues(path):
+    def mean(window):
+        env = wl.make_env(path, flow="long", action="cwnd", set={"flows.1.start": "4.9s"})
+        env.reset(seed=1)
+        return np.mean([env.step(np.array([window], dtype=np.float32))[1] for _ in range(100)])
+
+    assert mean(18.0) > mean(4.0) and mean(18.0) > mean(60.0)
+
+
+def test_a_reward_of_ones_own(path):
+    env = wl.make_env(path, flow="long", reward=lambda o: -o[..., OBSERVATION.index("srtt_ms")])
+    env.reset(seed=1)
+    rewards = [env.step(np.zeros(1, dtype=np.float32))[1] for _ in range(20)]
+    assert rewards[-1] < -20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"flow": "lnog"}, 'has no flow "lnog", but long, other'),
+        ({"step": "0ms"}, 'expected "rtt"'),
+        ({"step": "0 acks"}, 'expected "rtt"'),
+        ({"action": "rate"}, "expected cwnd, factor, increment"),
+        ({"set": {"duration": "soon"}}, "duration"),
+    ],
+)
+def test_a_wrong_option_is_named(path, options, message):
+    with pytest.raises(LabError, match=message):
+        wl.make_env(path, **({"flow": "long"} | options))
+
+
+def test_a_step_before_the_reset_is_refused(path):
+    with pytest.raises(ValueError, match="reset the environment first"):
+        wl.make_env(path, flow="long").step(np.zeros(1, dtype=np.float32))
