@@ -37,6 +37,7 @@ bench: build ## Measure the simulator against ns-2, ToU against other transports
 	@.venv/bin/python benches/tou.py
 	@.venv/bin/python benches/tou.py --connections
 	@.venv/bin/python benches/tou_tunnels.py
+	@.venv/bin/python benches/environments.py
 	@.venv/bin/python benches/ecn_proxy.py
 	@.venv/bin/python benches/split_ack.py
 

@@ -167,7 +167,7 @@ def main() -> int:
         print(
             f"{outcome.workers} workers: {outcome.runs:,} runs in {outcome.wall_s:.1f} s; CPU time "
             f"{outcome.worker_cpu_s:.1f} s in workers, {outcome.scheduler_cpu_s:.1f} s in the "
-            f"scheduler, {outcome.client_cpu_s:.1f} s in the client ({outcome.overhead:.1%} of all); "
+            f"scheduler, {outcome.client_cpu_s:.1f} s in the client ({outcome.overhead:.1%}); "
             f"scheduler {outcome.scheduler_peak_mib:.0f} MiB"
         )
     print(f"two workers: {outcomes[0].wall_s / outcomes[1].wall_s:.2f} times one")

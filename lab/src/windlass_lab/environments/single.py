@@ -38,9 +38,9 @@ class CongestionEnv(gymnasium.Env):
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
         """Sets the window, and runs on for a step."""
-        windows = np.array(self._native.windows())
-        wanted = self._spec.next_windows(windows, np.asarray(action, dtype=np.float64).reshape(1))
-        data, endings = self._native.step([0], wanted.tolist())
+        window, *_ = self._native.windows()
+        wanted = self._spec.next_windows(window, float(action[0]))
+        data, endings = self._native.step([0], [float(wanted)])
         observation = np.frombuffer(data, dtype=np.float64, count=len(OBSERVATION))
         reward = float(self._spec.reward(observation))
         return observation.astype(np.float32), reward, endings[0] == 2, endings[0] == 1, {}

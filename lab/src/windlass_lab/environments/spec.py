@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ WINDOW_MAX = 10_000.0
 """The largest window in packets."""
 _INCREMENT_MAX = 32.0
 
+Number = TypeVar("Number", float, np.ndarray)
 Reward = Callable[[np.ndarray], np.ndarray]
 """The rewards of observations, which are along the last axis."""
 
@@ -46,8 +47,8 @@ def power(observation: np.ndarray) -> np.ndarray:
     rate = observation[..., OBSERVATION.index("acked_packets_per_s")]
     srtt = observation[..., OBSERVATION.index("srtt_ms")]
     least = observation[..., OBSERVATION.index("min_rtt_ms")]
-    share = np.divide(least, srtt, out=np.zeros_like(srtt), where=srtt > 0)
-    return rate / 1000 * share
+    # Both are 0 before the first sample.
+    return rate * least / (1000 * np.maximum(srtt, 1e-9))
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Spec:
 
         return Box(0.0, np.inf, shape=(len(OBSERVATION),), dtype=np.float32)
 
-    def next_windows(self, windows: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    def next_windows(self, windows: Number, actions: Number) -> Number:
         """The windows after actions, in packets."""
         if self.action == "cwnd":
             wanted = actions
@@ -104,7 +105,8 @@ class Spec:
             wanted = windows * np.exp2(actions)
         else:
             wanted = windows + actions
-        return np.clip(wanted, 1.0, WINDOW_MAX)
+        # np.clip takes three times as long.
+        return np.minimum(np.maximum(wanted, 1.0), WINDOW_MAX)
 
 
 def first_observations(windows: np.ndarray) -> np.ndarray:
