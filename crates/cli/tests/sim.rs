@@ -326,7 +326,7 @@ fn a_batch_echoes_id_and_set_of_each_request() {
     let output = batch(&bench, lines, &[]);
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let results: Vec<Value> = text.lines().map(|line| json(line)).collect();
+    let results: Vec<Value> = text.lines().map(json).collect();
     assert_eq!(results[0]["id"], serde_json::json!([1, "a"]));
     assert_eq!(results[0]["set"], serde_json::json!({ "duration": "1.5s" }));
     assert_eq!((&results[1]["id"], &results[1]["line"]), (&"bad".into(), &2.into()));

@@ -42,6 +42,7 @@ mod floor;
 mod host;
 mod middlebox;
 mod network;
+mod node_id;
 pub mod packet;
 pub mod pcapng;
 mod placed;

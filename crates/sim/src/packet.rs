@@ -1,6 +1,6 @@
 //! Packets, in the form of the network and in that of middleboxes and captures.
 
-use crate::scenario::model::NodeId;
+use crate::node_id::NodeId;
 use windlass_base::Ecn;
 use windlass_tcp::{Run, Segment};
 

@@ -7,6 +7,7 @@
 #[macro_use]
 mod macros;
 
+mod custom;
 mod decode;
 mod definitions;
 mod describe;
@@ -100,6 +101,54 @@ fn read_queue(
     match resolve::queue(&tree::from_json(value), &mut context) {
         Some(queue) if context.diagnostics.is_empty() => Ok(queue),
         _ => Err(Problems::new(origin, None, &[], context.diagnostics)),
+    }
+}
+
+impl Registry {
+    /// [`from_toml`](from_toml) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the text and the overrides, with their locations.
+    pub fn read_toml(
+        &self,
+        origin: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Document, Problems> {
+        read_toml(self, origin, text, overrides)
+    }
+
+    /// [`from_json`](from_json) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the value and the overrides.
+    pub fn read_json(
+        &self,
+        origin: &str,
+        value: &serde_json::Value,
+        overrides: &[String],
+    ) -> Result<Document, Problems> {
+        read_json(self, origin, value, overrides)
+    }
+
+    /// [`queue_from_json`](queue_from_json) with these kinds.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the value.
+    pub fn read_queue(
+        &self,
+        origin: &str,
+        value: &serde_json::Value,
+    ) -> Result<windlass_aqm::Config, Problems> {
+        read_queue(self, origin, value)
+    }
+
+    /// [`schema`](schema()) with these kinds.
+    pub fn schema(&self) -> serde_json::Value {
+        schema::of(self)
     }
 }
 

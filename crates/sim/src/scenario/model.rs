@@ -2,6 +2,7 @@
 //! shorthands of files.
 
 use crate::middlebox::MiddleboxFactory;
+pub use crate::node_id::NodeId;
 use std::sync::Arc;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
@@ -40,8 +41,6 @@ pub struct Source {
     pub note: Option<String>,
 }
 
-/// An index into [`Scenario::nodes`].
-pub type NodeId = usize;
 /// An index into [`Scenario::links`].
 pub type LinkId = usize;
 

@@ -1,7 +1,7 @@
 use crate::middlebox::MiddleboxFactory;
+use crate::scenario::custom::{self, Found};
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::Definitions;
-use crate::scenario::registry::{self, Found};
 use crate::scenario::tree::Node;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Decode for MiddleboxRef {
         let kinds = context.registry.middleboxes.clone();
         let known = (MiddleboxKeys::WHAT, MiddleboxKeys::KINDS);
         let found =
-            registry::find::<_, MiddleboxKeys>(node, context, known, &kinds, &["kind", "node"])?;
+            custom::find::<_, MiddleboxKeys>(node, context, known, &kinds, &["kind", "node"])?;
         match found {
             Found::Known => MiddleboxKeys::decode(node, context).map(MiddleboxRef::Known),
             Found::Custom(factory) => {
@@ -74,6 +74,6 @@ impl Decode for MiddleboxRef {
 
     fn schema(definitions: &mut Definitions) -> serde_json::Value {
         let known = MiddleboxKeys::schema(definitions);
-        registry::schema(known, &definitions.registry.middleboxes)
+        custom::schema(known, &definitions.registry.middleboxes)
     }
 }

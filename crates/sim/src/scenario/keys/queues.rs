@@ -1,6 +1,6 @@
+use crate::scenario::custom::{self, Found};
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::Definitions;
-use crate::scenario::registry::{self, Found};
 use crate::scenario::tree::{Node, Value};
 use crate::scenario::units::{Bytes, Positive, Probability, Threshold};
 use serde_json::json;
@@ -189,7 +189,7 @@ impl Decode for QueueKind {
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         let kinds = context.registry.queues.clone();
         let known = (QueueKeys::WHAT, QueueKeys::KINDS);
-        match registry::find::<_, QueueKeys>(node, context, known, &kinds, &["kind"])? {
+        match custom::find::<_, QueueKeys>(node, context, known, &kinds, &["kind"])? {
             Found::Known => QueueKeys::decode(node, context).map(QueueKind::Known),
             Found::Custom(config) => Some(QueueKind::Custom(config)),
         }
@@ -197,7 +197,7 @@ impl Decode for QueueKind {
 
     fn schema(definitions: &mut Definitions) -> serde_json::Value {
         let known = QueueKeys::schema(definitions);
-        registry::schema(known, &definitions.registry.queues)
+        custom::schema(known, &definitions.registry.queues)
     }
 }
 

@@ -1,6 +1,6 @@
+use crate::scenario::custom::{self, Found};
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::Definitions;
-use crate::scenario::registry::{self, Found};
 use crate::scenario::tree::Node;
 use crate::scenario::units::{Bytes, Mss, Positive, Segments, Window};
 use serde_json::json;
@@ -156,7 +156,7 @@ impl Decode for ControllerRef {
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         let kinds = context.registry.controllers.clone();
         let known = (ControllerKeys::WHAT, ControllerKeys::KINDS);
-        match registry::find::<_, ControllerKeys>(node, context, known, &kinds, &["kind"])? {
+        match custom::find::<_, ControllerKeys>(node, context, known, &kinds, &["kind"])? {
             Found::Known => ControllerKeys::decode(node, context).map(ControllerRef::Known),
             Found::Custom(factory) => Some(ControllerRef::Custom(factory)),
         }
@@ -164,7 +164,7 @@ impl Decode for ControllerRef {
 
     fn schema(definitions: &mut Definitions) -> serde_json::Value {
         let known = ControllerKeys::schema(definitions);
-        registry::schema(known, &definitions.registry.controllers)
+        custom::schema(known, &definitions.registry.controllers)
     }
 }
 
