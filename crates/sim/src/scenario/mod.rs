@@ -105,7 +105,7 @@ fn read_queue(
 }
 
 impl Registry {
-    /// [`from_toml`](from_toml) with these kinds.
+    /// [`from_toml`] with these kinds.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Registry {
         read_toml(self, origin, text, overrides)
     }
 
-    /// [`from_json`](from_json) with these kinds.
+    /// [`from_json`] with these kinds.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Registry {
         read_json(self, origin, value, overrides)
     }
 
-    /// [`queue_from_json`](queue_from_json) with these kinds.
+    /// [`queue_from_json`] with these kinds.
     ///
     /// # Errors
     ///
