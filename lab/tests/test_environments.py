@@ -1,5 +1,7 @@
 """Environments: Gymnasium's own checks, and that an agent's window is what the flow has."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -161,3 +163,10 @@ def test_a_wrong_option_is_named(path, options, message):
 def test_a_step_before_the_reset_is_refused(path):
     with pytest.raises(ValueError, match="reset the environment first"):
         wl.make_env(path, flow="long").step(np.zeros(1, dtype=np.float32))
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    monkeypatch.delitem(sys.modules, "windlass_lab.environments.single", raising=False)
+    with pytest.raises(LabError, match=r"make_env takes the package gymnasium: .*\[environments\]"):
+        _ = wl.make_env

@@ -8,6 +8,8 @@ run.plot("cwnd", "queue").save("run.svg")
 
 from typing import TYPE_CHECKING
 
+from windlass_lab.core.errors import LabError
+
 if TYPE_CHECKING:
     from windlass_lab.environments.single import make_env
     from windlass_lab.environments.vector import make_vec_env
@@ -32,6 +34,9 @@ _HOMES = {
     "sweep": "windlass_lab.sweeps.sweep",
 }
 
+# The extras that packages are in which not everybody needs.
+_EXTRAS = {"gymnasium": "environments"}
+
 
 def __getattr__(name: str) -> object:
     # Loaded when they are used: the command needs neither polars nor the simulator for most things.
@@ -39,4 +44,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'windlass_lab' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        extra = f"pip install 'windlass-lab[{_EXTRAS[error.name]}]'"
+        raise LabError(f"{name} takes the package {error.name}: {extra}") from None
