@@ -274,6 +274,30 @@ fn replicates_give_means_and_deviations_whatever_the_number_of_jobs() {
     assert_eq!(summary["kind"], "sim.replicates");
 }
 
+#[test]
+fn qlog_has_a_file_for_each_connection() {
+    let bench = Bench::new("qlog");
+    let repeated = r#"flows.0.app={ kind = "repeated", size = "20kB", pause = "50ms", count = 3 }"#;
+    let arguments =
+        ["sim", "run", "short.toml", "--out", "o", "--qlog", "--pcap", "--set", repeated];
+    let summary = json(&good(&bench.windlass(&[&arguments[..], &["--json"]].concat())));
+    let plain = ["sim", "run", "short.toml", "--json", "--set", repeated];
+    assert_eq!(summary, json(&good(&bench.windlass(&plain))), "recorders change nothing");
+    let name = summary["flows"][0]["name"].as_str().expect("a name");
+    for connection in 1..=3 {
+        let text = bench.read(&format!("o/flow-{name}.{connection}.sqlog"));
+        let text = String::from_utf8(text).expect("UTF-8");
+        let records: Vec<Value> = text.split('\u{1e}').skip(1).map(json).collect();
+        let names: Vec<&str> =
+            records[1..].iter().map(|record| record["name"].as_str().expect("a name")).collect();
+        assert_eq!(names[0], "tcp:state_updated");
+        assert!(names.contains(&"quic:recovery_metrics_updated"), "{names:?}");
+        let acked =
+            records.iter().filter_map(|record| record["data"]["acked_bytes"].as_u64()).max();
+        assert_eq!(acked, Some(20_000));
+    }
+}
+
 fn batch(bench: &Bench, lines: &str, args: &[&str]) -> Output {
     let mut child = bench
         .command(&[&["sim", "batch"], args].concat())

@@ -44,7 +44,7 @@ Examples:
   windlass sim run experiments/new-ecn/s1_10M_p0.1_newecn.toml
   windlass sim run FILE --replicates 20 --jitter 100ms
   windlass sim run FILE --set dumbbell.bottleneck.rate=2Mbit/s --set queues.marking.p_max=0.2
-  windlass sim run FILE --out results --pcap --json
+  windlass sim run FILE --out results --pcap --qlog --json
 
 The same scenario and seed give the same bytes. Without --seed the scenario's own seed is taken, or \
 1; the output names it.";
@@ -122,6 +122,9 @@ pub(crate) struct Run {
     /// Write a packet capture of every link as well
     #[arg(long, requires = "out")]
     pub pcap: bool,
+    /// Write a qlog file of every connection as well, as its sender sees it
+    #[arg(long, requires = "out")]
+    pub qlog: bool,
 }
 
 #[derive(Debug, Args)]

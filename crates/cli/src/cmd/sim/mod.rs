@@ -7,6 +7,7 @@ mod check;
 mod load;
 mod print;
 mod progress;
+mod qlog;
 mod run;
 mod simple_model;
 

@@ -1,6 +1,7 @@
 //! `windlass sim run`.
 
 use super::args::Run;
+use super::qlog::QlogFiles;
 use super::{load, print, progress};
 use crate::envelope;
 use crate::failure::Failure;
@@ -27,6 +28,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
         folder: output.path(),
         queues: !args.flows_only,
         pcap: args.pcap,
+        qlog: args.qlog,
     });
     let result = match args.replicates {
         None => json!(simulate(&document.scenario, document.seed, written)?),
@@ -101,6 +103,7 @@ struct Output<'a> {
     folder: &'a Path,
     queues: bool,
     pcap: bool,
+    qlog: bool,
 }
 
 /// Runs once; into the output's folder, if there is one, go time series and captures.
@@ -109,7 +112,7 @@ fn simulate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(Output { folder, queues, pcap }) = output else {
+    let Some(Output { folder, queues, pcap, qlog }) = output else {
         return call(scenario, seed, &mut ());
     };
     let failure = |error: io::Error| Failure::io("writing the results", &error);
@@ -117,14 +120,17 @@ fn simulate(
     let series =
         if queues { CsvSeries::new(scenario, open) } else { CsvSeries::of_flows(scenario, open) };
     let mut series = series.map_err(failure)?;
-    let summary = if pcap {
-        let captures =
-            Captures::new(scenario, |name| create(folder, name, "pcapng").map(BufWriter::new))
-                .map_err(failure)?;
-        let mut both = (series, captures);
-        let summary = call(scenario, seed, &mut both)?;
-        both.1.finish().map_err(failure)?;
-        series = both.0;
+    let summary = if pcap || qlog {
+        let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
+        let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
+        let open = |name: &str| create(folder, name, "sqlog");
+        let logs = qlog.then(|| QlogFiles::new(scenario, open));
+        let mut all = (series, (captures, logs));
+        let summary = call(scenario, seed, &mut all)?;
+        let (written, (captures, logs)) = all;
+        captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
+        logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
+        series = written;
         summary
     } else {
         call(scenario, seed, &mut series)?
