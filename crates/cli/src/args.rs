@@ -48,7 +48,7 @@ pub(crate) enum Command {
     /// TCP's byte stream over UDP: listen, connect, measure
     #[command(subcommand, after_help = TOU_HELP)]
     Tou(Tou),
-    /// Write a crate with a congestion controller of your own, which builds into this command
+    /// Write a crate with a controller, a queue or a middlebox of your own, which builds into this command
     #[command(subcommand)]
     New(New),
     /// Say what this machine lacks for which tool, and how to get it

@@ -45,20 +45,24 @@ fn without_checkout(folder: &Path, script: &str) -> Option<Output> {
     Some(output.expect("unshare"))
 }
 
+/// All three kinds at once: what they share is compiled once.
 #[test]
-fn the_crate_compiles_with_its_tests() {
+fn the_crates_compile_with_their_tests() {
     let folder = Folder::new("compiles");
-    let written = folder.windlass(&["new", "controller", "my-own", "--source", CHECKOUT]);
-    assert!(written.status.success(), "{}", text(&written));
-    let crate_folder = folder.0.join("my-own");
-    assert!(!crate_folder.join("windlass").exists(), "the sources are the checkout's");
-    let cargo = Command::new(env!("CARGO"))
-        .args(["check", "--quiet", "--tests", "--bins", "--offline"])
-        .current_dir(&crate_folder)
-        .env("CARGO_TARGET_DIR", Path::new(CHECKOUT).join("target/new-crate"))
-        .output()
-        .expect("cargo");
-    assert!(cargo.status.success() && !text(&cargo).contains("warning"), "{}", text(&cargo));
+    for kind in ["controller", "queue", "middlebox"] {
+        let name = format!("my-{kind}");
+        let written = folder.windlass(&["new", kind, &name, "--source", CHECKOUT]);
+        assert!(written.status.success(), "{}", text(&written));
+        let crate_folder = folder.0.join(&name);
+        assert!(!crate_folder.join("windlass").exists(), "the sources are the checkout's");
+        let cargo = Command::new(env!("CARGO"))
+            .args(["check", "--quiet", "--tests", "--bins", "--offline"])
+            .current_dir(&crate_folder)
+            .env("CARGO_TARGET_DIR", Path::new(CHECKOUT).join("target/new-crate"))
+            .output()
+            .expect("cargo");
+        assert!(cargo.status.success() && !text(&cargo).contains("warning"), "{}", text(&cargo));
+    }
 }
 
 #[test]
@@ -84,6 +88,10 @@ fn two_commands_lead_to_a_run_without_the_checkout() {
     let script = format!(
         "./windlass new controller mine\n\
          {cargo} test --quiet --offline --manifest-path mine/Cargo.toml\n\
+         for kind in queue middlebox; do\n\
+         ./windlass new $kind my-$kind\n\
+         CARGO_TARGET_DIR=mine/target {cargo} test --quiet --offline --manifest-path my-$kind/Cargo.toml\n\
+         done\n\
          {cargo} run --quiet --offline --release --manifest-path mine/Cargo.toml -- \
          sim run mine/scenario.toml --out out\n\
          {cargo} run --quiet --offline --release --manifest-path mine/Cargo.toml -- \
@@ -102,7 +110,12 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     std::fs::create_dir(folder.0.join("there")).expect("a directory");
     for (arguments, expected) in [
         (&["new", "controller", "Mine"][..], "expected 2 to 40 small letters"),
-        (&["new", "controller", "cubic"], "the name of a controller of Windlass"),
+        (
+            &["new", "controller", "cubic"],
+            "cubic: Windlass has a congestion controller of that name",
+        ),
+        (&["new", "queue", "red"], "red: Windlass has a queue discipline of that name"),
+        (&["new", "middlebox", "ecn-proxy"], "ecn-proxy: Windlass has a middlebox of that name"),
         (&["new", "controller", "there"], "there: exists already"),
         (&["new", "controller", "x1", "--source", "nowhere"], "expected a checkout of Windlass"),
     ] {

@@ -6,23 +6,29 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(crate) enum New {
     /// Write a crate with a congestion controller, which builds into the whole command
-    #[command(after_help = CONTROLLER_HELP)]
-    Controller(NewController),
+    #[command(after_help = HELP)]
+    Controller(NewCrate),
+    /// Write a crate with a queue discipline, which builds into the whole command
+    #[command(after_help = HELP)]
+    Queue(NewCrate),
+    /// Write a crate with a middlebox, which builds into the whole command
+    #[command(after_help = HELP)]
+    Middlebox(NewCrate),
 }
 
-const CONTROLLER_HELP: &str = "\
+const HELP: &str = "\
 Examples:
   windlass new controller mine
   cargo run --release --manifest-path mine/Cargo.toml -- sim run mine/scenario.toml --out out
   windlass-lab plot out
 
-The crate holds the controller, a scenario, tests, and the sources of Windlass that it builds from, \
+The crate holds the code to change, a scenario, tests, and the sources of Windlass that it builds from, \
 which this binary carries. With --source it builds from a checkout instead. Building takes Rust 1.91; \
 the command that comes out has no `cc`, `ecn-proxy` and `split-ack`, which need more than Rust.";
 
 #[derive(Debug, Args)]
-pub(crate) struct NewController {
-    /// The controller's name in scenarios, and the crate's: small letters, digits and -
+pub(crate) struct NewCrate {
+    /// Its name in scenarios, and the crate's: small letters, digits and -
     #[arg(value_parser = Name::parse)]
     pub name: Name,
     /// The crate's new folder [default: its name]
@@ -33,7 +39,7 @@ pub(crate) struct NewController {
     pub source: Option<PathBuf>,
 }
 
-/// A name that can be a crate's and a controller's.
+/// A name that can be a crate's and a kind's.
 #[derive(Clone, Debug)]
 pub(crate) struct Name(String);
 
@@ -53,9 +59,6 @@ impl Name {
         }
         if TAKEN.contains(&text) || text.starts_with("windlass-") {
             return Err("the name of another crate; choose another one".to_owned());
-        }
-        if windlass_tcp::cc::NAMES.contains(&text) {
-            return Err("the name of a controller of Windlass; choose another one".to_owned());
         }
         Ok(Name(text.to_owned()))
     }
@@ -84,8 +87,7 @@ mod tests {
         let type_name = |text| Name::parse(text).map(|name| name.type_name());
         assert_eq!(type_name("mine").as_deref(), Ok("Mine"));
         assert_eq!(type_name("my-reno-2").as_deref(), Ok("MyReno2"));
-        for text in ["", "m", "Mine", "2fast", "a--b", "end-", "a_b", "reno", "serde", "windlass-x"]
-        {
+        for text in ["", "m", "Mine", "2fast", "a--b", "end-", "a_b", "serde", "windlass-x"] {
             assert!(type_name(text).is_err(), "{text}");
         }
     }

@@ -1,32 +1,29 @@
-//! `windlass new`: a crate with a controller of your own, and all that it builds from.
+//! `windlass new`: a crate with a controller, queue or middlebox of your own, and all that it builds
+//! from.
 
 pub(crate) mod args;
 mod sources;
+mod templates;
 
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
 use crate::{interrupt, stdout};
-use args::{Name, New, NewController};
+use args::{New, NewCrate};
 use std::fs;
 use std::path::Path;
-
-/// The files of a crate with a controller. `NAME`, `TYPE`, `CRATE` and `SOURCES` are placeholders.
-const CONTROLLER: [(&str, &str); 7] = [
-    ("Cargo.toml", include_str!("controller/Cargo.toml.in")),
-    ("README.md", include_str!("controller/README.md.in")),
-    (".gitignore", "/target\n/out*\n"),
-    ("scenario.toml", include_str!("controller/scenario.toml.in")),
-    ("src/lib.rs", include_str!("controller/lib.rs.in")),
-    ("src/main.rs", include_str!("controller/main.rs.in")),
-    ("tests/simulator.rs", include_str!("controller/simulator.rs.in")),
-];
+use templates::{COMMON, CONTROLLER, Kind, MIDDLEBOX, QUEUE};
 
 /// The folder of the crate that has Windlass's sources.
 const SOURCES: &str = "windlass";
 
 /// Writes the crate.
 pub(crate) fn main(command: &New) -> Result<(), Failure> {
-    let New::Controller(args) = command;
+    let (kind, args) = match command {
+        New::Controller(args) => (&CONTROLLER, args),
+        New::Queue(args) => (&QUEUE, args),
+        New::Middlebox(args) => (&MIDDLEBOX, args),
+    };
+    check_name(kind, args)?;
     interrupt::watch();
     let folder = args.dir.clone().unwrap_or_else(|| args.name.as_str().into());
     let sources = match &args.source {
@@ -34,46 +31,65 @@ pub(crate) fn main(command: &New) -> Result<(), Failure> {
         None => SOURCES.into(),
     };
     let output = OutputDir::create_for(&folder, "")?;
-    write_all(output.path(), args, &sources)
+    write_all(output.path(), kind, args, &sources)
         .map_err(|error| Failure::io(folder.display(), &error))?;
     output.finish()?;
-    stdout::line(&next_steps(&folder, &args.name))
+    stdout::line(&next_steps(&folder, kind, args.name.as_str()))
 }
 
-fn write_all(folder: &Path, args: &NewController, sources: &Path) -> std::io::Result<()> {
-    for (name, template) in CONTROLLER {
+/// Refuses a name that Windlass has itself.
+fn check_name(kind: &Kind, args: &NewCrate) -> Result<(), Failure> {
+    let name = args.name.as_str();
+    let known = match kind.method {
+        "controller" => windlass_tcp::cc::NAMES.contains(&name),
+        "queue" => windlass_sim::scenario::queue_from_json("queue", &name.into()).is_ok(),
+        _ => name == "ecn-proxy",
+    };
+    if known {
+        let what = kind.what;
+        return Err(Failure::Input(format!("{name}: Windlass has a {what} of that name already")));
+    }
+    Ok(())
+}
+
+fn write_all(folder: &Path, kind: &Kind, args: &NewCrate, sources: &Path) -> std::io::Result<()> {
+    for (name, template) in COMMON.iter().chain(&kind.files) {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, filled(template, &args.name, sources))?;
+        fs::write(path, filled(template, kind, args, sources))?;
     }
-    match &args.source {
-        // The lock file of the sources: what Windlass was tested with.
-        Some(source) => fs::copy(source.join("Cargo.lock"), folder.join("Cargo.lock")).map(|_| ()),
+    let origin = match &args.source {
+        Some(source) => source.clone(),
         None => {
             sources::unpack(&folder.join(SOURCES))?;
-            fs::copy(folder.join(SOURCES).join("Cargo.lock"), folder.join("Cargo.lock")).map(|_| ())
+            folder.join(SOURCES)
         }
-    }
+    };
+    // The versions that Windlass was tested with.
+    fs::copy(origin.join("Cargo.lock"), folder.join("Cargo.lock")).map(|_| ())
 }
 
-fn filled(template: &str, name: &Name, sources: &Path) -> String {
+fn filled(template: &str, kind: &Kind, args: &NewCrate, sources: &Path) -> String {
+    let name = args.name.as_str();
     template
-        .replace("{{NAME}}", name.as_str())
-        .replace("{{TYPE}}", &name.type_name())
-        .replace("{{CRATE}}", &name.as_str().replace('-', "_"))
+        .replace("{{USES}}", kind.uses)
+        .replace("{{WHAT}}", kind.what)
+        .replace("{{METHOD}}", kind.method)
+        .replace("{{NAME}}", name)
+        .replace("{{TYPE}}", &args.name.type_name())
+        .replace("{{CRATE}}", &name.replace('-', "_"))
         .replace("{{SOURCES}}", &sources.display().to_string())
 }
 
-fn next_steps(folder: &Path, name: &Name) -> String {
-    let folder = folder.display();
+fn next_steps(folder: &Path, kind: &Kind, name: &str) -> String {
+    let (folder, what) = (folder.display(), kind.what);
     format!(
-        "{folder}: a crate with the congestion controller {name}, in src/lib.rs. Build it, run it and \
-         look at the run:\n\n  \
+        "{folder}: a crate with the {what} {name}, in src/lib.rs. Build it, run it and look at the \
+         run:\n\n  \
          cargo run --release --manifest-path {folder}/Cargo.toml -- sim run {folder}/scenario.toml \
          --out out\n  \
-         windlass-lab plot out",
-        name = name.as_str()
+         windlass-lab plot out"
     )
 }
