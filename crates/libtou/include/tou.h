@@ -189,6 +189,23 @@ struct tou_session_info {
  * the number of all sessions. */
 ssize_t tou_session_list(int node, struct tou_session_info *sessions, size_t count, size_t size);
 
+/* A candidate: an address at which one end of a session may be reached (RFC 8445). */
+struct tou_session_candidate {
+    uint64_t type;   /* TOU_CANDIDATE_HOST and so on */
+    uint64_t remote; /* 1: the peer's; 0: this host's */
+    struct sockaddr_storage address;
+};
+#define TOU_CANDIDATE_HOST 1
+#define TOU_CANDIDATE_SERVER_REFLEXIVE 2
+#define TOU_CANDIDATE_PEER_REFLEXIVE 3
+#define TOU_CANDIDATE_RELAYED 4
+
+/* Writes up to count candidates of the session with the host that has the key peer, this host's first,
+ * of size bytes each, which is sizeof(struct tou_session_candidate), and returns the number of all.
+ * Errors: ENOENT if there is no session with it; EINVAL if peer is not a key. */
+ssize_t tou_session_candidates(int node, const char *peer, struct tou_session_candidate *candidates,
+                               size_t count, size_t size);
+
 /* Closes all sockets, waits until written data is delivered, and ends the library's thread. A negative
  * timeout_ms means no limit. Returns 0. Error: ETIMEDOUT if data was not delivered in time. exit(3)
  * does the same with a limit of 5 seconds. */

@@ -17,7 +17,9 @@ use std::str::FromStr;
 use std::time::Duration;
 use windlass_identity::PublicKey;
 use windlass_tou::secure;
-use windlass_tou::session::{Allow, NodeOptions, RendezvousAddress, SessionInfo, SessionState};
+use windlass_tou::session::{
+    Allow, CandidateType, NodeOptions, RendezvousAddress, SessionInfo, SessionState,
+};
 
 /// The length of a key's text, with the final zero.
 pub const TOU_KEY_SIZE: usize = 53;
@@ -64,6 +66,17 @@ pub struct TouSessionInfo {
     pub rtt_ns: u64,
     pub local: sockaddr_storage,
     pub remote: sockaddr_storage,
+}
+
+/// `struct tou_session_candidate`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[expect(missing_docs, reason = "tou.h has them")]
+#[expect(missing_debug_implementations, reason = "sockaddr_storage has none")]
+pub struct TouSessionCandidate {
+    pub kind: u64,
+    pub remote: u64,
+    pub address: sockaddr_storage,
 }
 
 /// A text that C passed. A null pointer is EFAULT, and what is not UTF-8 is EINVAL.
@@ -259,20 +272,76 @@ pub unsafe extern "C" fn tou_session_list(
 ) -> ssize_t {
     guard(|| {
         let found = table::get(node)?.sessions()?;
-        if count > 0 && sessions.is_null() {
-            return Err(Errno(libc::EFAULT));
-        }
-        for (index, session) in found.iter().take(count).enumerate() {
-            let info = session_info(session);
-            // SAFETY: this function requires that many elements of its caller.
-            unsafe {
-                let to = sessions.cast::<u8>().add(index * size);
-                let from = (&raw const info).cast::<u8>();
-                std::ptr::copy_nonoverlapping(from, to, size.min(size_of::<TouSessionInfo>()));
-            }
-        }
-        Ok(found.len() as ssize_t)
+        let infos: Vec<TouSessionInfo> = found.iter().map(session_info).collect();
+        // SAFETY: this function requires that many elements of its caller.
+        unsafe { write_all(&infos, sessions, count, size) }
     })
+}
+
+/// Writes up to `count` candidates of the session with the host that has the key `peer`, each with
+/// `size` bytes, and returns the number of all.
+///
+/// # Safety
+/// `peer` is null or a text; `candidates` is null or has `count` elements of `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tou_session_candidates(
+    node: c_int,
+    peer: *const c_char,
+    candidates: *mut TouSessionCandidate,
+    count: usize,
+    size: usize,
+) -> ssize_t {
+    guard(|| {
+        let node = table::get(node)?;
+        // SAFETY: this function requires a valid pointer of its caller.
+        let peer: PublicKey = unsafe { text(peer) }?.parse().map_err(|_| Errno(libc::EINVAL))?;
+        let sessions = node.sessions()?;
+        // Two hosts that ask each other at once have two for a moment.
+        let ours = sessions.iter().filter(|session| session.peer == peer);
+        let session = ours.max_by_key(|s| (s.state == SessionState::Connected, s.tag));
+        let session = session.ok_or(Errno(libc::ENOENT))?;
+        let ends = [(&session.local, 0), (&session.remote, 1)];
+        let all: Vec<TouSessionCandidate> = ends
+            .into_iter()
+            .flat_map(|(end, remote)| end.iter().map(move |found| candidate(*found, remote)))
+            .collect();
+        // SAFETY: this function requires that many elements of its caller.
+        unsafe { write_all(&all, candidates, count, size) }
+    })
+}
+
+/// Writes up to `count` of the structures, each with `size` bytes, and returns the number of all.
+///
+/// # Safety
+/// `to` is null or has `count` elements of `size` bytes.
+unsafe fn write_all<T>(all: &[T], to: *mut T, count: usize, size: usize) -> Result<ssize_t> {
+    if count > 0 && to.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    for (index, one) in all.iter().take(count).enumerate() {
+        // SAFETY: as above; a caller of an older tou.h has smaller elements.
+        unsafe {
+            let to = to.cast::<u8>().add(index * size);
+            let from = std::ptr::from_ref(one).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from, to, size.min(size_of::<T>()));
+        }
+    }
+    Ok(all.len() as ssize_t)
+}
+
+fn candidate((kind, address): (CandidateType, SocketAddr), remote: u64) -> TouSessionCandidate {
+    // SAFETY: zeros are valid for all its fields.
+    let mut candidate: TouSessionCandidate = unsafe { std::mem::zeroed() };
+    candidate.kind = match kind {
+        CandidateType::Host => 1,
+        CandidateType::ServerReflexive => 2,
+        CandidateType::PeerReflexive => 3,
+        CandidateType::Relayed => 4,
+        _ => 0,
+    };
+    candidate.remote = remote;
+    write_address(address, &mut candidate.address);
+    candidate
 }
 
 fn session_info(session: &SessionInfo) -> TouSessionInfo {
@@ -302,3 +371,4 @@ fn write_address(address: SocketAddr, to: &mut sockaddr_storage) {
 }
 
 const _: () = assert!(offset_of!(TouSessionInfo, state) == 56, "as in tou.h");
+const _: () = assert!(offset_of!(TouSessionCandidate, address) == 16, "as in tou.h");

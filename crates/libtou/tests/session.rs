@@ -4,15 +4,17 @@
 mod common;
 
 use common::{Api, set_nonblocking, wait_for};
-use libc::{EACCES, EALREADY, EINPROGRESS, EINVAL, EPROTO, c_char, c_int};
+use libc::{EACCES, EALREADY, EINPROGRESS, EINVAL, ENOENT, EPROTO, c_char, c_int};
 use std::ffi::{CStr, CString};
 use std::mem::size_of;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 use std::thread;
 use tou::abi_session::{
-    TOU_KEY_SIZE, TouSecurity, TouSessionInfo, TouSessionOptions, tou_key, tou_secure,
-    tou_session_accept, tou_session_connect, tou_session_list, tou_session_node,
+    TOU_KEY_SIZE, TouSecurity, TouSessionCandidate, TouSessionInfo, TouSessionOptions, tou_key,
+    tou_secure, tou_session_accept, tou_session_candidates, tou_session_connect, tou_session_list,
+    tou_session_node,
 };
 use windlass_identity::SecretKey;
 use windlass_rendezvous::daemon::{Daemon, Options};
@@ -207,6 +209,24 @@ fn sessions(node: c_int) -> Vec<u64> {
     infos[..count].iter().map(|info| info.state).collect()
 }
 
+/// The candidates of the session with `peer`: type, whether it is the peer's, address.
+fn candidates(node: c_int, peer: &CString) -> Result<Vec<(u64, u64, IpAddr)>, c_int> {
+    // SAFETY: zeros are valid.
+    let mut found: [TouSessionCandidate; 16] = unsafe { std::mem::zeroed() };
+    let size = size_of::<TouSessionCandidate>();
+    // SAFETY: the array has that many elements, and the key ends with a zero.
+    let count =
+        unsafe { tou_session_candidates(node, peer.as_ptr(), found.as_mut_ptr(), 16, size) };
+    let count = usize::try_from(count).map_err(|_| errno())?;
+    let address = |candidate: &TouSessionCandidate| {
+        // SAFETY: the family says that it is an address of IPv4.
+        let v4 = unsafe { &*(&raw const candidate.address).cast::<libc::sockaddr_in>() };
+        assert_eq!(i32::from(v4.sin_family), libc::AF_INET);
+        IpAddr::from(u32::from_be(v4.sin_addr.s_addr).to_be_bytes())
+    };
+    Ok(found[..count].iter().map(|c| (c.kind, c.remote, address(c))).collect())
+}
+
 #[test]
 fn hosts_meet_through_a_rendezvous_and_secure_their_connection() {
     if skip_unless(&[Need::Root, Need::Program("ip")]) {
@@ -244,6 +264,14 @@ fn hosts_meet_through_a_rendezvous_and_secure_their_connection() {
         let server = unsafe { tou_session_accept(listening, opened_by.as_mut_ptr()) };
         assert_eq!(key_text(&opened_by), a);
         assert_eq!((sessions(asking), sessions(listening)), (vec![3], vec![3]));
+        let found = candidates(asking, &b).expect("a session");
+        for remote in [0, 1] {
+            let host = (1, remote, "10.77.5.1".parse().expect("an address"));
+            assert!(found.contains(&host), "{found:?}");
+        }
+        assert!(found.is_sorted_by_key(|(_, remote, _)| *remote), "{found:?}");
+        assert_eq!(candidates(asking, &a), Err(ENOENT), "no session with itself");
+        assert_eq!(candidates(asking, &via), Err(EINVAL), "not a key");
         thread::scope(|scope| {
             let other = scope.spawn(|| secure(&keys, server, "b", &[&a], true));
             assert_eq!(secure(&keys, client, "a", &[&b], false), Ok(b.clone()));
