@@ -1,6 +1,6 @@
 //! `windlass tou rendezvous` as an operator and as hosts meet it.
 
-use crate::bed::{run, text};
+use crate::bed::{Running, run, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use windlass_testbed::nat::{Crossing, Family, Gateway};
 use windlass_testbed::{Background, Need, skip_unless, unique};
 
@@ -205,4 +205,42 @@ fn hosts_meet_through_it_where_udp_is_blocked() {
     assert!(output.status.success() && output.stdout == expected, "{said}");
     assert!(said.contains("relayed path"), "{said}");
     echo.join().expect("no panic");
+}
+
+/// The public key of a secret key that no host has.
+fn unknown_key(folder: &Folder) -> String {
+    text(&run(&["key", "--file", &folder.file("unknown")]).stdout).trim().to_owned()
+}
+
+#[test]
+fn a_peer_that_is_not_registered_is_told_once() {
+    let folder = Folder::new();
+    let rendezvous = Ready::start(local(&folder.file("key")));
+    let via = rendezvous.address("udp").to_string();
+    let service = format!("ssh@{}", unknown_key(&folder));
+    let output = run(&["pipe", &service, "--via", &via, "--key", &folder.file("own")]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("error: ") && said.contains("is registered"), "{said}");
+    assert_eq!(rendezvous.terminate(), Some(0));
+}
+
+#[test]
+fn run_ends_at_once_if_it_is_interrupted_while_it_looks_for_a_path() {
+    let folder = Folder::new();
+    // Nothing answers there, so that no path is found for a long time.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let via = silent.local_addr().expect("bound").to_string();
+    let key = folder.file("own");
+    let peer = unknown_key(&folder);
+    let mut running = Running::start(&[
+        "run", "--json", "--via", &via, "--key", &key, "--to", &peer, "--", "true",
+    ]);
+    let started: Value = serde_json::from_str(&running.stderr_line()).expect("JSON");
+    assert_eq!(started["kind"], "tou.started");
+    let began = Instant::now();
+    running.terminate();
+    assert_eq!(running.wait().code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -2,6 +2,7 @@
 
 use super::log_format::InEnvelope;
 use super::setup::Names;
+use std::collections::HashSet;
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
 use tracing::{Level, debug, info, warn};
@@ -41,9 +42,24 @@ fn json_lines() -> Format<Json> {
 }
 
 /// Logs the events of a node. Never returns.
-pub(super) async fn events(node: Node, via: Vec<RendezvousAddress>, names: Names) {
+pub(super) async fn events(node: Node, via: Vec<RendezvousAddress>, names: Names, quiet: bool) {
+    // Sessions of this host that have not found a path. If one ends, a quiet command says why itself.
+    let mut awaited = HashSet::new();
     loop {
         let event = poll_fn(|cx| node.poll_event(cx.waker())).await;
+        match &event {
+            Event::Opened { tag, asked: true, .. } => {
+                awaited.insert(*tag);
+            }
+            Event::PathFound { tag } => {
+                awaited.remove(tag);
+            }
+            Event::Closed { tag, reason, .. } if awaited.remove(tag) && quiet => {
+                debug!("session ended: {reason}");
+                continue;
+            }
+            _ => {}
+        }
         log(&event, &node, &via, &names);
     }
 }

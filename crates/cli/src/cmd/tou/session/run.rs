@@ -3,11 +3,20 @@
 use super::args::TouRun;
 use super::setup::Setup;
 use crate::failure::Failure;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 use windlass_capture::{Capture, Signals};
 use windlass_forward::{FarDialer, FarResolver};
 use windlass_tou::session::Allow;
+
+/// The exit status after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+/// How often a signal is looked for while there is no path.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the command to its end. The exit status is the command's.
 pub(crate) fn run(args: &TouRun) -> Result<ExitCode, Failure> {
@@ -21,7 +30,13 @@ pub(crate) fn run(args: &TouRun) -> Result<ExitCode, Failure> {
     let status = running.serve_status(serves.clone());
     // Standard output is the command's.
     running.start_line(&serves).into_iter().for_each(|line| eprintln!("{line}"));
-    let ran = running.runtime.block_on(running.session(peer)).and_then(|_| {
+    let found = running.runtime.block_on(unless_signal(&signals, running.session(peer)));
+    if found.is_none() {
+        drop(status);
+        running.close();
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let ran = found.transpose().and_then(|_| {
         let runtime = running.runtime.handle().clone();
         let mut dialer = FarDialer::new(runtime.clone(), running.carrier(), peer);
         let mut resolver = FarResolver::new(runtime, Arc::clone(&running.peers) as _, peer);
@@ -38,4 +53,23 @@ pub(crate) fn run(args: &TouRun) -> Result<ExitCode, Failure> {
         tracing::warn!("the last bytes of {count} connections did not reach the far end");
     }
     Ok(ExitCode::from(outcome.exit_code))
+}
+
+/// What `work` returns; `None` if a signal comes first. Signals are blocked, and nobody but the capture
+/// takes them, which has not begun.
+async fn unless_signal<T>(signals: &Signals, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    let mut ticks = tokio::time::interval(SIGNALS_EVERY);
+    poll_fn(|cx| {
+        if let Poll::Ready(result) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(result));
+        }
+        while ticks.poll_tick(cx).is_ready() {
+            if signals.take().is_ok_and(|taken| taken > 0) {
+                return Poll::Ready(None);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }

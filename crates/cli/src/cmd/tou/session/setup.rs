@@ -62,6 +62,8 @@ pub(super) struct Setup {
     pub(super) key_file: PathBuf,
     key: SecretKey,
     via: Vec<RendezvousAddress>,
+    /// Standard error is another program's too.
+    quiet: bool,
 }
 
 /// The default file of the key, the configured one, or the one in the arguments.
@@ -99,7 +101,7 @@ impl Setup {
         let key = windlass_identity::load_or_create(&key_file).map_err(|e| key_failure(&e))?;
         log::begin(quiet, args.verbose, args.json);
         let names = Names::new(&config.peers);
-        Ok(Setup { args: args.clone(), config, names, key_file, key, via })
+        Ok(Setup { args: args.clone(), config, names, key_file, key, via, quiet })
     }
 
     /// The key of a peer, given by key or name.
@@ -133,7 +135,7 @@ impl Setup {
         }
         let node = Node::bind(options).map_err(|error| Failure::io("UDP port", &error))?;
         let _inside = runtime.enter();
-        tokio::spawn(log::events(node.clone(), self.via.clone(), self.names.clone()));
+        tokio::spawn(log::events(node.clone(), self.via.clone(), self.names.clone(), self.quiet));
         let peers = Arc::new(Peers::new(node.clone(), identity.clone()));
         Ok(Running {
             command,
