@@ -65,7 +65,7 @@ fn a_flows_series_tells_its_window_from_the_start_to_the_end() {
     let scenario = new_ecn();
     let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
     let lines = &series(&scenario)["flow-2-3"];
-    assert_eq!(lines[1], ["0.000000000", "1", "128", "", "1", "0"]);
+    assert_eq!(lines[1], ["0.000000000", "1.0", "128.0", "", "1.0", "0.0"]);
     let times = column(lines, "time_s");
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "one line for each time, in order");
     let acked = column(lines, "acked_packets").pop().flatten().expect("a number");
@@ -147,7 +147,7 @@ fn the_initial_window_is_a_whole_number_of_segments_after_the_handshake_too() {
     flow.sender.window.initial = 10;
     scenario.flows.push(flow);
     let lines = &series(&scenario)["flow-0-1"];
-    assert_eq!((lines[1][1].as_str(), lines[2][1].as_str()), ("10", "10"));
+    assert_eq!((lines[1][1].as_str(), lines[2][1].as_str()), ("10.0", "10.0"));
 }
 
 #[test]
