@@ -122,6 +122,13 @@ def test_members_of_a_vector_are_single_environments(path):
     assert (after[1] == 0).all(), "a run that begins anew has no reward yet"
     assert (after[0][:, 1:] == 0).all() and (after[0][:, 0] > 0).all()
     assert (steps[52][0][:, OBSERVATION.index("srtt_ms")] > 0).all()
+    # The first member has the first draw of the seed, as a single environment has.
+    single = wl.make_env(path, flow="long", step="100ms", set={"jitter": "100ms"})
+    single.reset(seed=3)
+    for action, step in zip(actions[:50], steps, strict=False):
+        observation, reward, *_ = single.step(action[0])
+        np.testing.assert_array_equal(observation, step[0][0])
+        assert reward == step[1][0]
     # The same seed and the same actions give the same.
     again = wl.make_vec_env(path, flow="long", n=n, step="100ms", set={"jitter": "100ms"})
     again.reset(seed=3)
