@@ -7,6 +7,7 @@ const WIRE: u64 = 2;
 const TCP_FLOW: u64 = 3;
 const UDP_FLOW: u64 = 4;
 const MIDDLEBOX: u64 = 5;
+const VARIATION: u64 = 6;
 
 /// Decisions of a channel's queue.
 pub(crate) fn queue(seed: u64, channel: u32) -> Rng {
@@ -31,6 +32,11 @@ pub(crate) fn udp_flow(seed: u64, source: u32) -> Rng {
 /// A middlebox of another crate.
 pub(crate) fn middlebox(seed: u64, number: u32) -> Rng {
     stream(seed, MIDDLEBOX, number)
+}
+
+/// What changes over time on a channel.
+pub(crate) fn variation(seed: u64, channel: u32) -> Rng {
+    stream(seed, VARIATION, channel)
 }
 
 fn stream(seed: u64, kind: u64, number: u32) -> Rng {

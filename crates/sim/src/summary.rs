@@ -195,6 +195,10 @@ pub struct QueueSummary {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets that a policer dropped before the queue, not among `arrived` and `drops`; left out where
+    /// there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policed: Option<u64>,
     /// Waiting packets, mean over time.
     pub mean_packets: Windows<Option<f64>>,
     /// Maximum number of waiting packets.
@@ -371,6 +375,7 @@ fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Networ
         sent_bytes: stats.dequeued_bytes,
         marks: stats.marked,
         drops: stats.dropped(),
+        policed: channel.policed(),
         mean_packets: Windows {
             whole_run: record.packets.whole(),
             steady: record.packets.steady(),

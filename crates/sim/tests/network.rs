@@ -12,35 +12,6 @@ use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp}
 use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
 use windlass_tcp::config::AckPolicy;
 
-/// Notes when packets arrive at a node, and which.
-#[derive(Clone, Default)]
-struct Witness(Rc<RefCell<Vec<(Time, Packet)>>>);
-
-impl Middlebox for Witness {
-    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
-        self.0.borrow_mut().push((now, packet));
-        out.push(packet);
-    }
-}
-
-/// The times in nanoseconds at which packets arrive at node 1.
-fn arrivals(scenario: &Scenario) -> Vec<u64> {
-    let witness = Witness::default();
-    let mut simulation = Simulation::new(scenario, 1).expect("a sound scenario");
-    simulation.add_middlebox(1, witness.clone());
-    simulation.run(&mut ());
-    let seen = witness.0.borrow();
-    seen.iter().map(|(time, _)| time.as_nanos()).collect()
-}
-
-/// Host 0 sends UDP packets of 512 bytes at `rate` Mbit/s over 10 Mbit/s and 1 ms to host 1.
-fn cbr(rate: f64, queue: u32) -> Scenario {
-    let wire = || channel(mbit(10.0), ms(1.0), drop_tail(queue));
-    let mut scenario = pair(wire(), wire(), Span::from_secs(1));
-    scenario.udp.push(udp(0, 1, 512, mbit(rate)));
-    scenario
-}
-
 #[test]
 fn a_packet_takes_its_serialisation_and_its_propagation() {
     assert_eq!(arrivals(&cbr(1.0, 100))[0], 1_409_600);

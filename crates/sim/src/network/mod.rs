@@ -377,7 +377,8 @@ fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildE
         let queue_rng = random_stream::queue(seed, number);
         let wire_rng = random_stream::wire(seed, number);
         let watched = reported.contains(&direction);
-        Channel::new(direction, spec, queue_rng, wire_rng, steady_from, watched)
+        let variation_rng = random_stream::variation(seed, number);
+        Channel::new(direction, spec, queue_rng, wire_rng, variation_rng, steady_from, watched)
             .map_err(|error| BuildError::Queue { link: link.name.clone(), error })
     };
     (0..scenario.links.len() as u32 * 2).map(build).collect()

@@ -260,7 +260,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::model::{Channel, Link, LinkDirection, Loss};
+    use crate::scenario::model::{Channel, Link, LinkDirection, Loss, Variation};
     use windlass_aqm::{Config, DropTailConfig};
 
     fn network(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Scenario {
@@ -271,6 +271,7 @@ mod tests {
             device_queue: Span::ZERO,
             loss: Loss::None,
             reorder: None,
+            variation: Variation::default(),
         };
         let link = |&(a, b, delay)| Link {
             name: format!("{a}-{b}"),

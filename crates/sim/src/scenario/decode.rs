@@ -5,6 +5,7 @@ use super::problem::{Diagnostic, Location};
 use super::registry::Registry;
 use super::tree::{KeyValue, Node, Value};
 use serde_json::json;
+use std::path::PathBuf;
 use windlass_base::suggest::did_you_mean;
 
 /// A type that a key's value can have.
@@ -54,6 +55,8 @@ pub(super) struct Context {
     misplaced: Vec<String>,
     /// The kinds that are known beside Windlass's.
     pub registry: Registry,
+    /// Where relative paths begin; `None`: in the working directory.
+    pub directory: Option<PathBuf>,
 }
 
 impl Context {

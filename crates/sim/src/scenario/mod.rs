@@ -20,6 +20,7 @@ mod registry;
 mod resolve;
 mod schema;
 pub mod settings;
+mod trace_file;
 mod tree;
 mod units;
 
@@ -30,10 +31,12 @@ pub use schema::schema;
 pub use units::{parse_rate, parse_size, parse_time};
 
 use decode::{Context, Decode, Keys};
+use std::path::Path;
 use tree::Node;
+use windlass_base::BitRate;
 
-/// Reads the TOML text of a scenario. Messages refer to the text as `origin`, usually its path.
-/// `overrides` are `key=value` arguments that replace values of the text.
+/// Reads the TOML text of a scenario. Messages refer to the text as `origin`, usually its path, and the
+/// paths of traces are relative to its directory. `overrides` are `key=value` arguments that replace values of the text.
 ///
 /// # Errors
 ///
@@ -52,7 +55,7 @@ fn read_toml(
     if !diagnostics.is_empty() {
         return Err(Problems::new(origin, Some(text), overrides, diagnostics));
     }
-    read(registry, root, overrides)
+    read(registry, origin, root, overrides)
         .map_err(|diagnostics| Problems::new(origin, Some(text), overrides, diagnostics))
 }
 
@@ -75,7 +78,7 @@ fn read_json(
     value: &serde_json::Value,
     overrides: &[String],
 ) -> Result<Document, Problems> {
-    read(registry, tree::from_json(value), overrides)
+    read(registry, origin, tree::from_json(value), overrides)
         .map_err(|diagnostics| Problems::new(origin, None, overrides, diagnostics))
 }
 
@@ -100,6 +103,27 @@ fn read_queue(
     let mut context = Context::of_document(Vec::new(), registry.clone());
     match resolve::queue(&tree::from_json(value), &mut context) {
         Some(queue) if context.diagnostics.is_empty() => Ok(queue),
+        _ => Err(Problems::new(origin, None, &[], context.diagnostics)),
+    }
+}
+
+/// Reads what a direction of a link does over time, outside a scenario: an object with a link's keys
+/// `rate`, `delay`, `shaper`, `policer`, `aggregation` and `outages`, each of which may be absent. Paths
+/// of traces are relative to `directory`. Returns the rate (the mean, if it varies), the delay (the
+/// least) and the rest.
+///
+/// # Errors
+///
+/// All problems of the value.
+pub fn link_over_time_from_json(
+    origin: &str,
+    directory: &Path,
+    value: &serde_json::Value,
+) -> Result<(Option<BitRate>, windlass_base::Span, model::Variation), Problems> {
+    let mut context = Context::default();
+    context.directory = Some(directory.to_owned());
+    match resolve::link_over_time(&tree::from_json(value), &mut context) {
+        Some(link) if context.diagnostics.is_empty() => Ok(link),
         _ => Err(Problems::new(origin, None, &[], context.diagnostics)),
     }
 }
@@ -154,10 +178,12 @@ impl Registry {
 
 fn read(
     registry: &Registry,
+    origin: &str,
     mut root: Node,
     overrides: &[String],
 ) -> Result<Document, Vec<problem::Diagnostic>> {
     let mut context = Context::of_document(keys::ScenarioKeys::names(), registry.clone());
+    context.directory = Path::new(origin).parent().map(Path::to_owned);
     overrides::apply(&mut root, overrides, &mut context);
     inherit::inherit_defaults(&mut root);
     let document = keys::ScenarioKeys::decode(&root, &mut context)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
+pub use windlass_link_model::{self as link_model, Variation};
 use windlass_tcp as tcp;
 
 /// The version of the scenario format that this crate reads.
@@ -152,7 +153,7 @@ pub struct Link {
     pub backward: Channel,
 }
 
-/// One direction of a link: a queue, a rate, a delay, losses and reordering.
+/// One direction of a link: a queue, a rate, a delay, losses, reordering, and what changes over time.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// Bits per second; `None`: no serialisation time, so no queue ever builds.
@@ -167,6 +168,9 @@ pub struct Channel {
     pub loss: Loss,
     /// Reordering after the queue.
     pub reorder: Option<Reorder>,
+    /// What changes over time. If the rate does, `rate` is its mean; if the delay does, `delay` is the
+    /// least.
+    pub variation: Variation,
 }
 
 /// Loss on the wire, after the queue.

@@ -5,6 +5,7 @@ use super::*;
 use std::path::{Path, PathBuf};
 
 mod bad_input;
+mod over_time;
 
 /// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.
 const GOOD: &str = r#"schema = 1

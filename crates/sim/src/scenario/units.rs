@@ -37,6 +37,10 @@ const SEGMENTS: &[Unit] = &[("segments", 1), ("segment", 1)];
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bytes(pub u64);
 
+/// A rate; `None` is zero.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct RateOrZero(pub Option<BitRate>);
+
 /// A number of segments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segments(pub u64);
@@ -255,6 +259,20 @@ impl Decode for BitRate {
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         let bits = decode::<Self>(node, context, &[RATES])?;
         BitRate::from_bits_per_sec(bits).or_else(|| context.unexpected::<Self, _>(node))
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        schema_of(&[RATES])
+    }
+}
+
+impl Decode for RateOrZero {
+    const EXPECTED: &'static str =
+        "a rate such as \"10Mbit/s\" or \"0bit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let bits = decode::<Self>(node, context, &[RATES])?;
+        Some(RateOrZero(BitRate::from_bits_per_sec(bits)))
     }
 
     fn schema(_: &mut Definitions) -> serde_json::Value {

@@ -2,14 +2,46 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of these")]
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
-use windlass_base::{BitRate, Span};
-use windlass_sim::Scenario;
+use windlass_base::{BitRate, Span, Time};
+use windlass_sim::packet::Packet;
 use windlass_sim::scenario::model::{
-    Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow,
+    Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow, Variation,
 };
+use windlass_sim::{Middlebox, Scenario, Simulation};
 use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Profile, cc};
+
+/// Notes when packets arrive at a node, and which.
+#[derive(Clone, Default)]
+pub struct Witness(pub Rc<RefCell<Vec<(Time, Packet)>>>);
+
+impl Middlebox for Witness {
+    fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
+        self.0.borrow_mut().push((now, packet));
+        out.push(packet);
+    }
+}
+
+/// The times in nanoseconds at which packets arrive at node 1.
+pub fn arrivals(scenario: &Scenario) -> Vec<u64> {
+    let witness = Witness::default();
+    let mut simulation = Simulation::new(scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(1, witness.clone());
+    simulation.run(&mut ());
+    let seen = witness.0.borrow();
+    seen.iter().map(|(time, _)| time.as_nanos()).collect()
+}
+
+/// Host 0 sends UDP packets of 512 bytes at `rate` Mbit/s over 10 Mbit/s and 1 ms to host 1.
+pub fn cbr(rate: f64, queue: u32) -> Scenario {
+    let wire = || channel(mbit(10.0), ms(1.0), drop_tail(queue));
+    let mut scenario = pair(wire(), wire(), Span::from_secs(1));
+    scenario.udp.push(udp(0, 1, 512, mbit(rate)));
+    scenario
+}
 
 pub fn ms(millis: f64) -> Span {
     Span::from_secs_f64(millis / 1e3)
@@ -35,7 +67,15 @@ pub fn red() -> Queue {
 }
 
 pub fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
-    Channel { rate, delay, queue, device_queue: Span::ZERO, loss: Loss::None, reorder: None }
+    Channel {
+        rate,
+        delay,
+        queue,
+        device_queue: Span::ZERO,
+        loss: Loss::None,
+        reorder: None,
+        variation: Variation::default(),
+    }
 }
 
 pub fn link(a: NodeId, b: NodeId, there: Channel, back: Channel) -> Link {

@@ -6,12 +6,14 @@ use super::impairments::Fate;
 use super::interface::Interface;
 use super::propagation::HandedOver;
 use super::queued_packet::QueuedPacket;
+use super::varying::Varying;
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
 use windlass_aqm::{
-    CoDel, Config, ConfigError, Custom, DropTail, FqCoDel, Pie, Queue, Red, Stats, TcRed,
+    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FqCoDel, Pie, Queue, Red, Stats,
+    TcRed,
 };
 use windlass_base::{Rng, Time};
 
@@ -27,6 +29,8 @@ pub(crate) enum Channel {
     CoDel(DecidesAtDequeue<CoDel<QueuedPacket>>),
     FqCoDel(DecidesAtDequeue<FqCoDel<QueuedPacket>>),
     Custom(DecidesAtDequeue<Custom<QueuedPacket>>),
+    /// Any queue, on a link that changes over time: when a packet leaves is known once it is first.
+    Varying(DecidesAtDequeue<Discipline<QueuedPacket>>),
 }
 
 /// Evaluates the expression for the channel's kind of queue.
@@ -40,6 +44,7 @@ macro_rules! each {
             Channel::CoDel($channel) => $call,
             Channel::FqCoDel($channel) => $call,
             Channel::Custom($channel) => $call,
+            Channel::Varying($channel) => $call,
         }
     };
 }
@@ -50,11 +55,17 @@ impl Channel {
         spec: &model::Channel,
         queue_rng: Rng,
         impairments_rng: Rng,
+        variation_rng: Rng,
         steady_from: Time,
         watched: bool,
     ) -> Result<Channel, ConfigError> {
         let interface = Interface::new(direction, spec, impairments_rng, steady_from, watched);
         let rng = queue_rng;
+        if let Some(varying) = Varying::new(spec, variation_rng) {
+            let queue = spec.queue.build(spec.rate)?;
+            let channel = DecidesAtDequeue::new(queue, interface, rng);
+            return Ok(Channel::Varying(channel.varying(Some(varying))));
+        }
         Ok(match &spec.queue {
             Config::DropTail(c) => {
                 Channel::DropTail(DecidesAtEnqueue::new(DropTail::new(*c)?, interface, rng))
@@ -83,6 +94,14 @@ impl Channel {
         each!(self, channel => channel.queue.stats())
     }
 
+    /// Packets that its policer dropped; `None` without one.
+    pub(crate) fn policed(&self) -> Option<u64> {
+        match self {
+            Channel::Varying(channel) => channel.policed(),
+            _ => None,
+        }
+    }
+
     /// Length of its queue over time, if the run reports it.
     pub(crate) fn record(&self) -> Option<&QueueRecord> {
         each!(self, channel => channel.interface.record.as_deref())
@@ -95,7 +114,9 @@ impl Channel {
             Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) | Channel::TcRed(_) => {
                 each!(self, channel => channel.interface.propagation.is_perfect())
             }
-            Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) => false,
+            Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) | Channel::Varying(_) => {
+                false
+            }
         }
     }
 
@@ -145,6 +166,10 @@ impl Channel {
                 channel.offer(now, packet, transit, cx);
                 None
             }
+            Channel::Varying(channel) => {
+                channel.offer(now, packet, transit, cx);
+                None
+            }
         }
     }
 
@@ -165,6 +190,7 @@ impl Channel {
             Channel::CoDel(channel) => channel.take_arrival(now, transit, cx),
             Channel::FqCoDel(channel) => channel.take_arrival(now, transit, cx),
             Channel::Custom(channel) => channel.take_arrival(now, transit, cx),
+            Channel::Varying(channel) => channel.take_arrival(now, transit, cx),
         }
     }
 
@@ -199,6 +225,7 @@ impl Channel {
             Channel::CoDel(channel) => channel.advance(now, transit, cx),
             Channel::FqCoDel(channel) => channel.advance(now, transit, cx),
             Channel::Custom(channel) => channel.advance(now, transit, cx),
+            Channel::Varying(channel) => channel.advance(now, transit, cx),
         }
         each!(self, channel => {
             if let Some(record) = &mut channel.interface.record {

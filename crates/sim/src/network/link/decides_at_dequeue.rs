@@ -2,6 +2,7 @@
 
 use super::interface::Interface;
 use super::queued_packet::QueuedPacket;
+use super::varying::Varying;
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder, Records};
@@ -20,11 +21,25 @@ pub(crate) struct DecidesAtDequeue<Q> {
     pub(super) interface: Interface,
     pub(super) queue: Q,
     rng: Rng,
+    /// `None` if nothing changes over time.
+    varying: Option<Box<Varying>>,
+    /// Packets that the policer dropped.
+    policed: u64,
 }
 
 impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     pub(super) fn new(queue: Q, interface: Interface, rng: Rng) -> DecidesAtDequeue<Q> {
-        DecidesAtDequeue { interface, queue, rng }
+        DecidesAtDequeue { interface, queue, rng, varying: None, policed: 0 }
+    }
+
+    /// The same with what changes over time.
+    pub(super) fn varying(self, varying: Option<Box<Varying>>) -> DecidesAtDequeue<Q> {
+        DecidesAtDequeue { varying, ..self }
+    }
+
+    /// Packets that the policer dropped; `None` without one.
+    pub(super) fn policed(&self) -> Option<u64> {
+        self.varying.as_ref()?.has_policer().then_some(self.policed)
     }
 
     /// A packet arrives at the queue.
@@ -38,6 +53,11 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         self.advance(now, transit, cx);
         let direction = self.interface.direction;
         let queued = QueuedPacket::new(slot, transit.packets.get(slot));
+        if self.varying.as_mut().is_some_and(|varying| !varying.admits(now, queued.wire_bytes)) {
+            self.policed += 1;
+            drop_packet(slot, direction, transit, cx.records);
+            return;
+        }
         let dropped =
             &mut |lost: QueuedPacket, _| drop_packet(lost.slot, direction, transit, cx.records);
         self.queue.enqueue(now, queued, &mut self.rng, dropped);
@@ -81,6 +101,15 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         if next.ecn != packet.run.ecn {
             packet.run.ecn = next.ecn;
             cx.records.mark(packet, direction);
+        }
+        if let Some(varying) = &mut self.varying {
+            let sent = varying.transmit(at, next.wire_bytes);
+            let arrival = varying.arrival(sent.end, next.wire_bytes);
+            let lost = varying.loses(sent.end);
+            self.interface.transmitter.occupy(at, sent.end);
+            self.interface.capture_departure(sent.begin, next.slot, transit, cx);
+            self.interface.propagation.launch_varying(arrival, lost, next.slot, cx);
+            return;
         }
         let begin = self.interface.transmitter.take(at, next.wire_bytes);
         self.interface.capture_departure(begin, next.slot, transit, cx);

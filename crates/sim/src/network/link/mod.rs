@@ -12,6 +12,9 @@
 //! 4. **Propagation** ([`propagation`]). The packet takes the channel's delay to the far end. The
 //!    arrival of the first packet in flight is the only event that a channel has pending.
 //!
+//! A link that changes over time ([`varying`]) takes parts 2 and 4 from `windlass-link-model`, and may
+//! have a policer before the queue. Whatever its queue, it works as one that decides at dequeue.
+//!
 //! [`interface`] holds the transmitter and the propagation, and reports the queue's length.
 
 mod channel;
@@ -22,6 +25,7 @@ mod interface;
 mod propagation;
 mod queued_packet;
 mod transmitter;
+mod varying;
 
 pub(crate) use channel::Channel;
 pub(crate) use impairments::Fate;

@@ -81,6 +81,22 @@ impl Propagation {
         self.push(Arrival { at, since, packet, on_time }, cx);
     }
 
+    /// A packet arrives at `at`, unless an outage or an impairment loses it.
+    pub(super) fn launch_varying<R>(
+        &mut self,
+        at: Time,
+        lost: bool,
+        packet: Slot,
+        cx: &mut Context<'_, R>,
+    ) {
+        let on_time = !lost && self.draw_fate();
+        if lost {
+            self.mishaps.push_back(Fate::Lost);
+        }
+        let since = cx.events.now();
+        self.push(Arrival { at, since, packet, on_time }, cx);
+    }
+
     /// Appends the arrival that is known last.
     #[inline]
     fn push<R>(&mut self, last: Arrival, cx: &mut Context<'_, R>) {

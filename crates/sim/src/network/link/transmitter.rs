@@ -55,8 +55,15 @@ impl Transmitter {
     #[inline]
     pub(super) fn take(&mut self, at: Time, bytes: u32) -> Time {
         let begin = self.sent_at.max(at);
-        self.sent_at = begin + self.transmission_time(bytes);
-        self.asks_at = at + (self.sent_at - at).saturating_sub(self.device_queue);
+        let end = begin + self.transmission_time(bytes);
+        self.occupy(at, end);
         begin
+    }
+
+    /// The device takes a packet from the queue whose transmission ends at `end`.
+    #[inline]
+    pub(super) fn occupy(&mut self, at: Time, end: Time) {
+        self.sent_at = end;
+        self.asks_at = at + (end - at).saturating_sub(self.device_queue);
     }
 }

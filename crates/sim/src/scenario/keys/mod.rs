@@ -2,6 +2,7 @@
 
 mod flows;
 mod middleboxes;
+mod over_time;
 mod queues;
 mod tcp;
 mod topology;
@@ -9,6 +10,10 @@ mod topology;
 pub(super) use flows::{AppKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(super) use middleboxes::{
     CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
+};
+pub(super) use over_time::{
+    AggregationKeys, DelayKeys, LinkOverTimeKeys, OutageKeys, OverTimeKeys, RateKeys,
+    TokenBucketKeys,
 };
 pub(super) use queues::{
     AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
@@ -19,7 +24,7 @@ pub(super) use tcp::{
     TcpKeys,
 };
 pub(super) use topology::{
-    AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
+    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
 };
 
 use super::decode::{At, FreeTable, Name, Named};

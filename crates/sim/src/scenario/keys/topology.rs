@@ -1,10 +1,11 @@
+use super::over_time::{DelayKeys, OverTimeKeys, RateKeys};
 use super::queues::QueueRef;
 use crate::scenario::decode::{At, Context, Decode, Name};
 use crate::scenario::definitions::Definitions;
 use crate::scenario::tree::{Node, Value};
 use crate::scenario::units::{Positive, Probability};
 use serde_json::json;
-use windlass_base::{BitRate, Span};
+use windlass_base::Span;
 
 keys! {
     /// Senders s1, s2, ... at router r1, behind the bottleneck the receiver d. With `receivers`
@@ -57,13 +58,13 @@ keys! {
 }
 
 keys! {
-    /// What a link is like; the same both ways, but for `loss` and `reorder`, unless `back` says
-    /// otherwise.
+    /// What a link is like. Rate, delay, queue and device queue are the same both ways unless `back` says otherwise;
+    /// all else holds forward only.
     struct PathKeys {
-        /// Rate. Default: unlimited, so that no queue builds.
-        rate: Option<BitRate>,
-        /// Propagation delay.
-        delay: Span,
+        /// Rate, or rate over time. Default: unlimited, so that no queue builds.
+        rate: Option<RateKeys>,
+        /// Propagation delay, or delay over time.
+        delay: DelayKeys,
         /// The queue in front of it. Default: droptail.
         queue: Option<QueueRef>,
         /// What the device takes from the queue ahead of the wire, as a network card's ring does: as much as
@@ -75,6 +76,7 @@ keys! {
         reorder: Option<ReorderKeys>,
         /// The way back.
         back: Option<BackKeys>,
+        #flatten over_time: OverTimeKeys,
     }
 }
 
@@ -82,9 +84,9 @@ keys! {
     /// The way back of a link, where it differs.
     struct BackKeys {
         /// Rate. Default: as forward.
-        rate: Option<BitRate>,
+        rate: Option<RateKeys>,
         /// Propagation delay. Default: as forward.
-        delay: Option<Span>,
+        delay: Option<DelayKeys>,
         /// The queue. Default: as forward.
         queue: Option<QueueRef>,
         /// What the device takes from the queue ahead of the wire. Default: as forward.
@@ -93,6 +95,7 @@ keys! {
         loss: Option<LossKeys>,
         /// Reordering after the queue. Default: none.
         reorder: Option<ReorderKeys>,
+        #flatten over_time: OverTimeKeys,
     }
 }
 

@@ -4,6 +4,7 @@
 mod flows;
 mod middleboxes;
 mod names;
+mod over_time;
 mod queues;
 mod routes;
 mod tcp;
@@ -14,6 +15,7 @@ use super::keys::{ScenarioKeys, SourceKeys};
 use super::model::{DEFAULT_SEED, Document, SCHEMA_VERSION, Scenario, Source};
 use super::units::Version;
 use names::check_unique;
+pub(super) use over_time::link_over_time;
 use queues::Queues;
 pub(super) use queues::queue;
 use topology::Topology;

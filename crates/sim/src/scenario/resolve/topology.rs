@@ -1,12 +1,13 @@
 use super::names::{check_unique, look_up};
+use super::over_time;
 use super::queues::Queues;
 use super::routes::Components;
 use crate::scenario::decode::{At, Context, Name, Spot};
 use crate::scenario::keys::{
-    AccessKeys, BackKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, QueueRef,
-    ReorderKeys, ScenarioKeys,
+    AccessKeys, DelayKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, QueueRef,
+    RateKeys, ReorderKeys, ScenarioKeys,
 };
-use crate::scenario::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder};
+use crate::scenario::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, Variation};
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 
@@ -115,7 +116,7 @@ impl Builder<'_> {
 
     fn link(&mut self, a: NodeId, b: NodeId, path: &PathKeys, context: &mut Context) {
         let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
-        self.named_link(name, (a, b), path, path.delay, context);
+        self.named_link(name, (a, b), path, path.delay.least(), context);
     }
 
     fn named_link(
@@ -132,33 +133,43 @@ impl Builder<'_> {
     }
 
     fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
+        let rate = path.rate.as_ref().map(RateKeys::mean);
         Channel {
-            rate: path.rate,
+            rate,
             delay,
-            queue: self.queue(path.queue.as_ref(), path.rate, context),
+            queue: self.queue(path.queue.as_ref(), rate, context),
             device_queue: path.device_queue.unwrap_or(Span::ZERO),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
+            variation: Variation {
+                rate: path.rate.as_ref().and_then(RateKeys::over_time),
+                delay: path.delay.over_time(),
+                ..over_time::variation(&path.over_time, context)
+            },
         }
     }
 
     fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
-        let back = path.back.clone().unwrap_or(BackKeys {
-            rate: None,
-            delay: None,
-            queue: None,
-            device_queue: None,
-            loss: None,
-            reorder: None,
-        });
-        let rate = back.rate.or(path.rate);
+        let back = path.back.as_ref();
+        let rate = back.and_then(|back| back.rate.as_ref()).or(path.rate.as_ref());
+        let mean = rate.map(RateKeys::mean);
+        let back_delay = back.and_then(|back| back.delay.as_ref());
+        let queue = back.and_then(|back| back.queue.as_ref());
+        let device_queue = back.and_then(|back| back.device_queue);
         Channel {
-            rate,
-            delay: back.delay.unwrap_or(delay),
-            queue: self.queue(back.queue.as_ref().or(path.queue.as_ref()), rate, context),
-            device_queue: back.device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
-            loss: loss(back.loss.as_ref()),
-            reorder: reorder(back.reorder.as_ref()),
+            rate: mean,
+            delay: back_delay.map_or(delay, DelayKeys::least),
+            queue: self.queue(queue.or(path.queue.as_ref()), mean, context),
+            device_queue: device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
+            loss: loss(back.and_then(|back| back.loss.as_ref())),
+            reorder: reorder(back.and_then(|back| back.reorder.as_ref())),
+            variation: Variation {
+                rate: rate.and_then(RateKeys::over_time),
+                delay: back_delay.unwrap_or(&path.delay).over_time(),
+                ..back
+                    .map(|back| over_time::variation(&back.over_time, context))
+                    .unwrap_or_default()
+            },
         }
     }
 
@@ -283,7 +294,8 @@ impl Builder<'_> {
             }
             let default = Name(format!("{}-{}", link.a.value, link.b.value));
             let name = link.name.clone().unwrap_or(At { value: default, spot: spot.clone() });
-            self.named_link(name.value.0.clone(), (a, b), &link.path, link.path.delay, context);
+            let delay = link.path.delay.least();
+            self.named_link(name.value.0.clone(), (a, b), &link.path, delay, context);
             names.push(name);
         }
         check_unique(&names, "a link", context);
@@ -293,8 +305,12 @@ impl Builder<'_> {
 
 /// The delay of one of several hosts: from `delay` to `delay_to` in even steps.
 fn delay_of(keys: &AccessKeys, index: usize, count: usize, context: &mut Context) -> Span {
-    let first = keys.path.delay;
+    let first = keys.path.delay.least();
     let Some(last) = &keys.delay_to else { return first };
+    if keys.path.delay.over_time().is_some() {
+        context.wrong_at(&last.spot, "goes with a fixed `delay`".into());
+        return first;
+    }
     if count < 2 && index == 0 {
         context.wrong_at(&last.spot, "goes with a `count` of two or more".into());
         return first;

@@ -1,0 +1,42 @@
+use std::fmt;
+
+/// A setting that cannot work.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The steps are empty, do not begin at 0, or do not ascend.
+    StepOrder,
+    /// The steps begin again before the last one begins.
+    RepeatTooSoon,
+    /// No step has a rate above zero, so that no packet would ever leave.
+    NoRate,
+    /// A burst of no bytes.
+    ZeroBurst,
+    /// The interval is zero, the longest one is shorter than it, or a release carries nothing.
+    Aggregation,
+    /// An outage of no length, or one that begins again before it has ended.
+    Outage,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ConfigError::StepOrder => {
+                "expected steps that begin at 0, each later than the one before"
+            }
+            ConfigError::RepeatTooSoon => "repeat: expected a time after the last step begins",
+            ConfigError::NoRate => "expected a step with a rate above zero",
+            ConfigError::ZeroBurst => "burst: expected at least a byte",
+            ConfigError::Aggregation => {
+                "expected an interval above zero, max_interval no shorter, and packets and bytes \
+                 above zero"
+            }
+            ConfigError::Outage => {
+                "expected an outage that lasts longer than zero, and less than the time from one \
+                 to the next"
+            }
+        })
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,64 @@
+//! A link that changes over time.
+
+use crate::scenario::model;
+use windlass_base::{Rng, Span, Time};
+use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Transmitter};
+
+/// The state of a channel's [`Variation`](model::Variation).
+#[derive(Debug)]
+pub(super) struct Varying {
+    policer: Option<Policer>,
+    transmitter: Transmitter,
+    losing_outages: Outages,
+    delay: Steps<Span>,
+    aggregator: Option<Aggregator>,
+    rng: Rng,
+    last_arrival: Time,
+}
+
+impl Varying {
+    /// `None` for a channel that does not change.
+    pub(super) fn new(spec: &model::Channel, rng: Rng) -> Option<Box<Varying>> {
+        let variation = &spec.variation;
+        (!variation.is_none()).then(|| {
+            Box::new(Varying {
+                policer: variation.policer.as_ref().map(Policer::new),
+                transmitter: Transmitter::new(spec.rate, variation),
+                losing_outages: Outages::that_lose(&variation.outages),
+                delay: variation.delay.clone().unwrap_or(Steps::constant(spec.delay)),
+                aggregator: variation.aggregation.map(Aggregator::new),
+                rng,
+                last_arrival: Time::ZERO,
+            })
+        })
+    }
+
+    pub(super) fn has_policer(&self) -> bool {
+        self.policer.is_some()
+    }
+
+    /// True if the policer lets the packet pass.
+    pub(super) fn admits(&mut self, now: Time, bytes: u32) -> bool {
+        self.policer.as_mut().is_none_or(|policer| policer.admits(now, bytes))
+    }
+
+    pub(super) fn transmit(&mut self, at: Time, bytes: u32) -> Transmission {
+        self.transmitter.transmit(at, bytes)
+    }
+
+    /// True if an outage loses a packet whose transmission ends at `end`.
+    pub(super) fn loses(&self, end: Time) -> bool {
+        self.losing_outages.is_under_way(end)
+    }
+
+    /// When such a packet reaches the far end. Packets keep their order.
+    pub(super) fn arrival(&mut self, end: Time, bytes: u32) -> Time {
+        let (delay, _) = self.delay.at(end);
+        let ready = self.last_arrival.max(end + delay);
+        self.last_arrival = match &mut self.aggregator {
+            Some(aggregator) => aggregator.release(ready, bytes, &mut self.rng),
+            None => ready,
+        };
+        self.last_arrival
+    }
+}
