@@ -1,6 +1,8 @@
 use crate::ConfigError;
-use crate::transmitter::STEPS_MAX;
 use windlass_base::{Span, Time};
+
+/// What has not ended after so many steps of rate, outages and opportunities never ends.
+pub(crate) const STEPS_MAX: u32 = 1_000_000;
 
 /// A time in which the link carries nothing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,9 @@
-use crate::outage::Outages;
+use crate::outage::{Outages, STEPS_MAX};
 use crate::token_bucket::Bucket;
 use crate::trace::OPPORTUNITY_BYTES;
 use crate::{DeliveryTrace, RateOverTime, Steps, Variation};
 use std::sync::Arc;
 use windlass_base::{BitRate, Time};
-
-/// A transmission that has not ended after so many steps of its rate, outages and opportunities never
-/// ends.
-pub(crate) const STEPS_MAX: u32 = 1_000_000;
 
 const BIT_NS_PER_BYTE: u128 = 8_000_000_000;
 

@@ -4,6 +4,7 @@ use ipnet::IpNet;
 use std::fmt;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
+use windlass_link_model::{self as link_model, Variation};
 
 /// One direction of a link. The default changes nothing: no rate, no delay, no loss.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,9 @@ pub struct PathConfig {
     pub duplicate: f64,
     /// Probability that one bit of a packet, behind the IP header, is flipped.
     pub corrupt: f64,
+    /// What changes over time. If the rate does, `rate` is its mean; if the delay does, `delay` is the
+    /// least.
+    pub variation: Variation,
 }
 
 impl Default for PathConfig {
@@ -41,6 +45,7 @@ impl Default for PathConfig {
             loss: Loss::None,
             duplicate: 0.0,
             corrupt: 0.0,
+            variation: Variation::default(),
         }
     }
 }
@@ -116,6 +121,8 @@ pub enum ConfigError {
     OrdinalZero,
     /// Jitter above the delay: packets would arrive before they were sent.
     Jitter,
+    /// What changes over time cannot work.
+    Variation(link_model::ConfigError),
     /// The queue refuses its settings.
     Queue(aqm::ConfigError),
     /// Fewer than two ports.
@@ -132,6 +139,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Probability(name) => write!(f, "{name}: not a probability from 0 to 1"),
             ConfigError::OrdinalZero => f.write_str("loss: packets are counted from 1, found 0"),
             ConfigError::Jitter => f.write_str("jitter: expected no more than the delay"),
+            ConfigError::Variation(error) => write!(f, "{error}"),
             ConfigError::Queue(error) => write!(f, "queue: {error}"),
             ConfigError::Ports => f.write_str("expected at least two ports"),
             ConfigError::NoNetworks(name) => write!(
@@ -152,6 +160,12 @@ impl From<aqm::ConfigError> for ConfigError {
     }
 }
 
+impl From<link_model::ConfigError> for ConfigError {
+    fn from(error: link_model::ConfigError) -> Self {
+        ConfigError::Variation(error)
+    }
+}
+
 impl PathConfig {
     /// Checks the settings, as [`crate::Path`] does when it is built.
     ///
@@ -162,6 +176,7 @@ impl PathConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.queue.validate()?;
         self.loss.validate()?;
+        self.variation.validate()?;
         check_probability(self.duplicate, "duplicate")?;
         check_probability(self.corrupt, "corrupt")?;
         if self.jitter > self.delay {

@@ -60,6 +60,7 @@ pub use frame::Frame;
 pub use lateness::Lateness;
 pub use network::{Direction, Network, NetworkStats, Transmit};
 pub use path::{Path, PathStats};
+pub use windlass_link_model::{self as link_model, Variation};
 
 /// The default seed of a link's random streams.
 pub const DEFAULT_SEED: u64 = 1;

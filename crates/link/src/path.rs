@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use windlass_aqm::{self as aqm, Discipline, Packet as _, Queue as _};
 use windlass_base::{BitRate, Rng, Span, Time};
+use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmitter};
 
 /// Counts of a path since it was built.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct PathStats {
     pub queue_packets: usize,
     /// Bytes that wait in it now.
     pub queue_bytes: u64,
+    /// Packets that the policer dropped before the queue, which does not count them.
+    pub policed: u64,
     /// Packets that the wire lost: not among the queue's drops.
     pub lost: u64,
     /// Packets that the wire duplicated.
@@ -36,7 +39,10 @@ pub struct PathStats {
 /// before the packet.
 #[derive(Debug)]
 pub struct Path {
+    policer: Option<Policer>,
     rate: Option<BitRate>,
+    /// Takes the place of the rate where the link changes over time.
+    varying: Option<Transmitter>,
     queue: Discipline<Frame>,
     queue_rng: Rng,
     device_queue: Span,
@@ -51,13 +57,17 @@ pub struct Path {
 /// The delay, loss, duplication and corruption between transmission and arrival.
 #[derive(Debug)]
 struct Wire {
+    outages: Outages,
     delay: Span,
+    /// Takes the place of the delay where that changes over time.
+    varying_delay: Option<Steps<Span>>,
     jitter: Span,
     reorder: bool,
     loss: LossModel,
     duplicate: f64,
     corrupt: f64,
     rng: Rng,
+    aggregator: Option<Aggregator>,
     /// The latest arrival that has been decided.
     last_arrival: Time,
     entered: u64,
@@ -81,8 +91,13 @@ impl Path {
     /// The first invalid setting.
     pub fn new(config: &PathConfig, seed: u64, part: u64) -> Result<Path, ConfigError> {
         config.validate()?;
+        let variation = &config.variation;
+        let varies =
+            variation.rate.is_some() || variation.shaper.is_some() || !variation.outages.is_empty();
         Ok(Path {
+            policer: variation.policer.as_ref().map(Policer::new),
             rate: config.rate,
+            varying: varies.then(|| Transmitter::new(config.rate, variation)),
             queue: config.queue.build(config.rate)?,
             // Two streams: losses on the wire do not change RED's random numbers.
             queue_rng: Rng::fork(seed, 2 * part),
@@ -90,7 +105,10 @@ impl Path {
             sent_at: Time::ZERO,
             asks_at: None,
             wire: Wire {
+                outages: Outages::that_lose(&variation.outages),
                 delay: config.delay,
+                varying_delay: variation.delay.clone(),
+                aggregator: variation.aggregation.map(Aggregator::new),
                 jitter: config.jitter,
                 reorder: config.reorder,
                 loss: LossModel::new(&config.loss),
@@ -107,6 +125,10 @@ impl Path {
 
     /// Takes a packet into the queue.
     pub fn handle_frame(&mut self, now: Time, frame: Frame) {
+        if self.policer.as_mut().is_some_and(|policer| !policer.admits(now, frame.wire_bytes())) {
+            self.stats.policed += 1;
+            return;
+        }
         self.queue.enqueue(now, frame, &mut self.queue_rng, &mut |_, _| {});
         if self.asks_at.is_none() {
             self.send(now);
@@ -137,8 +159,7 @@ impl Path {
     fn send(&mut self, now: Time) {
         self.asks_at = None;
         while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
-            let took = self.rate.map(|rate| rate.transmission_time(frame.wire_bytes()));
-            self.sent_at = self.sent_at.max(now) + took.unwrap_or_default();
+            self.sent_at = self.transmit(now, frame.wire_bytes());
             self.wire.enter(self.sent_at, frame, &mut self.stats);
             let ahead = self.sent_at - now;
             if ahead > self.device_queue {
@@ -146,6 +167,15 @@ impl Path {
                 return;
             }
         }
+    }
+
+    /// When a packet has been transmitted that the device takes now.
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        if let Some(varying) = &mut self.varying {
+            return varying.transmit(now, bytes).end;
+        }
+        let took = self.rate.map(|rate| rate.transmission_time(bytes));
+        self.sent_at.max(now) + took.unwrap_or_default()
     }
 
     /// The counts so far.
@@ -166,7 +196,8 @@ impl Path {
 
 impl Wire {
     fn enter(&mut self, now: Time, mut frame: Frame, stats: &mut PathStats) {
-        if self.loss.takes(&frame, &mut self.rng) {
+        // The loss model counts every packet that enters the wire.
+        if self.loss.takes(&frame, &mut self.rng) || self.outages.is_under_way(now) {
             stats.lost += 1;
             return;
         }
@@ -182,21 +213,26 @@ impl Wire {
     }
 
     fn carry(&mut self, now: Time, frame: Frame) {
-        let mut at = now + self.draw_delay();
+        let mut at = now + self.draw_delay(now);
         if !self.reorder {
             at = at.max(self.last_arrival);
+        }
+        if let Some(aggregator) = &mut self.aggregator {
+            at = aggregator.release(at, frame.wire_bytes(), &mut self.rng);
         }
         self.last_arrival = self.last_arrival.max(at);
         self.entered += 1;
         self.on_it.push(Arrival { at, entered: self.entered, frame });
     }
 
-    fn draw_delay(&mut self) -> Span {
+    /// The delay of a packet that enters the wire now.
+    fn draw_delay(&mut self, now: Time) -> Span {
+        let delay = self.varying_delay.as_ref().map_or(self.delay, |steps| steps.at(now).0);
         if self.jitter.is_zero() {
-            return self.delay;
+            return delay;
         }
-        let least = self.delay.saturating_sub(self.jitter).as_nanos();
-        let most = self.delay.saturating_add(self.jitter).as_nanos();
+        let least = delay.saturating_sub(self.jitter).as_nanos();
+        let most = delay.saturating_add(self.jitter).as_nanos();
         Span::from_nanos(self.rng.between(least, most))
     }
 }

@@ -4,6 +4,7 @@ mod host_port;
 mod loss;
 mod name;
 mod number;
+mod over_time;
 mod path;
 mod port;
 mod quantity;
@@ -12,11 +13,15 @@ pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
 pub(crate) use name::{VARIANTS, parse_cc, parse_echo, parse_profile, parse_test, parse_variant};
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
-pub(crate) use path::{Side, Sided, last, parse_queue, sided};
+pub(crate) use over_time::{
+    OverTime, parse_aggregation, parse_delay_over_time, parse_outage, parse_policer,
+    parse_rate_over_time, parse_shaper,
+};
+pub(crate) use path::{Side, Sided, all, last, parse_queue, sided};
 pub(crate) use port::{PortArg, parse_port};
 #[cfg(all(target_os = "linux", feature = "ecn-proxy"))]
 pub(crate) use quantity::with_seconds;
 pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
-    parse_rate, parse_time,
+    parse_time,
 };

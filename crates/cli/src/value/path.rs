@@ -34,8 +34,13 @@ pub(crate) fn sided<T>(
 
 /// The last of the settings that hold for a direction.
 pub(crate) fn last<T: Clone>(settings: &[Sided<T>], side: Side) -> Option<T> {
-    let holds = |setting: &&Sided<T>| setting.side == Side::Both || setting.side == side;
-    settings.iter().rev().find(holds).map(|setting| setting.value.clone())
+    all(settings, side).last()
+}
+
+/// All settings that hold for a direction.
+pub(crate) fn all<T: Clone>(settings: &[Sided<T>], side: Side) -> impl Iterator<Item = T> {
+    let holds = move |setting: &&Sided<T>| setting.side == Side::Both || setting.side == side;
+    settings.iter().filter(holds).map(|setting| setting.value.clone())
 }
 
 /// `KIND` or `KIND:key=value,...`, under the names of scenario files.

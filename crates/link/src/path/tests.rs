@@ -2,8 +2,12 @@ use super::*;
 use crate::config::{GilbertElliott, Loss};
 use crate::frame::tests::{packet, tcp, udp};
 use proptest::prelude::*;
+use std::sync::Arc;
 use windlass_aqm::{AboveMax, DropTailConfig, Limit, RedConfig};
 use windlass_base::Ecn;
+use windlass_link_model::{
+    Aggregation, DeliveryTrace, Outage, RateOverTime, Steps, TokenBucket, Variation,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -220,4 +224,49 @@ proptest! {
         prop_assert_eq!(stats.delivered, arrived.len() as u64);
         prop_assert_eq!(stats.delivered_bytes, arrived.iter().map(|(_, len)| *len as u64).sum::<u64>());
     }
+}
+
+/// The times in milliseconds at which ten packets of 1500 bytes arrive that are sent at once.
+fn ten_at_once(variation: Variation, rate: Option<BitRate>) -> Vec<f64> {
+    let config = PathConfig { rate, variation, ..PathConfig::default() };
+    let arrived = carry(&mut path(&config), (0..10).map(|_| (at(0), sized(1500))));
+    arrived.iter().map(|(time, _)| time.as_nanos() as f64 / 1e6).collect()
+}
+
+#[test]
+fn a_path_delivers_at_the_times_of_its_trace() {
+    let trace = DeliveryTrace::parse("1\n1\n5\n").expect("a trace");
+    let rate = Some(RateOverTime::Trace(Arc::new(trace)));
+    let times = ten_at_once(Variation { rate, ..Variation::default() }, None);
+    assert_eq!(times, [1.0, 1.0, 5.0, 6.0, 6.0, 10.0, 11.0, 11.0, 15.0, 16.0]);
+}
+
+#[test]
+fn a_path_polices_shapes_and_batches() {
+    let bucket = TokenBucket { rate: mbit(6).expect("not zero"), burst_bytes: 4_500 };
+    let policer = Variation { policer: Some(bucket), ..Variation::default() };
+    assert_eq!(ten_at_once(policer.clone(), mbit(12)), [1.0, 2.0, 3.0]);
+    let config = PathConfig { variation: policer, ..PathConfig::default() };
+    let mut policed = path(&config);
+    carry(&mut policed, (0..10).map(|_| (at(0), sized(1500))));
+    assert_eq!((policed.stats().policed, policed.stats().queue.offered), (7, 3));
+
+    let shaper = Variation { shaper: Some(bucket), ..Variation::default() };
+    let times = ten_at_once(shaper, mbit(12));
+    assert_eq!(times[..6], [1.0, 2.0, 3.0, 4.0, 5.0, 7.0], "then two a packet");
+    let aggregation = Some(Aggregation { packets: Some(4), ..Aggregation::LTE });
+    let times = ten_at_once(Variation { aggregation, ..Variation::default() }, mbit(12));
+    assert_eq!(times, [10.0, 10.0, 10.0, 10.0, 20.0, 20.0, 20.0, 20.0, 30.0, 30.0]);
+}
+
+#[test]
+fn a_path_has_outages_and_another_delay_after_a_while() {
+    let span = Span::from_millis;
+    let outage = |at, lose| Outage { at: span(at), lasts: span(2), every: None, lose };
+    let outages = vec![outage(1, false), outage(6, true)];
+    let delay = Steps::new(vec![(span(0), span(5)), (span(9), span(1))], None).expect("in order");
+    let variation = Variation { outages, delay: Some(delay), ..Variation::default() };
+    // Transmitted at 1, 4, 5 and then, of those at 6 and 7, none; the rest at 8 to 12.
+    let times = ten_at_once(variation, mbit(12));
+    assert_eq!(times, [6.0, 9.0, 10.0, 13.0, 13.0, 13.0, 13.0, 13.0]);
 }

@@ -4,7 +4,8 @@
 use windlass_aqm::{Config, Packet, RedConfig};
 use windlass_base::{BitRate, Ecn, Span, Time};
 use windlass_link::config::ListedLossConfig;
-use windlass_link::{Frame, LinkConfig, Loss, Network, PathConfig, PortConfig};
+use windlass_link::link_model::{Aggregation, Outage, RateOverTime, Steps};
+use windlass_link::{Frame, LinkConfig, Loss, Network, PathConfig, PortConfig, Variation};
 
 /// One input of the target `frame`: packets, each behind its length in one byte.
 pub(crate) fn run(bytes: &[u8]) {
@@ -50,6 +51,27 @@ fn carry(packets: &[&[u8]]) {
     assert!(came_out <= 4 * packets.len());
 }
 
+/// A rate that changes, outages that hold and that lose packets, and batches.
+fn variation() -> Variation {
+    let steps = vec![
+        (Span::ZERO, BitRate::from_bits_per_sec(10_000_000)),
+        (Span::from_micros(70), BitRate::from_bits_per_sec(50_000_000)),
+    ];
+    let steps = Steps::new(steps, Some(Span::from_micros(200))).expect("in order");
+    let outage = |at, lose| Outage {
+        at: Span::from_micros(at),
+        lasts: Span::from_micros(30),
+        every: Some(Span::from_micros(100)),
+        lose,
+    };
+    Variation {
+        rate: Some(RateOverTime::Steps(steps)),
+        aggregation: Some(Aggregation { interval: Span::from_micros(20), ..Aggregation::WIFI }),
+        outages: vec![outage(50, true), outage(90, false)],
+        ..Variation::default()
+    }
+}
+
 fn link() -> LinkConfig {
     let up = PathConfig {
         rate: BitRate::from_bits_per_sec(10_000_000),
@@ -61,6 +83,7 @@ fn link() -> LinkConfig {
         loss: Loss::Listed(ListedLossConfig { first: vec![2], retransmissions: vec![1] }),
         duplicate: 0.2,
         corrupt: 0.2,
+        variation: variation(),
     };
     let port = |name: &str, network: &str| PortConfig {
         name: name.into(),

@@ -1,20 +1,23 @@
 //! The arguments of `windlass link`.
 
 use crate::value::{
-    PortArg, Side, Sided, last, parse_loss, parse_port, parse_probability, parse_queue, parse_rate,
-    parse_seed, parse_time, sided, whole,
+    OverTime, PortArg, Side, Sided, all, last, parse_aggregation, parse_delay_over_time,
+    parse_loss, parse_outage, parse_policer, parse_port, parse_probability, parse_queue,
+    parse_rate_over_time, parse_seed, parse_shaper, parse_time, sided, whole,
 };
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use windlass_aqm::Config as Queue;
-use windlass_base::{BitRate, Span};
-use windlass_link::{Loss, PathConfig};
+use windlass_base::Span;
+use windlass_link::{Loss, PathConfig, Variation};
 
 const LINK_HELP: &str = "\
 Examples:
   windlass link --rate 10M --delay 40ms -- bash
   windlass link --rate up:1M --rate down:16M --delay 20ms --aqm fq-codel -- curl http://100.64.0.1/
+  windlass link --rate down:trace:cellular.trace --rate up:2M --delay 20ms -- bash
+  windlass link --rate steps:0s=10M/10s=2M,repeat=20s --outage at=5s,lasts=1s,every=30s -- bash
   windlass link --rate 10M --aqm red:min=10,max=20,above_max=mark-ect --outside 'iperf3 -s -1' -- \
 sh -c 'sleep 1; iperf3 -c $WINDLASS_OUTSIDE'
   windlass link --delay 20ms -- windlass link --loss 1% -- bash        # one link behind the other
@@ -102,12 +105,15 @@ pub(crate) struct LinkRun {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The link")]
 pub(crate) struct PathArgs {
-    /// Rate, such as 10M, 256k or 1.5Gbit/s [default: none, packets do not wait]
-    #[arg(long, value_name = "[up:|down:]RATE", value_parser = |s: &str| sided(s, parse_rate))]
-    pub rate: Vec<Sided<BitRate>>,
-    /// Delay one way, such as 40ms
-    #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
-    pub delay: Vec<Sided<Span>>,
+    /// Rate, such as 10M, 256k or 1.5Gbit/s; trace:FILE or steps:0s=10M/10s=2M[,repeat=20s] for
+    /// one that changes [default: none, packets do not wait]
+    #[arg(long, value_name = "[up:|down:]RATE")]
+    #[arg(value_parser = |s: &str| sided(s, parse_rate_over_time))]
+    pub rate: Vec<Sided<OverTime>>,
+    /// Delay one way, such as 40ms, or steps:0s=20ms/5s=60ms[,repeat=10s]
+    #[arg(long, value_name = "[up:|down:]TIME")]
+    #[arg(value_parser = |s: &str| sided(s, parse_delay_over_time))]
+    pub delay: Vec<Sided<OverTime>>,
     /// The delay varies uniformly by up to this time, in both directions; without --reorder in order
     #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
     pub jitter: Vec<Sided<Span>>,
@@ -121,6 +127,23 @@ pub(crate) struct PathArgs {
     /// Packets that the device takes from the queue ahead of the wire, as the time to send them
     #[arg(long, value_name = "[up:|down:]TIME", value_parser = |s: &str| sided(s, parse_time))]
     pub device_queue: Vec<Sided<Span>>,
+    /// Token bucket behind the queue: packets beyond it wait, such as rate=5M,burst=30kB
+    #[arg(long, value_name = "[up:|down:]rate=RATE,burst=SIZE")]
+    #[arg(value_parser = |s: &str| sided(s, parse_shaper))]
+    pub shaper: Vec<Sided<OverTime>>,
+    /// Token bucket before the queue: packets beyond it are dropped
+    #[arg(long, value_name = "[up:|down:]rate=RATE,burst=SIZE")]
+    #[arg(value_parser = |s: &str| sided(s, parse_policer))]
+    pub policer: Vec<Sided<OverTime>>,
+    /// Packets arrive in batches: wifi, lte, or interval=2ms[,max_interval=5ms][,packets=32][,bytes=64kB]
+    #[arg(long, value_name = "[up:|down:]KIND")]
+    #[arg(value_parser = |s: &str| sided(s, parse_aggregation))]
+    pub aggregation: Vec<Sided<OverTime>>,
+    /// A time without a link: at=10s,lasts=2s[,every=30s][,lose=true]; packets wait, or are lost.
+    /// May be given several times
+    #[arg(long, value_name = "[up:|down:]at=TIME,lasts=TIME")]
+    #[arg(value_parser = |s: &str| sided(s, parse_outage))]
+    pub outage: Vec<Sided<OverTime>>,
     /// Loss behind the queue: a probability, or a KIND with its settings
     #[arg(long, value_name = "[up:|down:]LOSS", value_parser = |s: &str| sided(s, parse_loss))]
     pub loss: Vec<Sided<Loss>>,
@@ -164,16 +187,30 @@ impl PathArgs {
 
     fn path(&self, side: Side) -> PathConfig {
         let default = PathConfig::default();
-        PathConfig {
-            rate: last(&self.rate, side),
+        let path = PathConfig {
             queue: last(&self.aqm, side).unwrap_or(default.queue),
             device_queue: last(&self.device_queue, side).unwrap_or_default(),
-            delay: last(&self.delay, side).unwrap_or_default(),
             jitter: last(&self.jitter, side).unwrap_or_default(),
             reorder: self.reorder,
             loss: last(&self.loss, side).unwrap_or_default(),
             duplicate: last(&self.duplicate, side).unwrap_or_default(),
             corrupt: last(&self.corrupt, side).unwrap_or_default(),
-        }
+            ..default
+        };
+        self.over_time(side).apply(path)
+    }
+
+    fn over_time(&self, side: Side) -> OverTime {
+        let of = |settings: &[Sided<OverTime>]| last(settings, side).unwrap_or_default();
+        let (rate, delay) = (of(&self.rate), of(&self.delay));
+        let variation = Variation {
+            rate: rate.variation.rate,
+            delay: delay.variation.delay,
+            shaper: of(&self.shaper).variation.shaper,
+            policer: of(&self.policer).variation.policer,
+            aggregation: of(&self.aggregation).variation.aggregation,
+            outages: all(&self.outage, side).flat_map(|outage| outage.variation.outages).collect(),
+        };
+        OverTime { rate: rate.rate, delay: delay.delay, variation }
     }
 }

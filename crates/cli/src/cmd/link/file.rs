@@ -1,14 +1,15 @@
 //! The file of `windlass link run`.
 
 use crate::registry::registry;
-use crate::value::{LossKeys, parse_rate};
+use crate::value::{LossKeys, OverTime};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::path::Path;
 use windlass_aqm::Config as Queue;
+use windlass_base::Span;
 use windlass_base::suggest::did_you_mean;
-use windlass_base::{BitRate, Span};
 use windlass_link::{LinkConfig, Loss, PathConfig, PortConfig};
 use windlass_sim::scenario;
 
@@ -65,10 +66,12 @@ struct PortKeys {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct PathKeys {
-    #[serde(deserialize_with = "rate")]
-    rate: Option<BitRate>,
-    #[serde(deserialize_with = "time")]
-    delay: Span,
+    rate: Option<Value>,
+    delay: Option<Value>,
+    shaper: Option<Value>,
+    policer: Option<Value>,
+    aggregation: Option<Value>,
+    outages: Option<Value>,
     #[serde(deserialize_with = "time")]
     jitter: Span,
     reorder: bool,
@@ -80,8 +83,8 @@ struct PathKeys {
     corrupt: f64,
 }
 
-/// Reads a file's text; what is wrong, if it is.
-pub(super) fn read(text: &str) -> Result<LinkFile, String> {
+/// Reads a file's text; what is wrong, if it is. Paths of traces are relative to `directory`.
+pub(super) fn read(text: &str, directory: &Path) -> Result<LinkFile, String> {
     let keys: FileKeys = toml::from_str(text).map_err(|error| described(text, &error))?;
     if keys.schema != SCHEMA_VERSION {
         let (only, found) = (SCHEMA_VERSION, keys.schema);
@@ -89,7 +92,7 @@ pub(super) fn read(text: &str) -> Result<LinkFile, String> {
     }
     let (mut ports, mut devices) = (Vec::new(), Vec::new());
     for port in keys.ports {
-        let (config, place) = port.resolve(&keys.queues)?;
+        let (config, place) = port.resolve(&keys.queues, directory)?;
         ports.push(config);
         devices.push(place);
     }
@@ -117,9 +120,13 @@ fn described(text: &str, error: &toml::de::Error) -> String {
 }
 
 impl PortKeys {
-    fn resolve(self, queues: &BTreeMap<String, Value>) -> Result<(PortConfig, PortDevice), String> {
-        let up = self.up.resolve(queues, &format!("port {}: up", self.name))?;
-        let down = self.down.resolve(queues, &format!("port {}: down", self.name))?;
+    fn resolve(
+        self,
+        queues: &BTreeMap<String, Value>,
+        directory: &Path,
+    ) -> Result<(PortConfig, PortDevice), String> {
+        let up = self.up.resolve(queues, directory, &format!("port {}: up", self.name))?;
+        let down = self.down.resolve(queues, directory, &format!("port {}: down", self.name))?;
         // The networks behind a port; by default the device's own addresses.
         let own = self.addresses.iter().map(|address| IpNet::from(address.addr()));
         let networks = if self.networks.is_empty() { own.collect() } else { self.networks };
@@ -129,18 +136,35 @@ impl PortKeys {
 }
 
 impl PathKeys {
-    fn resolve(self, queues: &BTreeMap<String, Value>, place: &str) -> Result<PathConfig, String> {
-        Ok(PathConfig {
-            rate: self.rate,
+    fn resolve(
+        self,
+        queues: &BTreeMap<String, Value>,
+        directory: &Path,
+        place: &str,
+    ) -> Result<PathConfig, String> {
+        let over_time = [
+            ("rate", self.rate),
+            ("delay", self.delay),
+            ("shaper", self.shaper),
+            ("policer", self.policer),
+            ("aggregation", self.aggregation),
+            ("outages", self.outages),
+        ];
+        let over_time: Map<String, Value> = over_time
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+            .collect();
+        let over_time = OverTime::read(place, directory, over_time.into())?;
+        Ok(over_time.apply(PathConfig {
             queue: queue(self.queue, queues, place)?,
             device_queue: self.device_queue,
-            delay: self.delay,
             jitter: self.jitter,
             reorder: self.reorder,
             loss: self.loss.map(Loss::from).unwrap_or_default(),
             duplicate: self.duplicate,
             corrupt: self.corrupt,
-        })
+            ..PathConfig::default()
+        }))
     }
 }
 
@@ -157,11 +181,6 @@ fn queue(
         .map_err(|problems| problems.to_string())
 }
 
-fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BitRate>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_rate(&text).map(Some).map_err(de::Error::custom)
-}
-
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
     scenario::parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
@@ -170,6 +189,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
 mod tests {
     use super::*;
     use windlass_aqm::{CoDelConfig, DropTailConfig, Limit};
+    use windlass_base::BitRate;
     use windlass_link::config::ListedLossConfig;
 
     const FILE: &str = r#"
@@ -195,10 +215,10 @@ limit = "5 packets"
 
     #[test]
     fn every_key_arrives() {
-        let file = read(FILE).expect("a file without faults");
+        let file = read(FILE, Path::new("")).expect("a file without faults");
         assert_eq!((file.link.seed, file.mtu), (7, 1500));
         let [a, b] = &file.link.ports[..] else { panic!("two ports") };
-        assert_eq!(a.up.rate, parse_rate("10M").ok());
+        assert_eq!(a.up.rate, BitRate::from_bits_per_sec(10_000_000));
         assert_eq!((a.up.device_queue, a.up.delay), (Span::from_millis(3), Span::from_millis(20)));
         let limit = Limit::Packets(5);
         assert_eq!(a.up.queue, Queue::DropTail(DropTailConfig { limit }));
@@ -215,20 +235,37 @@ limit = "5 packets"
     }
 
     #[test]
+    fn a_path_may_change_over_time_as_in_a_scenario() {
+        let text = FILE.replace(
+            "rate = \"10Mbit/s\"",
+            "rate = { trace = \"wifi.trace\" }, shaper = { rate = \"9Mbit/s\", burst = \"9kB\" }, \
+             outages = [{ at = \"1s\", lasts = \"1s\" }]",
+        );
+        let traces = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/traces"));
+        let up = read(&text, traces).expect("a file without faults").link.ports[0].up.clone();
+        assert!(up.variation.rate.is_some() && up.variation.shaper.is_some());
+        assert_eq!(up.variation.outages.len(), 1);
+        let error = read(&text, Path::new("elsewhere")).expect_err("no trace there");
+        assert!(error.starts_with("port a: up: rate.trace: elsewhere/wifi.trace: "), "{error}");
+    }
+
+    #[test]
     fn the_page_shows_files_that_can_be_read() {
         let page = include_str!("../../../../../docs/guide/link.md");
         let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
         assert!(!blocks.is_empty());
         for block in blocks {
             let (text, _) = block.split_once("\n```").expect("the end of the block");
-            let file = read(text).expect("a file without faults");
+            let file = read(text, Path::new("")).expect("a file without faults");
             windlass_link::Network::new(&file.link).expect("a link that works");
         }
     }
 
     #[test]
     fn an_error_names_its_place() {
-        let fault = |from: &str, to: &str| read(&FILE.replace(from, to)).expect_err("a fault");
+        let fault = |from: &str, to: &str| {
+            read(&FILE.replace(from, to), Path::new("")).expect_err("a fault")
+        };
         assert!(fault("seed", "sead").contains("line 3"));
         assert!(fault("seed", "sead").ends_with("; did you mean \"seed\"?"));
         assert!(fault("20ms", "20").contains("expected a time such as"));

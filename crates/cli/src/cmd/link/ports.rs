@@ -8,6 +8,7 @@ use crate::stdout;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::ExitCode;
 use windlass_link::linux::{
     Carrier, Device, DeviceConfig, Namespace, Privilege, acquire_privilege, stop_signals,
@@ -19,8 +20,9 @@ pub(super) fn run_file(args: &LinkRun) -> Result<ExitCode, Failure> {
     let origin = args.file.display();
     let text = fs::read_to_string(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: cannot read: {error}")))?;
-    let mut file =
-        file::read(&text).map_err(|error| Failure::Input(format!("{origin}: {error}")))?;
+    let directory = args.file.parent().unwrap_or(Path::new(""));
+    let mut file = file::read(&text, directory)
+        .map_err(|error| Failure::Input(format!("{origin}: {error}")))?;
     file.link.seed = args.seed.unwrap_or(file.link.seed);
     run(file, &args.watch)
 }

@@ -12,7 +12,7 @@ use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
 
 /// The first line of the log.
 const LOG_HEADER: &str = "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,\
-    marked,dropped,lost,duplicated,corrupted,delivered,delivered_bytes";
+    marked,dropped,policed,lost,duplicated,corrupted,delivered,delivered_bytes";
 /// Time between live figures.
 const LIVE_INTERVAL: Span = Span::from_secs(1);
 
@@ -180,7 +180,7 @@ impl Log {
             let average = carrier.network().path(path.port, path.direction).average_packets();
             writeln!(
                 self.file,
-                "{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                "{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                 now.as_nanos() / 1_000_000_000,
                 now.as_nanos() % 1_000_000_000,
                 path.name,
@@ -191,6 +191,7 @@ impl Log {
                 stats.queue.offered,
                 stats.queue.marked,
                 stats.queue.dropped(),
+                stats.policed,
                 stats.lost,
                 stats.duplicated,
                 stats.corrupted,
@@ -244,6 +245,7 @@ fn path_figures(path: &Reported, stats: &PathStats) -> Value {
             "above_max": stats.queue.dropped_above_max,
             "sojourn": stats.queue.dropped_sojourn,
         },
+        "policed": stats.policed,
         "lost": stats.lost,
         "duplicated": stats.duplicated,
         "corrupted": stats.corrupted,
