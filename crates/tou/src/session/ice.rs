@@ -2,7 +2,9 @@
 
 use super::offer::{CandidateType, Sent};
 use is::stun::{StunMessage, StunPacket};
-use is::{Candidate, IceAgent, IceAgentEvent, IceConnectionState, IceCreds, Protocol};
+use is::{
+    Candidate, CandidateKind, IceAgent, IceAgentEvent, IceConnectionState, IceCreds, Protocol,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -23,6 +25,8 @@ const ABANDONED: Span = Span::from_millis(2500);
 const DEAD_AFTER: Span = Span::from_secs(5);
 /// Remote addresses whose last check is remembered.
 const HEARD_MAX: usize = 64;
+/// Addresses that were given up and are remembered.
+const GIVEN_UP_MAX: usize = 64;
 /// Addresses of the peer's relays that are remembered; a host has one for each server.
 const REMOTE_RELAYS_MAX: usize = 16;
 
@@ -90,6 +94,8 @@ pub(crate) struct Ice {
     heard: BTreeMap<SocketAddr, Time>,
     /// The addresses of the peer's relays.
     remote_relays: BTreeSet<SocketAddr>,
+    /// Addresses of the peer that this host has stopped using. The agent ignores checks from them.
+    given_up: BTreeMap<SocketAddr, Candidate>,
 }
 
 impl Ice {
@@ -109,6 +115,7 @@ impl Ice {
             checked_on: None,
             heard: BTreeMap::new(),
             remote_relays: BTreeSet::new(),
+            given_up: BTreeMap::new(),
         }
     }
 
@@ -203,6 +210,7 @@ impl Ice {
         self.note(now, pair.remote);
         if message.is_binding_request() {
             self.checked_on = Some(pair);
+            self.take_back(pair.remote);
             if message.use_candidate() {
                 self.accept_nomination(pair);
             }
@@ -265,7 +273,24 @@ impl Ice {
         if let Some(old) = candidates.find(|one| one.addr() == remote) {
             drop(candidates);
             self.agent.invalidate_candidate(&old);
+            if self.given_up.len() < GIVEN_UP_MAX {
+                self.given_up.insert(remote, old);
+            }
         }
+    }
+
+    /// An authentic check comes from an address that was given up, so it works again: after a blackout,
+    /// or because the peer's NAT has kept the mapping.
+    fn take_back(&mut self, remote: SocketAddr) {
+        let Some(old) = self.given_up.remove(&remote) else { return };
+        // The agent takes no peer-reflexive candidate from outside; the nearest is a reflexive one.
+        let candidate = match old.kind() {
+            CandidateKind::PeerReflexive => {
+                Candidate::server_reflexive(remote, remote, Protocol::Udp).unwrap_or(old)
+            }
+            _ => old,
+        };
+        self.agent.add_remote_candidate(candidate);
     }
 
     /// How long nothing authentic has come from the selected address.
@@ -312,5 +337,69 @@ impl Ice {
         if self.has_failed() {
             self.selected = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An agent at an address, the only one that it has.
+    struct End {
+        ice: Ice,
+        address: SocketAddr,
+    }
+
+    fn end(clock: Clock, controlling: bool, last_octet: u8) -> End {
+        let address = SocketAddr::from(([192, 0, 2, last_octet], 7000));
+        let credentials = credentials([last_octet; 32]);
+        let mut ice = Ice::new(clock, controlling, credentials, u64::from(last_octet));
+        ice.add_local(address).expect("a host candidate");
+        End { ice, address }
+    }
+
+    /// Two agents that have exchanged credentials and candidates.
+    fn ends() -> [End; 2] {
+        let clock = Clock::new();
+        let mut ends = [end(clock, true, 1), end(clock, false, 2)];
+        for (one, other) in [(0, 1), (1, 0)] {
+            let credentials = ends[other].ice.credentials().clone();
+            let (candidates, _) = ends[other].ice.candidates();
+            ends[one].ice.set_remote_credentials(credentials);
+            candidates.iter().for_each(|candidate| ends[one].ice.add_remote(candidate));
+        }
+        ends
+    }
+
+    /// Carries all messages for `length` from `now` on, without delay, and returns the end.
+    fn run(ends: &mut [End; 2], now: Time, length: Span) -> Time {
+        let end = now + length;
+        let mut now = now;
+        while now < end {
+            for (from, to) in [(0, 1), (1, 0)] {
+                ends[from].ice.handle_timeout(now);
+                while let Some(check) = ends[from].ice.poll_transmit() {
+                    let pair = Pair { local: check.pair.remote, remote: check.pair.local };
+                    if pair.local == ends[to].address {
+                        ends[to].ice.handle(now, pair, &check.bytes);
+                    }
+                }
+            }
+            now += Span::from_millis(5);
+        }
+        end
+    }
+
+    #[test]
+    fn an_address_that_was_given_up_is_used_again_when_checks_come_from_it() {
+        let mut ends = ends();
+        let now = run(&mut ends, Time::ZERO, Span::from_secs(2));
+        let [first, second] = [ends[0].address, ends[1].address];
+        let pair = Some(Pair { local: second, remote: first });
+        assert_eq!(ends[1].ice.selected(), pair);
+        ends[1].ice.selected = None;
+        ends[1].ice.give_up(first);
+        run(&mut ends, now, Span::from_secs(4));
+        assert_eq!(ends[1].ice.selected(), pair, "the peer goes on checking");
     }
 }
