@@ -55,6 +55,18 @@ def send(packets_per_s: float, packet_bytes: int, seconds: float) -> None:
         )
 
 
+def receiving_socket() -> socket.socket:
+    """A socket at `PORT` whose packets the kernel stamps on arrival."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    # As root it may be larger than net.core.rmem_max: what is lost here is not the link's fault.
+    buffer = socket.SO_RCVBUF if os.geteuid() else SO_RCVBUFFORCE
+    sock.setsockopt(socket.SOL_SOCKET, buffer, 16 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    sock.bind(("", PORT))
+    sock.settimeout(0.5)
+    return sock
+
+
 def receive(sock: socket.socket, sender: subprocess.Popen) -> list[Packet]:
     """What arrives until the sender has ended and nothing has come for a while."""
     packets: list[Packet] = []
@@ -74,13 +86,7 @@ def run(
     windlass: str, rate_mbit: float, load: float, packet_bytes: int, seconds: float, spin: str
 ) -> tuple[list[Packet], dict]:
     """Packets at `load` times the rate, through the link."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # As root it may be larger than net.core.rmem_max: what is lost here is not the link's fault.
-    buffer = socket.SO_RCVBUF if os.geteuid() else SO_RCVBUFFORCE
-    sock.setsockopt(socket.SOL_SOCKET, buffer, 16 << 20)
-    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    sock.bind(("", PORT))
-    sock.settimeout(0.5)
+    sock = receiving_socket()
     packets_per_s = load * rate_mbit * 1e6 / 8 / packet_bytes
     link = [windlass, "link", "--rate", f"{rate_mbit:g}M", "--delay", f"{DELAY_MS}ms"]
     # A queue of half a second: a sender that is kept from computing for less leaves no gap.

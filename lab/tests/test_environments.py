@@ -13,7 +13,7 @@ pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-
 
 from gymnasium.utils.env_checker import check_env
 
-from windlass_lab.environments.spec import OBSERVATION
+from windlass_lab.environments.spec import ACTIONS, OBSERVATION
 
 SCENARIO = """
 schema = 1
@@ -38,8 +38,10 @@ def seen(observation) -> dict:
 
 
 @pytest.mark.parametrize("step", ["rtt", "50ms", "8 acks"])
-@pytest.mark.parametrize("action", ["cwnd", "factor", "increment"])
+@pytest.mark.parametrize("action", ACTIONS)
 def test_gymnasium_finds_nothing_wrong(path, step, action):
+    if (step, action) == ("8 acks", "watch"):
+        pytest.skip("a flow with its own controller has no count of ACKs")
     check_env(wl.make_env(path, flow="long", step=step, action=action), skip_render_check=True)
 
 
@@ -57,6 +59,33 @@ def test_the_window_is_the_agents(path):
     assert rates[4] == pytest.approx(4 / 0.0244, rel=0.1)
     assert rates[9] == pytest.approx(2.25 * rates[4], rel=0.15)
     assert rates[30] == pytest.approx(833, rel=0.05)
+
+
+def test_the_pacing_rate_is_the_agents(path):
+    """Packets of 1500 bytes leave at the rate that is set, up to the 833 a second of the link."""
+    alone = {"flows.1.start": "4.9s", "dumbbell.bottleneck.queue": "droptail"}
+    env = wl.make_env(path, flow="long", step="500ms", action="pacing_rate", set=alone)
+    env.reset(seed=1)
+    for rate in (100, 400, 200, 800):
+        env.step(np.array([rate], dtype=np.float32))
+        last = seen(env.step(np.array([rate], dtype=np.float32))[0])
+        assert last["acked_packets_per_s"] == pytest.approx(rate, rel=0.05)
+        assert last["srtt_ms"] < 30, "no queue builds below the link's rate"
+    env = wl.make_env(path, flow="long", step="500ms", action="pacing_factor", set=alone)
+    env.reset(seed=1)
+    env.step(np.array([1.0], dtype=np.float32))
+    last = seen(env.step(np.array([1.0], dtype=np.float32))[0])
+    # Three packets in 100 ms, doubled twice.
+    assert last["acked_packets_per_s"] == pytest.approx(120, rel=0.1)
+
+
+def test_to_watch_is_to_see_the_flows_own_run(path):
+    env = wl.make_env(path, flow="long", step="100ms", action="watch")
+    env.reset(seed=5)
+    for _ in range(50):
+        env.step(env.action_space.sample())
+    summary = env.summary()
+    assert summary == wl.simulate(path, seed=summary["seed"], series="none").summary
 
 
 def test_steps_are_times_round_trips_and_acks(path):
@@ -159,6 +188,7 @@ def test_a_reward_of_ones_own(path):
         ({"step": "0ms"}, 'expected "rtt"'),
         ({"step": "0 acks"}, 'expected "rtt"'),
         ({"action": "rate"}, "expected cwnd, factor, increment"),
+        ({"action": "watch", "step": "8 acks"}, 'expected "rtt" or a time'),
         ({"set": {"duration": "soon"}}, "duration"),
     ],
 )

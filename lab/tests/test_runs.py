@@ -88,6 +88,21 @@ def test_python_has_the_series_and_the_summary_of_the_command(
     assert all(stored.tables[name].equals(table) for name, table in run.tables.items())
 
 
+def test_parquet_holds_the_series_of_the_csv(small, windlass, tmp_path):
+    for arguments in (["--out", "csv"], ["--out", "parquet", "--parquet"]):
+        command = [windlass, "sim", "run", small, *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    assert not list((tmp_path / "parquet").glob("*.csv"))
+    written, columns = wl.read(tmp_path / "csv"), wl.read(tmp_path / "parquet")
+    assert written.summary == columns.summary
+    assert sorted(written.tables) == sorted(columns.tables)
+    for name, table in written.tables.items():
+        assert table.equals(columns.tables[name]), name
+    flow = min((tmp_path / "parquet").glob("flow-*.parquet"))
+    thresholds = pl.read_parquet(flow)["ssthresh_packets"]
+    assert thresholds.null_count() > 0, "null before the first cut"
+
+
 def test_a_run_has_flows_queues_and_series(small):
     run = wl.simulate(small, seed=3)
     assert (run.name, run.seed) == ("two-flows", 3)

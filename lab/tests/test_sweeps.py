@@ -8,7 +8,7 @@ import windlass_lab as wl
 from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
 from windlass_lab.sweeps import study as studies
-from windlass_lab.sweeps.rows import kept
+from windlass_lab.sweeps.rows import Runner, kept
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-native")
@@ -187,3 +187,16 @@ def test_the_command_writes_a_table(write, tmp_path, capsys):
     assert main(["sweep", str(write()), "--out", str(out), "--jobs", "2"]) == 0
     assert capsys.readouterr().out.strip() == str(out / "rows.parquet")
     assert len(pl.read_parquet(out / "rows.parquet")) == 12
+
+
+def test_a_trace_travels_with_its_scenario(write, tmp_path):
+    """Workers elsewhere have no files of the study."""
+    (tmp_path / "slow.trace").write_text("# one packet each 2 ms\n1\n3\n5\n6\n")
+    text = SCENARIO.replace('rate = "10Mbit/s"', 'rate = { trace = "slow.trace" }')
+    path = write()
+    (tmp_path / "two.toml").write_text(text)
+    before = wl.sweep(path).collect()
+    runner = Runner.of(studies.read(path))
+    (tmp_path / "slow.trace").unlink()
+    point = next(studies.read(path).points())
+    assert runner.run(point) == before.row(0, named=True)

@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use send_wrapper::SendWrapper;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
 use windlass_sim::external::External;
@@ -11,6 +12,10 @@ use windlass_sim::{Scenario, Simulation};
 
 /// Numbers of an observation; `windlass_lab.environments.observation` names them.
 const OBSERVATION: usize = 9;
+/// The window in segments while an agent sets the pacing rate: no limit.
+const WINDOW_OF_PACED: f64 = 10_000.0;
+/// The time in which a paced flow sends its initial window, before a rate is set.
+const FIRST_ROUND_TRIP_S: f64 = 0.1;
 /// The step of a round trip before the first RTT sample.
 const FIRST_STEP: Span = Span::from_millis(10);
 
@@ -22,7 +27,17 @@ enum Step {
     Acks(u64),
 }
 
-/// Simulations of one scenario, in each of which one flow has its window from outside.
+/// Which of a flow's settings comes from outside.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Control {
+    Window,
+    PacingRate,
+    /// None: the flow keeps its controller.
+    Own,
+}
+
+/// Simulations of one scenario, in each of which one flow has its window or its pacing rate from
+/// outside.
 #[pyclass(unsendable)]
 pub(crate) struct Environments {
     members: Vec<Member>,
@@ -33,6 +48,7 @@ pub(crate) struct Environments {
 struct Member {
     scenario: Arc<Scenario>,
     external: External,
+    control: Control,
     simulation: Option<Simulation<Arc<Scenario>>>,
     /// When the last step ended.
     at: Time,
@@ -58,6 +74,7 @@ impl Environments {
         flow: &str,
         count: usize,
         step: &str,
+        control: &str,
     ) -> PyResult<Environments> {
         let fault = PyValueError::new_err::<String>;
         let mut scenario = crate::read(origin, text, &overrides).map_err(fault)?.scenario;
@@ -65,25 +82,48 @@ impl Environments {
         let index = names.iter().position(|name| *name == flow).ok_or_else(|| {
             fault(format!("flow: {origin} has no flow {flow:?}, but {}", names.join(", ")))
         })?;
-        // The window holds even while the application does not fill it.
-        scenario.flows[index].sender.growth.cwnd_validation = false;
+        let step = parse_step(step).map_err(fault)?;
+        let control = parse_control(control).map_err(fault)?;
+        let sender = &mut scenario.flows[index].sender;
+        match (control, step) {
+            (Control::Own, Step::Acks(_)) => {
+                let message = "step: with action=\"watch\" expected \"rtt\" or a time";
+                return Err(fault(message.into()));
+            }
+            (Control::Own, _) => {}
+            (Control::Window | Control::PacingRate, _) => {
+                // The window holds even while the application does not fill it.
+                sender.growth.cwnd_validation = false;
+                sender.sending.pacing |= control == Control::PacingRate;
+            }
+        }
         let member = |_| {
             let (mut scenario, external) = (scenario.clone(), External::default());
-            scenario.flows[index].sender.congestion = Arc::new(external.clone());
+            if control != Control::Own {
+                scenario.flows[index].sender.congestion = Arc::new(external.clone());
+            }
             let scenario = Arc::new(scenario);
-            Member { scenario, external, simulation: None, at: Time::ZERO, last: Counts::default() }
+            Member {
+                scenario,
+                external,
+                control,
+                simulation: None,
+                at: Time::ZERO,
+                last: Counts::default(),
+            }
         };
         let members: Vec<Member> = (0..count).map(member).collect();
         if let Some(member) = members.first() {
             Simulation::new(Arc::clone(&member.scenario), 1)
                 .map_err(|error| fault(format!("{origin}: {error}")))?;
         }
-        Ok(Environments { members, flow: index, step: parse_step(step).map_err(fault)? })
+        Ok(Environments { members, flow: index, step })
     }
 
     /// Begins a member's run anew. Nothing has been sent after it.
     fn reset(&mut self, member: usize, seed: u64) -> PyResult<()> {
-        let member = self.members.get_mut(member).ok_or_else(no_member)?;
+        let member =
+            self.members.get_mut(member).ok_or_else(|| PyValueError::new_err(NO_MEMBER))?;
         member.external.reset();
         let simulation = Simulation::new(Arc::clone(&member.scenario), seed);
         member.simulation =
@@ -93,54 +133,72 @@ impl Environments {
         Ok(())
     }
 
-    /// The window of each member in segments: what was set last, or the connection's.
-    fn windows(&self) -> Vec<f64> {
-        self.members.iter().map(|member| member.window(self.flow)).collect()
+    /// The window of each member in segments, or its pacing rate in segments per second: what was set
+    /// last, or the connection's.
+    fn controls(&self) -> Vec<f64> {
+        self.members.iter().map(|member| member.control(self.flow)).collect()
     }
 
-    /// Sets the windows of some members, in segments, and runs each for a step. Returns their
-    /// observations one after the other, as 64-bit floats, and a byte for each: 0 if it goes on, 1 if
+    /// Sets the windows or pacing rates of some members, and runs each for a step, while other threads
+    /// of Python go on. Returns their observations one after the other, as 64-bit floats, and a byte for each: 0 if it goes on, 1 if
     /// its time is over, 2 if its flows are done before.
     fn step<'py>(
         &mut self,
         py: Python<'py>,
         members: Vec<usize>,
-        windows: Vec<f64>,
+        controls: Vec<f64>,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-        let mut bytes = Vec::with_capacity(members.len() * OBSERVATION * 8);
-        let mut over = Vec::with_capacity(members.len());
-        for (number, window) in members.into_iter().zip(windows) {
-            let member = self.members.get_mut(number).ok_or_else(no_member)?;
-            let observation = member.advance(self.flow, self.step, window).ok_or_else(no_run)?;
-            bytes.extend(observation.iter().flat_map(|number| number.to_ne_bytes()));
-            over.push(member.ending());
-        }
+        // The simulations stay on this thread, and hold nothing of Python.
+        let own = SendWrapper::new(self);
+        let stepped = py.detach(move || own.take().advance(&members, &controls));
+        let (bytes, over) = stepped.map_err(PyValueError::new_err)?;
         Ok((PyBytes::new(py, &bytes), PyBytes::new(py, &over)))
     }
 
     /// The summary of a member's run so far as JSON, which ends it.
     fn finish(&mut self, member: usize) -> PyResult<String> {
-        let member = self.members.get_mut(member).ok_or_else(no_member)?;
-        let simulation = member.simulation.take().ok_or_else(no_run)?;
+        let fault = PyValueError::new_err::<&str>;
+        let member = self.members.get_mut(member).ok_or_else(|| fault(NO_MEMBER))?;
+        let simulation = member.simulation.take().ok_or_else(|| fault(NO_RUN))?;
         serde_json::to_string(&simulation.finish(&mut ()))
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
-fn no_member() -> PyErr {
-    PyValueError::new_err("there is no such environment")
-}
+const NO_MEMBER: &str = "there is no such environment";
+const NO_RUN: &str = "reset the environment first";
 
-fn no_run() -> PyErr {
-    PyValueError::new_err("reset the environment first")
+impl Environments {
+    /// The observations as bytes, and how each member goes on.
+    fn advance(
+        &mut self,
+        members: &[usize],
+        controls: &[f64],
+    ) -> Result<(Vec<u8>, Vec<u8>), &'static str> {
+        let mut bytes = Vec::with_capacity(members.len() * OBSERVATION * 8);
+        let mut over = Vec::with_capacity(members.len());
+        for (number, control) in members.iter().zip(controls) {
+            let member = self.members.get_mut(*number).ok_or(NO_MEMBER)?;
+            let observation = member.advance(self.flow, self.step, *control).ok_or(NO_RUN)?;
+            bytes.extend(observation.iter().flat_map(|number| number.to_ne_bytes()));
+            over.push(member.ending());
+        }
+        Ok((bytes, over))
+    }
 }
 
 impl Member {
-    fn window(&self, flow: usize) -> f64 {
+    fn control(&self, flow: usize) -> f64 {
         let sender = self.simulation.as_ref().and_then(|simulation| simulation.sender(flow));
         let initial = f64::from(self.scenario.flows[flow].sender.window.initial);
-        let connection = sender.map(|sender| sender.cwnd() / f64::from(sender.mss()));
-        self.external.window().or(connection).unwrap_or(initial)
+        let window = sender.map_or(initial, |sender| sender.cwnd() / f64::from(sender.mss()));
+        match self.control {
+            Control::Window => self.external.window().unwrap_or(window),
+            Control::Own => window,
+            Control::PacingRate => {
+                self.external.pacing_rate().unwrap_or(initial / FIRST_ROUND_TRIP_S)
+            }
+        }
     }
 
     fn ending(&self) -> u8 {
@@ -152,9 +210,16 @@ impl Member {
         }
     }
 
-    /// Runs for a step with this window; `None` if no run has begun.
-    fn advance(&mut self, flow: usize, step: Step, window: f64) -> Option<[f64; OBSERVATION]> {
-        self.external.set_window(window);
+    /// Runs for a step with this window or pacing rate; `None` if no run has begun.
+    fn advance(&mut self, flow: usize, step: Step, control: f64) -> Option<[f64; OBSERVATION]> {
+        match self.control {
+            Control::Window => self.external.set_window(control),
+            Control::Own => {}
+            Control::PacingRate => {
+                self.external.set_window(WINDOW_OF_PACED);
+                self.external.set_pacing_rate(control);
+            }
+        }
         let simulation = self.simulation.as_mut()?;
         let until = match step {
             Step::Time(span) => self.at + span,
@@ -213,6 +278,15 @@ impl Member {
         ];
         self.last = now;
         observation
+    }
+}
+
+fn parse_control(text: &str) -> Result<Control, String> {
+    match text {
+        "window" => Ok(Control::Window),
+        "pacing_rate" => Ok(Control::PacingRate),
+        "own" => Ok(Control::Own),
+        _ => Err(format!("control={text:?}: expected \"window\", \"pacing_rate\" or \"own\"")),
     }
 }
 

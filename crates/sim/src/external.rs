@@ -1,4 +1,4 @@
-//! A congestion controller whose window comes from outside, between the steps of a
+//! A congestion controller whose window or pacing rate comes from outside, between the steps of a
 //! [`Simulation`](crate::Simulation).
 
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use windlass_tcp::cc::{Ack, Congestion, CongestionCause, Controller, ControllerF
 /// The name of the controller in summaries.
 pub const NAME: &str = "external";
 
-/// Makes the controllers of a flow, and sets their window.
+/// Makes the controllers of a flow, and sets their window and pacing rate.
 ///
 /// A new window holds from the next ACK of new data on. After a timeout the window is one segment
 /// until the next one is set; other signals of congestion leave it alone. The repair of losses is the
-/// engine's.
+/// engine's. A pacing rate holds at once, on a flow that paces.
 #[derive(Clone, Debug, Default)]
 pub struct External(Arc<Shared>);
 
@@ -20,6 +20,8 @@ pub struct External(Arc<Shared>);
 struct Shared {
     /// Bits of the window in segments; 0: none was set, and a connection begins with its initial one.
     window: AtomicU64,
+    /// Bits of the pacing rate in segments per second; 0: none was set, and the window decides.
+    pacing_rate: AtomicU64,
     acks: AtomicU64,
 }
 
@@ -34,14 +36,25 @@ impl External {
         Some(f64::from_bits(self.0.window.load(Relaxed))).filter(|window| *window > 0.0)
     }
 
+    /// Sets the pacing rate in segments per second.
+    pub fn set_pacing_rate(&self, segments_per_s: f64) {
+        self.0.pacing_rate.store(segments_per_s.to_bits(), Relaxed);
+    }
+
+    /// The pacing rate in segments per second that was set last; `None` before that.
+    pub fn pacing_rate(&self) -> Option<f64> {
+        Some(f64::from_bits(self.0.pacing_rate.load(Relaxed))).filter(|rate| *rate > 0.0)
+    }
+
     /// ACKs of new data since the beginning.
     pub fn acks(&self) -> u64 {
         self.0.acks.load(Relaxed)
     }
 
-    /// Forgets window and ACKs, for another run.
+    /// Forgets window, pacing rate and ACKs, for another run.
     pub fn reset(&self) {
         self.0.window.store(0, Relaxed);
+        self.0.pacing_rate.store(0, Relaxed);
         self.0.acks.store(0, Relaxed);
     }
 }
@@ -78,6 +91,10 @@ impl Controller for ExternalController {
     /// Proportional rate reduction ends at ssthresh, which is thus the window.
     fn ssthresh(&self) -> u64 {
         self.cwnd as u64
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        self.external.pacing_rate().map(|segments_per_s| (segments_per_s * self.mss) as u64)
     }
 
     fn on_ack(&mut self, _: &Ack) {

@@ -21,25 +21,33 @@ def simulate(
     """
 
 class Environments:
-    """Simulations of one scenario, in each of which the flow `flow` has its window from outside.
-    `step` is "rtt", a number of ACKs such as "8 acks", or a time such as "100ms".
+    """Simulations of one scenario. `control` is what the flow `flow` has from outside: "window",
+    "pacing_rate", or nothing ("own"). `step` is "rtt", a number of ACKs such as "8 acks", or a time
+    such as "100ms".
     """
 
     def __init__(
-        self, origin: str, text: str, overrides: list[str], flow: str, count: int, step: str
+        self,
+        origin: str,
+        text: str,
+        overrides: list[str],
+        flow: str,
+        count: int,
+        step: str,
+        control: str,
     ) -> None:
         """Raises `ValueError` with all problems of the scenario, one per line."""
 
     def reset(self, member: int, seed: int) -> None:
         """Begins a member's run anew."""
 
-    def windows(self) -> list[float]:
-        """The window of each member in segments."""
+    def controls(self) -> list[float]:
+        """The window of each member in segments, or its pacing rate in segments per second."""
 
-    def step(self, members: list[int], windows: list[float]) -> tuple[bytes, bytes]:
-        """Sets the windows of some members, in segments, and runs each for a step. The observations
-        one after the other as 64-bit floats, and a byte for each member: 0 if it goes on, 1 if its
-        time is over, 2 if its flows are done before.
+    def step(self, members: list[int], controls: list[float]) -> tuple[bytes, bytes]:
+        """Sets the windows or pacing rates of some members, and runs each for a step. The
+        observations one after the other as 64-bit floats, and a byte for each member: 0 if it goes
+        on, 1 if its time is over, 2 if its flows are done before.
         """
 
     def finish(self, member: int) -> str:

@@ -45,8 +45,8 @@ fn experiments() -> Vec<(String, String)> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"), &mut found);
     found.sort();
     let text = |path: PathBuf| {
-        let stem = path.file_stem().expect("a file").to_string_lossy().into_owned();
-        (stem, std::fs::read_to_string(&path).expect("readable"))
+        let text = std::fs::read_to_string(&path).expect("readable");
+        (path.to_str().expect("UTF-8").to_owned(), text)
     };
     found.into_iter().map(text).collect()
 }
@@ -55,9 +55,10 @@ fn experiments() -> Vec<(String, String)> {
 fn every_experiment_is_valid_and_bears_its_files_name() {
     let experiments = experiments();
     assert!(experiments.len() >= 22, "found {}", experiments.len());
-    for (stem, text) in experiments {
-        let name = scenario(&text, &[]).name;
-        assert!(name.ends_with(&stem), "{name} stands in {stem}.toml");
+    for (path, text) in experiments {
+        let name = from_toml(&path, &text, &[]).expect("valid").scenario.name;
+        let stem = Path::new(&path).file_stem().and_then(|stem| stem.to_str()).expect("UTF-8");
+        assert!(name.ends_with(stem), "{name} stands in {path}");
     }
 }
 
@@ -76,11 +77,11 @@ fn json_says_the_same_as_toml() {
             ),
         }
     }
-    for (stem, text) in experiments() {
+    for (path, text) in experiments() {
         let json = to_json(&tree::parse_toml(&text).0);
-        let from_json = from_json("line 1", &json, &[]).expect("valid as TOML");
-        let from_toml = from_toml(&stem, &text, &[]).expect("valid as TOML");
-        assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{stem}");
+        let from_json = from_json(&path, &json, &[]).expect("valid as TOML");
+        let from_toml = from_toml(&path, &text, &[]).expect("valid as TOML");
+        assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{path}");
     }
 }
 
@@ -98,7 +99,7 @@ fn rtts_ms(scenario: &Scenario) -> Vec<f64> {
 fn setup_1_of_the_new_ecn_paper() {
     let (_, text) = experiments()
         .into_iter()
-        .find(|(stem, _)| stem == "s1_10M_p0.1_newecn")
+        .find(|(path, _)| path.ends_with("/s1_10M_p0.1_newecn.toml"))
         .expect("the experiment is there");
     let scenario = scenario(&text, &[]);
     assert_eq!(rtts_ms(&scenario), [4.0, 30.0, 70.0, 190.0]);
@@ -122,7 +123,7 @@ fn setup_1_of_the_new_ecn_paper() {
 fn mixed_flows_keep_their_own_options() {
     let (_, text) = experiments()
         .into_iter()
-        .find(|(stem, _)| stem == "mix_3new_3reno")
+        .find(|(path, _)| path.ends_with("/mix_3new_3reno.toml"))
         .expect("the experiment is there");
     let scenario = scenario(&text, &[]);
     let kinds: Vec<_> = scenario

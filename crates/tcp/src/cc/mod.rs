@@ -69,6 +69,13 @@ pub trait Controller: fmt::Debug + Send {
     /// path MTU (RFC 8899). The window in bytes stays the same, but is at least one segment.
     fn on_mss_change(&mut self, mss: u32);
 
+    /// The pacing rate in bytes per second, on connections that pace
+    /// ([`SendConfig::pacing`](crate::config::SendConfig::pacing)). `None`: the window, spread over the
+    /// round trip.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
     /// How lost segments are repaired where SACK was not negotiated.
     fn fast_recovery(&self) -> FastRecovery {
         FastRecovery::NewReno

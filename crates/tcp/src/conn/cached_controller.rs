@@ -124,6 +124,11 @@ impl CachedController {
         self.state.ecn_codepoint
     }
 
+    /// Not cached: most connections do not pace.
+    pub(super) fn pacing_rate(&self) -> Option<u64> {
+        self.controller.pacing_rate()
+    }
+
     /// Not cached: the engine needs it only at a loss.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         self.controller.fast_recovery()

@@ -89,7 +89,19 @@ impl Connection {
     /// The pace in force; `None` if the connection does not pace now.
     #[inline]
     pub(super) fn pace(&self) -> Option<Pace> {
-        if self.options.pacing { self.pace_of_window() } else { None }
+        if self.options.pacing { self.pace_of_controller() } else { None }
+    }
+
+    /// The pace that the controller wants, or the pace by the window.
+    fn pace_of_controller(&self) -> Option<Pace> {
+        match self.congestion.pacing_rate() {
+            Some(bytes_per_s) => {
+                let span_ns = u128::from(Span::from_secs(1).as_nanos());
+                let rate = Rate { bytes: u128::from(bytes_per_s.max(1)), span_ns };
+                Some(Pace::new(rate, self.agreed.mss))
+            }
+            None => self.pace_of_window(),
+        }
     }
 
     /// The pace by the current window. `None` before the first RTT sample, for the initial window,

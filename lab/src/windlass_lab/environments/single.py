@@ -8,11 +8,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, first_observations, power
+from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, power
 
 
 class CongestionEnv(gymnasium.Env):
-    """A scenario in which an agent sets the congestion window of one flow (Gymnasium's API).
+    """A scenario in which an agent sets window or pacing rate of one flow (Gymnasium's API).
 
     An episode is a run of the scenario. It is truncated at the end of the scenario's duration, and
     terminated where `until_done` ends it before.
@@ -34,12 +34,12 @@ class CongestionEnv(gymnasium.Env):
         """Begins a run anew. A seed makes all later runs the same."""
         super().reset(seed=seed)
         self._native.reset(0, int(self.np_random.integers(2**32)))
-        return first_observations(np.array(self._native.windows()))[0], {}
+        return self._spec.first_observations(np.array(self._native.controls()))[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
-        """Sets the window, and runs on for a step."""
-        window, *_ = self._native.windows()
-        wanted = self._spec.next_windows(window, float(action[0]))
+        """Sets the window or the pacing rate, and runs on for a step."""
+        control, *_ = self._native.controls()
+        wanted = self._spec.next_controls(control, float(action[0]))
         data, endings = self._native.step([0], [float(wanted)])
         observation = np.frombuffer(data, dtype=np.float64, count=len(OBSERVATION))
         reward = float(self._spec.reward(observation))
@@ -61,9 +61,10 @@ def make_env(
 ) -> CongestionEnv:
     """An environment of a scenario (docs/reference/environments.md).
 
-    `flow` is the name of the flow whose window the agent sets. `step` is "rtt", a number of ACKs
-    such as "8 acks", or a time such as "100ms". `action` is "cwnd" (packets), "factor" (the power
-    of two that the window is multiplied by) or "increment" (packets). `set` replaces keys of the
+    `flow` is the name of the flow that the agent controls. `step` is "rtt", a number of ACKs such
+    as "8 acks", or a time such as "100ms". `action` is "cwnd" (packets), "factor" (the power of two
+    that the window is multiplied by), "increment" (packets), "pacing_rate" (packets per second),
+    "pacing_factor", or "watch" (none: the flow keeps its controller). `set` replaces keys of the
     scenario. Raises `LabError` for a scenario or an option that cannot be.
     """
     return CongestionEnv(Spec(Path(path), flow, step, action, reward, set or {}))

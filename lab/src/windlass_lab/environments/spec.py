@@ -30,9 +30,11 @@ OBSERVATION = (
 )
 """The numbers of an observation. Rates and counts are those of the step; RTTs are 0 before the
 first sample."""
-ACTIONS = ("cwnd", "factor", "increment")
+ACTIONS = ("cwnd", "factor", "increment", "pacing_rate", "pacing_factor", "watch")
 WINDOW_MAX = 10_000.0
 """The largest window in packets."""
+RATE_MAX = 10_000_000.0
+"""The largest pacing rate in packets per second."""
 _INCREMENT_MAX = 32.0
 
 Number = TypeVar("Number", float, np.ndarray)
@@ -73,14 +75,15 @@ class Spec:
         overrides = [override(key, value) for key, value in self.set.items()]
         try:
             return load_native().Environments(
-                str(self.path), text, overrides, self.flow, count, self.step
+                str(self.path), text, overrides, self.flow, count, self.step, self.control
             )
         except ValueError as error:
             raise LabError(str(error)) from None
 
     def action_space(self) -> Box:
         """One number: the window in packets, the power of two that it is multiplied by, or the
-        packets that are added to it.
+        packets that are added to it; the pacing rate in packets per second, or the power of two
+        that it is multiplied by. To watch there is nothing to do, and the number is ignored.
         """
         from gymnasium.spaces import Box
 
@@ -88,6 +91,9 @@ class Spec:
             "cwnd": (1.0, WINDOW_MAX),
             "factor": (-1.0, 1.0),
             "increment": (-_INCREMENT_MAX, _INCREMENT_MAX),
+            "pacing_rate": (1.0, RATE_MAX),
+            "pacing_factor": (-1.0, 1.0),
+            "watch": (-1.0, 1.0),
         }[self.action]
         return Box(low, high, shape=(1,), dtype=np.float32)
 
@@ -97,20 +103,30 @@ class Spec:
 
         return Box(0.0, np.inf, shape=(len(OBSERVATION),), dtype=np.float32)
 
-    def next_windows(self, windows: Number, actions: Number) -> Number:
-        """The windows after actions, in packets."""
-        if self.action == "cwnd":
+    @property
+    def control(self) -> str:
+        """What the agent sets: "window", "pacing_rate", or nothing: the flow's "own" controller."""
+        if self.action == "watch":
+            return "own"
+        return "pacing_rate" if self.action.startswith("pacing") else "window"
+
+    def next_controls(self, controls: Number, actions: Number) -> Number:
+        """The windows in packets, or the pacing rates in packets per second, after actions."""
+        if self.action == "watch":
+            return controls
+        if self.action in {"cwnd", "pacing_rate"}:
             wanted = actions
-        elif self.action == "factor":
-            wanted = windows * np.exp2(actions)
+        elif self.action == "increment":
+            wanted = controls + actions
         else:
-            wanted = windows + actions
+            wanted = controls * np.exp2(actions)
         # np.clip takes three times as long.
-        return np.minimum(np.maximum(wanted, 1.0), WINDOW_MAX)
+        return np.minimum(
+            np.maximum(wanted, 1.0), RATE_MAX if self.control == "pacing_rate" else WINDOW_MAX
+        )
 
-
-def first_observations(windows: np.ndarray) -> np.ndarray:
-    """What is seen after a reset: the initial windows, and nothing else yet."""
-    observations = np.zeros((len(windows), len(OBSERVATION)), dtype=np.float32)
-    observations[:, 0] = windows
-    return observations
+    def first_observations(self, controls: np.ndarray) -> np.ndarray:
+        """What is seen after a reset: the initial windows, and nothing else yet."""
+        observations = np.zeros((len(controls), len(OBSERVATION)), dtype=np.float32)
+        observations[:, 0] = 0.0 if self.control == "pacing_rate" else controls
+        return observations

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, first_observations, power
+from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, power
 
 
 class CongestionVectorEnv(gymnasium.vector.VectorEnv):
@@ -39,21 +39,21 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):
         for member in range(self.num_envs):
             self._native.reset(member, self._draw())
         self._over[:] = False
-        return first_observations(np.array(self._native.windows())), {}
+        return self._spec.first_observations(np.array(self._native.controls())), {}
 
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        """Sets the windows, and runs all on for a step."""
+        """Sets the windows or pacing rates, and runs all on for a step."""
         for member in np.flatnonzero(self._over):
             self._native.reset(int(member), self._draw())
-        windows = np.array(self._native.windows())
-        observations = first_observations(windows)
+        controls = np.array(self._native.controls())
+        observations = self._spec.first_observations(controls)
         rewards = np.zeros(self.num_envs)
         endings = np.zeros(self.num_envs, dtype=np.uint8)
         running = np.flatnonzero(~self._over)
         flat = np.asarray(actions, dtype=np.float64).reshape(self.num_envs)
-        wanted = self._spec.next_windows(windows[running], flat[running])
+        wanted = self._spec.next_controls(controls[running], flat[running])
         data, found = self._native.step(running.tolist(), wanted.tolist())
         seen = np.frombuffer(data, dtype=np.float64).reshape(len(running), len(OBSERVATION))
         observations[running] = seen

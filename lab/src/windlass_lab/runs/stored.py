@@ -18,8 +18,8 @@ def read(folder: str | Path) -> Run:
     summary = _summary(folder)
     tables = {
         path.stem: _table(path)
-        for path in sorted(folder.glob("*.csv"))
-        if path.stem.startswith(("flow-", "queue-"))
+        for path in sorted(folder.iterdir())
+        if path.suffix in {".csv", ".parquet"} and path.stem.startswith(("flow-", "queue-"))
     }
     return Run(summary, tables)
 
@@ -56,8 +56,10 @@ def _first(folder: Path) -> Path:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    # Every column holds numbers: not guessed from the first lines, where all may be whole.
     try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        # Every column holds numbers: not guessed from the first lines, where all may be whole.
         text = pl.read_csv(path, infer_schema=False)
         return text.select(pl.all().cast(pl.Float64))
     except pl.exceptions.PolarsError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError
 from windlass_lab.searches.figure import FrontFigure
 from windlass_lab.searches.study import Range, SearchStudy, read
@@ -142,7 +143,7 @@ def _measure(
     study: SearchStudy, first_trial: int, batch: Sequence[Mapping], jobs: int
 ) -> list[dict]:
     """The objectives of each set of values (means over the seeds), or why it was refused."""
-    text = study.scenario.read_text(encoding="utf-8")
+    text = portable_text(study.scenario)
     runner = _Runner(str(study.scenario), text, study.jitter, list(study.objectives))
     seeds = len(study.seeds)
     points = (

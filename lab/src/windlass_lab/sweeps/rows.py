@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError, load_native, override
 from windlass_lab.sweeps.study import Point, Study
 
@@ -29,7 +30,7 @@ class Runner:
     @staticmethod
     def of(study: Study) -> "Runner":
         """The runner of a study."""
-        text = study.scenario.read_text(encoding="utf-8")
+        text = portable_text(study.scenario)
         return Runner(str(study.scenario), text, study.jitter, study.keep)
 
     def run(self, point: Point) -> dict:

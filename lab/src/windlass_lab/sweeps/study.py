@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.runs.portable import portable_text
 
 _Made = TypeVar("_Made")
 SCHEMA = 1
@@ -66,7 +67,7 @@ class Study:
         """A hash of all that the rows depend on: the study, the scenario's text, and the program
         that simulates.
         """
-        text = self.scenario.read_text(encoding="utf-8")
+        text = portable_text(self.scenario)
         parts = [text, dict(self.axes), list(self.seeds), self.jitter, self.keep, program]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

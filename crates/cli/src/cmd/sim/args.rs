@@ -119,6 +119,9 @@ pub(crate) struct Run {
     /// Write no time series of queues, which are most of what is written
     #[arg(long, requires = "out")]
     pub flows_only: bool,
+    /// Write time series as Parquet instead of CSV; a run keeps them in memory until its end
+    #[arg(long, requires = "out")]
+    pub parquet: bool,
     /// Write a packet capture of every link as well
     #[arg(long, requires = "out")]
     pub pcap: bool,

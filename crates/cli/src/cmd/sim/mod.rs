@@ -5,6 +5,7 @@ mod batch;
 mod chaos;
 mod check;
 mod load;
+mod parquet;
 mod print;
 mod progress;
 mod qlog;

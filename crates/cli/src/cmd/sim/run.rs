@@ -2,7 +2,7 @@
 
 use super::args::Run;
 use super::qlog::QlogFiles;
-use super::{load, print, progress};
+use super::{load, parquet, print, progress};
 use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_sim::pcapng::Captures;
 use windlass_sim::scenario::Document;
+use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Recorder, Scenario, Summary};
 
@@ -27,6 +28,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     let written = output.as_ref().map(|output| Output {
         folder: output.path(),
         queues: !args.flows_only,
+        parquet: args.parquet,
         pcap: args.pcap,
         qlog: args.qlog,
     });
@@ -102,6 +104,7 @@ fn replicate(
 struct Output<'a> {
     folder: &'a Path,
     queues: bool,
+    parquet: bool,
     pcap: bool,
     qlog: bool,
 }
@@ -112,31 +115,48 @@ fn simulate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(Output { folder, queues, pcap, qlog }) = output else {
-        return call(scenario, seed, &mut ());
-    };
+    let Some(output) = output else { return call(scenario, seed, &mut ()) };
     let failure = |error: io::Error| Failure::io("writing the results", &error);
-    let open = |name: &str| create(folder, name, "csv");
-    let series =
-        if queues { CsvSeries::new(scenario, open) } else { CsvSeries::of_flows(scenario, open) };
-    let mut series = series.map_err(failure)?;
-    let summary = if pcap || qlog {
-        let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
-        let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
-        let open = |name: &str| create(folder, name, "sqlog");
-        let logs = qlog.then(|| QlogFiles::new(scenario, open));
-        let mut all = (series, (captures, logs));
-        let summary = call(scenario, seed, &mut all)?;
-        let (written, (captures, logs)) = all;
-        captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
-        logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
-        series = written;
-        summary
-    } else {
-        call(scenario, seed, &mut series)?
+    if output.parquet {
+        let series = ColumnSeries::in_memory(scenario, output.queues);
+        let (summary, series) = record(scenario, seed, output, series)?;
+        for table in series.into_tables() {
+            let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
+            parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
+        }
+        return Ok(summary);
+    }
+    let open = |name: &str| create(output.folder, name, "csv");
+    let series = match output.queues {
+        true => CsvSeries::new(scenario, open),
+        false => CsvSeries::of_flows(scenario, open),
     };
+    let (summary, series) = record(scenario, seed, output, series.map_err(failure)?)?;
     series.finish().map_err(failure)?;
     Ok(summary)
+}
+
+/// Runs once, with captures and qlog if they are wanted; the time series are still to be finished.
+fn record<S: Recorder>(
+    scenario: &Scenario,
+    seed: u64,
+    Output { folder, pcap, qlog, .. }: Output<'_>,
+    mut series: S,
+) -> Result<(Summary, S), Failure> {
+    let failure = |error: io::Error| Failure::io("writing the results", &error);
+    if !pcap && !qlog {
+        return Ok((call(scenario, seed, &mut series)?, series));
+    }
+    let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
+    let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
+    let open = |name: &str| create(folder, name, "sqlog");
+    let logs = qlog.then(|| QlogFiles::new(scenario, open));
+    let mut all = (series, (captures, logs));
+    let summary = call(scenario, seed, &mut all)?;
+    let (series, (captures, logs)) = all;
+    captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
+    logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
+    Ok((summary, series))
 }
 
 fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {

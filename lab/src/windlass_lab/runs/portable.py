@@ -1,0 +1,41 @@
+"""Scenarios that need no other file."""
+
+import json
+import tomllib
+from pathlib import Path
+
+
+def portable_text(path: Path) -> str:
+    """The text of a scenario for other machines: the traces that it names stand in it. A scenario
+    without traces, or one that is not TOML, is returned as it is. Raises `OSError`.
+    """
+    text = path.read_text(encoding="utf-8")
+    try:
+        keys = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text
+    return json.dumps(keys) if _embed(keys, path.parent) else text
+
+
+def _embed(value: object, folder: Path) -> bool:
+    """Replaces the paths of traces by their times; true if there was one. A file that is no trace
+    is left to the simulator, which says what is wrong with it.
+    """
+    if isinstance(value, list):
+        return any([_embed(item, folder) for item in value])
+    if not isinstance(value, dict):
+        return False
+    embedded = [_embed(item, folder) for item in value.values()]
+    trace = value.get("trace")
+    if isinstance(trace, str) and (times := _times(folder / trace)) is not None:
+        value["trace"] = times
+        return True
+    return any(embedded)
+
+
+def _times(path: Path) -> list[int] | None:
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        return [int(line) for line in lines if line and not line.startswith("#")]
+    except (OSError, ValueError):
+        return None
