@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """A sweep on a Dask cluster: what a second worker gains, and what scheduler and client cost.
 
-Three namespaces: a hub with scheduler and client, and one for each worker, which has one thread.
-The study is two flows on one path, with many seeds. Needs root, and the lab with `distributed`.
+A hub has scheduler and client; each worker has one thread and a namespace of its own. The study is
+two flows on one path, with many seeds. With `--kill` a sweep follows with three workers, of which
+one is killed, and whose client is killed and resumed. Needs root, and the lab with `distributed`.
 """
 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,7 @@ from process import BenchError
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PORT = 8786
 PATIENCE_S = 60
-HUB = ("10.9.1.1", "10.9.2.1")
+HUB = ("10.9.1.1", "10.9.2.1", "10.9.3.1")
 SCENARIO = """
 schema = 1
 name = "two-flows"
@@ -131,6 +133,34 @@ def sweep(workers: int, runs: int, folder: Path) -> Outcome:
         )
 
 
+def killed_sweep(runs: int, folder: Path) -> bytes:
+    """The rows of a sweep with three workers. One is killed after a fifth of the rows, the client
+    after half of them; another client resumes.
+    """
+    study, out = folder / "study.toml", folder / "out-killed"
+    with cluster(3) as (bed, _, pids):
+        inside = ["ip", "netns", "exec", bed.namespace("hub"), sys.executable, "-m", "windlass_lab"]
+        command = [*inside, "sweep", str(study), "--out", str(out)]
+        command += ["--scheduler", f"tcp://{HUB[0]}:{PORT}"]
+        wait_for_workers(inside[:-2], 3)
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as client:
+            wait_for_rows(out, runs // 5, client)
+            os.kill(pids[0], signal.SIGKILL)
+            wait_for_rows(out, runs // 2, client)
+            client.kill()
+        subprocess.run([*command, "--resume"], check=True)
+    return (out / "rows.parquet").read_bytes()
+
+
+def wait_for_rows(out: Path, rows: int, client: subprocess.Popen) -> None:
+    """Returns when so many rows are written."""
+    file = out / "rows.jsonl"
+    while not file.exists() or file.read_bytes().count(b"\n") < rows:
+        if client.poll() is not None:
+            raise BenchError(f"the sweep ended before it had {rows} rows")
+        time.sleep(0.2)
+
+
 def wait_for_workers(python: list[str], workers: int) -> None:
     """Returns when all workers have reported to the scheduler."""
     script = (
@@ -147,6 +177,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=100_000, metavar="N")
+    parser.add_argument("--kill", action="store_true", help="kill a worker and a client, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object a sweep")
     return parser.parse_args()
 
@@ -160,6 +191,8 @@ def main() -> int:
         folder = Path(name)
         outcomes = [sweep(workers, options.runs, folder) for workers in (1, 2)]
         tables = [(folder / f"out-{n}" / "rows.parquet").read_bytes() for n in (1, 2)]
+        if options.kill:
+            tables.append(killed_sweep(options.runs, folder))
     for outcome in outcomes:
         if options.json:
             print(json.dumps(asdict(outcome)))
@@ -171,7 +204,7 @@ def main() -> int:
             f"scheduler {outcome.scheduler_peak_mib:.0f} MiB"
         )
     print(f"two workers: {outcomes[0].wall_s / outcomes[1].wall_s:.2f} times one")
-    print(f"the same rows: {tables[0] == tables[1]}")
+    print(f"the same rows: {len(set(tables)) == 1}")
     return 0
 
 
