@@ -105,12 +105,12 @@ pub(crate) struct LinkRun {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The link")]
 pub(crate) struct PathArgs {
-    /// Rate, such as 10M, 256k or 1.5Gbit/s; trace:FILE or steps:0s=10M/10s=2M[,repeat=20s] for
+    /// Rate, such as 10M, 256k or 1.5Gbit/s; trace:FILE, or steps:0s=10M/10s=2M,repeat=20s, for
     /// one that changes [default: none, packets do not wait]
     #[arg(long, value_name = "[up:|down:]RATE")]
     #[arg(value_parser = |s: &str| sided(s, parse_rate_over_time))]
     pub rate: Vec<Sided<OverTime>>,
-    /// Delay one way, such as 40ms, or steps:0s=20ms/5s=60ms[,repeat=10s]
+    /// Delay one way, such as 40ms, or steps:0s=20ms/5s=60ms,repeat=10s
     #[arg(long, value_name = "[up:|down:]TIME")]
     #[arg(value_parser = |s: &str| sided(s, parse_delay_over_time))]
     pub delay: Vec<Sided<OverTime>>,
@@ -135,12 +135,13 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]rate=RATE,burst=SIZE")]
     #[arg(value_parser = |s: &str| sided(s, parse_policer))]
     pub policer: Vec<Sided<OverTime>>,
-    /// Packets arrive in batches: wifi, lte, or interval=2ms[,max_interval=5ms][,packets=32][,bytes=64kB]
+    /// Packets arrive in batches: wifi, lte, or interval=2ms, and if wanted max_interval=5ms,
+    /// packets=32, bytes=64kB behind commas
     #[arg(long, value_name = "[up:|down:]KIND")]
     #[arg(value_parser = |s: &str| sided(s, parse_aggregation))]
     pub aggregation: Vec<Sided<OverTime>>,
-    /// A time without a link: at=10s,lasts=2s[,every=30s][,lose=true]; packets wait, or are lost.
-    /// May be given several times
+    /// A time without a link: at=10s,lasts=2s, and if wanted every=30s; packets wait, or with
+    /// lose=true are lost. May be given several times
     #[arg(long, value_name = "[up:|down:]at=TIME,lasts=TIME")]
     #[arg(value_parser = |s: &str| sided(s, parse_outage))]
     pub outage: Vec<Sided<OverTime>>,
