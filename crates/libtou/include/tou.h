@@ -162,8 +162,9 @@ int tou_session_node(const struct tou_session_options *options);
 
 /* Opens a connection with the host that has the key peer, and returns its descriptor: a socket as of
  * tou_connect, not yet encrypted. The first connection finds a path, which takes some round trips.
- * Waits for at most timeout_ms, without a limit if it is negative. Errors: ETIMEDOUT; EHOSTUNREACH
- * without a path; ENOENT if the peer is not registered; EACCES if it does not allow this host. */
+ * Waits for at most timeout_ms, without a limit if it is negative. With 0 the descriptor is returned at
+ * once: poll for POLLOUT, then read SO_ERROR. Errors: ETIMEDOUT; EHOSTUNREACH without a path; ENOENT if
+ * the peer is not registered; EACCES if it does not allow this host. */
 int tou_session_connect(int node, const char *peer, int timeout_ms);
 
 /* Accepts the next connection of any session. Writes the key of the host that opened it, unless peer is

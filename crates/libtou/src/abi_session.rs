@@ -223,7 +223,7 @@ pub unsafe extern "C" fn tou_session_node(options: *const TouSessionOptions) -> 
     })
 }
 
-/// Opens a connection with another host and returns its descriptor.
+/// Opens a connection with another host and returns its descriptor; with a timeout of zero at once.
 ///
 /// # Safety
 /// `peer` is null or a text.
@@ -238,7 +238,11 @@ pub unsafe extern "C" fn tou_session_connect(
         // SAFETY: this function requires a valid pointer of its caller.
         let peer = unsafe { text(peer) }?.parse().map_err(|_| Errno(libc::EINVAL))?;
         let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
-        table::insert(node.open(peer, timeout)?)
+        let socket = match timeout {
+            Some(Duration::ZERO) => node.begin_open(peer)?,
+            _ => node.open(peer, timeout)?,
+        };
+        table::insert(socket)
     })
 }
 

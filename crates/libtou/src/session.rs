@@ -32,8 +32,18 @@ impl Socket {
         }
     }
 
+    /// Begins a connection with another host without waiting.
+    pub(crate) fn begin_open(&self, peer: PublicKey) -> Result<Arc<Socket>> {
+        let session = self.as_node()?.begin(peer)?;
+        let descriptor = Descriptor::new(false)?;
+        let phase = Phase::Finding(session);
+        let socket = Socket::with(Family::V6, descriptor, phase, Settings::default());
+        socket.sync();
+        Ok(socket)
+    }
+
     /// Opens a connection with another host, in the session that the node has with it or in a new
-    /// one. Waits, even if the descriptor is nonblocking.
+    /// one.
     pub(crate) fn open(&self, peer: PublicKey, timeout: Option<Duration>) -> Result<Arc<Socket>> {
         let node = self.as_node()?;
         let descriptor = Descriptor::new(false)?;

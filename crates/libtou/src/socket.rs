@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::task::{Poll, Wake, Waker};
 use std::time::{Duration, Instant};
-use windlass_tou::session::Node;
+use windlass_tou::session::{Node, Session};
 use windlass_tou::{Ready, TouListener, TouSocket, TouStream};
 
 /// The socket behind a descriptor.
@@ -49,6 +49,8 @@ struct Inner {
 pub(crate) enum Phase {
     Idle,
     Listening(Arc<TouListener>),
+    /// A connection of a session that has no path yet.
+    Finding(Session),
     Connecting(TouStream),
     /// The flag says whether tou_connect has returned 0.
     Connected(Carrier, bool),
@@ -157,6 +159,12 @@ impl Socket {
         loop {
             self.stale.store(false, Ordering::SeqCst);
             let phase = self.phase();
+            if let Phase::Finding(session) = &phase
+                && let Poll::Ready(found) = session.poll_connected(&waker)
+            {
+                self.finish_finding(found.and_then(|()| session.begin_open()).map_err(Errno::from));
+                continue;
+            }
             if let Phase::Connecting(stream) = &phase
                 && let Poll::Ready(result) = stream.poll_connected(&waker)
             {
@@ -180,13 +188,31 @@ impl Socket {
             Phase::Listening(listener) => {
                 Ready { readable: listener.poll_acceptable(waker), ..Ready::default() }
             }
-            Phase::Connecting(_) => Ready::default(),
+            Phase::Finding(_) | Phase::Connecting(_) => Ready::default(),
             Phase::Connected(carrier, _) => carrier.poll_ready(waker),
             Phase::Node(node) => {
                 Ready { readable: node.poll_acceptable(waker), ..Ready::default() }
             }
             Phase::Closed => return None,
         })
+    }
+
+    /// The session has a path, and a connection is being opened; or it has failed.
+    fn finish_finding(&self, opening: Result<TouStream>) {
+        let mut inner = lock(&self.inner);
+        if !matches!(inner.phase, Phase::Finding(_)) {
+            return;
+        }
+        let phase = match opening {
+            Ok(stream) => Phase::Connecting(stream),
+            Err(error) => {
+                inner.error = Some(error);
+                Phase::Idle
+            }
+        };
+        let former = std::mem::replace(&mut inner.phase, phase);
+        drop(inner);
+        drop(former);
     }
 
     fn finish_connecting(&self, stream: &TouStream, result: Result<()>) {
@@ -421,7 +447,7 @@ impl Socket {
         let setup = lock(&self.setup);
         let begun_before = match self.phase() {
             Phase::Idle => false,
-            Phase::Connecting(_) => true,
+            Phase::Finding(_) | Phase::Connecting(_) => true,
             Phase::Node(_) => return Err(Errno(libc::EOPNOTSUPP)),
             Phase::Connected(_, true) | Phase::Listening(_) => return Err(Errno(libc::EISCONN)),
             Phase::Connected(stream, false) => {
@@ -458,7 +484,7 @@ impl Socket {
     fn poll_connected(self: &Arc<Self>) -> Poll<Result<()>> {
         self.sync();
         Poll::Ready(match self.phase() {
-            Phase::Connecting(_) => return Poll::Pending,
+            Phase::Finding(_) | Phase::Connecting(_) => return Poll::Pending,
             Phase::Connected(stream, _) => self.set_phase(Phase::Connected(stream, true)),
             Phase::Closed => Err(Errno(libc::EBADF)),
             _ => {
@@ -476,7 +502,7 @@ impl Socket {
             // Ends listening, and wakes threads in tou_accept.
             Phase::Listening(_) => self.set_phase(Phase::Idle)?,
             Phase::Closed => return Err(Errno(libc::EBADF)),
-            Phase::Idle | Phase::Connecting(_) | Phase::Node(_) => {
+            Phase::Idle | Phase::Finding(_) | Phase::Connecting(_) | Phase::Node(_) => {
                 return Err(Errno(libc::ENOTCONN));
             }
         }

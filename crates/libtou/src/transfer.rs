@@ -111,7 +111,7 @@ impl Socket {
             return Some(Err(error));
         }
         match self.phase() {
-            Phase::Connecting(_) => None,
+            Phase::Finding(_) | Phase::Connecting(_) => None,
             Phase::Connected(stream, _) => Some(Ok(stream)),
             Phase::Closed => Some(Err(Errno(libc::EBADF))),
             Phase::Idle | Phase::Listening(_) | Phase::Node(_) => Some(Err(Errno(not_connected))),

@@ -236,7 +236,7 @@ fn hosts_meet_through_a_rendezvous_and_secure_their_connection() {
     let host = Namespace::new("lt");
     host.ip("address add 10.77.5.1/24 dev lo");
     let keys = Keys::new();
-    let (a, b) = (keys.public("a"), keys.public("b"));
+    let (a, b, stranger) = (keys.public("a"), keys.public("b"), keys.public("c"));
     host.inside(|| {
         let address = "10.77.5.1:0".parse().expect("an address");
         let options = Options::new(SecretKey::from_seed([5; 32]), vec![address]);
@@ -281,7 +281,25 @@ fn hosts_meet_through_a_rendezvous_and_secure_their_connection() {
         let mut received = [0; 7];
         wait_for(client, libc::POLLIN);
         assert_eq!((TOU.recv(client, &mut received), &received), (7, b"through"));
-        for fd in [client, server, asking, listening] {
+        // The next one is begun, and waited for with poll.
+        let begun = connect(0);
+        assert!(begun >= 0);
+        wait_for(begun, libc::POLLOUT);
+        let pending = |fd| TOU.get(fd, (libc::SOL_SOCKET, libc::SO_ERROR));
+        assert_eq!(pending(begun), 0);
+        wait_for(listening, libc::POLLIN);
+        // SAFETY: a null pointer asks for no key.
+        let accepted = unsafe { tou_session_accept(listening, std::ptr::null_mut()) };
+        assert_eq!(TOU.send(begun, b"begun"), 5);
+        let mut received = [0; 5];
+        wait_for(accepted, libc::POLLIN);
+        assert_eq!((TOU.recv(accepted, &mut received), &received), (5, b"begun"));
+        // SAFETY: the text is valid.
+        let refused = unsafe { tou_session_connect(asking, stranger.as_ptr(), 0) };
+        assert!(refused >= 0, "the failure comes later");
+        wait_for(refused, libc::POLLOUT);
+        assert_eq!(pending(refused), i64::from(ENOENT), "not registered");
+        for fd in [refused, begun, accepted, client, server, asking, listening] {
             assert_eq!(TOU.close(fd), 0);
         }
         handle.stop();
