@@ -467,6 +467,27 @@ fn the_simple_model_is_fair() {
     assert_eq!(model["series"]["queue_packets"].as_array().map(Vec::len), Some(3000));
 }
 
+#[test]
+fn the_simple_model_takes_its_parameters() {
+    let bench = Bench::new("model-parameters");
+    let run = |more: &[&str]| {
+        json(&good(&bench.windlass(&[&["sim", "simple-model", "--json"], more].concat())))
+    };
+    let defaults = ["--link", "5M", "--access", "5M", "--rtt", "40ms,20ms", "--start", "1,1"];
+    let of_new_ecn = ["--alpha-wnd", "0.9", "--alpha-slp", "0.7", "--beta", "16"];
+    let of_red = ["--p-max", "0.25", "--thresholds", "10,20", "--weight", "0.002"];
+    assert_eq!(run(&[]), run(&[&defaults[..], &of_new_ecn, &of_red].concat()));
+    let unfair = run(&["--rtt", "200ms,10ms", "--beta", "1"]);
+    assert_eq!(unfair["flows"][0]["rtt_min_ms"], 200.0);
+    assert_eq!(unfair["parameters"]["beta"], 1.0);
+    let index = |model: &Value| model["fairness_index"]["mean"].as_f64().expect("a number");
+    assert!(index(&unfair) < index(&run(&[])) - 0.02, "{}", index(&unfair));
+    for wrong in [["--rtt", "15ms,20ms"], ["--thresholds", "20,10"], ["--alpha-wnd", "0"]] {
+        let output = bench.windlass(&[&["sim", "simple-model"], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
 /// Sends SIGINT once the run has begun to write.
 #[cfg(unix)]
 #[test]

@@ -23,5 +23,5 @@ pub(crate) use port::{PortArg, parse_port};
 pub(crate) use quantity::with_seconds;
 pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
-    parse_time,
+    parse_rate, parse_time,
 };

@@ -103,8 +103,12 @@ impl Connection {
     /// Aborts the connection: sends a reset to the peer and discards data not sent yet.
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
+            let position = self.tx.bare_position();
+            // A peer that took a window probe beyond its window expects the number after it, and
+            // ignores a reset before that.
+            self.pending.second_reset = self.tx.max > position;
             self.pending.reset = Some(Box::new(Segment {
-                seq: self.tx.isn.at(self.tx.bare_position()),
+                seq: self.tx.isn.at(position),
                 ack: self.rx.isn.at(self.rx.reassembly.nxt()),
                 flags: Flags::RST | Flags::ACK,
                 ..Segment::default()

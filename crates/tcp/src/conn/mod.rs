@@ -101,6 +101,8 @@ struct Agreed {
 struct Pending {
     /// A segment to send before anything else: a reset.
     reset: Option<Box<Segment>>,
+    /// A second reset follows, one sequence number later.
+    second_reset: bool,
     /// CWR is due on the next data (RFC 3168 §6.1.2).
     cwr: bool,
     /// A zero-window probe is due.

@@ -67,8 +67,12 @@ impl Connection {
 
     #[cold]
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
-        if let Some(reset) = self.pending.reset.take() {
+        if let Some(mut reset) = self.pending.reset.take() {
             *run = Run::bare(*reset);
+            if core::mem::take(&mut self.pending.second_reset) {
+                reset.seq = reset.seq.at(1);
+                self.pending.reset = Some(reset);
+            }
             return true;
         }
         match self.state {

@@ -1,5 +1,6 @@
 //! The arguments of `windlass sim`.
 
+use super::model_args::ModelParameters;
 use crate::registry::controller;
 use crate::value::{
     VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant, whole,
@@ -64,6 +65,7 @@ const SIMPLE_MODEL_HELP: &str = "\
 Examples:
   windlass sim simple-model
   windlass sim simple-model --variant accumulate --steps 500 --json
+  windlass sim simple-model --link 2M --rtt 200ms,10ms --p-max 0.1 --beta 8
 
 printed: as the paper's listing stands, each packet finds the queue as the last step left it. \
 accumulate: each packet finds what the one before it left.";
@@ -170,6 +172,8 @@ pub(crate) struct SimpleModel {
     #[arg(long, default_value_t = 3000, value_name = "N")]
     #[arg(value_parser = whole::<u32>(2..=10_000_000))]
     pub steps: u32,
+    #[command(flatten)]
+    pub model: ModelParameters,
     /// Runs, with seeds in a row
     #[arg(long, default_value_t = 20, value_name = "N")]
     #[arg(value_parser = whole::<u64>(1..=1_000_000))]

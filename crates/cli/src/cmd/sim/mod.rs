@@ -5,6 +5,7 @@ mod batch;
 mod chaos;
 mod check;
 mod load;
+mod model_args;
 mod parquet;
 mod print;
 mod progress;

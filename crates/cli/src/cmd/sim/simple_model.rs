@@ -12,8 +12,7 @@ const NAMES: [&str; 2] = ["X", "Y"];
 
 /// Runs the model with each seed and prints means and standard deviations.
 pub(super) fn main(args: &SimpleModel) -> Result<(), Failure> {
-    let parameters =
-        Parameters { arrivals: args.variant, steps: args.steps, ..Parameters::default() };
+    let parameters = args.model.with(args.variant, args.steps);
     let seeds = (0..args.seeds).map(|n| args.seed.wrapping_add(n));
     let mut first = None;
     let runs: Vec<Run> = seeds
@@ -90,6 +89,17 @@ fn json_of(args: &SimpleModel, parameters: &Parameters, runs: &[Run]) -> Value {
         "name": "simple-model",
         "variant": args.variant.name(),
         "steps": args.steps,
+        "parameters": {
+            "link_bit_per_s": parameters.link_bits_per_s,
+            "access_bit_per_s": parameters.access_bits_per_s,
+            "start_packets": parameters.start_windows,
+            "alpha_wnd": parameters.alpha_window,
+            "alpha_slp": parameters.alpha_slope,
+            "beta": parameters.beta,
+            "p_max": parameters.max_p,
+            "thresholds_packets": parameters.thresholds,
+            "weight": parameters.weight,
+        },
         "seeds": seeds,
         "fairness_index": figure(&|run| run.fairness_index),
         "flows": [connection(0), connection(1)],

@@ -262,6 +262,21 @@ fn the_reset_of_an_abort_after_a_timeout_lies_after_all_data_sent() {
     s.expect(&["R. 4001 ack 1"]);
 }
 
+/// The peer may have taken the probe or not, and takes a reset at RCV.NXT only.
+#[test]
+fn an_abort_after_a_window_probe_resets_at_both_sides_of_the_probe() {
+    let mut s = connected();
+    s.recv(". 1 ack 1 win 0");
+    s.write(1000);
+    s.advance_ms(1000);
+    s.expect(&[". 1:2 ack 1"]);
+    s.abort();
+    s.expect(&["R. 1 ack 1", "R. 2 ack 1"]);
+    s.expect_state(State::Closed);
+    s.expect_events(&[Event::Failed(Error::Aborted)]);
+    assert_eq!(s.connection.poll_timeout(), None);
+}
+
 #[test]
 fn acks_after_a_timeout_lie_after_all_data_sent() {
     let mut s = connected();
