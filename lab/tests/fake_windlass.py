@@ -18,7 +18,11 @@ MODE = os.environ.get("FAKE_WINDLASS", "ok")
 
 
 # Scenarios on the kernel's path have no reference of their own.
-STANDS_FOR = {"four_rtts_newecn": "s1_10M_p0.1_newecn", "four_rtts_reno": "s1_10M_p0.1_ecn"}
+STANDS_FOR = {
+    "four_rtts_newecn": "s1_10M_p0.1_newecn",
+    "four_rtts_reno": "s1_10M_p0.1_ecn",
+    "gateways": "s1_10M_p0.1_newecn",
+}
 
 
 def figures(name):
@@ -61,6 +65,10 @@ def varied(name, summary, replaced):
         steady["steady"] = MARKING.get(p_max, 0.8)
     if p_max == 1.0 and name.startswith("s1"):
         steady["steady"] = 0.97
+    if name == "gateways":
+        summary["name"] = name
+        kind = (replaced.get("defaults.controller"), replaced.get("defaults.ecn", True))
+        steady["steady"] = {("reno", True): 0.85, ("reno", False): 0.88}.get(kind, 0.91)
     calm = replaced.get("queues.marking.gentle", True)
     summary["total_packets_per_s"]["steady"] -= 0 if calm else 50
     for flow in summary["flows"]:

@@ -42,7 +42,8 @@ def test_every_scenario_of_the_paper_is_judged_as_it_stands():
         for check in experiment.checks
         if paper.id == "new-ecn" and isinstance(check, Near)
     }
-    names = [file.stem for file in folder.glob("*.toml")]
+    # The paper has no figures of several gateways.
+    names = [file.stem for file in folder.glob("*.toml") if file.stem != "gateways"]
     assert len(names) == 22
     for name in names:
         assert (name, "packets_per_s.steady") in judged

@@ -21,6 +21,22 @@ def test_the_share_of_new_ecn_is_of_all_rates():
     assert enriched(mixed)["new_ecn_share"] == {"whole_run": 0.75, "steady": 0.75}
 
 
+@pytest.mark.parametrize(
+    ("rates", "ratio", "max_min", "change"),
+    [
+        # Three gateways of 120: max-min fair, proportionally fair, and neither.
+        ((60, 60, 60, 60), 1, 1, -0.5 + 3 * 0.5),
+        ((30, 90, 90, 90), 1 / 3, 0.5, 0),
+        ((10, 110, 110, 110), 1 / 11, 1 / 6, 2 - 3 * 20 / 110),
+    ],
+)
+def test_gateways_in_a_row_have_two_fair_allocations(rates, ratio, max_min, change):
+    found = enriched(run(*(("reno", rate, {}) for rate in rates), name="gateways"))
+    assert found["long_over_cross"] == pytest.approx(ratio)
+    assert found["max_min"] == pytest.approx(max_min)
+    assert found["proportional_change"] == pytest.approx(change)
+
+
 def test_flows_of_one_kind_have_no_share():
     assert "new_ecn_share" not in enriched(run(("reno", 300.0, {}), ("reno", 100.0, {})))
 

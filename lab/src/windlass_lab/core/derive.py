@@ -8,6 +8,8 @@ from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult
 
 # Equation 4.4, after Floyd and Fall (1999): rate <= 1.5 sqrt(2/3) B / (R sqrt(p)).
 _FRIENDLY = 1.5 * math.sqrt(2 / 3)
+# The scenario of several congested gateways.
+_GATEWAYS = "gateways"
 
 
 def enriched(summary: Mapping) -> dict:
@@ -17,7 +19,7 @@ def enriched(summary: Mapping) -> dict:
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
     `flows_without_marks`: how many were dropped at most, never marked. `completion_s`: the mean of
-    all transfers, where there are some.
+    all transfers, where there are some. Of several gateways also what `_of_gateways` returns.
     """
     flows = summary.get("flows", ())
     added: dict = {}
@@ -32,7 +34,31 @@ def enriched(summary: Mapping) -> dict:
         drop_rate = summary["drops"] / summary["bottleneck_packets"]
         rtt_s = flows[0]["rtt_min_ms"] / 1000
         added["friendly_packets_per_s"] = _FRIENDLY / (rtt_s * math.sqrt(drop_rate))
+    if summary.get("name") == _GATEWAYS:
+        added |= _of_gateways([flow["packets_per_s"]["steady"] for flow in flows])
     return dict(summary) | added
+
+
+def _of_gateways(rates: Sequence[float]) -> dict:
+    """What several gateways in a row give a flow that crosses them all, whose rate stands first,
+    and a cross flow on each; capacities are what the flows carry together.
+
+    `long_over_cross`: 1 is max-min fair, 1/n on n gateways proportionally fair. `max_min`: the
+    smallest rate over the max-min fair one. `proportional_change`: the sum of equation 2.5 for the
+    proportionally fair rates against these; 0 if they are the same, above 0 otherwise.
+    """
+    long, cross = rates[0], rates[1:]
+    mean_cross = sum(cross) / len(cross)
+    capacity = long + mean_cross
+    fair = [capacity / (len(cross) + 1)]
+    fair += [long + rate - fair[0] for rate in cross]
+    if min(rates) <= 0:
+        return {"long_over_cross": 0.0, "max_min": 0.0}
+    return {
+        "long_over_cross": long / mean_cross,
+        "max_min": min(rates) / (capacity / 2),
+        "proportional_change": sum((f - r) / r for f, r in zip(fair, rates, strict=True)),
+    }
 
 
 def _completions(flow: Mapping) -> Sequence[float]:
