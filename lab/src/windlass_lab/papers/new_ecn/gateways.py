@@ -4,7 +4,7 @@ from windlass_lab.core.model import Ascending, Case, Experiment, Line, Quantity,
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
 
 _HOPS = range(1, 7)
-_KINDS = {
+_KINDS: dict[str, tuple[str, dict[str, object]]] = {
     "newecn": ("New-ECN", {}),
     "ecn": ("ECN Reno", {"defaults.controller": "reno"}),
     "reno": ("Reno", {"defaults.controller": "reno", "defaults.ecn": False}),
