@@ -97,6 +97,7 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "p-max",
         "window-limit",
         "gateways",
+        "queues",
     ]
     assert all(e["passed"] for e in results["experiments"])
 

@@ -18,13 +18,16 @@ def enriched(summary: Mapping) -> dict:
     `new_ecn_share`: the rates of the New-ECN flows over the total, where other flows share the
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
-    `flows_without_marks`: how many were dropped at most, never marked. `completion_s`: the mean of
+    `flows_without_marks`: how many were dropped at most, never marked. `marked_share`: the marks
+    over the packets at the bottleneck. `completion_s`: the mean of
     all transfers, where there are some. Of several gateways also what `_of_gateways` returns.
     """
     flows = summary.get("flows", ())
     added: dict = {}
     if flows:
         added["timeouts_per_flow"] = sum(flow.get("timeouts", 0) for flow in flows) / len(flows)
+        if summary.get("bottleneck_packets") and "marks" in summary:
+            added["marked_share"] = summary["marks"] / summary["bottleneck_packets"]
         added["flows_without_marks"] = sum(not flow.get("marks", 0) for flow in flows)
     if times_s := [time for flow in flows for time in _completions(flow)]:
         added["completion_s"] = sum(times_s) / len(times_s)

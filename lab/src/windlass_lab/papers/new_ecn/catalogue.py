@@ -55,6 +55,7 @@ from windlass_lab.papers.new_ecn.plan import (
     rates_and_fairness,
 )
 from windlass_lab.papers.new_ecn.published import CWND_RATIOS, POWERS, SLOPE_RATIOS, SRTT_RATIOS
+from windlass_lab.papers.new_ecn.queues import other_queues
 
 _MODEL = "3.2 The simple model"
 _FAIRNESS = "4.2 Fairness"
@@ -469,6 +470,7 @@ NEW_ECN = Paper(
         *on_a_kernel(),
         *beyond_the_paper(),
         several_gateways(),
+        other_queues(),
     ),
     modern=MODERN,
 )
