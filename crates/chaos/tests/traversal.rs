@@ -45,6 +45,10 @@ fn seeds_that_broke_a_promise_keep_it() {
         2_224_994,
         // Sessions that found no path were sought again through relays that the server had lost.
         2_678_338,
+        // The only working pair had been given up, and its checks were ignored.
+        5_736_897,
+        // The host that was asked kept offering a relay that its server had lost.
+        7_294_362,
     ];
     for seed in seeds {
         if let Err(failure) = run_traversal(seed) {

@@ -38,8 +38,12 @@ impl Host {
         self.want_relays(now);
     }
 
+    /// Gives up the relays of a session that begins its search again without a path. The peer may
+    /// have lost a path that this host never had, so that its session is searching still.
     fn renew_relays_of_lost(&mut self, now: Time, tag: u32) {
-        if self.sessions.get(&tag).is_some_and(|one| one.state == SessionState::Lost) {
+        let without_path =
+            |one: &Session| matches!(one.state, SessionState::Lost | SessionState::Searching);
+        if self.sessions.get(&tag).is_some_and(without_path) {
             self.renew_relays(now);
         }
     }
