@@ -98,6 +98,7 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "window-limit",
         "gateways",
         "queues",
+        "robustness",
     ]
     assert all(e["passed"] for e in results["experiments"])
 

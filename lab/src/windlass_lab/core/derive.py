@@ -10,6 +10,8 @@ from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult
 _FRIENDLY = 1.5 * math.sqrt(2 / 3)
 # The scenario of several congested gateways.
 _GATEWAYS = "gateways"
+# Flows of the setups of section 4.2.1.
+_FOUR = 4
 
 
 def enriched(summary: Mapping) -> dict:
@@ -19,8 +21,9 @@ def enriched(summary: Mapping) -> dict:
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
     `flows_without_marks`: how many were dropped at most, never marked. `marked_share`: the marks
-    over the packets at the bottleneck. `completion_s`: the mean of
-    all transfers, where there are some. Of several gateways also what `_of_gateways` returns.
+    over the packets at the bottleneck. `fairness_of_four`: the index of the first four flows.
+    `completion_s`: the mean of all transfers, where there are some. Of several gateways also what
+    `_of_gateways` returns.
     """
     flows = summary.get("flows", ())
     added: dict = {}
@@ -37,9 +40,17 @@ def enriched(summary: Mapping) -> dict:
         drop_rate = summary["drops"] / summary["bottleneck_packets"]
         rtt_s = flows[0]["rtt_min_ms"] / 1000
         added["friendly_packets_per_s"] = _FRIENDLY / (rtt_s * math.sqrt(drop_rate))
+    if len(flows) >= _FOUR:
+        added["fairness_of_four"] = _index([flow["packets_per_s"]["steady"] for flow in flows][:4])
     if summary.get("name") == _GATEWAYS:
         added |= _of_gateways([flow["packets_per_s"]["steady"] for flow in flows])
     return dict(summary) | added
+
+
+def _index(rates: Sequence[float]) -> float:
+    """Jain's index."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
 def _of_gateways(rates: Sequence[float]) -> dict:

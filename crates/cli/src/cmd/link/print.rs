@@ -12,7 +12,7 @@ use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
 
 /// The first line of the log.
 const LOG_HEADER: &str = "time_s,port,direction,queue_packets,average_queue,queue_bytes,arrived,\
-    marked,dropped,policed,lost,duplicated,corrupted,delivered,delivered_bytes";
+    marked,dropped,lost,duplicated,corrupted,delivered,delivered_bytes,policed";
 /// Time between live figures.
 const LIVE_INTERVAL: Span = Span::from_secs(1);
 
@@ -191,12 +191,12 @@ impl Log {
                 stats.queue.offered,
                 stats.queue.marked,
                 stats.queue.dropped(),
-                stats.policed,
                 stats.lost,
                 stats.duplicated,
                 stats.corrupted,
                 stats.delivered,
                 stats.delivered_bytes,
+                stats.policed,
             )?;
         }
         Ok(())

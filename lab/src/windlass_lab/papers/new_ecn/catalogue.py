@@ -56,6 +56,7 @@ from windlass_lab.papers.new_ecn.plan import (
 )
 from windlass_lab.papers.new_ecn.published import CWND_RATIOS, POWERS, SLOPE_RATIOS, SRTT_RATIOS
 from windlass_lab.papers.new_ecn.queues import other_queues
+from windlass_lab.papers.new_ecn.robustness import what_it_survives
 
 _MODEL = "3.2 The simple model"
 _FAIRNESS = "4.2 Fairness"
@@ -471,6 +472,7 @@ NEW_ECN = Paper(
         *beyond_the_paper(),
         several_gateways(),
         other_queues(),
+        what_it_survives(),
     ),
     modern=MODERN,
 )

@@ -1,0 +1,82 @@
+"""What New-ECN's fairness survives: "which tests should a protocol pass?" (section 5.1)."""
+
+from windlass_lab.core.model import AtLeast, Case, Experiment, Line, Quantity, Shown, SweepPlot
+from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
+
+# Of cases whose figures need not be exact to three digits.
+_REPLICATES = 10
+_FLOWS: tuple[dict[str, object], ...] = tuple(
+    {"name": f"rtt{rtt}", "from": f"s{sender}", "start": start}
+    for rtt, sender, start in ((4, 1, "1.5s"), (30, 2, "1s"), (70, 3, "0.5s"), (190, 4, "0s"))
+)
+_BACK = [
+    {"name": f"back{sender}", "from": "d", "to": f"s{sender}", "start": f"{sender / 4}s"}
+    for sender in range(1, 5)
+]
+_WEB = [
+    {
+        "name": f"web{sender}",
+        "from": f"s{sender}",
+        "count": 3,
+        "start": "2s",
+        "app": {"kind": "repeated", "size": "20kB", "pause": "1s", "exponential": True},
+    }
+    for sender in range(1, 5)
+]
+_UDP = [{"name": "cbr", "from": "s1", "to": "d", "packet_bytes": 512, "rate": "3Mbit/s"}]
+_LATE: dict[str, object] = {f"flows.{n}.start": f"{10 * n}s" for n in range(4)}
+_TESTS: dict[str, tuple[str, dict[str, object]]] = {
+    "plain": ("setup 1 as it stands", {}),
+    "delayed": ("delayed ACKs", {"defaults.receiver.ack": "delayed"}),
+    "large": ("packets of 1500 bytes", {"defaults.mss": 1460}),
+    "loss": ("0.1 % of random loss", {"dumbbell.bottleneck.loss": 0.001}),
+    "udp": ("3 Mbit/s of UDP", {"udp": _UDP}),
+    "late": ("a start every 10 s, from 40 s", {"steady_from": "40s"} | _LATE),
+    "echo": ("echoes until CWR", {"defaults.receiver.echo": "until-cwr"}),
+    "two-way": ("as many flows back", {"flows": [*_FLOWS, *_BACK]}),
+    "web": ("12 users of 20 kB files", {"flows": [*_FLOWS, *_WEB]}),
+}
+_KINDS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "newecn": ("New-ECN", "s1_10M_p0.1_newecn", {}),
+    "ecn": ("ECN Reno", "s1_10M_p0.1_ecn", {}),
+    "cubic": ("CUBIC with ECN", "s1_10M_p0.1_ecn", {"defaults.controller": "cubic"}),
+}
+_SURVIVED = ("plain", "delayed", "large", "udp", "late", "echo")
+FOUR = Quantity("fairness_of_four", "Fairness index of the first four flows, steady")
+
+
+def what_it_survives() -> Experiment:
+    """Setup 1 of section 4.2.1 under nine conditions."""
+    cases = {(test, kind): _case(test, kind) for test in _TESTS for kind in _KINDS}
+    lines = [
+        Line(label, [(text, cases[test, kind].name) for test, (text, _) in _TESTS.items()])
+        for kind, (label, _, _) in _KINDS.items()
+    ]
+    return Experiment(
+        id="robustness",
+        chapter="Beyond the paper",
+        section="5.1, tests that a protocol should pass",
+        title="What the fairness survives",
+        shows="Four flows of setup 1 under nine conditions. The index is that of these four "
+        "flows, whatever else is on the link. New-ECN stays fair with delayed ACKs, larger "
+        "packets, UDP, late starters and another echo. It suffers from random loss, from flows the "
+        "other way and most from short flows, and is fairer than ECN Reno and CUBIC throughout.",
+        quick=False,
+        seconds=40,
+        cases=list(cases.values()),
+        checks=[
+            *(AtLeast(cases[test, "newecn"].name, FOUR, 0.93) for test in _SURVIVED),
+            *(
+                Shown(case.name, quantity)
+                for case in cases.values()
+                for quantity in (FOUR, STEADY_TOTAL, QUEUE)
+            ),
+        ],
+        plots=[SweepPlot("robustness", "Fairness index of the four flows", lines, FOUR, "")],
+    )
+
+
+def _case(test: str, kind: str) -> Case:
+    text, changes = _TESTS[test]
+    label, stem, of_kind = _KINDS[kind]
+    return Case(f"s1_{kind}@{test}", f"{label}, {text}", stem, of_kind | changes, _REPLICATES)
