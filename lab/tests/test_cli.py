@@ -99,6 +99,7 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "gateways",
         "queues",
         "robustness",
+        "friendliness",
     ]
     assert all(e["passed"] for e in results["experiments"])
 

@@ -37,6 +37,14 @@ def test_gateways_in_a_row_have_two_fair_allocations(rates, ratio, max_min, chan
     assert found["proportional_change"] == pytest.approx(change)
 
 
+def test_halves_of_six_flows_and_the_bias_by_round_trips():
+    rates = [(40, 10), (30, 20), (20, 30), (4, 4), (8, 5), (16, 6)]
+    six = run(*(("reno", rate, {"rtt_min_ms": rtt}) for rtt, rate in rates))
+    assert enriched(six)["last_three_packets_per_s"] == 15
+    assert enriched(six)["longest_over_shortest"] == 10 / 4
+    assert enriched(six)["fairness_of_four"] == pytest.approx(64**2 / (4 * 1416))
+
+
 def test_flows_of_one_kind_have_no_share():
     assert "new_ecn_share" not in enriched(run(("reno", 300.0, {}), ("reno", 100.0, {})))
 

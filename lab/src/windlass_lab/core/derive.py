@@ -12,6 +12,8 @@ _FRIENDLY = 1.5 * math.sqrt(2 / 3)
 _GATEWAYS = "gateways"
 # Flows of the setups of section 4.2.1.
 _FOUR = 4
+# Flows of a kind in the mixtures of section 4.3.
+_THREE = 3
 
 
 def enriched(summary: Mapping) -> dict:
@@ -22,6 +24,8 @@ def enriched(summary: Mapping) -> dict:
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
     `flows_without_marks`: how many were dropped at most, never marked. `marked_share`: the marks
     over the packets at the bottleneck. `fairness_of_four`: the index of the first four flows.
+    `last_three_packets_per_s`: the rate of the second half of six flows. `longest_over_shortest`:
+    the rate of the flow with the longest round trip over that of the shortest one.
     `completion_s`: the mean of all transfers, where there are some. Of several gateways also what
     `_of_gateways` returns.
     """
@@ -40,7 +44,13 @@ def enriched(summary: Mapping) -> dict:
         drop_rate = summary["drops"] / summary["bottleneck_packets"]
         rtt_s = flows[0]["rtt_min_ms"] / 1000
         added["friendly_packets_per_s"] = _FRIENDLY / (rtt_s * math.sqrt(drop_rate))
+    if len(flows) == 2 * _THREE:
+        last = flows[_THREE:]
+        added["last_three_packets_per_s"] = sum(flow["packets_per_s"]["steady"] for flow in last)
     if len(flows) >= _FOUR:
+        by_rtt = sorted(flows, key=lambda flow: flow.get("rtt_min_ms", 0))
+        rates = [flow["packets_per_s"]["steady"] for flow in by_rtt]
+        added["longest_over_shortest"] = rates[-1] / rates[0] if rates[0] else 0.0
         added["fairness_of_four"] = _index([flow["packets_per_s"]["steady"] for flow in flows][:4])
     if summary.get("name") == _GATEWAYS:
         added |= _of_gateways([flow["packets_per_s"]["steady"] for flow in flows])

@@ -24,6 +24,7 @@ from windlass_lab.core.model import (
 )
 from windlass_lab.core.verdict import Tolerance
 from windlass_lab.papers.new_ecn.beyond import MODERN, beyond_the_paper
+from windlass_lab.papers.new_ecn.friendliness import what_others_lose
 from windlass_lab.papers.new_ecn.gateways import several_gateways
 from windlass_lab.papers.new_ecn.on_kernel import on_a_kernel
 from windlass_lab.papers.new_ecn.plan import (
@@ -473,6 +474,7 @@ NEW_ECN = Paper(
         several_gateways(),
         other_queues(),
         what_it_survives(),
+        what_others_lose(),
     ),
     modern=MODERN,
 )
