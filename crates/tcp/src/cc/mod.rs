@@ -9,6 +9,7 @@
 //! example. [`Window`] has the functions that controllers similar to Reno share.
 
 mod ack_trains;
+mod constant_increase;
 mod cubic;
 mod exit;
 mod hystart;
@@ -24,6 +25,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use constant_increase::ConstantIncrease;
 pub use cubic::{Cubic, HyStart};
 pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;

@@ -138,6 +138,8 @@ choice! {
         Cubic(NoSettingsKeys) = "cubic",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
+        /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.
+        ConstantIncrease(ConstantIncreaseKeys) = "constant-increase",
         /// No congestion control, for experiments: the receiver's window alone limits the sender.
         None(NoSettingsKeys) = "none",
     }
@@ -171,6 +173,15 @@ impl Decode for ControllerRef {
 keys! {
     /// No settings.
     struct NoSettingsKeys {}
+}
+
+keys! {
+    /// Parameters of constant increase.
+    struct ConstantIncreaseKeys {
+        /// The window grows by this times SRTT squared in each round trip, in segments per square
+        /// second. Default: 16.
+        gain: Option<f64>,
+    }
 }
 
 keys! {

@@ -58,6 +58,11 @@ fn controller(
             set(&mut factory.beta, new_ecn.beta);
             return Some(Arc::new(factory));
         }
+        Some(ControllerKeys::ConstantIncrease(keys)) => {
+            let mut factory = cc::ConstantIncrease::default();
+            set(&mut factory.gain, keys.gain);
+            return Some(Arc::new(factory));
+        }
         Some(ControllerKeys::Tahoe(_)) => "tahoe",
         Some(ControllerKeys::Reno(_)) => "reno",
         Some(ControllerKeys::NewReno(_)) => "newreno",
