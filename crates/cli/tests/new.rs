@@ -45,6 +45,20 @@ fn without_checkout(folder: &Path, script: &str) -> Option<Output> {
     Some(output.expect("unshare"))
 }
 
+/// The sources in the binary lack the tests, and must be whole packages without them.
+#[test]
+fn cargo_can_read_the_sources_that_the_binary_carries() {
+    let folder = Folder::new("carried");
+    let written = folder.windlass(&["new", "controller", "mine"]);
+    assert!(written.status.success(), "{}", text(&written));
+    let cargo = Command::new(env!("CARGO"))
+        .args(["metadata", "--quiet", "--offline", "--format-version", "1"])
+        .current_dir(folder.0.join("mine"))
+        .output()
+        .expect("cargo");
+    assert!(cargo.status.success(), "{}", text(&cargo));
+}
+
 /// All three kinds at once: what they share is compiled once.
 #[test]
 fn the_crates_compile_with_their_tests() {

@@ -1,64 +1,22 @@
-//! The command with kinds of another crate: `link` has the queue and `tou` the controller. This program
-//! is both the test and that command, which it starts from itself.
+//! The command with kinds of another crate (`examples/own_kinds.rs`): `link` has the queue, and `tou` the
+//! controller.
 
-use serde::Deserialize;
+#![cfg(target_os = "linux")]
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, ExitCode, Output, Stdio};
-use windlass_aqm::{ConfigError, CustomQueue, DropTail, DropTailConfig, Limit, QueueFactory};
-use windlass_base::BitRate;
-use windlass_cli::Registry;
-use windlass_tcp::cc::{Controller, ControllerFactory, Params, Reno};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use windlass_testbed::{Need, skip_unless};
 
-/// Set in the environment of the command.
-const IS_COMMAND: &str = "WINDLASS_TEST_OWN_KINDS";
-
-/// Reno under another name.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Mine {}
-
-impl ControllerFactory for Mine {
-    fn name(&self) -> &'static str {
-        "mine"
-    }
-
-    fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Reno.build(params)
-    }
-}
-
-/// A DropTail queue with a number of packets of its own.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Short {
-    packets: u32,
-}
-
-impl QueueFactory for Short {
-    fn build(&self, _: Option<BitRate>) -> Result<CustomQueue, ConfigError> {
-        let limit = Limit::Packets(self.packets);
-        Ok(CustomQueue::new(DropTail::new(DropTailConfig { limit })?))
-    }
-}
-
-fn main() -> ExitCode {
-    if std::env::var_os(IS_COMMAND).is_some() {
-        let registry = Registry::default().controller::<Mine>("mine").queue::<Short>("short");
-        return windlass_cli::main_with(registry);
-    }
-    tou_sends_with_a_controller_of_ones_own();
-    if !skip_unless(&[Need::Root, Need::Tun, Need::Program("python3")]) {
-        link_has_a_queue_of_ones_own();
-    }
-    println!("own kinds: ok");
-    ExitCode::SUCCESS
-}
-
 fn windlass(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.env(IS_COMMAND, "1").args(arguments).stdin(Stdio::null());
+    // Tests are in deps/, beside the folder of the examples.
+    let test = std::env::current_exe().expect("this program");
+    let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps");
+    let example = profile.join("examples/own_kinds");
+    assert!(example.exists(), "cargo test builds it: {}", example.display());
+    let mut command = Command::new(example);
+    command.args(arguments).stdin(Stdio::null());
     command
 }
 
@@ -78,6 +36,7 @@ impl Drop for Server {
     }
 }
 
+#[test]
 fn tou_sends_with_a_controller_of_ones_own() {
     let arguments =
         ["tou", "perf", "server", "--port", "0", "--bind", "127.0.0.1", "--one-off", "--json"];
@@ -104,7 +63,11 @@ fn tou_sends_with_a_controller_of_ones_own() {
 }
 
 /// Twenty packets at once over 100 kbit/s: the link takes one, the queue three.
+#[test]
 fn link_has_a_queue_of_ones_own() {
+    if skip_unless(&[Need::Root, Need::Tun, Need::Program("python3")]) {
+        return;
+    }
     let send = "import os, socket\n\
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
                 for _ in range(20): s.sendto(bytes(1000), (os.environ['WINDLASS_OUTSIDE'], 9))";
