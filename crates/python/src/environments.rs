@@ -140,8 +140,8 @@ impl Environments {
     }
 
     /// Sets the windows or pacing rates of some members, and runs each for a step, while other threads
-    /// of Python go on. Returns their observations one after the other, as 64-bit floats, and a byte for each: 0 if it goes on, 1 if
-    /// its time is over, 2 if its flows are done before.
+    /// of Python go on. Returns their observations one after the other, as 64-bit floats, and a byte
+    /// for each: 0 if it goes on, 1 if its time is over, 2 if its flows are done before.
     fn step<'py>(
         &mut self,
         py: Python<'py>,

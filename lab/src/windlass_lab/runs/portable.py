@@ -14,7 +14,8 @@ def portable_text(path: Path) -> str:
         keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return text
-    return json.dumps(keys) if _embed(keys, path.parent) else text
+    # A date is in no valid scenario; as a text it is refused like any other wrong value.
+    return json.dumps(keys, default=str) if _embed(keys, path.parent) else text
 
 
 def _embed(value: object, folder: Path) -> bool:

@@ -23,13 +23,11 @@ pub(crate) struct DecidesAtDequeue<Q> {
     rng: Rng,
     /// `None` if nothing changes over time.
     varying: Option<Box<Varying>>,
-    /// Packets that the policer dropped.
-    policed: u64,
 }
 
 impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     pub(super) fn new(queue: Q, interface: Interface, rng: Rng) -> DecidesAtDequeue<Q> {
-        DecidesAtDequeue { interface, queue, rng, varying: None, policed: 0 }
+        DecidesAtDequeue { interface, queue, rng, varying: None }
     }
 
     /// The same with what changes over time.
@@ -39,7 +37,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
 
     /// Packets that the policer dropped; `None` without one.
     pub(super) fn policed(&self) -> Option<u64> {
-        self.varying.as_ref()?.has_policer().then_some(self.policed)
+        self.varying.as_ref()?.policed()
     }
 
     /// A packet arrives at the queue.
@@ -54,7 +52,6 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         let direction = self.interface.direction;
         let queued = QueuedPacket::new(slot, transit.packets.get(slot));
         if self.varying.as_mut().is_some_and(|varying| !varying.admits(now, queued.wire_bytes)) {
-            self.policed += 1;
             drop_packet(slot, direction, transit, cx.records);
             return;
         }

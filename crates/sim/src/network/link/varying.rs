@@ -8,6 +8,8 @@ use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Tra
 #[derive(Debug)]
 pub(super) struct Varying {
     policer: Option<Policer>,
+    /// Packets that the policer dropped.
+    policed: u64,
     transmitter: Transmitter,
     losing_outages: Outages,
     delay: Steps<Span>,
@@ -23,6 +25,7 @@ impl Varying {
         (!variation.is_none()).then(|| {
             Box::new(Varying {
                 policer: variation.policer.as_ref().map(Policer::new),
+                policed: 0,
                 transmitter: Transmitter::new(spec.rate, variation),
                 losing_outages: Outages::that_lose(&variation.outages),
                 delay: variation.delay.clone().unwrap_or(Steps::constant(spec.delay)),
@@ -33,13 +36,16 @@ impl Varying {
         })
     }
 
-    pub(super) fn has_policer(&self) -> bool {
-        self.policer.is_some()
+    /// Packets that the policer dropped; `None` without one.
+    pub(super) fn policed(&self) -> Option<u64> {
+        self.policer.is_some().then_some(self.policed)
     }
 
     /// True if the policer lets the packet pass.
     pub(super) fn admits(&mut self, now: Time, bytes: u32) -> bool {
-        self.policer.as_mut().is_none_or(|policer| policer.admits(now, bytes))
+        let admits = self.policer.as_mut().is_none_or(|policer| policer.admits(now, bytes));
+        self.policed += u64::from(!admits);
+        admits
     }
 
     pub(super) fn transmit(&mut self, at: Time, bytes: u32) -> Transmission {
