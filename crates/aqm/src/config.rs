@@ -1,7 +1,7 @@
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, Discipline, DropTail, DropTailConfig,
-    FqCoDel, FqCoDelConfig, Packet, Pie, PieConfig, QueueFactory, Red, RedConfig, TcRed,
-    TcRedConfig,
+    FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie, PieConfig,
+    QueueFactory, Red, RedConfig, Sred, SredConfig, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use windlass_base::BitRate;
@@ -11,7 +11,7 @@ use windlass_base::BitRate;
 pub enum Config {
     /// Settings of [`DropTail`].
     DropTail(DropTailConfig),
-    /// Settings of [`Red`], adaptive or not.
+    /// Settings of [`Red`], whether it adapts or not.
     Red(RedConfig),
     /// Settings of [`CoDel`].
     CoDel(CoDelConfig),
@@ -19,6 +19,10 @@ pub enum Config {
     FqCoDel(FqCoDelConfig),
     /// Settings of [`Pie`].
     Pie(PieConfig),
+    /// Settings of [`FixedProbability`].
+    FixedProbability(FixedProbabilityConfig),
+    /// Settings of [`Sred`].
+    Sred(SredConfig),
     /// Settings of [`TcRed`].
     TcRed(TcRedConfig),
     /// A discipline from outside this crate.
@@ -43,6 +47,8 @@ impl Config {
             Config::CoDel(config) => config.validate(),
             Config::FqCoDel(config) => config.validate(),
             Config::Pie(config) => config.validate(),
+            Config::FixedProbability(config) => config.validate(),
+            Config::Sred(config) => config.validate(),
             Config::TcRed(config) => config.validate(),
             Config::Custom(config) => config.0.validate(),
         }
@@ -62,6 +68,10 @@ impl Config {
             Config::CoDel(config) => Discipline::CoDel(CoDel::new(*config)?),
             Config::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config)?),
             Config::Pie(config) => Discipline::Pie(Pie::new(*config)?),
+            Config::FixedProbability(config) => {
+                Discipline::FixedProbability(FixedProbability::new(*config)?)
+            }
+            Config::Sred(config) => Discipline::Sred(Sred::new(*config)?),
             Config::TcRed(config) => Discipline::TcRed(TcRed::new(*config)?),
             Config::Custom(config) => Discipline::Custom(Custom::new(config, link)?),
         })

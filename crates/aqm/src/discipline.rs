@@ -1,4 +1,7 @@
-use crate::{CoDel, Custom, DropReason, DropTail, FqCoDel, Packet, Pie, Queue, Red, Stats, TcRed};
+use crate::{
+    CoDel, Custom, DropReason, DropTail, FixedProbability, FqCoDel, Packet, Pie, Queue, Red, Sred,
+    Stats, TcRed,
+};
 use windlass_base::{Rng, Time};
 
 /// Any of the queue disciplines. All but custom ones are dispatched without virtual calls.
@@ -15,6 +18,10 @@ pub enum Discipline<P> {
     FqCoDel(FqCoDel<P>),
     /// Proportional Integral controller Enhanced.
     Pie(Pie<P>),
+    /// The same probability for each packet.
+    FixedProbability(FixedProbability<P>),
+    /// Stabilized RED.
+    Sred(Sred<P>),
     /// Random Early Detection as in Linux.
     TcRed(TcRed<P>),
     /// A discipline from outside this crate.
@@ -30,6 +37,8 @@ macro_rules! each {
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
+            Discipline::FixedProbability($queue) => $call,
+            Discipline::Sred($queue) => $call,
             Discipline::TcRed($queue) => $call,
             Discipline::Custom($queue) => $call,
         }

@@ -16,6 +16,8 @@ pub enum ConfigError {
     Burst,
     /// A size, count or span that must not be zero (or must be finite); its name.
     Zero(&'static str),
+    /// A factor or divisor that must be above 1 (and finite); its name.
+    NotAboveOne(&'static str),
     /// A setting that depends on the link's rate, where no rate is given; its name.
     NeedsLinkRate(&'static str),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Burst => f.write_str("burst must be at least min / avpkt"),
             ConfigError::Weight => f.write_str("the queue weight must lie in (0, 1]"),
             ConfigError::Zero(name) => write!(f, "{name} must be above zero"),
+            ConfigError::NotAboveOne(name) => write!(f, "{name} must be above 1"),
             ConfigError::NeedsLinkRate(name) => write!(f, "{name} needs a known link rate"),
         }
     }

@@ -1,5 +1,5 @@
-//! Queue disciplines: [`DropTail`], [`Red`] (Adaptive RED is one of its options), [`CoDel`],
-//! [`FqCoDel`], [`Pie`], and [`TcRed`], which is RED as in Linux.
+//! Queue disciplines: [`DropTail`], [`Red`] (adaptive and self-configuring RED are its options),
+//! [`Sred`], [`CoDel`], [`FqCoDel`], [`Pie`], and [`TcRed`], which is RED as in Linux.
 //!
 //! The crate does no I/O. Time and randomness are arguments, so one discipline serves a simulated
 //! link and a real one.
@@ -90,12 +90,14 @@ mod discipline;
 mod drop_tail;
 mod error;
 mod fifo;
+mod fixed_probability;
 mod fq_codel;
 mod limit;
 mod packet;
 mod pie;
 mod queue;
 mod red;
+mod sred;
 mod stamped;
 mod stats;
 mod tc_red;
@@ -107,11 +109,16 @@ pub use discipline::Discipline;
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use error::ConfigError;
 pub use fifo::Fifo;
+pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use limit::Limit;
 pub use packet::Packet;
 pub use pie::{Pie, PieConfig};
 pub use queue::Queue;
-pub use red::{AboveMax, AdaptiveConfig, EarlyAction, Red, RedConfig, Spacing, Unit};
+pub use red::{
+    AboveMax, Adaptation, AdaptiveConfig, EarlyAction, Red, RedConfig, SelfConfiguringConfig,
+    Spacing, Unit,
+};
+pub use sred::{Sred, SredConfig};
 pub use stats::{DropReason, Stats};
 pub use tc_red::{TcRed, TcRedConfig};

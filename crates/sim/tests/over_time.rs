@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use std::sync::Arc;
 use windlass_aqm::{
-    CoDelConfig, Config as Queue, DropTailConfig, FqCoDelConfig, PieConfig, TcRedConfig,
+    CoDelConfig, Config as Queue, DropTailConfig, FqCoDelConfig, PieConfig, SredConfig, TcRedConfig,
 };
 use windlass_base::Span;
 use windlass_sim::scenario::model::link_model::{
@@ -52,6 +52,7 @@ fn steps_of_one_rate_are_that_rate_whatever_the_queue() {
         drop_tail(20),
         red(),
         Queue::Pie(PieConfig::default()),
+        Queue::Sred(SredConfig::default()),
         Queue::TcRed(TcRedConfig::default()),
         Queue::CoDel(CoDelConfig::default()),
         Queue::FqCoDel(FqCoDelConfig::default()),

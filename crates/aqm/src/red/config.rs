@@ -1,6 +1,7 @@
+use super::adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
 use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
-use windlass_base::{BitRate, Span};
+use windlass_base::BitRate;
 
 /// What RED's average, thresholds and count are measured in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub struct RedConfig {
     /// Weight of one sample in the average. `None` means 1 - exp(-1/C), C being the link's rate in
     /// mean packets a second (Floyd, Gummadi, Shenker 2001, section 5.2). Default: 0.002.
     pub weight: Option<f64>,
-    /// Probability as the average reaches `max`; the initial one of Adaptive RED. Default: 0.1.
+    /// Probability as the average reaches `max`, at first if it adapts. Default: 0.1.
     pub max_p: f64,
     /// Mean packet size in bytes, by which idle time and packet sizes are converted to packets.
     /// Default: 500, as in ns-2.
@@ -73,8 +74,8 @@ pub struct RedConfig {
     /// What happens from `max` on (gentle: from twice `max`). Default: drop everything. With
     /// [`EarlyAction::Drop`] it makes no difference.
     pub above_max: AboveMax,
-    /// Adjusts `max_p` at run time (Adaptive RED). Default: no.
-    pub adaptive: Option<AdaptiveConfig>,
+    /// How `max_p` moves at run time. Default: not at all.
+    pub adaptation: Option<Adaptation>,
 }
 
 impl Default for RedConfig {
@@ -91,7 +92,7 @@ impl Default for RedConfig {
             spacing: Spacing::Wait,
             gentle: true,
             above_max: AboveMax::DropAll,
-            adaptive: None,
+            adaptation: None,
         }
     }
 }
@@ -100,7 +101,14 @@ impl RedConfig {
     /// Adaptive RED as its authors recommend it (Floyd, Gummadi, Shenker 2001, section 5): weight
     /// from the link's rate, `max` three times `min`, gentle, `max_p` self-configuring.
     pub fn adaptive() -> RedConfig {
-        RedConfig { weight: None, adaptive: Some(AdaptiveConfig::default()), ..Self::default() }
+        let adaptation = Some(Adaptation::Floyd(AdaptiveConfig::default()));
+        RedConfig { weight: None, adaptation, ..Self::default() }
+    }
+
+    /// Self-configuring RED (Feng, Kandlur, Saha, Shin 1999). Like the RED of its time it is not gentle.
+    pub fn self_configuring() -> RedConfig {
+        let adaptation = Some(Adaptation::Feng(SelfConfiguringConfig::default()));
+        RedConfig { gentle: false, adaptation, ..Self::default() }
     }
 
     /// Checks the settings, except those that depend on the link's rate.
@@ -119,7 +127,7 @@ impl RedConfig {
         }
         check_probability(self.max_p, "max_p")?;
         check_positive(f64::from(self.mean_packet_bytes), "mean_packet_bytes")?;
-        self.adaptive.map_or(Ok(()), |adaptive| adaptive.validate())
+        self.adaptation.map_or(Ok(()), |adaptation| adaptation.validate())
     }
 
     pub(super) fn max_threshold(&self) -> f64 {
@@ -137,47 +145,5 @@ impl RedConfig {
             (None, Some(link)) => Ok(1.0 - libm::exp(-1.0 / self.packets_per_sec(link))),
             (None, None) => Err(ConfigError::NeedsLinkRate("the queue weight")),
         }
-    }
-}
-
-/// Settings of Adaptive RED's control of `max_p` (Floyd, Gummadi, Shenker 2001, figure 1).
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub struct AdaptiveConfig {
-    /// Time between steps. Default: 0.5 s.
-    pub interval: Span,
-    /// `max_p` stays at or above this. Default: 0.01.
-    pub lowest_max_p: f64,
-    /// `max_p` stays at or below this. Default: 0.5.
-    pub highest_max_p: f64,
-    /// Added to `max_p` when the average is above the target range, but never more than a quarter
-    /// of `max_p`. Default: 0.01.
-    pub increase: f64,
-    /// Factor of `max_p` when the average is below the target range. Default: 0.9.
-    pub decrease: f64,
-}
-
-impl Default for AdaptiveConfig {
-    fn default() -> Self {
-        AdaptiveConfig {
-            interval: Span::from_millis(500),
-            lowest_max_p: 0.01,
-            highest_max_p: 0.5,
-            increase: 0.01,
-            decrease: 0.9,
-        }
-    }
-}
-
-impl AdaptiveConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        check_positive(self.interval.as_secs_f64(), "the adaptation interval")?;
-        check_positive(self.increase, "the increase of max_p")?;
-        check_probability(self.decrease, "the decrease of max_p")?;
-        check_probability(self.lowest_max_p, "the lowest max_p")?;
-        check_probability(self.highest_max_p, "the highest max_p")?;
-        if self.lowest_max_p > self.highest_max_p {
-            return Err(ConfigError::Probability("the lowest max_p (above the highest)"));
-        }
-        Ok(())
     }
 }

@@ -1,15 +1,19 @@
 //! Random Early Detection: S. Floyd and V. Jacobson, "Random Early Detection Gateways for
-//! Congestion Avoidance" (1993), with the details of ns-2's implementation that move results, and
-//! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker (2001).
+//! Congestion Avoidance" (1993), with the details of ns-2's implementation that move results,
+//! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker (2001), and W. Feng, D. Kandlur, D. Saha, K. Shin,
+//! "A Self-Configuring RED Gateway" (1999).
 
+mod adaptation;
 mod average;
 mod config;
 mod probability;
 
-pub use config::{AboveMax, AdaptiveConfig, EarlyAction, RedConfig, Spacing, Unit};
+pub use adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
+pub use config::{AboveMax, EarlyAction, RedConfig, Spacing, Unit};
 
 use crate::fifo::Fifo;
 use crate::{ConfigError, DropReason, Packet, Queue, Stats};
+use adaptation::MaxP;
 use average::Average;
 use probability::{Curve, spaced};
 use windlass_base::{BitRate, Rng, Time};
@@ -30,12 +34,11 @@ pub struct Red<P> {
     mean_packet_bytes: f64,
     fifo: Fifo<P>,
     average: Average,
-    max_p: f64,
+    max_p: MaxP,
     /// Arrivals (in bytes mode: mean packets' worth) since the last mark or early drop.
     count: f64,
     /// False until the average has crossed `min` and one arrival has been let pass.
     above_min: bool,
-    last_adapted: Time,
     stats: Stats,
 }
 
@@ -63,17 +66,16 @@ impl<P: Packet> Red<P> {
             mean_packet_bytes: f64::from(config.mean_packet_bytes),
             fifo: Fifo::new(),
             average: Average::new(weight, packets_per_sec),
-            max_p: config.max_p,
+            max_p: MaxP::new(config.max_p, config.adaptation),
             count: 0.0,
             above_min: false,
-            last_adapted: Time::ZERO,
             stats: Stats::default(),
         })
     }
 
-    /// The current probability at the upper threshold; Adaptive RED adjusts it.
+    /// The current probability at the upper threshold.
     pub fn max_p(&self) -> f64 {
-        self.max_p
+        self.max_p.value()
     }
 
     fn len_in_unit(&self) -> f64 {
@@ -92,25 +94,6 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    fn adapt(&mut self, now: Time) {
-        let Some(adaptive) = self.config.adaptive else { return };
-        if now.saturating_since(self.last_adapted) < adaptive.interval {
-            return;
-        }
-        self.last_adapted = now;
-        let Curve { min, max, .. } = self.curve;
-        let average = self.average.value();
-        // The target range is the middle fifth between the thresholds.
-        let moved = if average > min + 0.6 * (max - min) {
-            self.max_p + adaptive.increase.min(self.max_p / 4.0)
-        } else if average < min + 0.4 * (max - min) {
-            self.max_p * adaptive.decrease
-        } else {
-            self.max_p
-        };
-        self.max_p = moved.clamp(adaptive.lowest_max_p, adaptive.highest_max_p);
-    }
-
     fn decide(&mut self, size: u32, rng: &mut Rng) -> Decision {
         let share = self.share(size);
         let average = self.average.value();
@@ -127,7 +110,7 @@ impl<P: Packet> Red<P> {
             self.count = share;
             return Decision::Accept;
         }
-        let p = self.curve.probability(average, self.max_p);
+        let p = self.curve.probability(average, self.max_p.value());
         // In bytes mode a packet's chance grows with its size; `share` is 1 in packets mode.
         let p = spaced(p, self.count, self.config.spacing);
         if p >= 1.0 || rng.chance(p * share) {
@@ -161,7 +144,7 @@ impl<P: Packet> Queue<P> for Red<P> {
         let size = packet.wire_bytes();
         self.stats.offer(&packet);
         self.average.update(now, self.len_in_unit());
-        self.adapt(now);
+        self.max_p.adapt(now, self.average.value(), &self.curve);
         let decision = self.decide(size, rng);
         if !self.fifo.has_room(self.config.limit, size) {
             self.stats.lose(packet, DropReason::Full, dropped);

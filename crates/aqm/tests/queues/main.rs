@@ -9,4 +9,6 @@ mod properties;
 mod red;
 mod red_adaptive;
 mod responsive;
+mod self_configuring;
+mod sred;
 mod tc_red;

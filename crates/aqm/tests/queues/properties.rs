@@ -32,7 +32,7 @@ fn limit() -> impl Strategy<Value = Limit> {
 }
 
 fn red() -> impl Strategy<Value = Config> {
-    let flags = any::<[bool; 6]>();
+    let flags = any::<[bool; 7]>();
     (limit(), flags, 0.001..=1.0f64, 0.001..=1.0f64).prop_map(|(limit, on, weight, max_p)| {
         let unit = if on[0] { Unit::Bytes } else { Unit::Packets };
         let min = if on[0] { 2_000.0 } else { 4.0 };
@@ -47,9 +47,26 @@ fn red() -> impl Strategy<Value = Config> {
             spacing: if on[2] { Spacing::Wait } else { Spacing::NoWait },
             gentle: on[3],
             above_max: if on[4] { AboveMax::MarkEct } else { AboveMax::DropAll },
-            adaptive: on[5].then(AdaptiveConfig::default),
+            adaptation: on[5].then(|| adaptation(on[6])),
             ..RedConfig::default()
         })
+    })
+}
+
+fn adaptation(floyd: bool) -> Adaptation {
+    match floyd {
+        true => Adaptation::Floyd(AdaptiveConfig::default()),
+        false => Adaptation::Feng(SelfConfiguringConfig::default()),
+    }
+}
+
+fn sred() -> impl Strategy<Value = Config> {
+    let parts = (limit(), 1u32..20, 0.01..=1.0f64, any::<[bool; 2]>());
+    parts.prop_map(|(limit, zombies, max_p, [full, mark])| {
+        // So that the few flows of a short run see drops.
+        let (overwrite, most_flows) = (1.0, 1.0);
+        let action = if mark { EarlyAction::Mark } else { EarlyAction::Drop };
+        Config::Sred(SredConfig { limit, zombies, overwrite, max_p, most_flows, full, action })
     })
 }
 
@@ -98,8 +115,14 @@ fn config() -> impl Strategy<Value = Config> {
             ..TcRedConfig::default()
         })
     });
+    let fixed = (limit(), 0.01..=1.0f64, any::<bool>()).prop_map(|(limit, probability, mark)| {
+        let action = if mark { EarlyAction::Mark } else { EarlyAction::Drop };
+        Config::FixedProbability(FixedProbabilityConfig { limit, probability, action })
+    });
     let custom = red().prop_map(|config| Config::custom(Outside(config)));
-    prop_oneof![1 => drop_tail, 4 => red(), 2 => codel, 3 => fq, 2 => pie, 3 => tc_red, 2 => custom]
+    prop_oneof![
+        1 => drop_tail, 4 => red(), 2 => sred(), 1 => fixed, 2 => codel, 3 => fq, 2 => pie, 3 => tc_red, 2 => custom
+    ]
 }
 
 /// RED by the way that disciplines of other crates go.
@@ -204,6 +227,8 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
         Config::Red(config) => config.limit,
         Config::CoDel(config) => config.limit,
         Config::Pie(config) => config.limit,
+        Config::FixedProbability(config) => config.limit,
+        Config::Sred(config) => config.limit,
         Config::TcRed(config) => Limit::Bytes(config.limit_bytes),
         Config::FqCoDel(_) => return few && bytes <= LIMIT_BYTES,
         Config::Custom(_) => return few || bytes <= LIMIT_BYTES,

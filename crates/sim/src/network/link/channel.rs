@@ -12,8 +12,8 @@ use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use crate::scenario::model::{self, LinkDirection};
 use windlass_aqm::{
-    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FqCoDel, Pie, Queue, Red, Stats,
-    TcRed,
+    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FixedProbability, FqCoDel, Pie,
+    Queue, Red, Sred, Stats, TcRed,
 };
 use windlass_base::{Rng, Time};
 
@@ -25,6 +25,8 @@ pub(crate) enum Channel {
     DropTail(DecidesAtEnqueue<DropTail<QueuedPacket>>),
     Red(DecidesAtEnqueue<Red<QueuedPacket>>),
     Pie(DecidesAtEnqueue<Pie<QueuedPacket>>),
+    FixedProbability(DecidesAtEnqueue<FixedProbability<QueuedPacket>>),
+    Sred(DecidesAtEnqueue<Sred<QueuedPacket>>),
     TcRed(DecidesAtEnqueue<TcRed<QueuedPacket>>),
     CoDel(DecidesAtDequeue<CoDel<QueuedPacket>>),
     FqCoDel(DecidesAtDequeue<FqCoDel<QueuedPacket>>),
@@ -40,6 +42,8 @@ macro_rules! each {
             Channel::DropTail($channel) => $call,
             Channel::Red($channel) => $call,
             Channel::Pie($channel) => $call,
+            Channel::FixedProbability($channel) => $call,
+            Channel::Sred($channel) => $call,
             Channel::TcRed($channel) => $call,
             Channel::CoDel($channel) => $call,
             Channel::FqCoDel($channel) => $call,
@@ -74,6 +78,11 @@ impl Channel {
                 Channel::Red(DecidesAtEnqueue::new(Red::new(*c, spec.rate)?, interface, rng))
             }
             Config::Pie(c) => Channel::Pie(DecidesAtEnqueue::new(Pie::new(*c)?, interface, rng)),
+            Config::FixedProbability(c) => {
+                let queue = FixedProbability::new(*c)?;
+                Channel::FixedProbability(DecidesAtEnqueue::new(queue, interface, rng))
+            }
+            Config::Sred(c) => Channel::Sred(DecidesAtEnqueue::new(Sred::new(*c)?, interface, rng)),
             Config::TcRed(c) => {
                 Channel::TcRed(DecidesAtEnqueue::new(TcRed::new(*c)?, interface, rng))
             }
@@ -111,7 +120,12 @@ impl Channel {
     /// certain, as soon as the queue takes it.
     pub(crate) fn can_hand_over(&self) -> bool {
         match self {
-            Channel::DropTail(_) | Channel::Red(_) | Channel::Pie(_) | Channel::TcRed(_) => {
+            Channel::DropTail(_)
+            | Channel::Red(_)
+            | Channel::Pie(_)
+            | Channel::FixedProbability(_)
+            | Channel::Sred(_)
+            | Channel::TcRed(_) => {
                 each!(self, channel => channel.interface.propagation.is_perfect())
             }
             Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) | Channel::Varying(_) => {
@@ -153,6 +167,10 @@ impl Channel {
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
             Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
             Channel::Pie(channel) => channel.offer(now, packet, hand_over, transit, cx),
+            Channel::FixedProbability(channel) => {
+                channel.offer(now, packet, hand_over, transit, cx)
+            }
+            Channel::Sred(channel) => channel.offer(now, packet, hand_over, transit, cx),
             Channel::TcRed(channel) => channel.offer(now, packet, hand_over, transit, cx),
             Channel::CoDel(channel) => {
                 channel.offer(now, packet, transit, cx);
@@ -186,6 +204,8 @@ impl Channel {
             Channel::DropTail(channel) => channel.interface.propagation.take_arrival(cx),
             Channel::Red(channel) => channel.interface.propagation.take_arrival(cx),
             Channel::Pie(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::FixedProbability(channel) => channel.interface.propagation.take_arrival(cx),
+            Channel::Sred(channel) => channel.interface.propagation.take_arrival(cx),
             Channel::TcRed(channel) => channel.interface.propagation.take_arrival(cx),
             Channel::CoDel(channel) => channel.take_arrival(now, transit, cx),
             Channel::FqCoDel(channel) => channel.take_arrival(now, transit, cx),
@@ -221,6 +241,8 @@ impl Channel {
             Channel::DropTail(channel) => channel.advance(now, cx),
             Channel::Red(channel) => channel.advance(now, cx),
             Channel::Pie(channel) => channel.advance(now, cx),
+            Channel::FixedProbability(channel) => channel.advance(now, cx),
+            Channel::Sred(channel) => channel.advance(now, cx),
             Channel::TcRed(channel) => channel.advance(now, cx),
             Channel::CoDel(channel) => channel.advance(now, transit, cx),
             Channel::FqCoDel(channel) => channel.advance(now, transit, cx),

@@ -16,8 +16,8 @@ pub(super) use over_time::{
     TokenBucketKeys,
 };
 pub(super) use queues::{
-    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueKind, QueueRef, RedKeys, TcRedKeys,
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FixedProbabilityKeys, FqCoDelKeys,
+    PieKeys, QueueKeys, QueueKind, QueueRef, RedKeys, SelfConfiguringRedKeys, SredKeys, TcRedKeys,
 };
 pub(super) use tcp::{
     AckKeys, ControllerKeys, ControllerRef, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys,

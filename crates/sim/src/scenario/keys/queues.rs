@@ -16,6 +16,12 @@ choice! {
         Red(RedKeys) = "red",
         /// RED that sets p_max by itself (Floyd, Gummadi and Shenker 2001).
         AdaptiveRed(AdaptiveRedKeys) = "adaptive-red",
+        /// RED whose p_max moves when the average leaves its thresholds (Feng and others 1999).
+        SelfConfiguringRed(SelfConfiguringRedKeys) = "self-configuring-red",
+        /// Stabilized RED (Ott, Lakshman and Wong 1999).
+        Sred(SredKeys) = "sred",
+        /// Each packet with the same probability, whatever waits.
+        FixedProbability(FixedProbabilityKeys) = "fixed-probability",
         /// CoDel (RFC 8289).
         CoDel(CoDelKeys) = "codel",
         /// FQ-CoDel (RFC 8290).
@@ -75,7 +81,7 @@ keys! {
         /// Floyd's practice of spacing marks, instead of the formula printed in 1993. Default: true.
         wait: Option<bool>,
         /// The probability rises from p_max to 1 between max and twice max, instead of jumping.
-        /// Default: true.
+        /// Default: true; self-configuring-red: false.
         gentle: Option<bool>,
         /// What happens above max (gentle: twice max). Default: drop-all.
         above_max: Option<AboveMaxKeys>,
@@ -96,6 +102,49 @@ keys! {
         /// Factor of p_max when the average is below its target. Default: 0.9.
         decrease: Option<f64>,
         #flatten red: RedKeys,
+    }
+}
+
+keys! {
+    /// Settings of self-configuring RED.
+    struct SelfConfiguringRedKeys {
+        /// Divisor of p_max when the average falls below `min`. Default: 3.
+        alpha: Option<f64>,
+        /// Factor of p_max when the average rises above `max`. Default: 2.
+        beta: Option<f64>,
+        #flatten red: RedKeys,
+    }
+}
+
+keys! {
+    /// Settings of SRED.
+    struct SredKeys {
+        /// Maximum length, B in the paper. Default: 100 packets.
+        limit: Option<Limit>,
+        /// Number of remembered flows, M in the paper. Default: 1000.
+        zombies: Option<Positive>,
+        /// Probability that an arrival of another flow overwrites the remembered one. Default: 0.25.
+        overwrite: Option<Probability>,
+        /// Probability of a mark from a third of the limit on. Default: 0.15.
+        p_max: Option<Probability>,
+        /// Number of flows from which on the probability does not grow. Default: 256.
+        most_flows: Option<Positive>,
+        /// Full SRED: packets of flows with more than their share are chosen more often. Default: true.
+        full: Option<bool>,
+        /// What happens to packets chosen at random. Default: mark.
+        action: Option<ActionKeys>,
+    }
+}
+
+keys! {
+    /// Settings of a fixed probability.
+    struct FixedProbabilityKeys {
+        /// Maximum length. Default: 100 packets.
+        limit: Option<Limit>,
+        /// The probability for each packet. Default: 0.01.
+        probability: Option<Probability>,
+        /// What happens to packets chosen at random. Default: mark.
+        action: Option<ActionKeys>,
     }
 }
 

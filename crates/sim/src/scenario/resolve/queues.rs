@@ -1,8 +1,8 @@
 use super::names::look_up;
 use crate::scenario::decode::{At, Context, Decode, Named, Spot};
 use crate::scenario::keys::{
-    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FqCoDelKeys, PieKeys, QueueKeys,
-    QueueKind, QueueRef, RedKeys, TcRedKeys,
+    AboveMaxKeys, ActionKeys, AdaptiveRedKeys, CoDelKeys, FixedProbabilityKeys, FqCoDelKeys,
+    PieKeys, QueueKeys, QueueKind, QueueRef, RedKeys, SelfConfiguringRedKeys, SredKeys, TcRedKeys,
 };
 use crate::scenario::registry::Settings;
 use crate::scenario::tree::Node;
@@ -68,11 +68,14 @@ impl Queues {
 }
 
 /// Each kind's defaults, in the order of [`QueueKeys::KINDS`].
-fn defaults() -> [aqm::Config; 7] {
+fn defaults() -> [aqm::Config; 10] {
     [
         aqm::Config::DropTail(aqm::DropTailConfig::default()),
         aqm::Config::Red(aqm::RedConfig::default()),
         aqm::Config::Red(aqm::RedConfig::adaptive()),
+        aqm::Config::Red(aqm::RedConfig::self_configuring()),
+        aqm::Config::Sred(aqm::SredConfig::default()),
+        aqm::Config::FixedProbability(aqm::FixedProbabilityConfig::default()),
         aqm::Config::CoDel(aqm::CoDelConfig::default()),
         aqm::Config::FqCoDel(aqm::FqCoDelConfig::default()),
         aqm::Config::Pie(aqm::PieConfig::default()),
@@ -100,6 +103,11 @@ fn config(kind: &QueueKind, spot: &Spot, context: &mut Context) -> aqm::Config {
         }
         QueueKeys::Red(keys) => aqm::Config::Red(red(keys, aqm::RedConfig::default(), context)),
         QueueKeys::AdaptiveRed(keys) => aqm::Config::Red(adaptive_red(keys, context)),
+        QueueKeys::SelfConfiguringRed(keys) => {
+            aqm::Config::Red(self_configuring_red(keys, context))
+        }
+        QueueKeys::Sred(keys) => aqm::Config::Sred(sred(keys)),
+        QueueKeys::FixedProbability(keys) => aqm::Config::FixedProbability(fixed_probability(keys)),
         QueueKeys::CoDel(keys) => aqm::Config::CoDel(codel(keys)),
         QueueKeys::FqCoDel(keys) => aqm::Config::FqCoDel(fq_codel(keys)),
         QueueKeys::Pie(keys) => aqm::Config::Pie(pie(keys)),
@@ -180,11 +188,7 @@ fn red(keys: &RedKeys, default: aqm::RedConfig, context: &mut Context) -> aqm::R
         weight: keys.weight.or(default.weight),
         max_p: keys.p_max.map_or(default.max_p, |p_max| p_max.0),
         mean_packet_bytes: keys.mean_packet_bytes.map_or(default.mean_packet_bytes, |b| b.0),
-        action: match keys.action {
-            Some(ActionKeys::Drop) => aqm::EarlyAction::Drop,
-            Some(ActionKeys::Mark) => aqm::EarlyAction::Mark,
-            None => default.action,
-        },
+        action: keys.action.map_or(default.action, action),
         spacing: match keys.wait {
             Some(true) => aqm::Spacing::Wait,
             Some(false) => aqm::Spacing::NoWait,
@@ -196,7 +200,14 @@ fn red(keys: &RedKeys, default: aqm::RedConfig, context: &mut Context) -> aqm::R
             Some(AboveMaxKeys::MarkEct) => aqm::AboveMax::MarkEct,
             None => default.above_max,
         },
-        adaptive: default.adaptive,
+        adaptation: default.adaptation,
+    }
+}
+
+fn action(keys: ActionKeys) -> aqm::EarlyAction {
+    match keys {
+        ActionKeys::Drop => aqm::EarlyAction::Drop,
+        ActionKeys::Mark => aqm::EarlyAction::Mark,
     }
 }
 
@@ -237,6 +248,39 @@ fn adaptive_red(keys: &AdaptiveRedKeys, context: &mut Context) -> aqm::RedConfig
         increase: keys.increase.unwrap_or(default.increase),
         decrease: keys.decrease.unwrap_or(default.decrease),
     };
-    let base = aqm::RedConfig { adaptive: Some(adaptive), ..aqm::RedConfig::adaptive() };
+    let adaptation = Some(aqm::Adaptation::Floyd(adaptive));
+    let base = aqm::RedConfig { adaptation, ..aqm::RedConfig::adaptive() };
     red(&keys.red, base, context)
+}
+
+fn self_configuring_red(keys: &SelfConfiguringRedKeys, context: &mut Context) -> aqm::RedConfig {
+    let default = aqm::SelfConfiguringConfig::default();
+    let adaptation = Some(aqm::Adaptation::Feng(aqm::SelfConfiguringConfig {
+        alpha: keys.alpha.unwrap_or(default.alpha),
+        beta: keys.beta.unwrap_or(default.beta),
+    }));
+    let base = aqm::RedConfig { adaptation, ..aqm::RedConfig::self_configuring() };
+    red(&keys.red, base, context)
+}
+
+fn sred(keys: &SredKeys) -> aqm::SredConfig {
+    let default = aqm::SredConfig::default();
+    aqm::SredConfig {
+        limit: keys.limit.unwrap_or(default.limit),
+        zombies: keys.zombies.map_or(default.zombies, |zombies| zombies.0),
+        overwrite: keys.overwrite.map_or(default.overwrite, |p| p.0),
+        max_p: keys.p_max.map_or(default.max_p, |p| p.0),
+        most_flows: keys.most_flows.map_or(default.most_flows, |flows| f64::from(flows.0)),
+        full: keys.full.unwrap_or(default.full),
+        action: keys.action.map_or(default.action, action),
+    }
+}
+
+fn fixed_probability(keys: &FixedProbabilityKeys) -> aqm::FixedProbabilityConfig {
+    let default = aqm::FixedProbabilityConfig::default();
+    aqm::FixedProbabilityConfig {
+        limit: keys.limit.unwrap_or(default.limit),
+        probability: keys.probability.map_or(default.probability, |p| p.0),
+        action: keys.action.map_or(default.action, action),
+    }
 }
