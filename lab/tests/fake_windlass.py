@@ -22,6 +22,8 @@ STANDS_FOR = {
     "four_rtts_newecn": "s1_10M_p0.1_newecn",
     "four_rtts_reno": "s1_10M_p0.1_ecn",
     "gateways": "s1_10M_p0.1_newecn",
+    "load": "many16_newecn",
+    "fixed_probability": "single_5M_newecn",
 }
 
 
@@ -69,11 +71,34 @@ def varied(name, summary, replaced):
         summary["name"] = name
         kind = (replaced.get("defaults.controller"), replaced.get("defaults.ecn", True))
         steady["steady"] = {("reno", True): 0.85, ("reno", False): 0.88}.get(kind, 0.91)
+    if name == "load":
+        low = replaced.get("queues.marking.p_max") == 1 / 64
+        summary |= {"marks": 0, "bottleneck_packets": 1000, "drops": 50 if low else 20}
+        summary["mean_queue_packets"] = {"steady": 300.0}
+        summary["total_packets_per_s"]["steady"] += "queues.marking.kind" in replaced
+    if name == "fixed_probability":
+        delay_ms = float(replaced["dumbbell.access.0.delay"].removesuffix("ms"))
+        alone(summary, 2 * (delay_ms + 1))
     calm = replaced.get("queues.marking.gentle", True)
     summary["total_packets_per_s"]["steady"] -= 0 if calm else 50
     for flow in summary["flows"]:
         flow["timeouts"] = 3 if calm else 100 if "newecn" in name else 50
     return spoilt(summary)
+
+
+def alone(summary, rtt_ms):
+    flow = summary["flows"][0]
+    flow["rtt_min_ms"] = rtt_ms
+    flow["cwnd_packets"] = {"time_mean_steady": 20.0}
+
+
+def cycle_model(options):
+    """Behind a link the figures of setup 1, else those of a flow alone."""
+    if options.link:
+        return named(single(figures("s1_10M_p0.1_newecn"))) | {"growth_per_s": -1.0}
+    summary = named(single(figures("single_5M_newecn")))
+    alone(summary, float(options.rtt.removesuffix("ms")))
+    return summary
 
 
 def transfers(request):
@@ -147,6 +172,11 @@ def parse():
     model.add_argument("--series", action="store_true")
     for option in ("--variant", "--steps", "--seeds", "--seed"):
         model.add_argument(option)
+    cycle = sim.add_parser("cycle-model")
+    for flag in ("--json", "--gentle"):
+        cycle.add_argument(flag, action="store_true")
+    for option in ("--rtt", "--link", "--probability", "--p-max", "--window-limit", "--seed"):
+        cycle.add_argument(option)
     return parser.parse_args()
 
 
@@ -166,6 +196,8 @@ def main():
     misbehave()
     if options.verb == "simple-model":
         print(json.dumps(simple_model(options)))
+    elif options.verb == "cycle-model":
+        print(json.dumps(cycle_model(options)))
     elif options.verb == "run":
         write_series(options.file.stem, options.out)
     else:

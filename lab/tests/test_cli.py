@@ -97,9 +97,11 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "p-max",
         "window-limit",
         "gateways",
+        "queue-papers",
         "queues",
         "robustness",
         "friendliness",
+        "cycle-model",
     ]
     assert all(e["passed"] for e in results["experiments"])
 

@@ -34,6 +34,7 @@
 mod aggregate;
 mod apps;
 mod build_error;
+pub mod cycle_model;
 mod decimal;
 mod ecn_proxy;
 mod event;

@@ -161,6 +161,9 @@ pub struct EcnConfig {
     pub fallback: bool,
     /// How the receiver echoes CE.
     pub echo: EcnEcho,
+    /// The number of ACKs that echo each CE, with [`EcnEcho::OncePerCe`]: more of them survive lost ACKs
+    /// (Hamann 1999, footnote 13). 0 counts as 1.
+    pub echo_acks: u8,
     /// Retransmissions are ECT too, and carry CWR if it is due. RFC 3168 §6.1.5 forbids it; ns-2
     /// does it.
     pub on_retransmit: bool,
@@ -178,6 +181,7 @@ impl Default for EcnConfig {
             enabled: false,
             fallback: true,
             echo: EcnEcho::UntilCwr,
+            echo_acks: 1,
             on_retransmit: false,
             cut_after_timeout: false,
             hold_after_cut: false,

@@ -241,7 +241,7 @@ impl Connection {
                 reassembly: Reassembly::new(),
                 window: ReceiveWindow::new(config.buffers.receive),
                 acks: AckSchedule::new(config.acks.policy),
-                echo: EcnEchoState::new(config.ecn.echo),
+                echo: EcnEchoState::new(&config.ecn),
                 ts_recent: None,
                 last_ack_sent: 0,
             },

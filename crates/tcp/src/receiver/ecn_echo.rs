@@ -1,39 +1,43 @@
-use crate::config::EcnEcho;
+use crate::config::{EcnConfig, EcnEcho};
 
 /// Decides which ACKs carry ECE, the echo of CE.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnEchoState {
     policy: EcnEcho,
-    /// The next ACK has ECE.
-    owed: bool,
+    /// ACKs that echo a mark, with [`EcnEcho::OncePerCe`].
+    acks: u8,
+    /// The next ACKs, so many of them, have ECE.
+    owed: u8,
 }
 
 impl EcnEchoState {
-    pub(crate) fn new(policy: EcnEcho) -> EcnEchoState {
-        EcnEchoState { policy, owed: false }
+    pub(crate) fn new(config: &EcnConfig) -> EcnEchoState {
+        EcnEchoState { policy: config.echo, acks: config.echo_acks.max(1), owed: 0 }
     }
 
     /// Takes the marks of a data packet. CWR ends the echo of older marks; a CE mark on the same
     /// packet begins a new echo (RFC 3168 §6.1.3).
     pub(crate) fn data(&mut self, ce: bool, cwr: bool) {
         match self.policy {
-            _ if ce => self.owed = true,
-            EcnEcho::UntilCwr if cwr => self.owed = false,
+            _ if ce => self.owed = self.acks,
+            EcnEcho::UntilCwr if cwr => self.owed = 0,
             EcnEcho::UntilCwr | EcnEcho::OncePerCe => {}
         }
     }
 
     /// True if only one segment may carry the next echo: a run of several would repeat it.
     pub(crate) fn is_for_one(&self) -> bool {
-        self.owed && self.policy == EcnEcho::OncePerCe
+        self.owed > 0 && self.policy == EcnEcho::OncePerCe
     }
 
     /// Whether the ACK sent now carries ECE. One ACK echoes all marks that arrived before it. Many
     /// marks may arrive before one ACK (coalesced datagrams have one ACK); with an echo for each of
     /// them, old marks would reduce the window once per round trip.
     pub(crate) fn take(&mut self) -> bool {
-        let echo = self.owed;
-        self.owed &= self.policy == EcnEcho::UntilCwr;
+        let echo = self.owed > 0;
+        if self.policy == EcnEcho::OncePerCe {
+            self.owed = self.owed.saturating_sub(1);
+        }
         echo
     }
 }
@@ -42,9 +46,25 @@ impl EcnEchoState {
 mod tests {
     use super::*;
 
+    fn state(echo: EcnEcho, echo_acks: u8) -> EcnEchoState {
+        EcnEchoState::new(&EcnConfig { echo, echo_acks, ..EcnConfig::default() })
+    }
+
+    #[test]
+    fn footnote_13_of_hamann_1999_an_echo_in_several_acks() {
+        let mut echo = state(EcnEcho::OncePerCe, 3);
+        echo.data(true, false);
+        assert_eq!([0; 4].map(|_| echo.take()), [true, true, true, false]);
+        // A mark begins anew.
+        echo.data(true, false);
+        assert!(echo.take());
+        echo.data(true, false);
+        assert_eq!([0; 4].map(|_| echo.take()), [true, true, true, false]);
+    }
+
     #[test]
     fn rfc3168_the_echo_lasts_until_cwr() {
-        let mut echo = EcnEchoState::new(EcnEcho::UntilCwr);
+        let mut echo = state(EcnEcho::UntilCwr, 1);
         echo.data(true, false);
         assert!(echo.take() && echo.take());
         echo.data(false, true);
@@ -55,7 +75,7 @@ mod tests {
 
     #[test]
     fn hamann_1999_one_echo_for_each_mark() {
-        let mut echo = EcnEchoState::new(EcnEcho::OncePerCe);
+        let mut echo = state(EcnEcho::OncePerCe, 1);
         for _ in 0..2 {
             echo.data(true, false);
             assert_eq!([echo.take(), echo.take()], [true, false]);
@@ -64,7 +84,7 @@ mod tests {
 
     #[test]
     fn marks_that_come_before_one_ack_are_echoed_by_that_one_alone() {
-        let mut echo = EcnEchoState::new(EcnEcho::OncePerCe);
+        let mut echo = state(EcnEcho::OncePerCe, 1);
         for _ in 0..500 {
             echo.data(true, false);
         }

@@ -22,12 +22,12 @@ def enriched(summary: Mapping) -> dict:
     `new_ecn_share`: the rates of the New-ECN flows over the total, where other flows share the
     link. `friendly_packets_per_s`: the bound of equation 4.4 for a flow alone, from its packets
     and drops at the bottleneck. `timeouts_per_flow`: their mean.
-    `flows_without_marks`: how many were dropped at most, never marked. `marked_share`: the marks
-    over the packets at the bottleneck. `fairness_of_four`: the index of the first four flows.
-    `last_three_packets_per_s`: the rate of the second half of six flows. `longest_over_shortest`:
-    the rate of the flow with the longest round trip over that of the shortest one.
-    `completion_s`: the mean of all transfers, where there are some. Of several gateways also what
-    `_of_gateways` returns.
+    `flows_without_marks`: how many were dropped at most, never marked. `marked_share`,
+    `dropped_share`: of the packets at the bottleneck. `fairness_of_four`: the index of the first
+    four flows. `last_three_packets_per_s`: the rate of the second half of six flows.
+    `longest_over_shortest`: the rate of the flow with the longest round trip over that of the
+    shortest one. `completion_s`: the mean of all transfers, where there are some. Of several
+    gateways also what `_of_gateways` returns.
     """
     flows = summary.get("flows", ())
     added: dict = {}
@@ -35,6 +35,7 @@ def enriched(summary: Mapping) -> dict:
         added["timeouts_per_flow"] = sum(flow.get("timeouts", 0) for flow in flows) / len(flows)
         if summary.get("bottleneck_packets") and "marks" in summary:
             added["marked_share"] = summary["marks"] / summary["bottleneck_packets"]
+            added["dropped_share"] = summary["drops"] / summary["bottleneck_packets"]
         added["flows_without_marks"] = sum(not flow.get("marks", 0) for flow in flows)
     if times_s := [time for flow in flows for time in _completions(flow)]:
         added["completion_s"] = sum(times_s) / len(times_s)

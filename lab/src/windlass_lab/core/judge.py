@@ -58,6 +58,9 @@ def evidence_in(paper: Paper, results: Mapping) -> Evidence:
     }
     published = {name: Published(table) for name, table in results["published"].items()}
     reference = dict(load_reference(paper.id).cases)
+    for modelled in (case for e in paper.experiments for case in e.cases if case.beside):
+        if modelled.beside in measured:
+            reference[modelled.name] = measured[modelled.beside]
     for case in (case for e in paper.experiments for case in e.kernels):
         if case.beside in measured:
             reference[case.name] = measured[case.beside]

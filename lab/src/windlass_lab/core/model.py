@@ -28,6 +28,7 @@ class Case:
 
     The file is `experiments/PAPER/SCENARIO.toml`, by default of the case's own name; `overrides`
     replace keys of it. `most_replicates` bounds the replicates of a case that need not be exact.
+    `beside` names the cycle model whose figures it is held against.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Case:
     scenario: str = ""
     overrides: Mapping[str, object] = field(default_factory=dict)
     most_replicates: int | None = None
+    beside: str = ""
 
     @property
     def stem(self) -> str:
@@ -74,6 +76,18 @@ class SimpleModel:
     steps: int
     seeds: int
     published: Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class CycleModel:
+    """The cycle model of New-ECN with these arguments of `windlass sim cycle-model`."""
+
+    name: str
+    label: str
+    arguments: Sequence[str]
+
+
+NamedCase = Case | SimpleModel | CycleModel | KernelCase | ServerCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +254,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class SweepPlot:
     """A figure over cases: as lines over a number (`log`: on a logarithmic axis), or as groups of
-    bars where the x values are names.
+    bars where the x values are names. `with_reference`: the reference's figures beside them.
     """
 
     id: str
@@ -252,6 +266,7 @@ class SweepPlot:
     figure: str = ""
     says: str = ""
     keys: Sequence[str] = ()
+    with_reference: bool = False
 
     @property
     def cases(self) -> list[str]:
@@ -319,6 +334,7 @@ class Experiment:
     seconds: float
     cases: Sequence[Case] = ()
     models: Sequence[SimpleModel] = ()
+    cycle_models: Sequence[CycleModel] = ()
     kernels: Sequence[KernelCase] = ()
     servers: Sequence[ServerCase] = ()
     checks: Sequence[Check] = ()
@@ -330,11 +346,12 @@ class Experiment:
     short: bool = False
 
     @property
-    def named(self) -> Mapping[str, Case | SimpleModel | KernelCase | ServerCase]:
+    def named(self) -> Mapping[str, NamedCase]:
         """All that is run for it, by name."""
-        kinds: tuple[Sequence[Case | SimpleModel | KernelCase | ServerCase], ...] = (
+        kinds: tuple[Sequence[NamedCase], ...] = (
             self.cases,
             self.models,
+            self.cycle_models,
             self.kernels,
             self.servers,
         )
@@ -343,6 +360,8 @@ class Experiment:
     @property
     def columns(self) -> tuple[str, str]:
         """The headings of its reference and measured columns."""
+        if self.cycle_models:
+            return "model", "simulator"
         return columns(self.kernels[0].stack if self.kernels else "")
 
 

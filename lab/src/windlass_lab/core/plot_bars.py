@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.judge import Evidence, flow_label, flow_pairs
-from windlass_lab.core.model import BarPlot, KernelCase, SweepPlot, columns
+from windlass_lab.core.model import BarPlot, KernelCase, Line, SweepPlot, columns
 from windlass_lab.core.plot_parts import (
     FEW_FLOWS,
     Cases,
@@ -148,19 +148,19 @@ def draw_sweep(plot: SweepPlot, evidence: Evidence) -> Drawn:
             continue
         xs = [x for x, _ in entry.points]
         data.append(_swept(entry.label, place, xs, values))
-        if entry.reference:
-            points = zip(*entry.reference, strict=True)
+        known = dict(_referred(plot, entry, evidence))
+        if known:
+            points = zip(*known.items(), strict=True)
             data.append(
                 dotted(entry.label, place, *map(list, points))
                 | {"mode": "markers", "marker": {"symbol": "diamond-open", "size": 11}}
             )
-        known = dict(entry.reference)
         rows += [
             (f"{entry.label}: {x}", figure(known.get(x)), mean_of(value))
             for x, value in zip(xs, values, strict=True)
         ]
     panels = [Panel(plot.id, "", {"data": data, "layout": _sweep_layout(plot)})] if data else []
-    referred = any(entry.reference for entry in plot.lines)
+    referred = any(_referred(plot, entry, evidence) for entry in plot.lines)
     return Drawn(
         id=plot.id,
         figure=plot.figure,
@@ -170,6 +170,18 @@ def draw_sweep(plot: SweepPlot, evidence: Evidence) -> Drawn:
         headings=("", "reference", "measured"),
         rows=rows,
     )
+
+
+def _referred(
+    plot: SweepPlot, entry: Line, evidence: Evidence
+) -> Sequence[tuple[float | str, float]]:
+    """The points of a line's reference."""
+    if not plot.with_reference:
+        return entry.reference
+    found = (
+        (x, value_of(evidence.reference.get(case), plot.quantity.key)) for x, case in entry.points
+    )
+    return [(x, value.mean) for x, value in found if value]
 
 
 def _swept(label: str, place: int, xs: Sequence, values: Sequence[Estimate | None]) -> dict:

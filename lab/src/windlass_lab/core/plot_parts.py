@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from windlass_lab.core.estimate import CaseResult, Estimate
 from windlass_lab.core.judge import Evidence
-from windlass_lab.core.model import Case, KernelCase, SimpleModel
-from windlass_lab.core.servers import ServerCase
+from windlass_lab.core.model import NamedCase
 from windlass_lab.core.text import figure
 
 PALETTE_SIZE = 8
@@ -19,7 +18,7 @@ PALETTE_SIZE = 8
 FEW_FLOWS = 6
 CSV_HEADINGS = ("panel", "curve", "x", "y", "sd")
 
-Cases = Mapping[str, Case | SimpleModel | KernelCase | ServerCase]
+Cases = Mapping[str, NamedCase]
 
 
 @dataclass(frozen=True, slots=True)

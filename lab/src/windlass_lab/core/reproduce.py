@@ -13,6 +13,7 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.judge import Evidence, evidence_in, judge
 from windlass_lab.core.model import (
     Case,
+    CycleModel,
     Experiment,
     Paper,
     SeriesPlot,
@@ -141,6 +142,9 @@ def _steps(
         gathered.curves[model.name] = _model_curves(summary.pop("series"), summary["flows"])
         gathered.summaries[model.name] = summary
 
+    def predict(model: CycleModel) -> None:
+        gathered.summaries[model.name] = windlass.cycle_model(model.arguments, sampling.seed)
+
     steps: list[tuple[str, Callable[[], None]]] = []
     for name, case in {case.name: case for e in experiments for case in e.cases}.items():
         count = min(case.most_replicates or sampling.replicates, sampling.replicates)
@@ -150,6 +154,8 @@ def _steps(
             steps.append((f"{name}: time series", partial(trace, name, columns)))
     for model in {m.name: m for e in experiments for m in e.models}.values():
         steps.append((f"simple model, {model.label}", partial(compute, model)))
+    for predicted in {m.name: m for e in experiments for m in e.cycle_models}.values():
+        steps.append((f"cycle model, {predicted.label}", partial(predict, predicted)))
     return steps
 
 

@@ -141,6 +141,12 @@ class Windlass:
         self.commands.append(_shown(arguments))
         return self._run_lines(arguments, "", whole=True)[0]
 
+    def cycle_model(self, arguments: Sequence[str], seed: int) -> dict:
+        """The summary of the cycle model, which is one and not a mean over replicates."""
+        command = ["sim", "cycle-model", *arguments, "--seed", str(seed), "--json"]
+        self.commands.append(_shown(command))
+        return self._run_lines(command, "", whole=True)[0] | {"replicates": 1}
+
     def _run_lines(self, arguments: Sequence[str], given: str, whole: bool = False) -> list[dict]:
         """The JSON objects that it prints: one a line, or one in all (`whole`)."""
         text = self._run(arguments, given, record=False)

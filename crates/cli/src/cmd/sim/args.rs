@@ -1,16 +1,17 @@
 //! The arguments of `windlass sim`.
 
-use super::model_args::ModelParameters;
+use super::model_args::{ModelParameters, parse_positive, parse_share, parse_thresholds};
 use crate::registry::controller;
 use crate::value::{
-    VARIANTS, parse_count, parse_seed, parse_seeds, parse_time, parse_variant, whole,
+    VARIANTS, parse_count, parse_nonzero_time, parse_probability, parse_rate, parse_seed,
+    parse_seeds, parse_time, parse_variant, whole,
 };
 use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use windlass_base::Span;
+use windlass_base::{BitRate, Span};
 use windlass_sim::scenario::DEFAULT_SEED;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::cc::ControllerFactory;
@@ -29,6 +30,9 @@ pub(crate) enum Sim {
     /// Run the simple model of the New-ECN paper (section 3.2): two connections, one RED router
     #[command(after_help = SIMPLE_MODEL_HELP)]
     SimpleModel(SimpleModel),
+    /// Run the cycle model of New-ECN: flows in steady state, alone or behind a RED queue
+    #[command(after_help = CYCLE_MODEL_HELP)]
+    CycleModel(CycleModel),
     /// Put random connections on random bad paths and check what TCP promises
     #[command(after_help = CHAOS_HELP)]
     Chaos(Chaos),
@@ -60,6 +64,15 @@ input, with the request's \"id\" (any value) and \"set\". A bad line gives {\"li
 exit status is 2.
 
 Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";
+
+const CYCLE_MODEL_HELP: &str = "\
+Examples:
+  windlass sim cycle-model --rtt 10ms,100ms --probability 0.01
+  windlass sim cycle-model --rtt 190ms,70ms,30ms,4ms --link 10M
+  windlass sim cycle-model --rtt 190ms,70ms,30ms,4ms --link 2M --p-max 0.2 --gentle --json
+
+The model has no losses: where RED would have to drop packets, the exit status is 1.
+docs/internals/cycle-model.md describes it.";
 
 const SIMPLE_MODEL_HELP: &str = "\
 Examples:
@@ -161,6 +174,60 @@ pub(crate) struct Floor {
     /// Events to take
     #[arg(long, default_value_t = 20_000_000, value_name = "N", value_parser = parse_seed)]
     pub events: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CycleModel {
+    /// Round-trip time of each flow, without the queue
+    #[arg(long, value_name = "TIME,...", required = true, value_delimiter = ',')]
+    #[arg(value_parser = parse_nonzero_time)]
+    pub rtt: Vec<Span>,
+    /// Share of the packets that is marked; each flow is alone
+    #[arg(long, required_unless_present = "link", conflicts_with = "link")]
+    #[arg(value_name = "P", value_parser = parse_share)]
+    pub probability: Option<f64>,
+    /// Rate of a link behind a RED queue, which the flows share
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub link: Option<BitRate>,
+    /// Bytes of a packet on the link
+    #[arg(long, default_value_t = 512, value_name = "N", value_parser = whole::<u64>(1..=65_535))]
+    pub packet_bytes: u64,
+    /// RED's marking probability at the upper threshold
+    #[arg(long, default_value = "0.1", value_name = "P", value_parser = parse_probability)]
+    pub p_max: f64,
+    /// RED's thresholds in packets
+    #[arg(long, default_value = "10,20", value_name = "MIN,MAX")]
+    #[arg(value_parser = parse_thresholds)]
+    pub thresholds: [f64; 2],
+    /// RED marks up to twice its upper threshold
+    #[arg(long)]
+    pub gentle: bool,
+    /// RED's weight of a sample of the queue
+    #[arg(long, default_value = "0.002", value_name = "W", value_parser = parse_share)]
+    pub weight: f64,
+    /// New-ECN's factor of the window at a mark
+    #[arg(long, default_value = "0.9", value_name = "X", value_parser = parse_share)]
+    pub alpha_wnd: f64,
+    /// New-ECN's factor of the window slope at a mark
+    #[arg(long, default_value = "0.9", value_name = "X", value_parser = parse_share)]
+    pub alpha_slp: f64,
+    /// New-ECN's growth of the slope, per squared second
+    #[arg(long, default_value = "16", value_name = "X", value_parser = parse_positive)]
+    pub beta: f64,
+    /// The largest window in packets
+    #[arg(long, default_value = "128", value_name = "N", value_parser = parse_positive)]
+    pub window_limit: f64,
+    /// Cycles of each flow, from one reduction of its window to the next
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    #[arg(value_parser = whole::<u32>(1..=10_000_000))]
+    pub cycles: u32,
+    /// The seed
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    #[arg(value_parser = parse_seed, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod batch;
 mod chaos;
 mod check;
+mod cycle_model;
 mod load;
 mod model_args;
 mod parquet;
@@ -27,6 +28,7 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
         Sim::Batch(args) => batch::main(&args),
         Sim::Check(args) => check::main(&args),
         Sim::Chaos(args) => chaos::main(&args),
+        Sim::CycleModel(args) => cycle_model::main(&args),
         Sim::SimpleModel(args) => simple_model::main(&args),
         Sim::Floor(args) => {
             let last = windlass_sim::empty_event_loop(args.pending, args.events);

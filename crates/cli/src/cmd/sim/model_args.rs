@@ -1,4 +1,4 @@
-//! The parameters of the simple model as arguments.
+//! The parameters of the models as arguments.
 
 use crate::value::{parse_probability, parse_rate, parse_time};
 use clap::Args;
@@ -80,9 +80,15 @@ fn parse_steps(text: &str) -> Result<u32, String> {
     steps.ok_or_else(|| "expected a multiple of 10 ms, above zero".to_owned())
 }
 
-fn parse_positive(text: &str) -> Result<f64, String> {
+pub(super) fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "expected a number above zero".to_owned())
+}
+
+/// A number above zero and below 1.
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
+    let number = parse_positive(text).ok().filter(|number| *number < 1.0);
+    number.ok_or_else(|| "expected a number above zero and below 1".to_owned())
 }
 
 fn parse_factor(text: &str) -> Result<f64, String> {
@@ -90,7 +96,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number above zero, at most 1".to_owned())
 }
 
-fn parse_thresholds(text: &str) -> Result<[f64; 2], String> {
+pub(super) fn parse_thresholds(text: &str) -> Result<[f64; 2], String> {
     let [min, max] = pair(text, parse_positive)?;
     if min < max { Ok([min, max]) } else { Err("expected MIN below MAX".to_owned()) }
 }
@@ -101,6 +107,8 @@ mod tests {
 
     #[test]
     fn pairs_steps_and_factors() {
+        assert_eq!(parse_share("0.5"), Ok(0.5));
+        assert!(parse_share("1").is_err() && parse_share("0").is_err());
         assert_eq!(pair("40ms,20ms", parse_steps), Ok([4, 2]));
         assert!(pair("40ms", parse_steps).is_err_and(|why| why.contains("two values")));
         assert!(parse_steps("15ms").is_err_and(|why| why.contains("multiple of 10 ms")));

@@ -118,6 +118,8 @@ keys! {
         ecn: Option<bool>,
         /// How it echoes CE.
         echo: Option<EchoKeys>,
+        /// Number of ACKs that echo each CE, with once-per-ce. Default: 1.
+        echo_acks: Option<At<Positive>>,
         /// Bytes that may wait for the application: the largest window.
         buffer: Option<At<Bytes>>,
     }

@@ -3,7 +3,7 @@ use crate::scenario::keys::{
     AckKeys, ControllerKeys, ControllerRef, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys,
     TcpKeys,
 };
-use crate::scenario::units::{Bytes, Segments, Window};
+use crate::scenario::units::{Bytes, Positive, Segments, Window};
 use std::sync::Arc;
 use windlass_base::Span;
 use windlass_tcp::Profile;
@@ -221,6 +221,12 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
     });
     set(&mut config.ecn.enabled, keys.ecn);
     set(&mut config.ecn.echo, echo);
+    if let Some(At { value: Positive(acks), spot }) = &keys.echo_acks {
+        match u8::try_from(*acks) {
+            Ok(acks) => config.ecn.echo_acks = acks,
+            Err(_) => context.wrong_at(spot, "expected at most 255 ACKs".into()),
+        }
+    }
     set(&mut config.buffers.receive, buffer(keys.buffer.as_ref(), config.mss, context));
     config
 }

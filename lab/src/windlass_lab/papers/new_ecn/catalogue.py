@@ -56,8 +56,10 @@ from windlass_lab.papers.new_ecn.plan import (
     rates_and_fairness,
 )
 from windlass_lab.papers.new_ecn.published import CWND_RATIOS, POWERS, SLOPE_RATIOS, SRTT_RATIOS
+from windlass_lab.papers.new_ecn.queue_papers import two_queues
 from windlass_lab.papers.new_ecn.queues import other_queues
 from windlass_lab.papers.new_ecn.robustness import what_it_survives
+from windlass_lab.papers.new_ecn.stationary import the_cycle_model
 
 _MODEL = "3.2 The simple model"
 _FAIRNESS = "4.2 Fairness"
@@ -472,9 +474,11 @@ NEW_ECN = Paper(
         *on_a_kernel(),
         *beyond_the_paper(),
         several_gateways(),
+        two_queues(),
         other_queues(),
         what_it_survives(),
         what_others_lose(),
+        the_cycle_model(),
     ),
     modern=MODERN,
 )

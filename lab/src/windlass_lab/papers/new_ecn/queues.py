@@ -20,6 +20,8 @@ _QUEUES: dict[str, tuple[str, dict[str, object]]] = {
     "red": ("RED as in the paper", {}),
     "gentle": ("gentle RED", {"queues.marking.gentle": True}),
     "adaptive-red": ("Adaptive RED (Floyd 2001)", {_QUEUE: {"kind": "adaptive-red"}}),
+    "feng": ("Self-configuring RED (1999)", {_QUEUE: {"kind": "self-configuring-red"}}),
+    "sred": ("SRED (1999)", {_QUEUE: {"kind": "sred"}}),
     "codel": ("CoDel", {_QUEUE: {"kind": "codel"}}),
     "pie": ("PIE", {_QUEUE: {"kind": "pie"}}),
     # By default PIE drops where it would mark more than a tenth of the packets.
@@ -32,7 +34,7 @@ _SHOWN = (STEADY_FAIRNESS, MARKED, STEADY_TOTAL, QUEUE)
 
 
 def other_queues() -> Experiment:
-    """New-ECN and ECN Reno behind seven queues, on four setups."""
+    """New-ECN and ECN Reno behind nine queues, on four setups."""
     cases = {
         (setup, queue, kind): _case(setup, queue, kind)
         for setup in _SETUPS
