@@ -23,6 +23,7 @@ STANDS_FOR = {
     "four_rtts_reno": "s1_10M_p0.1_ecn",
     "gateways": "s1_10M_p0.1_newecn",
     "load": "many16_newecn",
+    "four_flows": "s1_10M_p0.1_newecn",
     "fixed_probability": "single_5M_newecn",
 }
 
@@ -76,6 +77,8 @@ def varied(name, summary, replaced):
         summary |= {"marks": 0, "bottleneck_packets": 1000, "drops": 50 if low else 20}
         summary["mean_queue_packets"] = {"steady": 300.0}
         summary["total_packets_per_s"]["steady"] += "queues.marking.kind" in replaced
+    if name == "four_flows":
+        summary["mean_queue_packets"] = {"steady": 15.0}
     if name == "fixed_probability":
         delay_ms = float(replaced["dumbbell.access.0.delay"].removesuffix("ms"))
         alone(summary, 2 * (delay_ms + 1))

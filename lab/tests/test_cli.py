@@ -102,6 +102,7 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "robustness",
         "friendliness",
         "cycle-model",
+        "parameters",
     ]
     assert all(e["passed"] for e in results["experiments"])
 

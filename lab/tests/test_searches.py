@@ -88,6 +88,57 @@ def test_a_trial_is_the_mean_over_the_seeds(write):
     assert row["total_packets_per_s.steady"] == pytest.approx(mean)
 
 
+PATHS = (
+    STUDY
+    + """
+[search.paths]
+near = {}
+far = { "dumbbell.bottleneck.delay" = "40ms" }
+[search.unseen]
+between = { "dumbbell.bottleneck.delay" = "20ms" }
+slow = { "dumbbell.bottleneck.rate" = "5Mbit/s" }
+"""
+)
+FIRST = """
+first = [
+  { "queues.marking.min" = 4, "queues.marking.p_max" = 0.5, "flows.0.controller" = "cubic" },
+]
+"""
+
+
+def test_a_trial_runs_on_every_path_and_the_best_ones_on_paths_that_none_saw(write):
+    study = write(PATHS.replace("trials = 24", f"trials = 24{FIRST}"))
+    trials = wl.search(study).collect().trials
+    first = trials.row(0, named=True)
+    values = {key: first[key] for key in first if key.startswith(("queues", "flows"))}
+    assert values == {
+        "queues.marking.min": "4 packets",
+        "queues.marking.p_max": 0.5,
+        "flows.0.controller": "cubic",
+    }
+
+    def mean(paths):
+        rates = [
+            wl.simulate(study.with_name("two.toml"), seed=seed, set=path | values).summary[
+                "total_packets_per_s"
+            ]["steady"]
+            for path in paths
+            for seed in (1, 2)
+        ]
+        return sum(rates) / len(rates)
+
+    rate = "total_packets_per_s.steady"
+    assert first[rate] == pytest.approx(mean([{}, {"dumbbell.bottleneck.delay": "40ms"}]))
+    assert first[f"unseen.{rate}"] == pytest.approx(
+        mean([{"dumbbell.bottleneck.delay": "20ms"}, {"dumbbell.bottleneck.rate": "5Mbit/s"}])
+    )
+    judged = trials.filter(pl.col(f"unseen.{rate}").is_not_null())
+    assert (
+        judged["trial"].to_list()
+        == trials.filter(pl.col("best") | (pl.col("trial") < 1))["trial"].to_list()
+    )
+
+
 def test_values_that_the_scenario_refuses_are_told_and_not_best(write):
     """RED refuses a lower threshold above the upper one."""
     trials = wl.search(write()).collect().trials
@@ -123,6 +174,16 @@ def test_best_is_not_dominated(rows, signs, best):
         (("to = 30, whole", "to = 30.5, whole"), "expected whole bounds"),
         (('["newreno", "cubic"]', "true"), "expected a list, or a range"),
         (("mean_queue_packets.steady", "mean_queue"), "the summary has no mean_queue"),
+        (("trials = 24", "paths = 3"), "search.paths: expected tables"),
+        (("trials = 24", "first = [{}]"), "search.first.0: expected a value for each axis"),
+        (
+            ("trials = 24", FIRST.replace("= 4,", "= 40,")),
+            "search.first.0.queues.marking.min: expected a number within the axis's range",
+        ),
+        (
+            ("trials = 24", FIRST.replace('"cubic"', '"bbr"')),
+            "search.first.0.flows.0.controller: expected one of the axis's values",
+        ),
     ],
 )
 def test_a_fault_of_a_study_is_named(write, capsys, change, message):

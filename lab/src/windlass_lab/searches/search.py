@@ -41,9 +41,10 @@ class SearchResult:
     """What a search found."""
 
     trials: pl.DataFrame
-    """A row per trial: `trial`, a column per axis, a column per objective (a mean over the seeds),
-    `refused`, what the scenario has against the values, if anything, and `best`, whether no other
-    trial is better in one objective and as good in all others.
+    """A row per trial: `trial`, a column per axis, a column per objective (a mean over paths and
+    seeds), `refused`, what the scenario has against the values, if anything, and `best`, whether no
+    other trial is better in one objective and as good in all others. Of the best ones and the
+    first ones `unseen.` and each objective, on the paths that took no part.
     """
     objectives: Mapping[str, str]
 
@@ -80,7 +81,7 @@ class Search:
         proposals = _Proposals(self.study)
         while len(trials) < self.study.trials:
             batch = proposals.next(min(_BATCH, self.study.trials - len(trials)))
-            measured = _measure(self.study, len(trials), batch, self.jobs)
+            measured = _measure(self.study, self.study.paths, batch, self.jobs)
             proposals.answer(measured)
             trials += [
                 {"trial": number} | set_ | row
@@ -96,11 +97,27 @@ class Search:
             for row in trials
         ]
         best = best_of(values, self._signs)
-        result = SearchResult(frame.with_columns(pl.Series("best", best)), self.study.objectives)
+        frame = frame.with_columns(pl.Series("best", best))
+        result = SearchResult(self._judged(frame), self.study.objectives)
         if self.out:
             self.out.mkdir(parents=True, exist_ok=True)
             write_parquet(result.trials, self.out / TRIALS)
         return result
+
+    def _judged(self, trials: pl.DataFrame) -> pl.DataFrame:
+        """With the objectives of the best trials, and of those that were asked for first, on the
+        paths that took no part in the search.
+        """
+        if not self.study.unseen:
+            return trials
+        asked = pl.col("trial") < len(self.study.first)
+        judged = trials.filter((pl.col("best") | asked) & pl.col("refused").is_null())
+        batch = judged.select(self.study.axes.keys()).to_dicts()
+        rows = _measure(self.study, self.study.unseen, batch, self.jobs)
+        found = pl.DataFrame(
+            [{f"unseen.{key}": row[key] for key in self.study.objectives} for row in rows]
+        ).with_columns(judged["trial"])
+        return trials.join(found, on="trial", how="left", maintain_order="left")
 
     @property
     def _signs(self) -> list[int]:
@@ -140,20 +157,20 @@ class _Runner(Runner):
 
 
 def _measure(
-    study: SearchStudy, first_trial: int, batch: Sequence[Mapping], jobs: int
+    study: SearchStudy,
+    paths: Sequence[Mapping[str, object]],
+    batch: Sequence[Mapping[str, object]],
+    jobs: int,
 ) -> list[dict]:
-    """The objectives of each set of values (means over the seeds), or why it was refused."""
+    """The objectives of each set of values (means over paths and seeds), or why it was refused."""
     text = portable_text(study.scenario)
     runner = _Runner(str(study.scenario), text, study.jitter, list(study.objectives))
-    seeds = len(study.seeds)
-    points = (
-        Point(trial * seeds + number, seed, set_)
-        for trial, set_ in enumerate(batch, first_trial)
-        for number, seed in enumerate(study.seeds)
-    )
+    each = len(paths) * len(study.seeds)
+    sets = ((seed, {**path, **set_}) for set_ in batch for path in paths for seed in study.seeds)
+    points = (Point(number, seed, set_) for number, (seed, set_) in enumerate(sets))
     rows = [row for rows in run_points(runner, points, jobs) for row in rows]
     rows.sort(key=lambda row: row["run"])
-    return [_trial(study, rows[first : first + seeds]) for first in range(0, len(rows), seeds)]
+    return [_trial(study, rows[first : first + each]) for first in range(0, len(rows), each)]
 
 
 def _trial(study: SearchStudy, rows: Sequence[Mapping]) -> dict:
@@ -185,6 +202,11 @@ class _Proposals:
             sampler=_sampler(self.study),
         )
 
+        for set_ in self.study.first:
+            self._optuna.enqueue_trial(
+                {key: _as_suggested(self.study.axes[key], value) for key, value in set_.items()}
+            )
+
     def next(self, count: int) -> list[dict[str, object]]:
         self.asked = [self._optuna.ask() for _ in range(count)]
         return [self._values(trial) for trial in self.asked]
@@ -200,6 +222,10 @@ class _Proposals:
 
     def _values(self, trial: optuna.trial.Trial) -> dict[str, object]:
         return {key: _suggested(trial, key, axis) for key, axis in self.study.axes.items()}
+
+
+def _as_suggested(axis: Range | Sequence[object], value: object) -> object:
+    return value if isinstance(axis, Range) else list(axis).index(value)
 
 
 def _suggested(trial: optuna.trial.Trial, key: str, axis: Range | Sequence[object]) -> object:

@@ -15,7 +15,7 @@ from windlass_lab.sweeps.study import (
 )
 
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "search")
-_SEARCH_KEYS = ("objectives", "trials", "sampler", "seed")
+_SEARCH_KEYS = ("objectives", "trials", "sampler", "seed", "paths", "unseen", "first")
 _RANGE_KEYS = ("from", "to", "scale", "whole", "unit")
 SAMPLERS = ("tpe", "nsga2", "random")
 GOALS = ("min", "max")
@@ -48,6 +48,12 @@ class SearchStudy:
     trials: int
     sampler: str
     seed: int
+    paths: Sequence[Mapping[str, object]]
+    """What is changed in the scenario, path by path. Each trial runs on all of them."""
+    unseen: Sequence[Mapping[str, object]]
+    """The same of paths that judge the best trials and take no part in the search."""
+    first: Sequence[Mapping[str, object]]
+    """Values of all axes that are tried before any others."""
 
 
 def read(path: str | Path) -> SearchStudy:
@@ -78,6 +84,9 @@ def _study(path: Path, keys: dict) -> SearchStudy:
         trials=_whole("search.trials", search.get("trials", 100), 1),
         sampler=sampler,
         seed=_whole("search.seed", search.get("seed", 1), 0),
+        paths=_paths("search.paths", search.get("paths")) or [{}],
+        unseen=_paths("search.unseen", search.get("unseen")),
+        first=_first(search.get("first", []), axes),
     )
 
 
@@ -88,6 +97,36 @@ def _objectives(value: object) -> Mapping[str, str]:
         'search.objectives: expected keys of the summary with "min" or "max", such as '
         '"fairness_index.steady" = "max"'
     )
+
+
+def _paths(where: str, value: object) -> list[Mapping[str, object]]:
+    if value is None:
+        return []
+    if isinstance(value, dict) and value and all(isinstance(path, dict) for path in value.values()):
+        return list(value.values())
+    raise FaultError(f"{where}: expected tables of keys of the scenario, one for each path")
+
+
+def _first(value: object, axes: Mapping[str, object]) -> list[Mapping[str, object]]:
+    if isinstance(value, list) and all(isinstance(set_, dict) for set_ in value):
+        for number, set_ in enumerate(value):
+            if set(set_) != set(axes):
+                raise FaultError(f"search.first.{number}: expected a value for each axis")
+            for key, chosen in set_.items():
+                _require_within(f"search.first.{number}.{key}", chosen, axes[key])
+        return value
+    raise FaultError("search.first: expected a list of tables, with a value for each axis")
+
+
+def _require_within(where: str, value: object, axis: object) -> None:
+    if not isinstance(axis, Range):
+        if isinstance(axis, list) and value in axis:
+            return
+        raise FaultError(f"{where}: expected one of the axis's values")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FaultError(f"{where}: expected a number, without the unit")
+    if not axis.low <= value <= axis.high:
+        raise FaultError(f"{where}: expected a number within the axis's range")
 
 
 def _whole(where: str, value: object, least: int) -> int:

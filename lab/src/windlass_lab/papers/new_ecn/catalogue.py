@@ -27,6 +27,7 @@ from windlass_lab.papers.new_ecn.beyond import MODERN, beyond_the_paper
 from windlass_lab.papers.new_ecn.friendliness import what_others_lose
 from windlass_lab.papers.new_ecn.gateways import several_gateways
 from windlass_lab.papers.new_ecn.on_kernel import on_a_kernel
+from windlass_lab.papers.new_ecn.parameters import better_parameters
 from windlass_lab.papers.new_ecn.plan import (
     BOTTLENECK,
     CWND,
@@ -479,6 +480,7 @@ NEW_ECN = Paper(
         what_it_survives(),
         what_others_lose(),
         the_cycle_model(),
+        better_parameters(),
     ),
     modern=MODERN,
 )
