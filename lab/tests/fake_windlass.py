@@ -21,6 +21,9 @@ MODE = os.environ.get("FAKE_WINDLASS", "ok")
 STANDS_FOR = {
     "four_rtts_newecn": "s1_10M_p0.1_newecn",
     "four_rtts_reno": "s1_10M_p0.1_ecn",
+    "slow_newecn": "s2_2M_p0.2_newecn",
+    "sixteen_newecn": "many16_newecn",
+    "single_newecn": "single_5M_newecn",
     "gateways": "s1_10M_p0.1_newecn",
     "load": "many16_newecn",
     "four_flows": "s1_10M_p0.1_newecn",

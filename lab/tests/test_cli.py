@@ -92,6 +92,7 @@ def test_the_whole_paper_judges_every_case(whole_result):
         "4.3.3",
         "kernel-short",
         "kernel",
+        "kernel-others",
         "linux",
         "limit-cycle",
         "p-max",

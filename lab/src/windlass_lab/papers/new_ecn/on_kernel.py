@@ -24,6 +24,7 @@ from windlass_lab.papers.new_ecn.plan import (
     STEADY_FAIRNESS,
     STEADY_RATE,
     STEADY_SHARE,
+    STEADY_TOTAL,
     WITHOUT_ECN,
 )
 
@@ -37,7 +38,7 @@ _CWND_AXIS = "cwnd (packets)"
 
 def on_a_kernel() -> list[Experiment]:
     """The experiments that need root, and Linux with New-ECN loaded."""
-    return [_short(), _whole()]
+    return [_short(), _whole(), _other_paths()]
 
 
 def _pair(name: str, what: str, time_s: int | None = None) -> tuple[Case, KernelCase]:
@@ -140,6 +141,44 @@ def _whole() -> Experiment:
                 column="acked_packets",
                 axis="packets acknowledged",
             ),
+        ],
+        kind="kernel",
+        needs_root=True,
+    )
+
+
+def _other_paths() -> Experiment:
+    simulated, real = _columns(
+        _pair("slow_newecn", "Setup 2"),
+        _pair("sixteen_newecn", "16 flows"),
+        _pair("single_newecn", "A single flow"),
+    )
+    slow, sixteen, single = (case.name for case in real)
+    return Experiment(
+        id="kernel-others",
+        chapter=_CHAPTER,
+        section="4.2.1, 4.2.3 and 4.3.1 on Linux",
+        title="New-ECN in the kernel on the paper's other paths",
+        shows="Setup 2 (2 Mbit/s, p_max 0.2), the sixteen flows, and a flow alone on 5 Mbit/s, on "
+        "the kernel beside the simulator's profile linux. Each is run five times, and every figure "
+        "is the median.",
+        quick=False,
+        seconds=450,
+        cases=simulated,
+        kernels=real,
+        checks=[
+            *(
+                Near(name, STEADY_FAIRNESS, Tolerance(absolute=0.05), headline=True)
+                for name in (slow, sixteen)
+            ),
+            *(Near(name, STEADY_TOTAL, Tolerance(relative=0.05)) for name in (slow, sixteen)),
+            Near(single, STEADY_RATE, Tolerance(relative=0.05), Flows.EACH, headline=True),
+            *(Shown(name, STEADY_RATE, Flows.EACH) for name in (slow, sixteen)),
+            *_for_information((slow, sixteen, single)),
+        ],
+        plots=[
+            _windows("kernel-others-cwnd", (real[0], simulated[0], real[2], simulated[2])),
+            _rates("kernel-others-rates", (slow, sixteen)),
         ],
         kind="kernel",
         needs_root=True,
