@@ -253,8 +253,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlot:
-    """A figure over cases: as lines over a number (`log`: on a logarithmic axis), or as groups of
-    bars where the x values are names. `with_reference`: the reference's figures beside them.
+    """A figure over cases: as lines over a number (`log`, `log_y`: on logarithmic axes), or as
+    groups of bars where the x values are names. `with_reference`: the reference's figures beside
+    them.
     """
 
     id: str
@@ -267,6 +268,7 @@ class SweepPlot:
     says: str = ""
     keys: Sequence[str] = ()
     with_reference: bool = False
+    log_y: bool = False
 
     @property
     def cases(self) -> list[str]:

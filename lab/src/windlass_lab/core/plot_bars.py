@@ -206,7 +206,10 @@ def _sweep_layout(plot: SweepPlot) -> dict:
         "barmode": "group",
         "bargap": 0.25,
         "xaxis": xaxis,
-        "yaxis": {"title": {"text": plot.quantity.unit or plot.quantity.label}},
+        "yaxis": {
+            "title": {"text": plot.quantity.unit or plot.quantity.label},
+            "type": "log" if plot.log_y else "linear",
+        },
         "hovermode": "x unified",
         "showlegend": True,
     }

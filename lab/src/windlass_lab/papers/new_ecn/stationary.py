@@ -97,6 +97,7 @@ def the_cycle_model() -> Experiment:
                 "marked share",
                 log=True,
                 with_reference=True,
+                log_y=True,
             ),
             SweepPlot(
                 "cycle-model-marked",
