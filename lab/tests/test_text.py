@@ -1,6 +1,18 @@
+from dataclasses import replace
+
+import pytest
+
 from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.text import estimate, figure, figure_verdict, section_verdict, table
-from windlass_lab.core.verdict import Subject, Tolerance, near, survives
+from windlass_lab.core.text import (
+    estimate,
+    figure,
+    figure_verdict,
+    section_verdict,
+    table,
+    tally,
+    verdict_line,
+)
+from windlass_lab.core.verdict import Subject, Tolerance, informative, near, survives
 
 
 def test_figures_have_the_digits_they_deserve():
@@ -26,6 +38,35 @@ def test_a_section_is_told_by_what_is_furthest_out():
     line = section_verdict([judged(101.0), judged(105.0, flow="b"), judged(99.0)])
     assert line == (
         "All 3 agree; the furthest out: rate, b (packets/s), +5.0 % (50% of what is allowed)"
+    )
+
+
+def test_what_is_by_construction_counts_apart():
+    built = replace(judged(101.0), by_construction=True)
+    found = tally([judged(101.0), judged(150.0), built])
+    assert (found.agreeing, found.judged, found.built_agreeing, found.built) == (1, 2, 1, 1)
+    assert found.failed and not tally([built]).failed
+    assert tally([replace(built, verdict="fail")]).failed
+
+
+@pytest.mark.parametrize(
+    ("why", "line"),
+    [
+        ("", "These figures are shown for information; none has a pass criterion."),
+        ("not enough runs: 2 of 11", "Nothing was judged: not enough runs."),
+    ],
+)
+def test_nothing_judged_is_no_agreement(why, line):
+    shown = informative(Subject("rate"), why).to_json()
+    results = {"experiments": [{"comparisons": [shown]}]}
+    assert verdict_line(results, "the reference") == line
+
+
+def test_paper_and_reference_are_told_apart():
+    of_paper = replace(judged(101.0), paper="fail").to_json()
+    results = {"experiments": [{"comparisons": [of_paper, judged(99.0).to_json()]}]}
+    assert verdict_line(results, "the reference") == (
+        "All 2 figures agree with the reference. Of 1 published figures 0 are met."
     )
 
 

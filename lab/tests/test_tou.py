@@ -121,6 +121,10 @@ def test_the_windows_are_within_fifteen_percent(cwnd, verdict):
 def test_fewer_seeds_or_bytes_are_shown_and_not_judged():
     few = runs([3.0] * (SEEDS - 1))
     assert verdicts(few, "time") == {INFORMATIVE}
+    found = judge([BAD], few, whole=True)
+    # Nothing at all is judged, and the page says why.
+    assert {c.verdict for c in found} == {INFORMATIVE}
+    assert any(c.why == f"not enough runs: {SEEDS - 1} of {SEEDS}" for c in found)
     small = judge([BAD], runs([3.0] * SEEDS), whole=False)
     assert {c.verdict for c in small if c.key.startswith("time")} == {INFORMATIVE}
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -44,11 +45,47 @@ def test_a_named_target_stands_in_for_the_reference(measured, verdict):
 
 def test_standard_errors_widen_a_tolerance_that_is_narrower():
     # Both means have a standard error of 2 / sqrt(4) = 1, their difference one of sqrt(2).
-    comparison = near(subject(14.0, 10.0, count=4), Tolerance(relative=0.1, standard_errors=3))
+    comparison = near(subject(44.0, 40.0, count=4), Tolerance(relative=0.05, standard_errors=3))
     assert comparison.verdict == PASS
-    assert comparison.high == pytest.approx(10 + 3 * math.sqrt(2))
-    beyond = near(subject(14.5, 10.0, count=4), Tolerance(relative=0.1, standard_errors=3))
+    assert comparison.high == pytest.approx(40 + 3 * math.sqrt(2))
+    beyond = near(subject(44.5, 40.0, count=4), Tolerance(relative=0.05, standard_errors=3))
     assert beyond.verdict == FAIL
+
+
+def test_few_runs_do_not_widen_a_tolerance_beyond_15_percent():
+    # 3 * sqrt(2) is 42 % of 10.
+    few = near(subject(14.0, 10.0, count=4), Tolerance(relative=0.1, standard_errors=3))
+    assert (few.verdict, few.why) == (INFORMATIVE, "not enough runs")
+
+
+@pytest.mark.parametrize(
+    ("published", "measured", "paper"),
+    [
+        (100.0, 109.0, PASS),
+        (100.0, 111.0, FAIL),
+        (None, 100.0, INFORMATIVE),
+        ("fair", 0.97, PASS),
+        ("fair", 0.93, FAIL),
+        ("not fair", 0.8, PASS),
+        ("somewhat", 0.8, INFORMATIVE),
+    ],
+)
+def test_the_published_figure_has_a_verdict_of_its_own(published, measured, paper):
+    about = replace(subject(measured, measured), published=published)
+    comparison = near(about, Tolerance(relative=0.05))
+    assert (comparison.verdict, comparison.paper) == (PASS, paper)
+
+
+def test_a_published_figure_is_met_within_15_percent_at_most():
+    about = replace(subject(120.0, 120.0), published=100.0)
+    assert near(about, Tolerance(relative=0.5)).paper == FAIL
+
+
+def test_words_are_tested_by_the_rule_of_their_check():
+    half = replace(subject(0.52), published="roughly half")
+    assert within(half, 0.4, 0.6).paper == PASS
+    assert within(replace(half, measured=Estimate(0.7)), 0.4, 0.6).paper == FAIL
+    assert near(half, Tolerance(relative=0.15), target=0.5).paper == PASS
 
 
 def test_standard_errors_do_not_narrow_a_tolerance_that_is_wider():

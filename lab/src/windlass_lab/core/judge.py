@@ -95,9 +95,11 @@ def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Itera
 def _alone(check: Near | AtLeast | Shown, subject: Subject) -> Comparison:
     match check:
         case Near():
-            return near(subject, check.tolerance, check.target)
+            found = near(subject, check.tolerance, check.target)
+            return replace(found, by_construction=check.by_construction)
         case AtLeast():
-            return at_least(subject, check.bound)
+            found = at_least(subject, check.bound)
+            return replace(found, by_construction=check.by_construction)
         case Shown():
             return informative(subject)
 

@@ -101,7 +101,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The measured mean lies within `tolerance` of `target` (None: of the reference mean)."""
+    """The measured mean lies within `tolerance` of `target` (None: of the reference mean).
+
+    `by_construction`: what is measured was built to be so.
+    """
 
     case: str
     quantity: Quantity
@@ -109,6 +112,7 @@ class Near:
     flows: Flows = Flows.TOGETHER
     target: float | None = None
     headline: bool = False
+    by_construction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class AtLeast:
     quantity: Quantity
     bound: float
     headline: bool = False
+    by_construction: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ def render(
     papers that have some.
     """
     specs = {panel.id: panel.spec for s in sections for d in s["drawn"] for panel in d.panels}
-    agreeing, judged = text.counts(results)
     chapters: dict[str, list] = {s["experiment"].chapter: [] for s in sections}
     for section in sections:
         chapters[section["experiment"].chapter].append(section)
@@ -36,8 +35,7 @@ def render(
         results=results,
         chapters=chapters,
         tiles=[tile for section in sections for tile in section["tiles"]],
-        agreeing=agreeing,
-        judged=judged,
+        tally=text.counts(results),
         verdict_line=text.verdict_line(results, paper.against),
         kernel=kernel,
         reference_source=source,
@@ -85,7 +83,9 @@ def _row(comparison: Comparison) -> dict:
     fields = ("name", "published", "reference", "measured", "deviation", "allowed")
     return dict(zip(fields, cells[: len(fields)], strict=True)) | {
         "modern": text.estimate(comparison.modern),
-        "verdict_text": text.VERDICTS[comparison.verdict],
+        "verdict_text": cells[-1].partition(" (")[0] if comparison.why else cells[-1],
+        "paper": comparison.paper,
+        "paper_text": text.VERDICTS[comparison.paper],
         "why": comparison.why,
         "verdict": comparison.verdict,
         "quantity": comparison.quantity,

@@ -11,7 +11,7 @@ from windlass_lab.core.plot_parts import Drawn, Material, as_csv
 from windlass_lab.core.plots import draw
 from windlass_lab.core.power import power_table
 from windlass_lab.core.reference import load_reference, load_reference_acks
-from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 
 
 def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
@@ -57,8 +57,7 @@ def _section(experiment: Experiment, document: Mapping, material: Material) -> d
     plots = draw(experiment, material)
     return {
         "experiment": experiment,
-        "agreeing": sum(c.verdict == PASS for c in comparisons),
-        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons, experiment.columns[0]),
         "tables": verdict_tables(comparisons, experiment.columns),

@@ -2,16 +2,52 @@
 
 import math
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.model import Paper
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, Comparison
+from windlass_lab.core.verdict import FAIL, INFORMATIVE, NOT_ENOUGH_RUNS, PASS, Comparison
 
 NONE = "–"
 _MOST_DECIMALS = 3
 # Comparisons that fit in a line.
 _FEW = 2
 VERDICTS = {PASS: "agrees", FAIL: "DIFFERS", "informative": NONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Of some comparisons: how many were judged and agree, against the reference or a bound of the
+    lab's own, against the paper, and of what was built to agree.
+    """
+
+    agreeing: int
+    judged: int
+    paper_agreeing: int
+    paper_judged: int
+    built_agreeing: int
+    built: int
+
+    @property
+    def failed(self) -> bool:
+        """Something differs from the reference, or is not as it was built to be."""
+        return self.agreeing < self.judged or self.built_agreeing < self.built
+
+
+def tally(comparisons: Sequence[Comparison]) -> Tally:
+    """Counts comparisons; those by construction are counted apart."""
+    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    built = [c for c in judged if c.by_construction]
+    found = [c for c in judged if not c.by_construction]
+    paper = [c for c in comparisons if c.paper != INFORMATIVE and not c.by_construction]
+    return Tally(
+        sum(c.verdict == PASS for c in found),
+        len(found),
+        sum(c.paper == PASS for c in paper),
+        len(paper),
+        sum(c.verdict == PASS for c in built),
+        len(built),
+    )
 
 
 def figure(value: float | str | None) -> str:
@@ -114,7 +150,7 @@ def _answers(answered: Sequence[Comparison]) -> str:
 
 def headings(columns: Sequence[str]) -> tuple[str, ...]:
     """Above the cells of a comparison; `columns` are the names of reference and measured."""
-    return ("", "published", *columns, "deviation", "allowed", "verdict")
+    return ("", "published", *columns, "deviation", "allowed", "paper", "verdict")
 
 
 _FIGURES = range(1, 6)
@@ -123,6 +159,8 @@ _FIGURES = range(1, 6)
 def cells(comparison: Comparison) -> tuple[str, ...]:
     """A comparison as the cells under `headings`."""
     verdict = VERDICTS[comparison.verdict]
+    if comparison.by_construction:
+        verdict = f"{verdict}, by construction"
     return (
         name(comparison),
         published(comparison.published),
@@ -130,6 +168,7 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
         estimate(comparison.measured),
         deviation(comparison),
         target(comparison),
+        VERDICTS[comparison.paper],
         f"{verdict} ({comparison.why})" if comparison.why else verdict,
     )
 
@@ -160,17 +199,29 @@ def summary(paper: Paper, results: Mapping) -> str:
     return "\n".join(parts) + "\n"
 
 
-def counts(results: Mapping) -> tuple[int, int]:
-    """How many judged figures agree, and how many there are."""
-    verdicts = [c["verdict"] for e in results["experiments"] for c in e["comparisons"]]
-    return verdicts.count(PASS), verdicts.count(PASS) + verdicts.count(FAIL)
+def counts(results: Mapping) -> Tally:
+    """The tally of a whole result."""
+    entries = (entry for e in results["experiments"] for entry in e["comparisons"])
+    return tally([Comparison.from_json(entry) for entry in entries])
 
 
 def verdict_line(results: Mapping, against: str) -> str:
-    """One sentence for the whole; `against` is what figures are held against."""
-    agreeing, judged = counts(results)
-    if not judged:
+    """The whole in a line: against the reference (`against`), the paper, and what was built."""
+    found = counts(results)
+    parts = [_against_reference(found, results, against)]
+    if found.paper_judged:
+        parts.append(f"Of {found.paper_judged} published figures {found.paper_agreeing} are met.")
+    if found.built:
+        parts.append(f"{found.built_agreeing} of {found.built} are so by construction.")
+    return " ".join(parts)
+
+
+def _against_reference(found: Tally, results: Mapping, against: str) -> str:
+    if not found.judged:
+        reasons = {c["why"] for e in results["experiments"] for c in e["comparisons"]}
+        if any(why.startswith(NOT_ENOUGH_RUNS) for why in reasons):
+            return f"Nothing was judged: {NOT_ENOUGH_RUNS}."
         return "These figures are shown for information; none has a pass criterion."
-    if agreeing == judged:
-        return f"All {judged} figures agree with {against}."
-    return f"{judged - agreeing} of {judged} figures differ from {against}."
+    if found.agreeing == found.judged:
+        return f"All {found.judged} figures agree with {against}."
+    return f"{found.judged - found.agreeing} of {found.judged} figures differ from {against}."

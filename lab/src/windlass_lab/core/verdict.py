@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from windlass_lab.core.estimate import Estimate
@@ -10,6 +10,16 @@ from windlass_lab.core.estimate import Estimate
 PASS = "pass"
 FAIL = "fail"
 INFORMATIVE = "informative"
+# How near a measured figure must be to the published one: as a check asks, but at least a tenth,
+# since papers give single runs, and at most 15 %.
+_PUBLISHED_AT_LEAST = 0.10
+MOST = 0.15
+# What the paper's words ask of a fairness index.
+FAIR_FROM = 0.95
+
+
+NOT_ENOUGH_RUNS = "not enough runs"
+_FAIRNESS: Mapping[str, bool] = {"fair": True, "not fair": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +36,18 @@ class Tolerance:
 
     def width(self, target: float, measured: Estimate, reference: Estimate | None) -> float:
         """The allowed distance, in the quantity's unit."""
+        return max(self.fixed(target), self.of_spread(measured, reference))
+
+    def fixed(self, target: float) -> float:
+        """What is allowed however few the runs are."""
+        return max(self.absolute, self.relative * abs(target))
+
+    def of_spread(self, measured: Estimate, reference: Estimate | None) -> float:
+        """What is allowed for the spread of the runs."""
         error = measured.standard_error
         if reference is not None:
             error = math.hypot(error, reference.standard_error)
-        return max(self.absolute, self.relative * abs(target), self.standard_errors * error)
+        return self.standard_errors * error
 
     def __str__(self) -> str:
         parts = []
@@ -44,7 +62,12 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One line of a verdict table. Figures are in `unit`; None where there is none."""
+    """One line of a verdict table. Figures are in `unit`; None where there is none.
+
+    `verdict` is that against the reference, or against a bound of the lab's own; `paper` whether
+    the published figure or statement is met. What was built to have a property and has it is
+    `by_construction`.
+    """
 
     quantity: str
     unit: str
@@ -62,6 +85,8 @@ class Comparison:
     case: str = ""
     key: str = ""
     modern: Estimate | None = None
+    paper: str = INFORMATIVE
+    by_construction: bool = False
 
     @property
     def strain(self) -> float:
@@ -115,6 +140,7 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
 
     Without a target the mean of the reference is the target.
     """
+    of_words = target is not None and isinstance(subject.published, str)
     if target is None and subject.reference is not None:
         target = subject.reference.mean
     allowed = str(tolerance)
@@ -122,8 +148,15 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
         return _missing(subject, None, allowed, "there is nothing to hold it against")
     if subject.measured is None:
         return _missing(subject, target, allowed, "the run did not report it")
+    spread = tolerance.of_spread(subject.measured, subject.reference)
+    if spread > max(tolerance.fixed(target), MOST * abs(target)):
+        return replace(informative(subject, NOT_ENOUGH_RUNS), allowed=allowed)
     width = tolerance.width(target, subject.measured, subject.reference)
-    return _judged(subject, target, allowed, target - width, target + width)
+    found = _judged(subject, target, allowed, target - width, target + width)
+    if of_words and subject.published not in _FAIRNESS:
+        # The target is the rule by which the paper's words are tested.
+        return replace(found, paper=found.verdict)
+    return replace(found, paper=meets_paper(subject, tolerance.fixed(target)))
 
 
 def at_least(subject: Subject, bound: float) -> Comparison:
@@ -132,7 +165,8 @@ def at_least(subject: Subject, bound: float) -> Comparison:
     allowed = f"≥ {bound:g}"
     if subject.measured is None:
         return _missing(subject, target, allowed, "the run did not report it")
-    return _judged(subject, target, allowed, bound, None)
+    found = _judged(subject, target, allowed, bound, None)
+    return replace(found, paper=meets_paper(subject))
 
 
 def within(subject: Subject, low: float | None, high: float | None) -> Comparison:
@@ -145,7 +179,26 @@ def within(subject: Subject, low: float | None, high: float | None) -> Compariso
         allowed = f"≥ {low:g}" if high is None else f"≤ {high:g}"
     if subject.measured is None:
         return _missing(subject, None, allowed, "the runs did not report it")
-    return _judged(subject, None, allowed, low, high)
+    found = _judged(subject, None, allowed, low, high)
+    if isinstance(subject.published, str):
+        # The bounds are the rule by which the paper's words are tested.
+        return replace(found, paper=found.verdict)
+    return replace(found, paper=meets_paper(subject))
+
+
+def meets_paper(subject: Subject, width: float = 0.0) -> str:
+    """Whether the measured figure is the published one: a number within `width`, but a tenth at
+    least and 15 % at most; fair or not fair by the index. Other words are not judged.
+    """
+    published, measured = subject.published, subject.measured
+    if measured is None or published is None:
+        return INFORMATIVE
+    if isinstance(published, str):
+        if published not in _FAIRNESS:
+            return INFORMATIVE
+        return PASS if (measured.mean >= FAIR_FROM) == _FAIRNESS[published] else FAIL
+    allowed = min(max(width, _PUBLISHED_AT_LEAST * abs(published)), MOST * abs(published))
+    return PASS if abs(measured.mean - published) <= allowed else FAIL
 
 
 def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:

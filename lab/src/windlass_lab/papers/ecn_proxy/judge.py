@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
 
 from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, Comparison
+from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, Comparison, Subject, meets_paper
 from windlass_lab.papers.ecn_proxy.plan import (
     FILES,
     IDLE_PROXY,
@@ -158,6 +158,7 @@ def _comparison(
         low=low,
         high=high,
         verdict=INFORMATIVE if bounds is None else PASS if inside else FAIL,
+        paper=meets_paper(Subject(quantity, published=published, measured=measured)),
         why=why,
         headline=headline,
         case=test.name,

@@ -7,7 +7,7 @@ from windlass_lab.core import output, text
 from windlass_lab.core.model import Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import as_csv
-from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 from windlass_lab.papers.ecn_proxy import figures
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test
@@ -23,7 +23,9 @@ def experiments(runs: Runs, judged: bool = True) -> list[dict]:
         for load in LOADS:
             comparisons = judge(direction, load, runs)
             if not judged:
-                comparisons = [replace(each, verdict=INFORMATIVE) for each in comparisons]
+                comparisons = [
+                    replace(each, verdict=INFORMATIVE, paper=INFORMATIVE) for each in comparisons
+                ]
             if not comparisons:
                 continue
             document = {
@@ -61,8 +63,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> d
     drawn = figures.draw(experiment.id, title, found, scale)
     return {
         "experiment": experiment,
-        "agreeing": sum(c.verdict == PASS for c in comparisons),
-        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": verdict_tables(comparisons, ["measured"]),

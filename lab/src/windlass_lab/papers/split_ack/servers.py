@@ -3,6 +3,7 @@ Internet of 2011 cannot be asked again; stand-ins are, whose reaction is known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from windlass_lab.core.model import (
     AtLeast,
@@ -63,6 +64,18 @@ def _as_published(case: ServerCase, initial_window: int, reaction: str) -> Itera
     yield _window(case, initial_window)
     yield _is(case, "initial_window.exact", "the initial window is exact")
     yield _is(case, f"verdict.{reaction}", f"the probe says: {reaction.replace('-', ' ')}")
+
+
+# Stacks that the lab plays so that they do what the paper saw.
+_PLAYED = {plan.WINDOWS_2003.name, plan.FREEBSD_7.name}
+
+
+def _as_built(check: Check) -> Check:
+    """A check on a played stack or on an initial window that the lab set: by construction."""
+    set_by_the_lab = isinstance(check, Near) and check.quantity.key == "initial_window.packets"
+    if isinstance(check, Near | AtLeast) and (check.case in _PLAYED or set_by_the_lab):
+        return replace(check, by_construction=True)
+    return check
 
 
 def _window(case: ServerCase, packets: int, headline: bool = False) -> Near:
@@ -165,7 +178,10 @@ def _preliminary() -> Experiment:
         needs_root=True,
         servers=servers,
         checks=[
-            *(_window(case, window, headline=case is plan.GOOGLE) for case, window in _WINDOWS),
+            *(
+                replace(_window(case, window, headline=case is plan.GOOGLE), by_construction=True)
+                for case, window in _WINDOWS
+            ),
             *(
                 _is(case, "initial_window.exact", "the initial window is exact")
                 for case, _ in _WINDOWS
@@ -223,7 +239,7 @@ def _split_figures() -> Iterator[TestsPlot]:
 
 def _split() -> Experiment:
     gain = Tolerance(relative=0.15)
-    checks: list[Check] = [
+    judged: list[Check] = [
         *_packets(plan.SOLARIS, plan.COUNTER_PACKETS),
         Near(plan.SOLARIS.name, _figure("C", "gain"), gain, target=2),
         Near(plan.WINDOWS_2003.name, _figure("C", "gain"), gain, target=2, headline=True),
@@ -244,11 +260,12 @@ def _split() -> Experiment:
         _is(plan.FREEBSD_7, "verdict.negative", "the probe says: negative"),
     ]
     for case, window in (*_WINDOWS, (plan.WINDOWS_7, 2)):
-        checks += _as_published(case, window, "counts-bytes")
-        checks += [
+        judged += _as_published(case, window, "counts-bytes")
+        judged += [
             Near(case.name, _figure(test, "gain"), Tolerance(absolute=0.01), target=1)
             for test in ("C", "E")
         ]
+    checks = [_as_built(check) for check in judged]
     servers = [*plan.SYSTEMS, *plan.COMPANIES]
     return Experiment(
         id="4.4",

@@ -4,7 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median, stdev
 
 from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.verdict import Comparison, Subject, informative, within
+from windlass_lab.core.verdict import (
+    NOT_ENOUGH_RUNS,
+    Comparison,
+    Subject,
+    informative,
+    within,
+)
 from windlass_lab.papers.tou.plan import (
     CONTENDERS,
     KERNEL_CUBIC,
@@ -57,7 +63,7 @@ def _of_cell(cell: Cell, runs: Runs, whole: bool) -> Iterator[Comparison]:
     for above, below, time, cwnd in _PAIRS:
         yield from _ratio(cell, above, below, "time", lambda run: run.seconds, time, runs, whole)
         yield from _ratio(cell, above, below, "mean cwnd", lambda run: run.cwnd, cwnd, runs, whole)
-    yield from _own_losses(cell, runs)
+    yield from _own_losses(cell, runs, whole)
 
 
 def _ratio(
@@ -73,7 +79,7 @@ def _ratio(
     ratios = paired(Test(cell, above), Test(cell, below), figure, runs)
     if not ratios:
         return
-    judged = whole and len(ratios) >= SEEDS
+    judged = whole and _enough(ratios)
     spread = stdev(ratios) if len(ratios) > 1 else 0.0
     subject = Subject(
         f"{cell.label}: {what}, {above.label} over {below.label}",
@@ -82,7 +88,21 @@ def _ratio(
         case=cell.name,
         key=f"{what}.{above.name}.{below.name}",
     )
-    yield within(subject, *(bounds if judged else _SHOWN))
+    if not judged and bounds is not _SHOWN:
+        yield informative(subject, _unjudged(ratios, whole))
+        return
+    yield within(subject, *bounds)
+
+
+def _enough(found: Sequence[object]) -> bool:
+    return len(found) >= SEEDS
+
+
+def _unjudged(found: Sequence[object], whole: bool) -> str:
+    """Why nothing is judged."""
+    if not whole:
+        return "transfers of another size"
+    return f"{NOT_ENOUGH_RUNS}: {len(found)} of {SEEDS}"
 
 
 def paired(above: Test, below: Test, figure: Callable[[Run], float], runs: Runs) -> list[float]:
@@ -91,7 +111,7 @@ def paired(above: Test, below: Test, figure: Callable[[Run], float], runs: Runs)
     return [figure(ours[seed]) / figure(theirs[seed]) for seed in sorted(ours.keys() & theirs)]
 
 
-def _own_losses(cell: Cell, runs: Runs) -> Iterator[Comparison]:
+def _own_losses(cell: Cell, runs: Runs, whole: bool) -> Iterator[Comparison]:
     """Packets that the queue dropped. Any drop makes the losses of the transports differ."""
     names = [Test(cell, contender).name for contender in CONTENDERS]
     found = [run for name in names for run in runs.get(name, {}).values()]
@@ -99,7 +119,12 @@ def _own_losses(cell: Cell, runs: Runs) -> Iterator[Comparison]:
         return
     dropped = Estimate(float(sum(run.dropped for run in found)), 0.0, len(found))
     what = f"{cell.label}: packets lost beyond the list, all runs"
-    yield within(Subject(what, measured=dropped, case=cell.name, key="dropped"), None, 0.0)
+    subject = Subject(what, measured=dropped, case=cell.name, key="dropped")
+    most = max((list(runs.get(name, {})) for name in names), key=len)
+    if whole and _enough(most):
+        yield within(subject, None, 0.0)
+    else:
+        yield informative(subject, _unjudged(most, whole))
     for contender in CONTENDERS:
         yield from _sent_again(cell, contender, runs)
 

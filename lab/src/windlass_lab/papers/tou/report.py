@@ -6,7 +6,7 @@ from windlass_lab.core import output, text
 from windlass_lab.core.model import Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import INFORMATIVE, PASS, Comparison, failures
+from windlass_lab.core.verdict import Comparison, failures
 from windlass_lab.papers.tou import figures
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
@@ -50,8 +50,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
     drawn = _drawn(experiment.id, runs)
     return {
         "experiment": experiment,
-        "agreeing": sum(c.verdict == PASS for c in comparisons),
-        "judged": sum(c.verdict != INFORMATIVE for c in comparisons),
+        "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": verdict_tables(comparisons, ["measured"]),
