@@ -24,7 +24,7 @@ from windlass_lab.testbed import command as testbed
 
 EXIT_CODES = """\
 exit status:
-  0    done; every judged figure agrees with the reference
+  0    done; every judged figure agrees with the reference (the paper's own are in a column apart)
   1    done; a figure differs from the reference by more than its tolerance
   2    wrong arguments, no binary, an output directory that is not the lab's, or an experiment that
        is named and needs something that this machine lacks (such as root)

@@ -14,12 +14,15 @@ INFORMATIVE = "informative"
 # since papers give single runs, and at most 15 %.
 _PUBLISHED_AT_LEAST = 0.10
 MOST = 0.15
-# What the paper's words ask of a fairness index.
-FAIR_FROM = 0.95
 
 
 NOT_ENOUGH_RUNS = "not enough runs"
-_FAIRNESS: Mapping[str, bool] = {"fair": True, "not fair": False}
+# The rules by which a paper's words are tested: from, and below.
+_WORDS: Mapping[str, tuple[float, float]] = {
+    "fair": (0.95, math.inf),
+    "not fair": (-math.inf, 0.95),
+    "roughly half": (0.4, 0.6),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
         return replace(informative(subject, NOT_ENOUGH_RUNS), allowed=allowed)
     width = tolerance.width(target, subject.measured, subject.reference)
     found = _judged(subject, target, allowed, target - width, target + width)
-    if of_words and subject.published not in _FAIRNESS:
+    if of_words and subject.published not in _WORDS:
         # The target is the rule by which the paper's words are tested.
         return replace(found, paper=found.verdict)
     return replace(found, paper=meets_paper(subject, tolerance.fixed(target)))
@@ -188,15 +191,16 @@ def within(subject: Subject, low: float | None, high: float | None) -> Compariso
 
 def meets_paper(subject: Subject, width: float = 0.0) -> str:
     """Whether the measured figure is the published one: a number within `width`, but a tenth at
-    least and 15 % at most; fair or not fair by the index. Other words are not judged.
+    least and 15 % at most; words by their rule. Words without one are not judged.
     """
     published, measured = subject.published, subject.measured
     if measured is None or published is None:
         return INFORMATIVE
     if isinstance(published, str):
-        if published not in _FAIRNESS:
+        if published not in _WORDS:
             return INFORMATIVE
-        return PASS if (measured.mean >= FAIR_FROM) == _FAIRNESS[published] else FAIL
+        low, high = _WORDS[published]
+        return PASS if low <= measured.mean < high else FAIL
     allowed = min(max(width, _PUBLISHED_AT_LEAST * abs(published)), MOST * abs(published))
     return PASS if abs(measured.mean - published) <= allowed else FAIL
 
