@@ -5,16 +5,18 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from windlass_lab import __version__
-from windlass_lab.core import listing, output, text
+from windlass_lab.core import coverage, listing, output, text
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.front_page import INDEX, Found, render_front_page
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.model import Paper
-from windlass_lab.core.registry import ENTRIES, find
+from windlass_lab.core.output import RESULT_KIND as RESULT
+from windlass_lab.core.registry import ENTRIES, all_papers, find
 from windlass_lab.core.request import Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.runs import command as runs
@@ -43,6 +45,10 @@ examples:
   windlass-lab testbed check
 """
 INTERRUPTED = 130
+# The target that stands for every paper. The ECN proxy's experiments are simulated unless --real is
+# given, though they name a testbed.
+EVERYTHING = "all"
+SIMULATED = frozenset({"ecn-proxy"})
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -87,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"windlass-lab {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_list(commands)
+    _add_coverage(commands)
     _add_reproduce(commands)
     _add_report(commands)
     runs.add(commands)
@@ -119,6 +126,17 @@ def _add_list(commands: Commands) -> None:
     command.set_defaults(run=_list)
 
 
+def _add_coverage(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "coverage",
+        "list every figure and table of the papers, with the experiment or the reason for none",
+        "  windlass-lab coverage\n  windlass-lab coverage --json\n",
+    )
+    command.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    command.set_defaults(run=_coverage)
+
+
 def _add_reproduce(commands: Commands) -> None:
     command = _add_command(
         commands,
@@ -130,10 +148,11 @@ def _add_reproduce(commands: Commands) -> None:
         "  windlass-lab reproduce new-ecn/kernel --runs 5 --jobs 2 --resume\n"
         "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n"
         "  windlass-lab reproduce split-ack\n"
-        "  windlass-lab reproduce tou --runs 11 --resume\n",
+        "  windlass-lab reproduce tou --runs 11 --resume\n"
+        "  windlass-lab reproduce all --sim --resume         # every paper, and a front page\n",
     )
     add = command.add_argument
-    add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`")
+    add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`, or all")
     add("--quick", action="store_true", help="run only the experiments that end within a minute")
     add("--kernel", action="store_true", help="also run those on this kernel (needs root)")
     add(
@@ -190,7 +209,7 @@ def _add_report(commands: Commands) -> None:
         commands,
         "report",
         "write the page and the text of a stored result again",
-        "  windlass-lab report out/new-ecn\n",
+        "  windlass-lab report out/new-ecn\n  windlass-lab report out/all\n",
     )
     command.add_argument("folder", type=Path, metavar="DIR", help="a result of `reproduce`")
     command.set_defaults(run=_report)
@@ -235,13 +254,80 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
+def _coverage(options: argparse.Namespace) -> int:
+    if options.json:
+        print(json.dumps(coverage.as_json(), indent=2, ensure_ascii=False))
+    else:
+        print(text.table([("paper", "what", "experiment, or why there is none"), *coverage.rows()]))
+    return 0
+
+
 def _reproduce(options: argparse.Namespace) -> int:
-    paper, experiments = find(options.target, options.quick, options.kernel, options.sim)
+    folder = options.out or Path("out") / options.target.replace("/", "-")
+    if options.target == EVERYTHING:
+        return _reproduce_all(options, folder)
+    return _reproduce_into(options, options.target, folder)
+
+
+def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
+    """Every paper in a folder of its own, one after the other, and the front page at the end."""
+    if options.scale != 1.0 or options.tests:
+        raise LabError("--scale and --tests are for one paper: all has them as they are")
+    real = options.real
+    statuses, reasons = [0], {}
+    for paper in all_papers():
+        if not real and all(e.needs_root for e in paper.experiments) and paper.id not in SIMULATED:
+            reasons[paper.id] = "it needs a kernel (--real, as root)"
+            continue
+        _progress(f"== {paper.id}")
+        if options.resume and output.is_result(folder / paper.id):
+            _progress("complete already")
+            statuses.append(_status(output.load(folder / paper.id, output.RESULTS, RESULT)))
+            continue
+        try:
+            chosen = _options_of(paper, options)
+            statuses.append(_reproduce_into(chosen, paper.id, folder / paper.id))
+        except LabError as error:
+            print(f"error: {paper.id}: {error}", file=sys.stderr)
+            reasons[paper.id] = str(error)
+            statuses.append(error.exit_status)
+    _write_front_page(folder, reasons)
+    print(f"\nFront page: {folder / INDEX}")
+    return max(statuses)
+
+
+def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace:
+    """The options of all for one paper."""
+    chosen = argparse.Namespace(**vars(options))
+    chosen.kernel = options.kernel or options.real
+    simulated = paper.id in SIMULATED
+    chosen.sim = not options.real and not simulated
+    chosen.real = options.real and simulated
+    if simulated and options.quick:
+        # Its quick experiment is of a testbed: all of them once take less than a minute.
+        chosen.quick = options.real
+        chosen.replicates = options.replicates or 1
+    return chosen
+
+
+def _write_front_page(folder: Path, reasons: Mapping[str, str]) -> None:
+    papers = []
+    for paper in all_papers():
+        inside = folder / paper.id
+        if output.is_result(inside):
+            papers.append(Found(paper, output.load(inside, output.RESULTS, RESULT)))
+        else:
+            papers.append(Found(paper, None, reasons.get(paper.id, "there is no result of it")))
+    folder.mkdir(parents=True, exist_ok=True)
+    output.write_atomically(folder / INDEX, render_front_page(papers))
+
+
+def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> int:
+    paper, experiments = find(target, options.quick, options.kernel, options.sim)
     windlass = Windlass(find_windlass(options.windlass))
     windlass.require_name()
-    folder = options.out or Path("out") / options.target.replace("/", "-")
     request = Request(
-        target=options.target,
+        target=target,
         paper=paper,
         experiments=experiments,
         windlass=windlass,
@@ -270,10 +356,21 @@ def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDir
     directory.write_all(made)
     print(made[output.SUMMARY], end="")
     print(f"\nReport: {directory.path / output.REPORT}")
+    return _status(results)
+
+
+def _status(results: Mapping) -> int:
     return 1 if text.counts(results).failed else 0
 
 
 def _report(options: argparse.Namespace) -> int:
+    papers = [p.id for p in all_papers() if output.is_result(options.folder / p.id)]
+    if papers and not output.is_result(options.folder):
+        for paper_id in papers:
+            _rebuild(options.folder / paper_id)
+        _write_front_page(options.folder, {})
+        print(options.folder / INDEX)
+        return 0
     _rebuild(options.folder)
     print(options.folder / output.REPORT)
     return 0

@@ -6,6 +6,7 @@
 mod adaptation;
 mod average;
 mod config;
+mod max_p;
 mod probability;
 
 pub use adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
@@ -13,8 +14,8 @@ pub use config::{AboveMax, EarlyAction, RedConfig, Spacing, Unit};
 
 use crate::fifo::Fifo;
 use crate::{ConfigError, DropReason, Packet, Queue, Stats};
-use adaptation::MaxP;
 use average::Average;
+use max_p::MaxP;
 use probability::{Curve, spaced};
 use windlass_base::{BitRate, Rng, Time};
 

@@ -1,4 +1,4 @@
-use super::Parameters;
+use super::parameters::Parameters;
 use windlass_base::Rng;
 
 /// Cycles at the beginning that do not count.
@@ -17,6 +17,17 @@ pub struct Flow {
     pub packets_per_round_trip: f64,
     /// Reductions in a round trip.
     pub reductions_per_round_trip: f64,
+}
+
+/// A flow behind the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkFlow {
+    /// Its round-trip time with the queue, in seconds.
+    pub rtt_s: f64,
+    /// Its rate in packets per second.
+    pub packets_per_s: f64,
+    /// Its windows and slopes.
+    pub flow: Flow,
 }
 
 /// A New-ECN flow with round-trip time `rtt_s` in seconds, each packet of which is marked with

@@ -1,4 +1,7 @@
-use super::{Flow, Parameters, Red, flow, stability};
+use super::cycles::{LinkFlow, flow};
+use super::parameters::Parameters;
+use super::red::Red;
+use super::stability;
 use crate::summary::fairness_index;
 use core::fmt;
 
@@ -8,17 +11,6 @@ const STEPS: u32 = 24;
 const ROUGH_CYCLES: u32 = 2_000;
 /// The packet on the link waits behind none, but is waited for: half of it in the mean.
 const IN_TRANSMISSION: f64 = 0.5;
-
-/// A flow behind the queue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkFlow {
-    /// Its round-trip time with the queue, in seconds.
-    pub rtt_s: f64,
-    /// Its rate in packets per second.
-    pub packets_per_s: f64,
-    /// Its windows and slopes.
-    pub flow: Flow,
-}
 
 /// Flows and queue in balance.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,6 @@
-use super::{LinkFlow, Parameters, Red};
+use super::cycles::LinkFlow;
+use super::parameters::Parameters;
+use super::red::Red;
 
 /// Steps of a round trip of the shortest flow.
 const STEPS_PER_ROUND_TRIP: f64 = 40.0;

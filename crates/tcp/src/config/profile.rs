@@ -42,6 +42,7 @@ use windlass_base::Span;
 /// | `ecn.enabled` | false | false | false | false | false |
 /// | `ecn.fallback` | true | true | true | true | true |
 /// | `ecn.echo` | UntilCwr | UntilCwr | UntilCwr | UntilCwr | UntilCwr |
+/// | `ecn.echo_acks` | 1 | 1 | 1 | 1 | 1 |
 /// | `ecn.on_retransmit` | true | false | false | false | false |
 /// | `ecn.cut_after_timeout` | true | false | false | false | false |
 /// | `ecn.hold_after_cut` | false | false | false | false | true |

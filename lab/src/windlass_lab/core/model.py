@@ -400,7 +400,7 @@ class Paper:
     """A paper whose experiments the lab repeats.
 
     `modern` names, by case, the case that is the same with a modern stack; `against` is what its
-    figures are held against.
+    figures are held against; `claim` what the paper says it found.
     """
 
     id: str
@@ -410,3 +410,4 @@ class Paper:
     experiments: Sequence[Experiment]
     modern: Mapping[str, str] = field(default_factory=dict)
     against: str = "the reference"
+    claim: str = ""

@@ -76,4 +76,6 @@ ECN_PROXY = Paper(
         _DEMO,
     ],
     against="what they must show",
+    claim="with cross traffic a download through the proxy takes 1.00 to 1.05 of the time with ECN "
+    "at both ends, where without ECN it takes 1.4 to 2.0; an upload gains little.",
 )

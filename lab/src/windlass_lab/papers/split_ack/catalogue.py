@@ -166,4 +166,6 @@ SPLIT_ACK = Paper(
     question="What does a receiver gain that acknowledges each segment in several parts?",
     experiments=[_divided(), _larger(), _study(), *SERVERS],
     against="the paper's words and the arithmetic",
+    claim="where a server counts ACKs a split of four doubles what comes in slow start; on most "
+    "servers of 2011 nothing changes.",
 )

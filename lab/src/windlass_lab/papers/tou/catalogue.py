@@ -59,6 +59,8 @@ TOU = Paper(
         ),
     ],
     against="what they must show",
+    claim="ToU takes longer than the kernel's TCP Reno, and the longer the delay the smaller the "
+    "difference.",
 )
 
 

@@ -1,0 +1,115 @@
+use super::adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
+use super::probability::Curve;
+use windlass_base::Time;
+
+/// `max_p` as it moves.
+#[derive(Clone, Debug)]
+pub(super) struct MaxP {
+    value: f64,
+    adaptation: Option<Adaptation>,
+    last_adapted: Time,
+    zone: Zone,
+}
+
+/// Where the average was when it last lay off the thresholds.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Zone {
+    Below,
+    Between,
+    Above,
+}
+
+impl MaxP {
+    pub(super) fn new(value: f64, adaptation: Option<Adaptation>) -> MaxP {
+        MaxP { value, adaptation, last_adapted: Time::ZERO, zone: Zone::Between }
+    }
+
+    pub(super) fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// An arrival has updated the average.
+    pub(super) fn adapt(&mut self, now: Time, average: f64, curve: &Curve) {
+        match self.adaptation {
+            None => {}
+            Some(Adaptation::Floyd(config)) => self.adapt_in_time(&config, now, average, curve),
+            Some(Adaptation::Feng(config)) => self.adapt_to_zone(config, average, curve),
+        }
+    }
+
+    fn adapt_in_time(&mut self, config: &AdaptiveConfig, now: Time, average: f64, curve: &Curve) {
+        if now.saturating_since(self.last_adapted) < config.interval {
+            return;
+        }
+        self.last_adapted = now;
+        let Curve { min, max, .. } = *curve;
+        // The target range is the middle fifth between the thresholds.
+        let moved = if average > min + 0.6 * (max - min) {
+            self.value + config.increase.min(self.value / 4.0)
+        } else if average < min + 0.4 * (max - min) {
+            self.value * config.decrease
+        } else {
+            self.value
+        };
+        self.value = moved.clamp(config.lowest_max_p, config.highest_max_p);
+    }
+
+    /// The paper bounds `max_p` on neither side. A probability ends at 1.
+    fn adapt_to_zone(&mut self, config: SelfConfiguringConfig, average: f64, curve: &Curve) {
+        let zone = if average < curve.min {
+            Zone::Below
+        } else if average > curve.max {
+            Zone::Above
+        } else if average > curve.min && average < curve.max {
+            Zone::Between
+        } else {
+            return;
+        };
+        match zone {
+            _ if zone == self.zone => return,
+            Zone::Below => self.value /= config.alpha,
+            Zone::Between => {}
+            Zone::Above => self.value = (self.value * config.beta).min(1.0),
+        }
+        self.zone = zone;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CURVE: Curve = Curve { min: 5.0, max: 15.0, gentle: false };
+
+    fn self_configuring(initial: f64) -> MaxP {
+        MaxP::new(initial, Some(Adaptation::Feng(SelfConfiguringConfig::default())))
+    }
+
+    fn after(max_p: &mut MaxP, average: f64) -> f64 {
+        max_p.adapt(Time::ZERO, average, &CURVE);
+        max_p.value()
+    }
+
+    #[test]
+    fn self_configuring_red_moves_once_when_the_average_leaves_the_thresholds() {
+        let mut max_p = self_configuring(0.18);
+        assert_eq!(after(&mut max_p, 4.0), 0.06);
+        assert_eq!(after(&mut max_p, 3.0), 0.06);
+        assert_eq!(after(&mut max_p, 6.0), 0.06);
+        assert_eq!(after(&mut max_p, 16.0), 0.12);
+        assert_eq!(after(&mut max_p, 40.0), 0.12);
+        // From above to below at once counts; on a threshold nothing moves.
+        assert_eq!(after(&mut max_p, 4.0), 0.04);
+        assert_eq!(after(&mut max_p, 5.0), 0.04);
+        assert_eq!(after(&mut max_p, 4.0), 0.04);
+    }
+
+    #[test]
+    fn self_configuring_red_ends_at_certainty() {
+        let mut max_p = self_configuring(0.3);
+        for expected in [0.6, 1.0, 1.0] {
+            assert_eq!(after(&mut max_p, 20.0), expected);
+            after(&mut max_p, 10.0);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+"""`reproduce all` and `report all`: every paper in its folder, and a front page."""
+
+import json
+
+import pytest
+
+from windlass_lab import cli
+from windlass_lab.cli import main
+from windlass_lab.core.errors import RunError
+
+
+@pytest.fixture
+def everything(fake_windlass, experiments, tmp_path, monkeypatch):
+    """Runs `reproduce all` where only New-ECN's runs succeed: the stand-in knows no other paper."""
+    runs = []
+    inner = cli._reproduce_into
+
+    def reproduce(options, target, folder):
+        runs.append((target, options.real, options.kernel, options.sim))
+        if target != "new-ecn":
+            raise RunError(f"no {target} here")
+        return inner(options, target, folder)
+
+    monkeypatch.setattr(cli, "_reproduce_into", reproduce)
+
+    def run(*arguments):
+        world = ["--windlass", str(fake_windlass), "--experiments", str(experiments)]
+        runs.clear()
+        status = main(["reproduce", "all", *arguments, *world, "--out", str(tmp_path / "out")])
+        return status, list(runs), (tmp_path / "out" / "index.html").read_text()
+
+    return run
+
+
+def test_what_cannot_be_simulated_is_not_run_and_says_so(everything):
+    status, runs, page = everything("--sim", "--quick")
+    assert [target for target, *_ in runs] == ["new-ecn", "ecn-proxy", "split-ack"]
+    # A paper that fails does not end the others.
+    assert status == RunError.exit_status
+    assert 'href="new-ecn/report.html"' in page
+    assert "Not run: no ecn-proxy here" in page and "Not run: it needs a kernel" in page
+
+
+def test_a_figure_that_was_run_has_a_link_and_another_its_reason(everything):
+    _, _, page = everything("--sim", "--quick")
+    row = page[page.index('<th scope="row">Figure 4.2</th>') :]
+    assert 'href="new-ecn/report.html#e-4.2.1-setup1"' in row[: row.index("</tr>")]
+    assert "the algorithm of RED" in page
+    assert "tou/bad, not run" in page
+
+
+def test_what_is_complete_is_not_run_again(everything):
+    everything("--sim", "--quick")
+    _, runs, page = everything("--sim", "--quick", "--resume")
+    assert [target for target, *_ in runs] == ["ecn-proxy", "split-ack"]
+    assert 'href="new-ecn/report.html"' in page
+
+
+def test_real_kernels_are_asked_for_by_name(everything):
+    _, runs, _ = everything("--real", "--quick")
+    assert ("ecn-proxy", True, True, False) in runs
+    assert ("tou", False, True, False) in runs
+
+
+def test_the_front_page_can_be_written_again(everything, tmp_path, capsys):
+    everything("--sim", "--quick")
+    (tmp_path / "out" / "index.html").unlink()
+    assert main(["report", str(tmp_path / "out")]) == 0
+    assert "index.html" in capsys.readouterr().out
+    assert (tmp_path / "out" / "index.html").is_file()
+
+
+def test_a_figure_that_differs_ends_with_status_1(everything, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKE_WINDLASS", "unfair")
+    monkeypatch.setattr(cli, "all_papers", lambda: [cli.ENTRIES["new-ecn"].paper])
+    status, _, page = everything("--sim", "--quick")
+    assert status == 1 and 'class="badge fail"' in page
+    results = json.loads((tmp_path / "out" / "new-ecn" / "results.json").read_text())
+    assert results["paper"] == "new-ecn"
+
+
+def test_options_of_one_paper_are_refused(everything, capsys):
+    with pytest.raises(FileNotFoundError):
+        everything("--scale", "0.5")
+    assert "--scale and --tests are for one paper" in capsys.readouterr().err
