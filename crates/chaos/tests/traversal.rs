@@ -49,6 +49,8 @@ fn seeds_that_broke_a_promise_keep_it() {
         5_736_897,
         // The host that was asked kept offering a relay that its server had lost.
         7_294_362,
+        // All answers to a request for a relayed address were lost, and the next one was refused.
+        11_497_212,
     ];
     for seed in seeds {
         if let Err(failure) = run_traversal(seed) {

@@ -56,6 +56,11 @@ impl Allocation {
         }
     }
 
+    /// The host has never let a peer through.
+    pub(super) fn is_unused(&self) -> bool {
+        self.permissions.is_empty()
+    }
+
     /// Whether the peer may send to the relayed address.
     pub(super) fn permits(&self, now: Time, peer: IpAddr) -> bool {
         self.permissions.get(&peer).is_some_and(|until| *until > now)

@@ -277,6 +277,10 @@ impl Relay {
             return match (repeated, allocation.address) {
                 (true, Some(address)) => Some(granted(message, allocation, address)),
                 (true, None) => None,
+                (false, Some(address)) if may_take_over(request, allocation, address) => {
+                    allocation.request = message.as_bytes().to_vec();
+                    Some(granted(message, allocation, address))
+                }
                 _ => Some(request.error(ALLOCATION_MISMATCH)),
             };
         }
@@ -488,6 +492,19 @@ impl Relay {
 }
 
 /// The answer to a granted request (RFC 8656, section 7.2).
+/// Whether a new request gets the allocation that an earlier one was granted: the same user's, of the
+/// same kind, and never used. So a host whose answers were all lost need not wait for the end of
+/// the allocation's lifetime, as it would by RFC 8656, section 7.2.
+fn may_take_over(request: &Request<'_>, allocation: &Allocation, address: SocketAddr) -> bool {
+    let family = stun::value(request.message, stun::REQUESTED_ADDRESS_FAMILY);
+    let wants_ipv6 = family.is_some_and(|value| value.first() == Some(&IPV6));
+    let wants_even = request.message.has_attribute(stun::EVEN_PORT);
+    allocation.user == request.user
+        && allocation.is_unused()
+        && wants_ipv6 == address.is_ipv6()
+        && !wants_even
+}
+
 fn granted(request: &Message<'_>, allocation: &Allocation, address: SocketAddr) -> MessageWriteVec {
     let mut response = Message::builder_success(request, MessageWriteVec::new());
     add_address(&mut response, request, stun::XOR_RELAYED_ADDRESS, address);

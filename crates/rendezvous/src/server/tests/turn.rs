@@ -144,6 +144,29 @@ fn a_relay_carries_datagrams_both_ways_and_only_of_permitted_peers() {
     assert_eq!(relayed.receive_from(peer, b"channel"), Some((peer, b"channel".to_vec())));
 }
 
+/// All answers to the first request were lost, and the host asks anew.
+#[test]
+fn an_allocation_that_was_never_used_is_granted_to_the_next_request() {
+    let mut relayed = Relayed::new(&user(&server()));
+    let asks_anew = |relayed: &mut Relayed| {
+        let user = user(&relayed.server);
+        let config = TurnConfig::new(Credentials::new(&user.username, &user.password));
+        let server = address("203.0.113.1:3478");
+        relayed.client = TurnClientUdp::allocate(relayed.path.address(), server, config);
+        relayed.allocated = None;
+        relayed.wait(Span::from_secs(1));
+        relayed.allocated
+    };
+    assert_eq!(asks_anew(&mut relayed), Some(address(RELAYED)));
+    assert_eq!(relayed.server.counters().allocations, 1);
+    // Once it is used, nothing but its end makes room (RFC 8656, section 7.2).
+    let peer = address("198.51.100.1:9").ip();
+    let now = instant(relayed.now);
+    relayed.client.create_permission(TransportType::Udp, peer, now).expect("an allocation");
+    relayed.settle();
+    assert_eq!(asks_anew(&mut relayed), None);
+}
+
 #[test]
 fn an_allocation_lives_while_it_is_refreshed() {
     let mut relayed = Relayed::new(&user(&server()));
