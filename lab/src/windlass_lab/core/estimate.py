@@ -23,7 +23,7 @@ class Estimate:
     @property
     def standard_error(self) -> float:
         """Standard error of the mean."""
-        return self.sd / math.sqrt(self.count)
+        return self.sd / math.sqrt(max(1, self.count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from windlass_lab.core.derive import enriched
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.estimate import pool
+from windlass_lab.core.toml_value import toml_value
 
 # The columns of a flow's and of a queue's time series.
 FLOW_COLUMNS = ("cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "acked_packets")
@@ -209,7 +210,8 @@ def _sets(overrides: Mapping[str, object]) -> list[str]:
 
 
 def _toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    # A text needs no quotes there.
+    return value if isinstance(value, str) else toml_value(value)
 
 
 def read_series(folder: Path, columns: Sequence[str]) -> list[Series]:

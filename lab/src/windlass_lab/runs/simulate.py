@@ -11,6 +11,7 @@ from typing import Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.toml_value import toml_value
 from windlass_lab.runs.run import Run
 
 
@@ -73,15 +74,7 @@ def _text(scenario: str | Path | Mapping) -> tuple[str, str]:
 
 def override(key: str, value: object) -> str:
     """`key=value`, as `--set` takes it."""
-    return f"{key}={_toml(value)}"
-
-
-def _toml(value: object) -> str:
-    """A value in TOML, whose numbers, texts and lists are written as JSON's."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if value is None or not isinstance(value, bool | int | float | str):
-        raise ScenarioError(f"set: {value!r} is not a value of a scenario")
-    return json.dumps(value)
+    try:
+        return f"{key}={toml_value(value)}"
+    except TypeError as error:
+        raise ScenarioError(f"set: {error}") from None
