@@ -38,6 +38,8 @@ def test_what_cannot_be_simulated_is_not_run_and_says_so(everything):
     # A paper that fails does not end the others.
     assert status == RunError.exit_status
     assert 'href="new-ecn/report.html"' in page
+    # The headline figures as bars.
+    assert '<span class="bar published"' in page and '<span class="bar measured"' in page
     assert "Not run: no ecn-proxy here" in page and "Not run: it needs a kernel" in page
 
 

@@ -8,8 +8,11 @@ from windlass_lab.core.coverage import Covered, coverage
 from windlass_lab.core.model import Paper
 from windlass_lab.core.output import REPORT
 from windlass_lab.core.page import environment
+from windlass_lab.core.verdict import Comparison
 
 INDEX = "index.html"
+# Headline figures of a paper on the front page.
+_MOST_BARS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,45 @@ def _card(found: Found) -> dict:
         "why_not": found.why_not,
         "tally": text.counts(results) if results else None,
         "found": text.verdict_line(results, paper.against) if results else "",
+        "chart": _chart(results) if results else [],
         "made": f"windlass {results['windlass_version'].removeprefix('windlass ')}, "
         f"{results['finished']}"
         if results
         else "",
+    }
+
+
+def _chart(results: Mapping) -> list[dict]:
+    """The first headline figures as bars: published, reference and measured. Those of one unit have
+    one scale.
+    """
+    entries = (entry for e in results["experiments"] for entry in e["comparisons"])
+    found = (Comparison.from_json(entry) for entry in entries)
+    headlines = [c for c in found if c.headline and c.measured][:_MOST_BARS]
+    most: dict[str, float] = {}
+    for c in headlines:
+        most[c.unit] = max(most.get(c.unit, 0.0), *_values(c).values())
+    return [_bars(c, most[c.unit] or 1.0) for c in headlines]
+
+
+def _values(comparison: Comparison) -> dict[str, float]:
+    known = {
+        "published": comparison.published,
+        "reference": comparison.reference.mean if comparison.reference else None,
+        "measured": comparison.measured.mean if comparison.measured else None,
+    }
+    return {name: max(0.0, v) for name, v in known.items() if isinstance(v, int | float)}
+
+
+def _bars(comparison: Comparison, most: float) -> dict:
+    published = comparison.published
+    return {
+        "label": comparison.quantity,
+        "words": published if isinstance(published, str) else "",
+        "bars": [
+            {"name": name, "value": text.figure(value), "percent": round(100 * value / most, 1)}
+            for name, value in _values(comparison).items()
+        ],
     }
 
 
