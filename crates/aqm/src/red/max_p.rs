@@ -29,11 +29,19 @@ impl MaxP {
     }
 
     /// An arrival has updated the average.
+    #[inline]
     pub(super) fn adapt(&mut self, now: Time, average: f64, curve: &Curve) {
-        match self.adaptation {
-            None => {}
-            Some(Adaptation::Floyd(config)) => self.adapt_in_time(&config, now, average, curve),
-            Some(Adaptation::Feng(config)) => self.adapt_to_zone(config, average, curve),
+        if let Some(adaptation) = self.adaptation {
+            self.adapt_by(adaptation, now, average, curve);
+        }
+    }
+
+    /// Apart, since most queues do not adapt.
+    #[inline(never)]
+    fn adapt_by(&mut self, adaptation: Adaptation, now: Time, average: f64, curve: &Curve) {
+        match adaptation {
+            Adaptation::Floyd(config) => self.adapt_in_time(&config, now, average, curve),
+            Adaptation::Feng(config) => self.adapt_to_zone(config, average, curve),
         }
     }
 
