@@ -488,6 +488,32 @@ fn the_simple_model_takes_its_parameters() {
     }
 }
 
+#[test]
+fn the_cycle_model_has_flows_alone_and_behind_a_queue() {
+    let bench = Bench::new("cycle-model");
+    let run = |more: &[&str]| {
+        bench.windlass(&[&["sim", "cycle-model", "--cycles", "2000"], more].concat())
+    };
+    let alone = json(&good(&run(&["--rtt", "10ms,100ms", "--probability", "0.01", "--json"])));
+    assert_eq!(alone["kind"], "sim.cycle-model");
+    assert_eq!(alone["flows"][1]["rtt_min_ms"], 100.0);
+    let window = |flow: usize| alone["flows"][flow]["cwnd_packets"]["time_mean_steady"].as_f64();
+    assert!(window(1) > window(0), "{alone}");
+    let four = ["--rtt", "190ms,70ms,30ms,4ms", "--link"];
+    let shared = json(&good(&run(&[&four[..], &["10M", "--json"]].concat())));
+    let index = shared["fairness_index"]["steady"].as_f64().expect("a number");
+    assert!(index > 0.95, "{index}");
+    assert_eq!(shared["stable"], true);
+    assert!(good(&run(&[&four[..], &["10M"]].concat())).contains("a disturbance falls to a half"));
+    // RED would drop: the model has nothing to say.
+    let none = run(&[&four[..], &["2M"]].concat());
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("the model has no losses"));
+    for wrong in [&["--rtt", "10ms"][..], &["--link", "10M"], &["--rtt", "0ms", "--link", "1M"]] {
+        assert_eq!(run(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
 /// Sends SIGINT once the run has begun to write.
 #[cfg(unix)]
 #[test]

@@ -166,10 +166,11 @@ bottleneck = { rate = "10Mbit/s", delay = "1ms", queue = { kind = "tc-red", limi
 #[test]
 fn a_flows_receiver_inherits_key_by_key() {
     let text = GOOD
-        .replace("start = \"1s\"", "receiver = { echo = \"once-per-ce\" }")
+        .replace("start = \"1s\"", "receiver = { echo = \"once-per-ce\", echo_acks = 3 }")
         .replace("profile = \"rfc5681\"", "receiver = { ack = \"immediate\", buffer = \"1MiB\" }");
     let flow = &scenario(&text, &[]).flows[0];
     assert_eq!(flow.receiver.ecn.echo, windlass_tcp::config::EcnEcho::OncePerCe);
+    assert_eq!(flow.receiver.ecn.echo_acks, 3);
     assert_eq!(flow.receiver.acks.policy, windlass_tcp::config::AckPolicy::Immediate);
     assert_eq!(flow.receiver.buffers.receive, 1 << 20);
 }

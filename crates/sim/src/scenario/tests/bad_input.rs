@@ -126,7 +126,13 @@ fn one_clear_message_for_each_mistake() {
             "[queues.red]",
             "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
              x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
-             adaptive-red, self-configuring-red, sred, fixed-probability, codel, fq-codel, pie, tc-red), found \"marking\"",
+             adaptive-red, self-configuring-red, sred, fixed-probability, codel, fq-codel, pie, \
+             tc-red), found \"marking\"",
+        ),
+        (
+            "start = \"1s\" }",
+            "receiver = { echo_acks = 256 } }",
+            "x.toml:4:64: flows.0.receiver.echo_acks: expected at most 255 ACKs",
         ),
         (
             "from = \"s1\"",
