@@ -2,8 +2,6 @@
 
 from windlass_lab.core.model import Case, Experiment, Line, Over, Quantity, Shown, SweepPlot
 
-# Of cases whose figures need not be exact to three digits.
-_REPLICATES = 10
 _MARKING = (0.05, 0.2, 0.33, 0.5, 1.0)
 OTHERS = Quantity(
     "last_three_packets_per_s", "Rate of the last three flows, from 10 s", "packets/s"
@@ -62,9 +60,9 @@ def what_others_lose() -> Experiment:
 def _first_three(stem: str, controller: str, label: str, *, ecn: bool) -> Case:
     overrides: dict[str, object] = {f"flows.{n}.controller": controller for n in range(3)}
     overrides |= {f"flows.{n}.ecn": ecn for n in range(3)}
-    return Case(f"{stem}@{controller}", label, stem, overrides, _REPLICATES)
+    return Case(f"{stem}@{controller}", label, stem, overrides)
 
 
 def _at(stem: str, p_max: float) -> Case:
     overrides: dict[str, object] = {"queues.marking.p_max": p_max}
-    return Case(f"{stem}@lose-p{p_max:g}", f"{stem}, p_max {p_max:g}", stem, overrides, _REPLICATES)
+    return Case(f"{stem}@lose-p{p_max:g}", f"{stem}, p_max {p_max:g}", stem, overrides)

@@ -3,8 +3,6 @@
 from windlass_lab.core.model import Ascending, Case, Experiment, Line, Over, Quantity, SweepPlot
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
 
-# Of cases whose figures need not be exact to three digits.
-_REPLICATES = 5
 DROPPED = Quantity("dropped_share", "Share of the packets that was dropped")
 _FLOWS = (4, 8, 16, 32, 64)
 _FENG: dict[str, tuple[str, dict[str, object]]] = {
@@ -79,7 +77,6 @@ def _feng(queue: str, flows: int) -> Case:
         f"{flows} flows, {label}",
         "load",
         {"flows.0.count": flows} | changes,
-        _REPLICATES,
     )
 
 
@@ -93,7 +90,7 @@ def _ott(queue: str, flows: int) -> Case:
         f"{_BOTTLENECK}.delay": "20ms",
         f"{_BOTTLENECK}.queue": settings,
     }
-    return Case(f"load45_{flows}@{queue}", f"{flows} flows, {label}", "load", changes, _REPLICATES)
+    return Case(f"load45_{flows}@{queue}", f"{flows} flows, {label}", "load", changes)
 
 
 def _plot(

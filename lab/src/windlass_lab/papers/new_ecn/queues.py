@@ -3,8 +3,6 @@
 from windlass_lab.core.model import AtLeast, Case, Experiment, Line, Quantity, Shown, SweepPlot
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
 
-# Of cases whose figures need not be exact to three digits.
-_REPLICATES = 10
 _QUEUE = "dumbbell.bottleneck.queue"
 _SETUPS: dict[str, tuple[str, str, dict[str, object]]] = {
     "s1": ("setup 1", "s1_10M_p0.1", {}),
@@ -87,7 +85,6 @@ def _case(setup: str, queue: str, kind: str) -> Case:
         f"{_KINDS[kind]}, {label}, {queue_label}",
         f"{stem}_{kind}",
         changes | queue_changes,
-        _REPLICATES,
     )
 
 

@@ -3,8 +3,6 @@
 from windlass_lab.core.model import AtLeast, Case, Experiment, Line, Quantity, Shown, SweepPlot
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
 
-# Of cases whose figures need not be exact to three digits.
-_REPLICATES = 10
 _FLOWS: tuple[dict[str, object], ...] = tuple(
     {"name": f"rtt{rtt}", "from": f"s{sender}", "start": start}
     for rtt, sender, start in ((4, 1, "1.5s"), (30, 2, "1s"), (70, 3, "0.5s"), (190, 4, "0s"))
@@ -85,4 +83,4 @@ def what_it_survives() -> Experiment:
 def _case(test: str, kind: str) -> Case:
     text, changes = _TESTS[test]
     label, stem, of_kind = _KINDS[kind]
-    return Case(f"s1_{kind}@{test}", f"{label}, {text}", stem, of_kind | changes, _REPLICATES)
+    return Case(f"s1_{kind}@{test}", f"{label}, {text}", stem, of_kind | changes)

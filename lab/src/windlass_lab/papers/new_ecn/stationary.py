@@ -22,7 +22,6 @@ from windlass_lab.papers.new_ecn.plan import (
 )
 from windlass_lab.papers.new_ecn.queues import MARKED
 
-_REPLICATES = 5
 _SHARES = (0.002, 0.01, 0.03, 0.1, 0.3)
 # Round trips in ms, and the largest marked share at which the model's assumptions hold: windows of
 # ten packets and more, and few ACKs with an echo.
@@ -146,7 +145,7 @@ def _pair(
     name: str, label: str, stem: str, changes: dict[str, object], arguments: list[str]
 ) -> tuple[Case, CycleModel]:
     model = CycleModel(f"{name}_model", label, arguments)
-    return Case(name, label, stem, changes, _REPLICATES, beside=model.name), model
+    return Case(name, label, stem, changes, beside=model.name), model
 
 
 def _window(case: Case, holds: bool) -> Check:
