@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
-from windlass_lab.core.page import embedded, environment
+from windlass_lab.core.page import embedded, environment, plotting_library
 from windlass_lab.core.plot_parts import Panel
 
 
@@ -40,6 +37,6 @@ def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], table: 
             facts=facts,
             table=table,
             specs=embedded({panel.id: panel.spec for row in rows for panel in row.panels}),
-            plotly=Markup(get_plotlyjs()),
+            library=plotting_library(),
         )
     )

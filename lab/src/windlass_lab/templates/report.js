@@ -1,6 +1,15 @@
 "use strict";
 (() => {
   const specs = JSON.parse(document.getElementById("specs").textContent);
+  // The plotting library, packed: that makes half of the page. A script element runs it.
+  const library = (async () => {
+    const packed = atob(document.getElementById("library").textContent);
+    const bytes = Uint8Array.from(packed, (char) => char.charCodeAt(0));
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(plain).text();
+    document.head.append(script);
+  })();
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // A finger that drags over a plot means to scroll the page; the buttons zoom.
   const touch = matchMedia("(pointer: coarse)").matches;
@@ -62,7 +71,8 @@
   };
 
   const plots = [...document.querySelectorAll("[data-spec]")];
-  const draw = (div) => {
+  const draw = async (div) => {
+    await library;
     const spec = specs[div.dataset.spec];
     return Plotly.react(div, spec.data.map(themed), layoutOf(spec), config);
   };
