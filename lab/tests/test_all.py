@@ -85,3 +85,12 @@ def test_options_of_one_paper_are_refused(everything, capsys):
     with pytest.raises(FileNotFoundError):
         everything("--scale", "0.5")
     assert "--scale and --tests are for one paper" in capsys.readouterr().err
+
+
+def test_a_page_of_somebody_else_is_not_overwritten(everything, tmp_path, capsys):
+    page = tmp_path / "out" / "index.html"
+    page.parent.mkdir()
+    page.write_text("<h1>mine</h1>")
+    status, runs, text = everything("--sim", "--quick")
+    assert (status, runs, text) == (2, [], "<h1>mine</h1>")
+    assert "is not the lab's" in capsys.readouterr().err

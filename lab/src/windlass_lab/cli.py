@@ -12,7 +12,7 @@ from typing import NoReturn, TypeAlias
 from windlass_lab import __version__
 from windlass_lab.core import coverage, listing, output, text
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.front_page import INDEX, Found, render_front_page
+from windlass_lab.core.front_page import INDEX, Found, refuse_foreign, render_front_page
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.model import Paper
 from windlass_lab.core.output import RESULT_KIND as RESULT
@@ -273,6 +273,7 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
     """Every paper in a folder of its own, one after the other, and the front page at the end."""
     if options.scale != 1.0 or options.tests:
         raise LabError("--scale and --tests are for one paper: all has them as they are")
+    refuse_foreign(folder)
     real = options.real
     statuses, reasons = [0], {}
     for paper in all_papers():

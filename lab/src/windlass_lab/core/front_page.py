@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
 
 from windlass_lab.core import text
 from windlass_lab.core.coverage import Covered, coverage
+from windlass_lab.core.errors import LabError
 from windlass_lab.core.model import Paper
 from windlass_lab.core.output import REPORT
 from windlass_lab.core.page import environment
 from windlass_lab.core.verdict import Comparison
 
 INDEX = "index.html"
+_TITLE = "Four papers on TCP's congestion window, repeated"
 # Headline figures of a paper on the front page.
 _MOST_BARS = 4
 
@@ -24,12 +29,20 @@ class Found:
     why_not: str = ""
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Raises `LabError` for a folder whose front page the lab did not write."""
+    page = folder / INDEX
+    if page.is_file() and _TITLE not in page.read_text(encoding="utf-8", errors="replace"):
+        raise LabError(f"{page} is not the lab's: name another directory")
+
+
 def render_front_page(papers: Sequence[Found]) -> str:
     """The page, which needs nothing else; the pages of the papers lie in folders beside it."""
     return (
         environment()
         .get_template("front-page.html.j2")
         .render(
+            title=Markup(_TITLE),
             cards=[_card(found) for found in papers],
             covered=_covered(papers),
         )
