@@ -15,3 +15,20 @@ macro_rules! fifo_accessors {
         }
     };
 }
+
+/// The `dequeue` of [`Queue`](crate::Queue) for a discipline that decides on arrival only, with the
+/// same fields.
+macro_rules! fifo_dequeue {
+    () => {
+        fn dequeue(
+            &mut self,
+            _now: Time,
+            _rng: &mut Rng,
+            _dropped: &mut impl FnMut(P, DropReason),
+        ) -> Option<P> {
+            let packet = self.fifo.pop()?;
+            self.stats.dequeue(&packet);
+            Some(packet)
+        }
+    };
+}

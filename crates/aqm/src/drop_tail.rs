@@ -64,16 +64,7 @@ impl<P: Packet> Queue<P> for DropTail<P> {
         }
     }
 
-    fn dequeue(
-        &mut self,
-        _now: Time,
-        _rng: &mut Rng,
-        _dropped: &mut impl FnMut(P, DropReason),
-    ) -> Option<P> {
-        let packet = self.fifo.pop()?;
-        self.stats.dequeue(&packet);
-        Some(packet)
-    }
+    fifo_dequeue!();
 
     fn pass(
         &mut self,

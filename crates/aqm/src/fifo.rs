@@ -1,4 +1,4 @@
-use crate::{Limit, Packet};
+use crate::{DropReason, EarlyAction, Limit, Packet, Stats};
 use alloc::collections::VecDeque;
 
 /// Packets in order of arrival, and the sum of their bytes. It allocates only while it grows.
@@ -41,6 +41,31 @@ impl<P: Packet> Fifo<P> {
     pub fn push(&mut self, packet: P) {
         self.bytes += u64::from(packet.wire_bytes());
         self.packets.push_back(packet);
+    }
+
+    /// Appends a packet, after it was chosen for `action` if there is one; or counts it as lost.
+    pub(crate) fn admit(
+        &mut self,
+        mut packet: P,
+        limit: Limit,
+        action: Option<EarlyAction>,
+        stats: &mut Stats,
+        dropped: &mut impl FnMut(P, DropReason),
+    ) {
+        if !self.has_room(limit, packet.wire_bytes()) {
+            stats.lose(packet, DropReason::Full, dropped);
+            return;
+        }
+        let passes = match action {
+            None => true,
+            Some(EarlyAction::Mark) => stats.try_mark(&mut packet),
+            Some(EarlyAction::Drop) => false,
+        };
+        if passes {
+            self.push(packet);
+        } else {
+            stats.lose(packet, DropReason::Early, dropped);
+        }
     }
 
     /// Takes the packet that has waited longest.

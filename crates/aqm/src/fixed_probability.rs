@@ -58,31 +58,16 @@ impl<P: Packet> Queue<P> for FixedProbability<P> {
     fn enqueue(
         &mut self,
         _now: Time,
-        mut packet: P,
+        packet: P,
         rng: &mut Rng,
         dropped: &mut impl FnMut(P, DropReason),
     ) {
         self.stats.offer(&packet);
         let chosen = rng.chance(self.config.probability);
-        if !self.fifo.has_room(self.config.limit, packet.wire_bytes()) {
-            self.stats.lose(packet, DropReason::Full, dropped);
-        } else if !chosen || self.stats.signals(self.config.action, &mut packet) {
-            self.fifo.push(packet);
-        } else {
-            self.stats.lose(packet, DropReason::Early, dropped);
-        }
+        let action = chosen.then_some(self.config.action);
+        self.fifo.admit(packet, self.config.limit, action, &mut self.stats, dropped);
     }
 
-    fn dequeue(
-        &mut self,
-        _now: Time,
-        _rng: &mut Rng,
-        _dropped: &mut impl FnMut(P, DropReason),
-    ) -> Option<P> {
-        let packet = self.fifo.pop()?;
-        self.stats.dequeue(&packet);
-        Some(packet)
-    }
-
+    fifo_dequeue!();
     fifo_accessors!();
 }

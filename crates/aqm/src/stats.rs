@@ -1,4 +1,4 @@
-use crate::{EarlyAction, Packet};
+use crate::Packet;
 use windlass_base::Ecn;
 
 /// Why a queue dropped a packet.
@@ -70,12 +70,6 @@ impl Stats {
             }
         }
         true
-    }
-
-    /// Marks a packet chosen at random, if that is the action and the packet is ECN-capable. Returns
-    /// false if the queue must drop it.
-    pub(crate) fn signals(&mut self, action: EarlyAction, packet: &mut impl Packet) -> bool {
-        action == EarlyAction::Mark && self.try_mark(packet)
     }
 
     /// Counts a drop and passes the packet to `dropped`.
