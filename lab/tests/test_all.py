@@ -58,6 +58,14 @@ def test_what_is_complete_is_not_run_again(everything):
     assert 'href="new-ecn/report.html"' in page
 
 
+def test_a_quick_result_is_not_taken_for_a_whole_one(everything):
+    everything("--sim", "--quick")
+    _, runs, _ = everything("--sim", "--resume")
+    assert runs[0][0] == "new-ecn"
+    _, runs, _ = everything("--sim", "--quick", "--resume", "--replicates", "7")
+    assert runs[0][0] == "new-ecn"
+
+
 def test_real_kernels_are_asked_for_by_name(everything):
     _, runs, _ = everything("--real", "--quick")
     assert ("ecn-proxy", True, True, False) in runs

@@ -47,6 +47,8 @@ def test_what_is_by_construction_counts_apart():
     assert (found.agreeing, found.judged, found.built_agreeing, found.built) == (1, 2, 1, 1)
     assert found.failed and not tally([built]).failed
     assert tally([replace(built, verdict="fail")]).failed
+    assert section_verdict([built]) == "All 1 are so by construction"
+    assert section_verdict([judged(100.0), built]) == "All 1 agree"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from windlass_lab.core.model import Paper
 from windlass_lab.core.output import RESULT_KIND as RESULT
 from windlass_lab.core.registry import ENTRIES, all_papers, find
 from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.windlass import Sampling, Windlass
 from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
 from windlass_lab.sweeps import command as sweeps
@@ -152,7 +152,11 @@ def _add_reproduce(commands: Commands) -> None:
         "  windlass-lab reproduce all --sim --resume         # every paper, and a front page\n",
     )
     add = command.add_argument
-    add("target", metavar="PAPER[/EXPERIMENT]", help="an id of `windlass-lab list`, or all")
+    add(
+        "target",
+        metavar="PAPER[/EXPERIMENT]",
+        help="an id of `windlass-lab list`; all: every paper, simulated unless --real",
+    )
     add("--quick", action="store_true", help="run only the experiments that end within a minute")
     add("--kernel", action="store_true", help="also run those on this kernel (needs root)")
     add(
@@ -273,6 +277,8 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
     """Every paper in a folder of its own, one after the other, and the front page at the end."""
     if options.scale != 1.0 or options.tests:
         raise LabError("--scale and --tests are for one paper: all has them as they are")
+    if options.kernel:
+        raise LabError("all is simulated, or with --real on kernels: --kernel is for one paper")
     refuse_foreign(folder)
     real = options.real
     statuses, reasons = [0], {}
@@ -281,12 +287,12 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
             reasons[paper.id] = "it needs a kernel (--real, as root)"
             continue
         _progress(f"== {paper.id}")
-        if options.resume and output.is_result(folder / paper.id):
-            _progress("complete already")
-            statuses.append(_status(output.load(folder / paper.id, output.RESULTS, RESULT)))
-            continue
+        chosen = _options_of(paper, options)
         try:
-            chosen = _options_of(paper, options)
+            if options.resume and _is_complete(paper, chosen, folder / paper.id):
+                _progress("complete already")
+                statuses.append(_status(output.load(folder / paper.id, output.RESULTS, RESULT)))
+                continue
             statuses.append(_reproduce_into(chosen, paper.id, folder / paper.id))
         except LabError as error:
             print(f"error: {paper.id}: {error}", file=sys.stderr)
@@ -300,7 +306,7 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
 def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace:
     """The options of all for one paper."""
     chosen = argparse.Namespace(**vars(options))
-    chosen.kernel = options.kernel or options.real
+    chosen.kernel = options.real
     simulated = paper.id in SIMULATED
     chosen.sim = not options.real and not simulated
     chosen.real = options.real and simulated
@@ -309,6 +315,17 @@ def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace
         chosen.quick = options.real
         chosen.replicates = options.replicates or 1
     return chosen
+
+
+def _is_complete(paper: Paper, options: argparse.Namespace, folder: Path) -> bool:
+    """Whether a folder holds what these options ask for. The ECN proxy's go on run by run."""
+    if paper.id in SIMULATED or not output.is_result(folder):
+        return False
+    results = output.load(folder, output.RESULTS, RESULT)
+    _, experiments = find(paper.id, options.quick, options.kernel, options.sim)
+    asked = options.replicates or Sampling().replicates
+    there = {document["id"] for document in results["experiments"]}
+    return there == {e.id for e in experiments} and results.get("replicates") == asked
 
 
 def _write_front_page(folder: Path, reasons: Mapping[str, str]) -> None:

@@ -131,11 +131,14 @@ def section_verdict(comparisons: Sequence[Comparison]) -> str:
     if wrong:
         which = ", ".join(name(c) for c in wrong[:_FEW])
         return f"{len(wrong)} of {len(judged)} differ: {which}{', …' if len(wrong) > _FEW else ''}"
-    furthest = max(judged, key=lambda c: c.strain)
+    found = [c for c in judged if not c.by_construction]
+    if not found:
+        return f"All {len(judged)} are so by construction"
+    furthest = max(found, key=lambda c: c.strain)
     if not furthest.strain:
-        return f"All {len(judged)} agree"
+        return f"All {len(found)} agree"
     how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
-    return f"All {len(judged)} agree; the furthest out: {name(furthest)}, {how_far}"
+    return f"All {len(found)} agree; the furthest out: {name(furthest)}, {how_far}"
 
 
 def _answers(answered: Sequence[Comparison]) -> str:
