@@ -51,6 +51,9 @@ fn seeds_that_broke_a_promise_keep_it() {
         7_294_362,
         // All answers to a request for a relayed address were lost, and the next one was refused.
         11_497_212,
+        // Four ACKs of one segment were lost in a row, and the age of the fifth one's timestamp
+        // was taken for the round-trip time.
+        12_060_279,
     ];
     for seed in seeds {
         if let Err(failure) = run_traversal(seed) {

@@ -283,7 +283,11 @@ impl Connection {
         };
         let sent = match timed {
             Timed::Sent(sent) => sent,
-            Timed::Nothing if repairing => self.time_echoed(now, segment)?,
+            Timed::Nothing if repairing && self.dsack(segment, ack).is_none() => {
+                self.time_echoed(now, segment)?
+            }
+            // With a DSACK an earlier copy had arrived, and its ACK was lost. The timestamp is the
+            // earlier copy's: the receiver does not take one from a duplicate (RFC 7323 §5.3).
             Timed::Nothing | Timed::Pending => return None,
         };
         self.rtt.sample(sent, now);

@@ -3,6 +3,7 @@
 use super::script::{Script, plain};
 use crate::conn::{Error, Event, State};
 use crate::{Config, Profile, Span};
+use alloc::format;
 
 /// Four segments in flight of 20,000 bytes written.
 fn flight(config: Config) -> Script {
@@ -192,4 +193,25 @@ fn rfc3465_an_ack_after_a_timeout_counts_one_segment() {
     // Only the first segment was late; the ACK of all four opens the window by one.
     s.recv(". 1 ack 3001");
     s.expect_windows(2000, 2000);
+}
+
+/// The first copy arrived, and its ACK was lost. The echoed timestamp is that of the first copy, so
+/// its age contains the wait for the timer.
+#[test]
+fn an_ack_that_reports_a_duplicate_gives_no_rtt_sample() {
+    for (dsack, smoothed_us) in [("", 225_125), (" sack 1:989", 100_000)] {
+        let mut s = Script::established(plain().with(|c| {
+            c.extensions.timestamps = true;
+            c.extensions.sack = true;
+            c.window.initial = 1;
+        }));
+        s.write(4000);
+        s.skip();
+        s.advance_ms(1000);
+        s.expect(&[". 1:989 ack 1"]);
+        s.advance_ms(100);
+        s.recv(&format!(". 1 ack 989{dsack} TS 20:10100"));
+        let smoothed = s.connection.smoothed_rtt();
+        assert_eq!(smoothed, Some(Span::from_micros(smoothed_us)), "{dsack}");
+    }
 }
