@@ -22,7 +22,7 @@ build: setup ## Build the windlass binary: target/release/windlass
 python: setup ## Build the native half of the lab's Python package, for use from .venv
 	@scripts/build-native
 
-demo: build ## Reproduce the heart of the New-ECN paper; as root on this kernel, with the ECN proxy, and cross two NATs too
+demo: build ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	@scripts/demo
 
 test: setup ## Run every test

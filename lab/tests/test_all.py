@@ -6,7 +6,7 @@ import pytest
 
 from windlass_lab import cli
 from windlass_lab.cli import main
-from windlass_lab.core.errors import RunError
+from windlass_lab.core.errors import LabError, RunError
 
 
 @pytest.fixture
@@ -87,6 +87,28 @@ def test_a_figure_that_differs_ends_with_status_1(everything, monkeypatch, tmp_p
     assert status == 1 and 'class="badge fail"' in page
     results = json.loads((tmp_path / "out" / "new-ecn" / "results.json").read_text())
     assert results["paper"] == "new-ecn"
+
+
+@pytest.mark.parametrize(
+    ("others", "status"),
+    [((LabError, LabError), 1), ((LabError, RunError), RunError.exit_status)],
+)
+def test_what_a_machine_lacks_hides_no_figure_that_differs(
+    others, status, fake_windlass, experiments, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("FAKE_WINDLASS", "unfair")
+    errors = dict(zip(("ecn-proxy", "split-ack"), others, strict=True))
+    inner = cli._reproduce_into
+
+    def reproduce(options, target, folder):
+        if target in errors:
+            raise errors[target](f"no {target} here")
+        return inner(options, target, folder)
+
+    monkeypatch.setattr(cli, "_reproduce_into", reproduce)
+    world = ["--windlass", str(fake_windlass), "--experiments", str(experiments)]
+    arguments = ["reproduce", "all", "--sim", "--quick", *world, "--out", str(tmp_path / "out")]
+    assert main(arguments) == status
 
 
 def test_options_of_one_paper_are_refused(everything, capsys):

@@ -8,7 +8,19 @@ from plotly import graph_objects
 
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.locate import find_windlass
-from windlass_lab.papers.ecn_proxy import figures, iperf, measure, ratios, report, transfer
+from windlass_lab.core.registry import find
+from windlass_lab.core.request import Request
+from windlass_lab.core.windlass import Windlass
+from windlass_lab.papers.ecn_proxy import (
+    figures,
+    iperf,
+    measure,
+    ratios,
+    report,
+    reproduce,
+    transfer,
+)
+from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import (
     CONFIGURATIONS,
@@ -249,6 +261,24 @@ def test_the_demo_shows_both_directions_and_judges_nothing():
     assert found
     assert {c["verdict"] for c in found} == {"informative"}
     assert all(document["passed"] for document in documents)
+
+
+@pytest.mark.parametrize("target", ["ecn-proxy/demo", "ecn-proxy"])
+def test_the_demo_is_short_by_whatever_name_it_was_asked_for(target, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(reproduce, "reproduce", lambda *given: asked.append(given[4]) or {})
+    _, experiments = find(target, quick=True, kernel=True)
+    request_ = Request(
+        target=target,
+        paper=ECN_PROXY,
+        experiments=experiments,
+        windlass=Windlass(find_windlass(None)),
+        folder=tmp_path,
+        progress=lambda _: None,
+        real=True,
+    )
+    reproduce.reproduce_request(request_)
+    assert [(options.runs, options.scale, options.real) for options in asked] == [(1, 0.1, True)]
 
 
 def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):

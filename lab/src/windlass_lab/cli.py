@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 
 from windlass_lab import __version__
 from windlass_lab.core import coverage, listing, output, text
-from windlass_lab.core.errors import LabError
+from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.front_page import INDEX, Found, refuse_foreign, render_front_page
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.model import Paper
@@ -32,6 +32,7 @@ exit status:
        is named and needs something that this machine lacks (such as root)
   3    the binary `windlass` failed, or a run on the kernel
   130  interrupted (143: terminated); nothing half-written is left
+reproduce all: the gravest of the papers', in the order 3, 1, 2
 """
 EXAMPLES = """\
 examples:
@@ -49,6 +50,8 @@ INTERRUPTED = 130
 # given, though they name a testbed.
 EVERYTHING = "all"
 SIMULATED = frozenset({"ecn-proxy"})
+# Its exit status is the gravest of the papers': what a machine lacks hides no figure that differs.
+_GRAVITY = (0, LabError.exit_status, 1, RunError.exit_status)
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -300,7 +303,7 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
             statuses.append(error.exit_status)
     _write_front_page(folder, reasons)
     print(f"\nFront page: {folder / INDEX}")
-    return max(statuses)
+    return max(statuses, key=_GRAVITY.index)
 
 
 def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace:

@@ -15,7 +15,7 @@ from windlass_lab.core.reproduce import no_series
 from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
-from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, PAPER, Test, all_tests, demo_tests
+from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
 
@@ -93,7 +93,7 @@ def reproduce_request(request: Request) -> tuple[dict, dict]:
         resume=request.resume,
         tests=request.tests,
     )
-    if request.target == f"{PAPER}/{DEMO}":
+    if [experiment.id for experiment in request.experiments] == [DEMO]:
         options = for_demo(options)
     results = reproduce(
         request.paper,
