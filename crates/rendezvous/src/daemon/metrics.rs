@@ -40,7 +40,11 @@ pub fn page(figures: &Figures) -> String {
         ("kept", server.kept, "keep-alives accepted"),
         ("introduced", server.introduced, "offers forwarded, repetitions included"),
         ("relayed_bytes", server.relayed_bytes, "bytes relayed, both ways"),
-        ("relay_dropped", server.relay_dropped, "datagrams for the relay without a permission"),
+        (
+            "relay_dropped",
+            server.relay_dropped,
+            "datagrams for the relay without a permission, or above its rate",
+        ),
         ("unsent", *unsent, "datagrams that the system did not take"),
         ("streams_accepted", streams.accepted, "streams accepted (TCP and TLS)"),
         ("streams_refused", streams.refused, "streams not accepted, because there were too many"),

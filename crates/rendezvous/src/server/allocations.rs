@@ -7,6 +7,7 @@ use stun_types::message::MessageIntegrityCredentials;
 use windlass_base::{Span, Time};
 
 use super::Path;
+use super::bucket::{Bucket, BucketSize};
 use super::relay::AllocationId;
 
 /// RFC 8656, section 9.
@@ -33,6 +34,8 @@ pub(super) struct Allocation {
     heard: Time,
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
+    /// What it may carry now, in bytes, if that is limited.
+    bytes: Option<(BucketSize, Bucket)>,
 }
 
 impl Allocation {
@@ -41,6 +44,7 @@ impl Allocation {
         (user, credentials): (String, MessageIntegrityCredentials),
         request: Vec<u8>,
         lifetime_s: u32,
+        carries: Option<BucketSize>,
     ) -> Allocation {
         Allocation {
             path,
@@ -53,7 +57,14 @@ impl Allocation {
             heard: Time::ZERO,
             permissions: BTreeMap::new(),
             channels: BTreeMap::new(),
+            bytes: carries.map(|size| (size, Bucket::full(size))),
         }
+    }
+
+    /// Whether it may carry a datagram of `len` bytes now.
+    pub(super) fn carries(&mut self, now: Time, len: usize) -> bool {
+        let Some((size, bucket)) = &mut self.bytes else { return true };
+        bucket.take(*size, now, u32::try_from(len).unwrap_or(u32::MAX))
     }
 
     /// The host has never let a peer through.

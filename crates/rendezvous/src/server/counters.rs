@@ -24,7 +24,7 @@ pub struct Counters {
     pub introduced: u64,
     /// Bytes relayed, both ways.
     pub relayed_bytes: u64,
-    /// Datagrams that the relay dropped: without a permission or an allocation.
+    /// Datagrams that the relay dropped: without a permission or an allocation, or above the rate.
     pub relay_dropped: u64,
     /// Keys registered now.
     pub registrations: u64,

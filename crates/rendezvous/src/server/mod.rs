@@ -7,6 +7,7 @@
 
 mod allocations;
 mod binding;
+mod bucket;
 mod counters;
 mod introductions;
 mod registrations;
@@ -115,6 +116,9 @@ pub struct Limits {
     pub allocations: usize,
     /// Relayed addresses of one key.
     pub allocations_per_key: usize,
+    /// Bytes a second that one relayed address carries, both ways together, with bursts of a quarter
+    /// of a second or 64 KiB, whichever is more. `None`: as many as come.
+    pub relayed_bytes_per_s: Option<u32>,
 }
 
 impl Default for Limits {
@@ -127,6 +131,7 @@ impl Default for Limits {
             requests_burst: 500,
             allocations: 1000,
             allocations_per_key: 8,
+            relayed_bytes_per_s: None,
         }
     }
 }
@@ -542,7 +547,10 @@ impl Server {
                 self.send(path, bytes);
             }
             relay::Answer::Peer(transmit) => self.relay_to_peer(transmit),
-            relay::Answer::Nothing => {}
+            relay::Answer::Nothing => {
+                let is_data = message.class() == stun_types::message::MessageClass::Indication;
+                self.counters.relay_dropped += u64::from(is_data);
+            }
         }
     }
 

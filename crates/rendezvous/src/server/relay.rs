@@ -12,6 +12,7 @@ use windlass_base::{Span, Time};
 use windlass_identity::PublicKey;
 
 use super::allocations::{Allocation, Allocations};
+use super::bucket::BucketSize;
 use super::source::Secret;
 use super::stun::{self, add, add_address};
 use super::{Limits, Path, Transmit};
@@ -44,6 +45,8 @@ const LIFETIME_MAX_S: u32 = 3600;
 const CHANNELS: std::ops::RangeInclusive<u16> = 0x4000..=0x7fff;
 /// REQUESTED-TRANSPORT: UDP (RFC 8656, section 18.8).
 const UDP: u8 = 17;
+/// The least burst of an allocation whose rate is limited: what a sender's window may hold at once.
+const BURST_BYTES_MIN: u32 = 64 << 10;
 /// The family IPv6 in REQUESTED-ADDRESS-FAMILY (RFC 8656, section 18.6).
 const IPV6: u8 = 2;
 
@@ -142,6 +145,8 @@ pub(super) struct Relay {
     policy: PeerPolicy,
     max: usize,
     max_per_user: usize,
+    /// Of each allocation, in bytes.
+    carries: Option<BucketSize>,
     allocations: Allocations,
     requests: VecDeque<RelayRequest>,
 }
@@ -187,6 +192,10 @@ impl Relay {
             policy,
             max: limits.allocations,
             max_per_user: limits.allocations_per_key,
+            carries: limits.relayed_bytes_per_s.map(|tokens_per_s| BucketSize {
+                tokens_per_s,
+                burst: (tokens_per_s / 4).max(BURST_BYTES_MIN),
+            }),
             allocations: Allocations::default(),
             requests: VecDeque::new(),
         }
@@ -331,7 +340,7 @@ impl Relay {
         let user = (request.user.clone(), request.credentials.clone());
         let bytes = request.message.as_bytes().to_vec();
         let lifetime_s = lifetime_s.clamp(LIFETIME_S, LIFETIME_MAX_S);
-        let mut allocation = Allocation::new(request.path, user, bytes, lifetime_s);
+        let mut allocation = Allocation::new(request.path, user, bytes, lifetime_s, self.carries);
         allocation.expires = request.now + Span::from_secs(lifetime_s.into());
         let allocation = self.allocations.insert(request.now, allocation);
         self.requests.push_back(RelayRequest::Open { allocation, is_ipv6 });
@@ -427,12 +436,13 @@ impl Relay {
         let peer = peer.and_then(|raw| stun::address(message, &raw));
         let data = stun::value(message, stun::DATA);
         let (Some(to), Some(bytes)) = (peer, data) else { return Answer::Nothing };
-        match self.allocations.at(now, path) {
-            Some((allocation, one)) if one.permits(now, to.ip()) => {
-                Answer::Peer(Transmit::Peer { allocation, to, bytes })
-            }
-            _ => Answer::Nothing,
+        let Some((allocation, one)) = self.allocations.at(now, path) else {
+            return Answer::Nothing;
+        };
+        if one.permits(now, to.ip()) && one.carries(now, bytes.len()) {
+            return Answer::Peer(Transmit::Peer { allocation, to, bytes });
         }
+        Answer::Nothing
     }
 
     /// A datagram of a host in a channel (RFC 8656, section 12.6).
@@ -442,6 +452,7 @@ impl Relay {
         let data = data.get(..usize::from(u16::from_be_bytes([header[2], header[3]])))?;
         let (allocation, one) = self.allocations.at(now, path)?;
         let to = one.peer(now, number).filter(|peer| one.permits(now, peer.ip()))?;
+        one.carries(now, data.len()).then_some(())?;
         Some(Transmit::Peer { allocation, to, bytes: data.to_vec() })
     }
 
@@ -455,6 +466,7 @@ impl Relay {
     ) -> Option<(Path, Vec<u8>)> {
         let one = self.allocations.get_mut(id).filter(|one| one.expires > now)?;
         let len = u16::try_from(bytes.len()).ok().filter(|_| one.permits(now, from.ip()))?;
+        one.carries(now, bytes.len()).then_some(())?;
         if let Some(number) = one.channel(now, from) {
             let mut framed = Vec::with_capacity(4 + bytes.len());
             framed.extend(number.to_be_bytes());
@@ -491,7 +503,6 @@ impl Relay {
     }
 }
 
-/// The answer to a granted request (RFC 8656, section 7.2).
 /// Whether a new request gets the allocation that an earlier one was granted: the same user's, of the
 /// same kind, and never used. So a host whose answers were all lost need not wait for the end of
 /// the allocation's lifetime, as it would by RFC 8656, section 7.2.
@@ -505,6 +516,7 @@ fn may_take_over(request: &Request<'_>, allocation: &Allocation, address: Socket
         && !wants_even
 }
 
+/// The answer to a granted request (RFC 8656, section 7.2).
 fn granted(request: &Message<'_>, allocation: &Allocation, address: SocketAddr) -> MessageWriteVec {
     let mut response = Message::builder_success(request, MessageWriteVec::new());
     add_address(&mut response, request, stun::XOR_RELAYED_ADDRESS, address);

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use windlass_base::{Span, Time};
 
+use super::bucket::{Bucket, BucketSize};
 use crate::message::Nonce;
 
 /// Half of the time for which a nonce is valid.
@@ -104,32 +105,22 @@ impl Credits {
     }
 }
 
-/// Token buckets: how many requests that cost work each network may send.
+/// How many requests that cost work each network may send.
 pub(crate) struct Buckets {
-    per_s: u32,
-    burst: u32,
-    /// Tokens in billionths at the time of the last request.
-    entries: Vec<(u64, Time)>,
+    size: BucketSize,
+    entries: Vec<Bucket>,
 }
-
-const TOKEN: u64 = 1_000_000_000;
 
 impl Buckets {
     pub(crate) fn new(per_s: u32, burst: u32) -> Buckets {
-        let full = u64::from(burst) * TOKEN;
-        Buckets { per_s, burst, entries: vec![(full, Time::ZERO); ENTRIES] }
+        let size = BucketSize { tokens_per_s: per_s, burst };
+        Buckets { size, entries: vec![Bucket::full(size); ENTRIES] }
     }
 
     /// Takes a token of the network of `address`. False if none is left.
     pub(crate) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
         let at = secret.hash(3, network(address)) as usize % ENTRIES;
-        let (tokens, filled) = &mut self.entries[at];
-        let gained = now.saturating_since(*filled).as_nanos().saturating_mul(self.per_s.into());
-        *tokens = tokens.saturating_add(gained).min(u64::from(self.burst) * TOKEN);
-        *filled = now;
-        let left = tokens.checked_sub(TOKEN);
-        *tokens = left.unwrap_or(*tokens);
-        left.is_some()
+        self.entries[at].take(self.size, now, 1)
     }
 }
 

@@ -26,9 +26,12 @@ fn instant(now: Time) -> Instant {
 
 impl Relayed {
     fn new(user: &TurnCredentials) -> Relayed {
+        Relayed::at(server(), user)
+    }
+
+    fn at(mut server: Server, user: &TurnCredentials) -> Relayed {
         let now = Time::ZERO + Span::from_secs(1000);
         let path = udp("192.0.2.1:1000");
-        let mut server = server();
         // Registered hosts are verified.
         server.credits.verified(&server.secret, path.address());
         let config = TurnConfig::new(Credentials::new(&user.username, &user.password));
@@ -142,6 +145,29 @@ fn a_relay_carries_datagrams_both_ways_and_only_of_permitted_peers() {
     relayed.settle();
     assert_eq!(relayed.send(peer, b"channel"), Some((peer, b"channel".to_vec())));
     assert_eq!(relayed.receive_from(peer, b"channel"), Some((peer, b"channel".to_vec())));
+}
+
+#[test]
+fn a_relayed_address_carries_no_more_than_its_rate_both_ways_together() {
+    let mut config = Config::new([3; 16]);
+    config.limits.relayed_bytes_per_s = Some(400_000);
+    let mut relayed = Relayed::at(Server::new(config, Rng::new(1)), &user(&server()));
+    let peer = address("198.51.100.1:9");
+    let permitted =
+        relayed.client.create_permission(TransportType::Udp, peer.ip(), instant(relayed.now));
+    permitted.expect("an allocation");
+    relayed.settle();
+    let datagram = [0; 1000];
+    let mut carried = [0; 2];
+    for _ in 0..200 {
+        carried[0] += u32::from(relayed.send(peer, &datagram).is_some());
+        carried[1] += u32::from(relayed.receive_from(peer, &datagram).is_some());
+    }
+    assert_eq!(carried, [50, 50], "the burst of a quarter of a second");
+    assert_eq!(relayed.server.counters().relay_dropped, 300);
+    relayed.now += Span::from_millis(10);
+    let more = (0..10).filter(|_| relayed.send(peer, &datagram).is_some());
+    assert_eq!(more.count(), 4);
 }
 
 /// All answers to the first request were lost, and the host asks anew.

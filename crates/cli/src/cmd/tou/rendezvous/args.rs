@@ -1,17 +1,18 @@
 //! The arguments of `windlass tou rendezvous`.
 
-use crate::value::{Local, whole};
+use crate::value::{Local, parse_rate, whole};
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use windlass_base::BitRate;
 
 pub(crate) const RENDEZVOUS_HELP: &str = "\
 Examples:
   windlass tou rendezvous                         # UDP and TCP port 3478
   windlass tou rendezvous --tls 443               # also for hosts whose UDP is blocked
   windlass tou rendezvous --listen 203.0.113.1:3478 --alternate 203.0.113.2   # for tou nat
-  windlass tou rendezvous --relay-address 203.0.113.1 --metrics 127.0.0.1:9478
+  windlass tou rendezvous --relay-address 203.0.113.1 --relay-rate 20M --metrics 127.0.0.1:9478
 
 Hosts register their keys here, and ask to be introduced to other hosts. Hosts that cannot reach each other \
 directly send through the relay (TURN), which sees encrypted data only. Any STUN or TURN client may use the \
@@ -96,6 +97,9 @@ pub(crate) struct LimitArgs {
     /// Relayed addresses of one key
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=65_535))]
     pub allocations_per_key: u32,
+    /// What one relayed address carries, both ways together; more is dropped [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = parse_relay_rate)]
+    pub relay_rate: Option<BitRate>,
     /// Streams, TCP and TLS
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u32>(1..=1_000_000))]
     pub streams: u32,
@@ -115,6 +119,15 @@ fn parse_ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     Ok(first..=last)
 }
 
+/// A rate that the server can count in bytes a second.
+fn parse_relay_rate(text: &str) -> Result<BitRate, String> {
+    let rate = parse_rate(text)?;
+    if (8_000..=32_000_000_000).contains(&rate.bits_per_sec()) {
+        return Ok(rate);
+    }
+    Err("expected a rate from 8kbit/s to 32Gbit/s".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +138,14 @@ mod tests {
         assert_eq!(parse_ports("7-7"), Ok(7..=7));
         for text in ["", "7", "7-", "-7", "9-8", "0-9", "1-70000", "a-b"] {
             assert!(parse_ports(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_relays_rate_is_one_that_can_be_counted() {
+        assert_eq!(parse_relay_rate("20M").map(BitRate::bits_per_sec), Ok(20_000_000));
+        for text in ["7kbit/s", "33Gbit/s", "0", "fast"] {
+            assert!(parse_relay_rate(text).is_err(), "{text}");
         }
     }
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+use windlass_base::BitRate;
 use windlass_identity::SecretKey;
 use windlass_rendezvous::daemon::{
     BindError, Certificate, Daemon, Options, RelayOptions, StreamLimits, serve_metrics,
@@ -108,6 +109,9 @@ fn limits(args: &LimitArgs) -> (Limits, StreamLimits) {
     limits.requests_burst = args.requests_per_second.saturating_mul(10);
     limits.allocations = args.allocations as usize;
     limits.allocations_per_key = args.allocations_per_key as usize;
+    // At most 32 Gbit/s, as the arguments say.
+    let bytes = |rate: BitRate| (rate.bits_per_sec() / 8) as u32;
+    limits.relayed_bytes_per_s = args.relay_rate.map(bytes);
     let streams = StreamLimits {
         streams: args.streams as usize,
         per_network: args.streams_per_network as usize,
