@@ -400,7 +400,8 @@ class Paper:
     """A paper whose experiments the lab repeats.
 
     `modern` names, by case, the case that is the same with a modern stack; `against` is what its
-    figures are held against; `claim` what the paper says it found.
+    figures are held against; `claim` what the paper says it found. The page of a result begins with
+    the first of `main_plots` that it has, or with its first plot.
     """
 
     id: str
@@ -411,3 +412,4 @@ class Paper:
     modern: Mapping[str, str] = field(default_factory=dict)
     against: str = "the reference"
     claim: str = ""
+    main_plots: Sequence[str] = ()

@@ -4,14 +4,14 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from windlass_lab.core import text
-from windlass_lab.core.model import Paper
+from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 
 # Rows about single flows that a table may have before they are folded away.
@@ -42,16 +42,45 @@ def render(
         verdict_line=text.verdict_line(results, paper.against),
         kernel=kernel,
         reference_source=source,
-        specs=embedded(specs),
+        main=_main_plot(paper, sections),
+        command=partial(_command, paper, results),
+        specs=packed_json(specs),
         library=plotting_library(),
     )
 
 
+def _main_plot(paper: Paper, sections: Sequence[Mapping]) -> dict | None:
+    """The plot that the page begins with, and its experiment; `None` where there is no plot."""
+    drawn = [(plot, s["experiment"]) for s in sections for plot in s["drawn"] if plot.panels]
+    by_id = {plot.id: (plot, experiment) for plot, experiment in drawn}
+    found = [by_id[id_] for id_ in paper.main_plots if id_ in by_id] or drawn
+    return {"drawn": found[0][0], "experiment": found[0][1]} if found else None
+
+
+def _command(paper: Paper, results: Mapping, experiment: Experiment) -> str:
+    """The command that makes an experiment as this result has it; --real where it is simulated
+    otherwise.
+    """
+    real = results.get("method") == "real" and not experiment.needs_root
+    scale = results.get("scale", 1)
+    options = f"{' --real' if real else ''}{f' --scale {scale:g}' if scale != 1 else ''}"
+    return f"windlass-lab reproduce {paper.id}/{experiment.id}{options}"
+
+
 @cache
 def plotting_library() -> Markup:
-    """Plotly as the page holds it: gzip in base64, without a time, so that pages are the same."""
-    packed = gzip.compress(get_plotlyjs().encode(), mtime=0)
-    return Markup(base64.b64encode(packed).decode())
+    """Plotly as the page holds it."""
+    return _packed(get_plotlyjs())
+
+
+def packed_json(value: object) -> Markup:
+    """JSON as the page holds it."""
+    return _packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
+
+
+def _packed(text_: str) -> Markup:
+    """Gzip in base64, without a time, so that pages are the same."""
+    return Markup(base64.b64encode(gzip.compress(text_.encode(), mtime=0)).decode())
 
 
 def judged_tiles(comparisons: Sequence[Comparison], beside: str = "") -> list[dict]:
@@ -111,9 +140,3 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def embedded(value: object) -> Markup:
-    """JSON that cannot end the script element that it stands in."""
-    encoded = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(encoded.replace("<", "\\u003c"))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windlass_lab.core.page import embedded, environment, plotting_library
+from windlass_lab.core.page import environment, packed_json, plotting_library
 from windlass_lab.core.plot_parts import Panel
 
 
@@ -36,7 +36,7 @@ def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], table: 
             rows=rows,
             facts=facts,
             table=table,
-            specs=embedded({panel.id: panel.spec for row in rows for panel in row.panels}),
+            specs=packed_json({panel.id: panel.spec for row in rows for panel in row.panels}),
             library=plotting_library(),
         )
     )

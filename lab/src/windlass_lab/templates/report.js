@@ -1,13 +1,18 @@
 "use strict";
 (() => {
-  const specs = JSON.parse(document.getElementById("specs").textContent);
-  // The plotting library, packed: that makes half of the page. A script element runs it.
-  const library = (async () => {
-    const packed = atob(document.getElementById("library").textContent);
+  // The plotting library and the curves are packed, as they are most of the page.
+  async function unpack(id) {
+    const packed = atob(document.getElementById(id).textContent);
     const bytes = Uint8Array.from(packed, (char) => char.charCodeAt(0));
     const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(plain).text();
+  }
+  let specs = {};
+  const ready = (async () => {
+    specs = JSON.parse(await unpack("specs"));
+    // A script element runs the library.
     const script = document.createElement("script");
-    script.textContent = await new Response(plain).text();
+    script.textContent = await unpack("library");
     document.head.append(script);
   })();
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -72,7 +77,7 @@
 
   const plots = [...document.querySelectorAll("[data-spec]")];
   const draw = async (div) => {
-    await library;
+    await ready;
     const spec = specs[div.dataset.spec];
     return Plotly.react(div, spec.data.map(themed), layoutOf(spec), config);
   };
@@ -170,6 +175,7 @@
   }
 
   async function saveFigure(figure, kind) {
+    await ready;
     const name = figure.id.replace(/^f-/, "");
     const divs = [...figure.querySelectorAll("[data-spec]")];
     if (kind === "csv") return save(`${name}.csv`, "text/csv", csvOf(divs));

@@ -429,6 +429,7 @@ NEW_ECN = Paper(
     title="New-ECN: sharing a bottleneck fairly",
     question="TCP gives short round trips more of a shared link. Does a window that grows with "
     "the square of the round-trip time, guided by ECN marks, share it equally?",
+    main_plots=("s1_10M_p0.1-rates",),
     claim="four flows with round trips of 4 to 190 ms share 10 Mbit/s with a fairness index of "
     "0.99, where ECN Reno has 0.48.",
     experiments=(

@@ -59,6 +59,7 @@ TOU = Paper(
         ),
     ],
     against="what they must show",
+    main_plots=("figure-18-time",),
     claim="ToU takes longer than the kernel's TCP Reno, and the longer the delay the smaller the "
     "difference.",
 )
