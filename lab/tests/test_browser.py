@@ -347,7 +347,7 @@ def test_every_link_of_the_page_leads_somewhere_on_it(show):
 
 
 def test_a_phone_gets_no_more_than_it_can_carry(whole_result):
-    assert (whole_result / "report.html").stat().st_size < 10_000_000
+    assert (whole_result / "report.html").stat().st_size < 3_000_000
 
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -15,6 +15,22 @@
     script.textContent = await unpack("library");
     document.head.append(script);
   })();
+  // What a narrow screen needs to show rows as cards: headings beside the cells, and roles, as the
+  // layout takes those of a table away. In the markup they would be a fifth of a long page.
+  for (const table of document.querySelectorAll(".verdicts")) {
+    const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    table.setAttribute("role", "table");
+    for (const part of [table.tHead, ...table.tBodies]) part.setAttribute("role", "rowgroup");
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      for (const cell of row.cells) {
+        const heading = { row: "rowheader", col: "columnheader" }[cell.scope];
+        cell.setAttribute("role", heading ?? "cell");
+        if (!heading) cell.dataset.label = headings[cell.cellIndex];
+      }
+    }
+    table.classList.add("cards");
+  }
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // A finger that drags over a plot means to scroll the page; the buttons zoom.
   const touch = matchMedia("(pointer: coarse)").matches;
