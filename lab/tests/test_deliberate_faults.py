@@ -30,12 +30,17 @@ NEW_ECN = {"kind": "new-ecn"}
 
 
 @pytest.fixture(scope="module")
-def page():
-    """The page and the tally of an experiment of New-ECN, whose New-ECN cases are changed."""
+def windlass():
+    """The built binary."""
     try:
-        windlass = Windlass(find_windlass(None))
+        return Windlass(find_windlass(None))
     except LabError:
         pytest.skip("no binary windlass: not built")
+
+
+@pytest.fixture(scope="module")
+def page(windlass):
+    """The page and the tally of an experiment of New-ECN, whose New-ECN cases are changed."""
 
     def made(experiment_id: str, changes: dict, seed: int = 1):
         paper, [experiment] = find(f"new-ecn/{experiment_id}", quick=False)
@@ -84,6 +89,37 @@ def test_other_seeds_leave_the_page_of_new_ecn_green(page):
     found, html = page("4.2.1-setup1", {}, seed=1000)
     assert found.judged > 30 and not found.failed
     assert "DIFFERS" not in html
+
+
+@pytest.mark.parametrize(("parts", "is_red"), [(1, True), (4, False)])
+def test_division_that_divides_nothing_is_told(windlass, parts, is_red):
+    """Of Table 2.1 the large file with division in slow start, whose receivers do not split."""
+    paper, [experiment] = find("split-ack/2.1", quick=False)
+    names = ("study-1.5MB-off", "study-1.5MB-SS")
+    # Half of the study's files, for speed.
+    changed = {"defaults.receiver.ack.parts": parts}
+    changed |= {f"flows.{flow}.app.count": 10 for flow in range(4)}
+    part = replace(
+        experiment,
+        cases=[
+            replace(case, overrides={**case.overrides, **changed})
+            for case in experiment.cases
+            if case.name in names
+        ],
+        checks=[check for check in experiment.checks if check.case == names[1]],
+        plots=[],
+    )
+    results, _ = reproduce(
+        paper,
+        [part],
+        windlass,
+        find_experiments(None, paper.id),
+        Sampling(replicates=20, jobs=2, seed=1),
+        lambda _: None,
+    )
+    found = counts(results)
+    assert (found.judged, found.failed) == (1, is_red)
+    assert (found.paper_judged, found.paper_agreeing) == (1, 0 if is_red else 1)
 
 
 @pytest.mark.parametrize(("slower", "is_red"), [(1.33, True), (1.0, False), (1.03, False)])

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from windlass_lab.core.derive import exponent, pair_names, quotient, ratio
+from windlass_lab.core.effect import effect
 from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult, pair_flows
 from windlass_lab.core.model import (
     Ascending,
     AtLeast,
     Check,
+    Effect,
     Experiment,
     Flows,
     Near,
@@ -18,10 +20,12 @@ from windlass_lab.core.model import (
     Paper,
     Quantity,
     Shown,
+    Statement,
     Survives,
 )
 from windlass_lab.core.reference import Published, load_reference
 from windlass_lab.core.verdict import (
+    INFORMATIVE,
     Comparison,
     Subject,
     ascending,
@@ -82,8 +86,10 @@ def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Itera
         case Near() | AtLeast() | Shown():
             for subject in _subjects(check, labels, evidence):
                 yield _alone(check, subject)
-        case Over():
+        case Over() | Effect():
             yield _over(check, labels, evidence)
+        case Statement():
+            yield _statement(check, labels, evidence)
         case Ascending():
             yield _ascending(check, labels, evidence)
         case Pairs():
@@ -104,19 +110,37 @@ def _alone(check: Near | AtLeast | Shown, subject: Subject) -> Comparison:
             return informative(subject)
 
 
-def _over(check: Over, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+def _over(check: Over | Effect, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
     above, below = (
         _value(evidence.measured.get(name), check.quantity) for name in (check.case, check.beside)
     )
     subject = Subject(
         f"{labels[check.case]} over {labels[check.beside]}: {check.quantity.label.lower()}",
-        published=check.published or None,
-        measured=quotient(above, below),
         headline=check.headline,
         case=check.case,
         key=check.quantity.key,
     )
-    return within(subject, check.low, check.high)
+    if isinstance(check, Effect):
+        about = replace(subject, published=check.says or None)
+        return effect(about, above, below, check.means, check.must)
+    about = replace(subject, published=check.published or None, measured=quotient(above, below))
+    return within(about, check.low, check.high)
+
+
+def _statement(check: Statement, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+    subject = Subject(
+        f"{labels[check.case]}: {check.quantity.label}",
+        check.quantity.unit,
+        published=check.says,
+        measured=_value(evidence.measured.get(check.case), check.quantity),
+        headline=check.headline,
+        case=check.case,
+        key=check.quantity.key,
+    )
+    found = within(subject, check.means.low, check.means.high)
+    if check.by_construction or subject.measured is None:
+        return replace(found, by_construction=check.by_construction)
+    return replace(found, verdict=INFORMATIVE)
 
 
 def _ascending(check: Ascending, labels: Mapping[str, str], evidence: Evidence) -> Comparison:

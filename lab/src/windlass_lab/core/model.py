@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.servers import ServerCase
 from windlass_lab.core.verdict import Tolerance
 
@@ -142,6 +143,38 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """The figure of `case` over that of `beside`, judged by the confidence interval of the ratio.
+
+    `says` is the paper's word, `means` the bounds by which it is judged. `must` are those that the
+    ratio has to meet by theory; without bounds it is but shown.
+    """
+
+    case: str
+    beside: str
+    quantity: Quantity
+    says: str = ""
+    means: Bounds | None = None
+    must: Bounds | None = None
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the paper says of a figure in words, `says`, and the bounds by which they are judged.
+
+    The verdict on the paper is all there is, but for what was built to be so (`by_construction`).
+    """
+
+    case: str
+    quantity: Quantity
+    says: str
+    means: Bounds
+    headline: bool = False
+    by_construction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ascending:
     """The figure rises from case to case."""
 
@@ -194,7 +227,7 @@ class Survives:
     within: float
 
 
-Check = Near | AtLeast | Over | Ascending | Shown | Pairs | Survives
+Check = Near | AtLeast | Over | Effect | Statement | Ascending | Shown | Pairs | Survives
 
 
 @dataclass(frozen=True, slots=True)
