@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.words import rule
 
 PASS = "pass"
 FAIL = "fail"
@@ -17,12 +18,6 @@ MOST = 0.15
 
 
 NOT_ENOUGH_RUNS = "not enough runs"
-# The rules by which a paper's words are tested: from, and below.
-_WORDS: Mapping[str, tuple[float, float]] = {
-    "fair": (0.95, math.inf),
-    "not fair": (-math.inf, 0.95),
-    "roughly half": (0.4, 0.6),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +101,11 @@ class Comparison:
             return None
         return self.measured.mean - self.target
 
+    @property
+    def of_figure(self) -> "Comparison":
+        """The same for a figure of the paper: the verdict on the paper where there is no other."""
+        return replace(self, verdict=self.paper) if self.verdict == INFORMATIVE else self
+
     def to_json(self) -> dict:
         """As plain data for results.json."""
         return asdict(self) | {"deviation": self.deviation}
@@ -143,7 +143,8 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
 
     Without a target the mean of the reference is the target.
     """
-    of_words = target is not None and isinstance(subject.published, str)
+    # Where its words have no rule, the target is the rule.
+    by_target = target is not None and _has_no_rule(subject.published)
     if target is None and subject.reference is not None:
         target = subject.reference.mean
     allowed = str(tolerance)
@@ -156,8 +157,7 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
         return replace(informative(subject, NOT_ENOUGH_RUNS), allowed=allowed)
     width = tolerance.width(target, subject.measured, subject.reference)
     found = _judged(subject, target, allowed, target - width, target + width)
-    if of_words and subject.published not in _WORDS:
-        # The target is the rule by which the paper's words are tested.
+    if by_target:
         return replace(found, paper=found.verdict)
     return replace(found, paper=meets_paper(subject, tolerance.fixed(target)))
 
@@ -197,12 +197,16 @@ def meets_paper(subject: Subject, width: float = 0.0) -> str:
     if measured is None or published is None:
         return INFORMATIVE
     if isinstance(published, str):
-        if published not in _WORDS:
+        bounds = rule(published)
+        if bounds is None:
             return INFORMATIVE
-        low, high = _WORDS[published]
-        return PASS if low <= measured.mean < high else FAIL
+        return PASS if bounds.hold(measured.mean) else FAIL
     allowed = min(max(width, _PUBLISHED_AT_LEAST * abs(published)), MOST * abs(published))
     return PASS if abs(measured.mean - published) <= allowed else FAIL
+
+
+def _has_no_rule(published: float | str | None) -> bool:
+    return isinstance(published, str) and rule(published) is None
 
 
 def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:

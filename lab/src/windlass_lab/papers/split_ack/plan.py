@@ -26,6 +26,8 @@ SOLARIS = ServerCase(
     EngineServer("rfc2581", 3),
     {
         "a": _baseline(8, 1, 9, 8.5),
+        # Two ACKs for one did not double what came; at twelve the increase is "about 300 %".
+        "b": {"gain": "below 2"},
         "c": {"gain": "about 2"},
         "e": {"gain": "about 4"},
     },
@@ -42,6 +44,8 @@ WINDOWS_2003 = ServerCase(
     EngineServer("windows-2003", 3),
     {
         "a": _baseline(7, 0.6, 7.6, 7.7),
+        # At twelve "around 3 times" in one place, an increase of "250 %" in another.
+        "b": {"gain": "below 2"},
         "c": {"gain": "about 2"},
         "e": {"gain": "3 to 3.5"},
     },
@@ -87,6 +91,8 @@ MICROSOFT = ServerCase(
 COMPANIES = (APPLE, ORACLE, GOOGLE, MICROSOFT)
 
 COUNTER_PACKETS = {"A": 9, "B": 12, "C": 18, "D": 30, "E": 42}
+# With 24 segments in flight at most: three are acknowledged.
+WINDOWS_2003_PACKETS = {test: min(count, 27) for test, count in COUNTER_PACKETS.items()}
 COUNTER = ServerCase(
     "rfc2581",
     "engine, RFC 2581, IW 3",

@@ -211,15 +211,20 @@ def _bars(packets: str, size: str, whose: str, servers: Sequence[ServerCase]) ->
 
 
 def _split_figures() -> Iterator[TestsPlot]:
-    gains = ("c.gain", "e.gain")
+    gains = ("b.gain", "c.gain", "e.gain")
     for figure, chosen, says in (
         (
             "4.6",
             [plan.SOLARIS],
-            "four ACKs for one double what comes, without more retransmissions",
+            "four ACKs for one double what comes, twelve bring four times as much, without more "
+            "retransmissions",
         ),
         ("4.7", [plan.LINUX], "no effect"),
-        ("4.8", [plan.WINDOWS_2003], "around three times as much data in the end"),
+        (
+            "4.8",
+            [plan.WINDOWS_2003],
+            "four ACKs for one double what comes; around three times as much data in the end",
+        ),
         ("4.9", [plan.FREEBSD_7], "no more data, smaller packets, more retransmissions"),
         ("4.10", [plan.WINDOWS_7], "no effect"),
         ("4.11", [plan.APPLE, plan.ORACLE], "no effect"),
@@ -237,13 +242,26 @@ def _split_figures() -> Iterator[TestsPlot]:
         )
 
 
+def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
+    """Two servers gained in the paper. Both are held against their stand-in's arithmetic, and by
+    the rules of the paper's words against those.
+    """
+    for test in ("B", "C", "E"):
+        target = packets[test] / packets["A"]
+        yield Near(
+            case.name,
+            _figure(test, "gain"),
+            Tolerance(relative=0.05),
+            target=target,
+            headline=test == "E",
+        )
+
+
 def _split() -> Experiment:
-    gain = Tolerance(relative=0.15)
     judged: list[Check] = [
         *_packets(plan.SOLARIS, plan.COUNTER_PACKETS),
-        Near(plan.SOLARIS.name, _figure("C", "gain"), gain, target=2),
-        Near(plan.WINDOWS_2003.name, _figure("C", "gain"), gain, target=2, headline=True),
-        Near(plan.WINDOWS_2003.name, _figure("E", "gain"), gain, target=3, headline=True),
+        *_gains(plan.SOLARIS, plan.COUNTER_PACKETS),
+        *_gains(plan.WINDOWS_2003, plan.WINDOWS_2003_PACKETS),
         *(
             _is(case, "verdict.counts-acks", "the probe says: counts ACKs")
             for case in (plan.SOLARIS, plan.WINDOWS_2003)
