@@ -19,7 +19,7 @@ from windlass_lab.papers.ecn_proxy import judge as ecn_proxy
 from windlass_lab.papers.ecn_proxy.plan import NATIVE, PROXY
 from windlass_lab.papers.ecn_proxy.plan import Test as ProxyTest
 from windlass_lab.papers.ecn_proxy.runs import Run as ProxyRun
-from windlass_lab.papers.split_ack import plan, summary
+from windlass_lab.papers.split_ack import plan, population, summary
 from windlass_lab.papers.tou import judge as tou
 from windlass_lab.papers.tou.plan import CELLS, KERNEL_RENO, TOU_NEWRENO
 from windlass_lab.papers.tou.plan import Test as TouTest
@@ -172,3 +172,61 @@ def test_a_probe_that_always_says_10_is_told():
     right = {plan.APPLE.name: 3, plan.ORACLE.name: 4, plan.MICROSOFT.name: 16, plan.LINUX.name: 3}
     assert not tally(_initial_windows(right)).failed
     assert tally(_initial_windows({})).failed
+
+
+def _survey(stacks: dict[str, str], resent: int = 10) -> list:
+    """The comparisons of section 4.5 for a population by the arithmetic, with some stacks exchanged
+    for others. Negative servers retransmit so many packets at test C.
+    """
+    path = {"mss": "1440", "rtt_ms": "20", "loss": "0"}
+    asked = [{"address": f"10.99.{n // 250}.{n % 250}"} | path for n in range(600)]
+    mixed = population.mixed(asked, seed=1)
+    servers = [row | {"stack": stacks.get(row["stack"], row["stack"])} for row in mixed]
+    hosts, runs = [], []
+    for server in servers:
+        url = f"http://{server['address']}/"
+        kind = population.Kind(server["stack"], int(server["initial_window"]))
+        negative = kind.stack == population.NEGATIVE
+        said = summary.EXPECTED[kind.stack]
+        hosts.append(
+            {"host": url, "outcome": "measured", "reaction": said}
+            | {"initial_window_packets": server["initial_window"]}
+        )
+        for test, parts in (("A", 1), ("C", 4)):
+            again = resent if negative and test == "C" else 3 if kind.stack == "linux" else 1
+            data = population.data_packets(kind, parts)
+            runs.append(
+                {"host": url, "test": test, "ending": "measured"}
+                | {"data_packets": str(data), "retransmissions": str(again)}
+            )
+    paper, [experiment] = find("split-ack/4.5", quick=False)
+    found = summary.of_population(servers, hosts, runs) | {"elapsed_s": 1.0, "memory_mib": 1.0}
+    results = {"summaries": {plan.POPULATION.name: found}, "replicates": 1, "published": {}}
+    return judge_experiment(experiment, evidence_in(paper, results))
+
+
+def test_a_population_that_reacts_as_the_thesis_says_meets_its_statements():
+    found = _survey({})
+    assert [c.quantity for c in found if "fail" in (c.verdict, c.paper)] == []
+    assert tally(found).built > 10 and tally(found).paper_judged == 3
+
+
+@pytest.mark.parametrize(
+    ("stacks", "resent", "key"),
+    [
+        # Every server counts ACKs: new data rises, and the peak goes where the thesis has none.
+        (dict.fromkeys(population.STACKS, "rfc2581"), 10, "all.new_data"),
+        (dict.fromkeys(population.STACKS, "rfc2581"), 10, "all.peak"),
+        # None does: nobody gains.
+        ({"rfc2581": "linux"}, 10, "all.gaining"),
+        # Nothing more is sent again, or no server reacts poorly.
+        ({}, 1, "all.traffic"),
+        ({}, 1, "all.resent_part"),
+        ({"freebsd-7": "linux"}, 10, "all.resending"),
+        ({"freebsd-7": "linux"}, 10, "all.negative_less_gaining"),
+    ],
+)
+def test_a_population_that_reacts_otherwise_is_told(stacks, resent, key):
+    comparisons = _survey(stacks, resent)
+    assert tally(comparisons).failed
+    assert [c.paper for c in comparisons if c.key == key] == ["fail"]

@@ -91,8 +91,8 @@ def judged_tiles(comparisons: Sequence[Comparison], beside: str = "") -> list[di
 
 def verdict_tables(comparisons: Sequence[Comparison], columns: Sequence[str]) -> list[dict]:
     """The comparisons as tables: what one reads first, and what can stay folded."""
-    shown = [c for c in comparisons if c.verdict == INFORMATIVE]
-    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    judged = [c for c in comparisons if c.of_figure.verdict != INFORMATIVE]
+    shown = [c for c in comparisons if c.of_figure.verdict == INFORMATIVE]
     flows = [c for c in judged if c.flow is not None]
     if len(flows) <= _UNFOLDED_FLOWS:
         flows = []

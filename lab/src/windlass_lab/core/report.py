@@ -76,7 +76,7 @@ def _table(table: PowerTable | ServersTable, experiment: Experiment, material: M
 def _figure(plot: Plot, drawn: Drawn, comparisons: Sequence[Comparison]) -> dict:
     """A plot with the comparisons that say whether it agrees with the paper's figure."""
     keys = plot.keys or (plot.quantity.key,) if hasattr(plot, "quantity") else plot.keys
-    about = [c for c in comparisons if c.case in plot.cases and c.key in keys]
+    about = [c.of_figure for c in comparisons if c.case in plot.cases and c.key in keys]
     return {
         "drawn": drawn,
         "says": plot.says,

@@ -43,7 +43,7 @@ class SmoltcpServer:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """So many servers of all kinds, probed by `windlass probe survey`."""
+    """So many servers of different kinds, probed by `windlass probe survey`."""
 
     count: int
     seed: int = 1

@@ -1,6 +1,7 @@
 """Runs the probe against servers, all at a time, and surveys of populations, one by one."""
 
 import csv
+import io
 import json
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from windlass_lab.core.reproduce import Gathered
 from windlass_lab.core.request import Progress
 from windlass_lab.core.servers import Population, ServerCase
 from windlass_lab.papers.split_ack import summary, topology
+from windlass_lab.papers.split_ack.population import mixed
 from windlass_lab.papers.split_ack.topology import CLIENT, Network, Place
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.run import listens
@@ -143,7 +145,7 @@ def _survey(servers: Servers, case: ServerCase, population: Population, progress
     with tempfile.TemporaryDirectory(prefix="windlass-lab-") as scratch:
         folder = Path(scratch)
         file, hosts, out = (folder / name for name in ("servers.csv", "hosts.txt", "survey"))
-        file.write_text(_population(servers, population), encoding="utf-8")
+        file.write_text(_mixed(servers, population), encoding="utf-8")
         hosts.write_text(_population(servers, population, "--hosts"), encoding="utf-8")
         serve = ["{windlass}", "probe", "serve", "--tun", _POPULATION_DEVICE]
         net = Network(
@@ -172,6 +174,16 @@ def _survey(servers: Servers, case: ServerCase, population: Population, progress
             measured = {"elapsed_s": elapsed_s, "memory_mib": memory_mib}
         tables = [_rows(path) for path in (file, out / "hosts.csv", out / "runs.csv")]
         return measured | summary.of_population(*tables)
+
+
+def _mixed(servers: Servers, population: Population) -> str:
+    """The file of a population with the stacks and initial windows of the thesis's sites."""
+    rows = list(csv.DictReader(io.StringIO(_population(servers, population))))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(mixed(rows, population.seed))
+    return out.getvalue()
 
 
 def _population(servers: Servers, population: Population, *words: str) -> str:

@@ -10,7 +10,6 @@ from windlass_lab.core.model import (
     BarPlot,
     Check,
     Experiment,
-    HistogramPlot,
     Near,
     Quantity,
     ServersTable,
@@ -20,6 +19,7 @@ from windlass_lab.core.model import (
 from windlass_lab.core.servers import SPLITS, ServerCase
 from windlass_lab.core.verdict import Tolerance
 from windlass_lab.papers.split_ack import plan
+from windlass_lab.papers.split_ack.survey import POPULATION_EXPERIMENT
 
 _CHAPTER = "4 Test results"
 _KIND = "servers in a testbed"
@@ -403,101 +403,6 @@ def _more(
     )
 
 
-def _population() -> Experiment:
-    name = plan.POPULATION.name
-    share = Quantity("right_share", "reaction and initial window right, of those that answer")
-    counting = [
-        Quantity(f"counts-acks.{test}.{key}", f"ACK counters, test {test.upper()}, {label}")
-        for test in "ac"
-        for key, label in (("data_packets", "data packets"), ("retransmissions", "retransmits"))
-    ]
-    return Experiment(
-        id="4.5",
-        chapter=_CHAPTER,
-        section="4.5, Figures 4.14 to 4.17",
-        title="A population of 600 servers",
-        shows="A survey tells each server of a mixed population: its reaction and its initial "
-        "window.",
-        reading="The 600 most visited sites of 2011 cannot be asked again. These servers are "
-        "played: four stacks in equal shares (one counts ACKs), initial windows of 2 to 16, four "
-        "MSS, RTTs of 5 to 300 ms, every tenth with a loss of 1 %, every tenth not answering. "
-        "So the figures have other heights than the paper's; what is judged is whether each server "
-        "is classified right. The paper's tests took over five hours, one after the other.",
-        quick=False,
-        seconds=190.0,
-        kind=_KIND,
-        needs_root=True,
-        servers=[plan.POPULATION],
-        checks=[
-            AtLeast(name, share, 0.99, headline=True),
-            Shown(name, Quantity("answering", "servers that answer")),
-            Shown(name, Quantity("tests_made", "tests made")),
-            Shown(name, Quantity("elapsed_s", "time", "s")),
-            Shown(name, Quantity("memory_mib", "memory of the survey", "MiB")),
-            *(
-                Shown(name, Quantity(f"{test}.{key}", f"test {test.upper()}, {label}"))
-                for test in "ac"
-                for key, label in (("data_packets", "data packets"), ("total", "packets in all"))
-            ),
-            *(Shown(name, quantity) for quantity in counting),
-        ],
-        plots=_histograms(name),
-    )
-
-
-def _histograms(name: str) -> list[HistogramPlot]:
-    return [
-        HistogramPlot(
-            id=f"population-{test}-{key}",
-            figure=figure,
-            title=f"{title}, {named}",
-            case=name,
-            key=f"{test}.hosts_by_{key}",
-            axis=axis,
-            says=says,
-            keys=[f"{test}.{key}"],
-        )
-        for figure, test, named, key, title, axis, says in (
-            (
-                "4.14",
-                "a",
-                "test A",
-                "data_packets",
-                "Data packets",
-                "data packets",
-                "8 to 9 on average; 6 to 13 from 83 sites of 100",
-            ),
-            (
-                "4.15",
-                "c",
-                "test C",
-                "data_packets",
-                "Data packets",
-                "data packets",
-                "somewhat more sites with 10 to 16 packets, and no peak at 16 or 17",
-            ),
-            (
-                "4.16",
-                "a",
-                "test A",
-                "total",
-                "All packets",
-                "packets",
-                "most sites from 6 to 13, more spread than the data packets",
-            ),
-            (
-                "4.17",
-                "c",
-                "test C",
-                "total",
-                "All packets",
-                "packets",
-                "clearly more packets than at test A",
-            ),
-        )
-    ]
-
-
 SERVERS = [
     _arithmetic(short=False),
     _preliminary(),
@@ -506,6 +411,6 @@ SERVERS = [
     _lwip(),
     _smoltcp(),
     _https(),
-    _population(),
+    POPULATION_EXPERIMENT,
     _arithmetic(short=True),
 ]

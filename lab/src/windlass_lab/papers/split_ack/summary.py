@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from windlass_lab.core.servers import SPLITS
+from windlass_lab.papers.split_ack.aggregate import aggregate
 
 REACTIONS = (
     "counts-acks",
@@ -123,7 +124,8 @@ def of_population(servers: Sequence[Row], hosts: Sequence[Row], runs: Sequence[R
 
     By test, in small letters: over all servers that were measured the mean of `data_packets`,
     `retransmissions` and `total` (of each server the mean of its runs), and in `hosts_by_...` the
-    number of servers by that figure, rounded. `counts-acks` has the means of those servers alone.
+    number of servers by that figure, rounded. `all` has what `aggregate` says of them together, and
+    `counts-acks` the means and the same of those servers alone.
     """
     by_url = {row["host"]: row for row in hosts}
     means = _means(runs)
@@ -139,17 +141,20 @@ def of_population(servers: Sequence[Row], hosts: Sequence[Row], runs: Sequence[R
         "right_share": len(right) / max(1, len(answering)),
         "tests_made": len(runs),
         **{test: _distribution(rows, test) for test in ("a", "c")},
-        "counts-acks": {test: _distribution(counting, test, means_only=True) for test in "ac"},
+        "counts-acks": {test: _distribution(counting, test, means_only=True) for test in "ac"}
+        | aggregate(counting),
+        "all": aggregate(rows),
         "rows": rows,
     }
 
 
 # What a population's file calls the stacks, and what a survey is to say of them.
-_EXPECTED = {
+EXPECTED = {
     "rfc2581": "counts-acks",
     "rfc3465-1": "counts-bytes",
     "rfc3465-2": "counts-bytes",
     "linux": "counts-bytes",
+    "freebsd-7": "negative",
 }
 
 
@@ -173,7 +178,7 @@ def _means(runs: Iterable[Row]) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def _row(server: Row, host: Row, means: Mapping) -> dict:
-    expected = _EXPECTED.get(server["stack"], "")
+    expected = EXPECTED.get(server["stack"], "")
     said = (host.get("reaction", ""), host.get("initial_window_packets", ""))
     row = {
         **{key: server[key] for key in ("address", "stack", "initial_window", "mss", "rtt_ms")},
