@@ -217,7 +217,7 @@ def test_a_population_that_reacts_as_the_thesis_says_meets_its_statements():
         # Every server counts ACKs: new data rises, and the peak goes where the thesis has none.
         (dict.fromkeys(population.STACKS, "rfc2581"), 10, "all.new_data"),
         (dict.fromkeys(population.STACKS, "rfc2581"), 10, "all.peak"),
-        # None does: nobody gains.
+        # No server does, so that none gains.
         ({"rfc2581": "linux"}, 10, "all.gaining"),
         # Nothing more is sent again, or no server reacts poorly.
         ({}, 1, "all.traffic"),

@@ -48,6 +48,8 @@ def test_a_server_has_the_median_of_its_runs_and_what_they_are_beside_the_baseli
     assert found["a"]["data_packets"] == 9
     assert found["c"]["data_packets"] == {"median": 18, "sd": pytest.approx(0.577, abs=0.001)}
     assert (found["c"]["gain"], found["c"]["gain_bytes"]) == (2.0, 2.0)
+    # One of 18 is sent again, after one of 9.
+    assert found["c"]["resent_points"] == -5.6
     assert found["verdict"]["counts-acks"] == 1
     assert found["verdict"]["counts-bytes"] == 0
     assert found["limit"]["two"] == 1

@@ -99,7 +99,9 @@ def effect(
     )
     if ratio is None:
         verdict, paper = FAIL if must else INFORMATIVE, FAIL if means else INFORMATIVE
-        return replace(found, verdict=verdict, paper=paper, why="the runs did not report it")
+        return replace(
+            found, verdict=verdict, paper=paper, why="one of the two is zero, or was not reported"
+        )
     span = interval(ratio)
     if span is None:
         return replace(found, why=NOT_ENOUGH_RUNS)

@@ -98,18 +98,18 @@ def _study() -> Experiment:
         section="2.4.2, Table 2.1",
         title="Does ACK division pay for files of three sizes?",
         shows="Where a file ends in slow start, division makes it shorter. A large file meets the "
-        "queue: division fills it sooner and costs timeouts, in congestion avoidance too, where "
-        "the paper has OK.",
+        "queue, and division in either phase fills that sooner, at the cost of timeouts; the paper "
+        "has OK for congestion avoidance.",
         reading="Every receiver splits each ACK in four; where the sender counts bytes it is as if "
         "it did not, so that division can be had in one phase alone. How many parts, rates, delays "
         "and queue are not in the paper: here four hosts send to four others through 10 Mbit/s, 84 "
         "to 96 ms and a queue of 40 packets. Each word of the table is judged by the 95 % interval "
         "of a ratio, which must lie within the word's bounds. Small files are judged by their "
         "times: to improve is to take 0.95 of the time or less, a no-op changes it by 5 % at most. "
-        "The paper says that division degrades the large file by congestion. Its time changes by "
-        "less than 4 % in every phase, so it is judged by timeouts: degraded is a file with 1.2 "
-        "times as many or more, OK from 0.8 to 1.2. The verdict asks for 1.2 in every phase, since "
-        "a window that grows faster fills the queue more often.",
+        "The paper says that division degrades the large file by congestion, so it is judged by "
+        "timeouts: degraded is a file with 1.2 times as many or more, OK from 0.8 to 1.2. Its mean "
+        "time stands beside them. The verdict asks for 1.2 in every phase, since a window that "
+        "grows faster fills the queue more often.",
         quick=False,
         seconds=25,
         cases=cases,

@@ -5,6 +5,7 @@ Internet of 2011 cannot be asked again; stand-ins are, whose reaction is known.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
     AtLeast,
     BarPlot,
@@ -14,6 +15,7 @@ from windlass_lab.core.model import (
     Quantity,
     ServersTable,
     Shown,
+    Statement,
     TestsPlot,
 )
 from windlass_lab.core.servers import SPLITS, ServerCase
@@ -40,6 +42,7 @@ def _figure(test: str, key: str) -> Quantity:
         "gain": ("data packets over those of A", ""),
         "gain_bytes": ("bytes over those of A", ""),
         "shrinks_percent": ("packets smaller than those of A by", "%"),
+        "resent_points": ("retransmits of 100 data packets, more than at A", "packets"),
     }
     label, unit = names[key]
     return Quantity(f"{test.lower()}.{key}", f"test {test}, {label}", unit)
@@ -211,7 +214,7 @@ def _bars(packets: str, size: str, whose: str, servers: Sequence[ServerCase]) ->
 
 
 def _split_figures() -> Iterator[TestsPlot]:
-    gains = ("b.gain", "c.gain", "e.gain")
+    gains = ("b.gain", "c.gain", "e.gain", "e.resent_points")
     for figure, chosen, says in (
         (
             "4.6",
@@ -257,11 +260,23 @@ def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
         )
 
 
+def _resent() -> Iterator[Statement]:
+    """What gained did so at the cost of few retransmissions."""
+    for case, says, most in (
+        (plan.SOLARIS, "retransmissions did not increase", 0.0),
+        (plan.WINDOWS_2003, "only 2.5 % more are sent again", 2.5),
+    ):
+        quantity = _figure("E", "resent_points")
+        built = case.name in _PLAYED
+        yield Statement(case.name, quantity, says, Bounds(high=most), by_construction=built)
+
+
 def _split() -> Experiment:
     judged: list[Check] = [
         *_packets(plan.SOLARIS, plan.COUNTER_PACKETS),
         *_gains(plan.SOLARIS, plan.COUNTER_PACKETS),
         *_gains(plan.WINDOWS_2003, plan.WINDOWS_2003_PACKETS),
+        *_resent(),
         *(
             _is(case, "verdict.counts-acks", "the probe says: counts ACKs")
             for case in (plan.SOLARIS, plan.WINDOWS_2003)

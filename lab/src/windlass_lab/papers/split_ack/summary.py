@@ -26,7 +26,8 @@ def of_server(outcome: Mapping) -> dict:
 
     By test, in small letters: `data_packets`, `retransmissions`, `total`, `kilobytes`, `acks`,
     `packet_bytes`, and beside test A: `gain` (data packets over those of A), `gain_bytes`,
-    `shrinks_percent`. `retransmissions_rise` and `bytes_fall`: from each split to the next.
+    `shrinks_percent`, `resent_points` (retransmissions in percent of the data packets, less those
+    of A). `retransmissions_rise` and `bytes_fall`: from each split to the next.
     """
     runs = [_run(number, run) for number, run in enumerate(outcome["runs"], start=1)]
     measured = [run for run in runs if run["ending"] == _MEASURED]
@@ -97,7 +98,13 @@ def _beside(baseline: Mapping, figures: Mapping) -> dict:
         "gain": over("data_packets"),
         "gain_bytes": over("kilobytes"),
         "shrinks_percent": round(100 * (1 - over("packet_bytes")), 1),
+        "resent_points": round(_resent_percent(figures) - _resent_percent(baseline), 1),
     }
+
+
+def _resent_percent(figures: Mapping) -> float:
+    """Retransmissions in percent of the data packets."""
+    return 100 * _middle(figures["retransmissions"]) / max(1e-9, _middle(figures["data_packets"]))
 
 
 def _of_verdict(verdict: Mapping) -> dict:
