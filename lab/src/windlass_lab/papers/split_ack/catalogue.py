@@ -194,7 +194,7 @@ SPLIT_ACK = Paper(
     title="Split ACKs",
     question="What does a receiver gain that acknowledges each segment in several parts?",
     experiments=[_divided(), _larger(), _study(), *SERVERS],
-    against="the paper's words and the arithmetic",
+    against="the theory and the stacks' arithmetic",
     main_plots=("tests-counter", "tests-counter-short"),
     claim="where a server counts ACKs a split of four doubles what comes in slow start; on most "
     "servers of 2011 nothing changes.",
