@@ -250,7 +250,7 @@ def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
     the rules of the paper's words against those.
     """
     for test in ("B", "C", "E"):
-        target = packets[test] / packets["A"]
+        target = round(packets[test] / packets["A"], 2)
         yield Near(
             case.name,
             _figure(test, "gain"),

@@ -22,6 +22,9 @@ from windlass_lab.papers.split_ack.population import mean_data_packets
 _NAME = plan.POPULATION.name
 # Some, as the thesis says, are six of 600 at least: losses move two or three from run to run.
 _SOME = 0.01
+# The increase that 600 sites show in four cases of five, where 20 of them come into a range or
+# leave it: 1.96 + 0.84 standard errors of 20 moves, 12.5 sites.
+_SHOWN = 0.02
 _FEW = 0.1
 # A change that counts: a tenth.
 _UNCHANGED, _MORE = Bounds(0.9, 1.1), Bounds(low=1.1)
@@ -57,7 +60,7 @@ STATEMENTS: dict[str, tuple[Statement, ...]] = {
             "all.gained_share",
             "share with 10 to 16 data packets, C less A",
             "a small increase",
-            Bounds(_SOME, _FEW),
+            Bounds(_SHOWN, _FEW),
         ),
         _built(
             "all.peak",
