@@ -92,6 +92,33 @@ pub struct RtoConfig {
     pub max: Span,
     /// Whether `min` bounds the whole RTO or only its variance term.
     pub min_of: RtoFloor,
+    /// How the RTO follows from RTT samples and timeouts.
+    pub rule: RtoRule,
+}
+
+/// How the RTO follows from RTT samples and timeouts.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum RtoRule {
+    /// SRTT + 4 RTTVAR, doubled at each timeout (RFC 6298).
+    #[default]
+    Rfc6298,
+    /// Footnotes 1 and 2 of Lee 2009 as printed, for experiments on what they do. SRTT has an eighth
+    /// of its old value and seven eighths of the sample, RTO is 2 SRTT, and a timeout raises it to
+    /// 64 s at least. [`RtoFloor`] has no meaning then.
+    Lee2009,
+}
+
+impl RtoRule {
+    /// Every rule.
+    pub const ALL: [RtoRule; 2] = [RtoRule::Rfc6298, RtoRule::Lee2009];
+
+    /// The name on the command line and in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            RtoRule::Rfc6298 => "rfc6298",
+            RtoRule::Lee2009 => "lee2009",
+        }
+    }
 }
 
 /// Whether [`RtoConfig::min`] bounds the whole RTO or only its variance term.

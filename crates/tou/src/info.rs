@@ -11,8 +11,10 @@ pub struct Info {
     pub state: State,
     /// Payload bytes of a full segment, options subtracted.
     pub mss: u32,
-    /// Congestion window in bytes.
+    /// Congestion window in bytes, without `inflation`.
     pub cwnd: u64,
+    /// Bytes by which fast recovery without SACK inflates the window (RFC 5681 §3.2).
+    pub inflation: u64,
     /// Slow start threshold in bytes; `None` before the first reduction of the window.
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time; `None` before the first sample.
@@ -78,6 +80,7 @@ impl Info {
             state: connection.state(),
             mss: connection.mss(),
             cwnd: connection.cwnd() as u64,
+            inflation: connection.window_inflation(),
             ssthresh: Some(connection.ssthresh()).filter(|bytes| *bytes < u64::MAX),
             rtt: connection.smoothed_rtt().map(duration),
             rto: duration(connection.rto()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use windlass_base::Span;
 use windlass_tcp::cc::{self, ControllerFactory};
-use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
+use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive, RtoRule};
 use windlass_tcp::{Config, Profile};
 
 /// Segment size for Ethernet over IPv4, less the headers of IP, UDP and ToU: 1500 - 20 - 8 - 16 bytes.
@@ -62,9 +62,18 @@ pub struct Options {
     pub pacing: bool,
     /// Probes on an idle connection, which also keep a NAT's binding alive. Default: none.
     pub keep_alive: Option<KeepAlive>,
+    /// The shortest retransmission timeout; with Linux's profile the least that it exceeds the
+    /// round-trip time by. Default: that of the profile, which is 200 ms for Linux.
+    pub rto_min: Option<Duration>,
     /// The longest retransmission timeout (RFC 6298 §2.5: at least a minute). Default: that of the
     /// profile, which is 120 s for Linux.
     pub rto_max: Option<Duration>,
+    /// How the retransmission timeout follows from round-trip times. Default: RFC 6298.
+    pub rto_rule: RtoRule,
+    /// Look for the largest segment that the path takes (RFC 8899), from one that passes every path.
+    /// Without it segments have [`Options::mss`] at once, and a path that drops those carries nothing.
+    /// For all connections of the port. Default: on.
+    pub path_probes: bool,
     /// Of a listener: the largest number of half-open connections, and of complete ones that wait to
     /// be accepted. Further SYNs are answered by SYN cookies. Default: 128.
     pub backlog: usize,
@@ -88,7 +97,10 @@ impl Default for Options {
             ecn_echo: EcnEcho::UntilCwr,
             pacing: true,
             keep_alive: None,
+            rto_min: None,
             rto_max: None,
+            rto_rule: RtoRule::Rfc6298,
+            path_probes: true,
             backlog: 128,
             limits: Limits::default(),
             qlog: None,
@@ -139,9 +151,10 @@ impl Options {
             c.ecn.fallback = false;
             c.ecn.echo = self.ecn_echo;
             c.timers.keep_alive = self.keep_alive;
-            if let Some(max) = self.rto_max {
-                c.timers.rto.max = Span::from_nanos(max.as_nanos() as u64);
-            }
+            let rto = &mut c.timers.rto;
+            rto.min = self.rto_min.map_or(rto.min, span);
+            rto.max = self.rto_max.map_or(rto.max, span);
+            rto.rule = self.rto_rule;
             c.sending.pacing = self.pacing;
             c.recovery.undo = modern;
             c.recovery.frto = modern;
@@ -150,6 +163,10 @@ impl Options {
             c.acks.policy = ack_policy;
         })
     }
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_nanos(duration.as_nanos() as u64)
 }
 
 /// CUBIC as Linux has it.

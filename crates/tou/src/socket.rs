@@ -56,11 +56,12 @@ impl TouSocket {
 
     fn over(port: PortRef, options: &Options) -> TouSocket {
         port.set_qlog(options.qlog.clone());
+        port.set_path_probes(options.path_probes);
         TouSocket { port, options: options.clone() }
     }
 
     /// The same port with other options for its next connections and listener. The port's own
-    /// options ([`Options::limits`], [`Options::qlog`]) do not change.
+    /// options ([`Options::limits`], [`Options::qlog`], [`Options::path_probes`]) do not change.
     #[must_use]
     pub fn with_options(&self, options: &Options) -> TouSocket {
         TouSocket { port: self.port.clone(), options: options.clone() }

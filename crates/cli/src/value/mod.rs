@@ -11,7 +11,9 @@ mod quantity;
 
 pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
-pub(crate) use name::{VARIANTS, parse_cc, parse_echo, parse_profile, parse_test, parse_variant};
+pub(crate) use name::{
+    VARIANTS, parse_cc, parse_echo, parse_profile, parse_rto_rule, parse_test, parse_variant,
+};
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
 pub(crate) use over_time::{
     OverTime, parse_aggregation, parse_delay_over_time, parse_outage, parse_policer,

@@ -5,7 +5,7 @@ use windlass_base::suggest::did_you_mean;
 use windlass_probe::Test;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::Profile;
-use windlass_tcp::config::EcnEcho;
+use windlass_tcp::config::{EcnEcho, RtoRule};
 
 /// `expected one of a, b, c`, with a suggestion.
 fn expected_one_of(word: &str, names: &[&str]) -> String {
@@ -21,6 +21,12 @@ pub(crate) fn parse_cc(text: &str) -> Result<String, String> {
 pub(crate) fn parse_profile(text: &str) -> Result<Profile, String> {
     let names = Profile::ALL.map(Profile::name);
     Profile::by_name(text).ok_or_else(|| expected_one_of(text, &names))
+}
+
+/// The name of a rule of the retransmission timeout.
+pub(crate) fn parse_rto_rule(text: &str) -> Result<RtoRule, String> {
+    let found = RtoRule::ALL.into_iter().find(|rule| rule.name() == text);
+    found.ok_or_else(|| expected_one_of(text, &RtoRule::ALL.map(RtoRule::name)))
 }
 
 /// How marks are echoed, under the names of scenario files.

@@ -150,7 +150,7 @@ fn the_trace_has_the_columns_of_the_page_and_ends_with_all_bytes() {
     assert_eq!(
         header,
         "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_bytes,acked_bytes,\
-         retransmitted_segments"
+         retransmitted_segments,inflation_bytes"
     );
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/tou.md");
     let page = fs::read_to_string(page).expect("the page");
@@ -158,14 +158,17 @@ fn the_trace_has_the_columns_of_the_page_and_ends_with_all_bytes() {
         assert!(page.contains(&format!("| `{column}` |")), "{column}");
     }
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
-    assert!(rows.len() >= 4 && rows.iter().all(|row| row.len() == 8), "{csv}");
+    assert!(rows.len() >= 4 && rows.iter().all(|row| row.len() == 9), "{csv}");
     let number = |text: &str| text.parse::<f64>().expect("a number");
     for stream in ["0", "1"] {
         let own: Vec<_> = rows.iter().filter(|row| row[1] == stream).collect();
         assert!(own.windows(2).all(|pair| number(pair[0][0]) < number(pair[1][0])), "{csv}");
         assert!(own.windows(2).all(|pair| number(pair[0][6]) <= number(pair[1][6])), "{csv}");
         assert_eq!(own.last().map(|row| row[6]), Some("150000"));
-        assert!(own.iter().all(|row| number(row[2]) > 0.0 && row[3].is_empty()), "no loss: {csv}");
+        assert!(
+            own.iter().all(|row| number(row[2]) > 0.0 && row[3].is_empty() && row[8] == "0"),
+            "no loss: {csv}"
+        );
     }
     let again = run(&["perf", "client", "127.0.0.1", "--trace", name]);
     assert_eq!(again.status.code(), Some(2), "the file is there already");

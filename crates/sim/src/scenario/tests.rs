@@ -176,6 +176,14 @@ fn a_flows_receiver_inherits_key_by_key() {
 }
 
 #[test]
+fn the_rule_of_the_rto_is_an_option_of_a_flow() {
+    use windlass_tcp::config::RtoRule;
+    let rule = |set: &[&str]| scenario(GOOD, set).flows[0].sender.timers.rto.rule;
+    assert_eq!(rule(&[]), RtoRule::Rfc6298);
+    assert_eq!(rule(&["flows.0.rto_rule=lee2009"]), RtoRule::Lee2009);
+}
+
+#[test]
 fn overrides_replace_add_and_reach_into_lists() {
     let changed = scenario(
         GOOD,

@@ -2,7 +2,8 @@
 //! [`Profile::Rfc5681`](super::Profile::Rfc5681).
 
 use super::{
-    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig, RtoFloor, RttSampling,
+    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig, RtoFloor, RtoRule,
+    RttSampling,
 };
 use windlass_base::Span;
 
@@ -141,6 +142,7 @@ impl Default for TimerConfig {
                 min: Span::from_secs(1),
                 max: Span::from_secs(60),
                 min_of: RtoFloor::Rto,
+                rule: RtoRule::Rfc6298,
             },
             max_retries: 15,
             max_syn_retries: 6,

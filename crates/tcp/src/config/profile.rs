@@ -1,7 +1,7 @@
 use super::{
     AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig, Growth,
-    GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RttSampling, SendConfig,
-    TimerConfig, WindowConfig,
+    GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
+    SendConfig, TimerConfig, WindowConfig,
 };
 use crate::cc::{self, ControllerFactory, Cubic, HyStart};
 use alloc::sync::Arc;
@@ -34,7 +34,7 @@ use windlass_base::Span;
 /// | `recovery.hold_ssthresh_on_repeated_timeout` | false | false | false | true | true |
 /// | `timers.clock` | tick 10ms | tick 1ns | tick 1ns | tick 1ns | tick 1ns |
 /// | `timers.rtt_sampling` | OncePerRoundTrip | OncePerRoundTrip | OncePerRoundTrip | OncePerRoundTrip | EverySegment |
-/// | `timers.rto` | initial 6s, min 0s, max 64s, of Rto | initial 3s, min 1s, max 64s, of Rto | initial 3s, min 1s, max 64s, of Rto | initial 1s, min 1s, max 60s, of Rto | initial 1s, min 200ms, max 120s, of Variance |
+/// | `timers.rto` | initial 6s, min 0s, max 64s, of Rto, by Rfc6298 | initial 3s, min 1s, max 64s, of Rto, by Rfc6298 | initial 3s, min 1s, max 64s, of Rto, by Rfc6298 | initial 1s, min 1s, max 60s, of Rto, by Rfc6298 | initial 1s, min 200ms, max 120s, of Variance, by Rfc6298 |
 /// | `timers.max_retries` | 15 | 15 | 15 | 15 | 15 |
 /// | `timers.max_syn_retries` | 6 | 6 | 6 | 6 | 6 |
 /// | `timers.keep_alive` | None | None | None | None | None |
@@ -215,6 +215,7 @@ fn linux(c: &mut Config) {
         min: Span::from_millis(200),
         max: Span::from_secs(120),
         min_of: RtoFloor::Variance,
+        rule: RtoRule::Rfc6298,
     };
     c.ecn.hold_after_cut = true;
     c.acks.policy = AckPolicy::Delayed { max: Span::from_millis(40) };

@@ -54,6 +54,7 @@ fn cell(value: &str) -> String {
         .replace("RtoConfig { initial: ", "initial ")
         .replace(", phase: 0s }", "")
         .replace("min_of: ", "of ")
+        .replace("rule: ", "by ")
         .replace("max: ", "max ")
         .replace("min: ", "min ")
         .replace("limit: 4294967295", "no limit")

@@ -396,6 +396,12 @@ impl Connection {
         self.window_in_force()
     }
 
+    /// Bytes by which fast recovery without SACK inflates cwnd: segments that have left the network
+    /// (RFC 5681 §3.2 steps 3 and 4). [`Connection::cwnd`] is without them.
+    pub fn window_inflation(&self) -> u64 {
+        self.recovery.inflation
+    }
+
     /// The right edge of the peer's window, as an offset in the outgoing stream: the peer accepts
     /// the bytes before it.
     pub fn peer_window_edge(&self) -> u64 {

@@ -1,4 +1,4 @@
-use crate::config::{Clock, RtoConfig, RtoFloor};
+use crate::config::{Clock, RtoConfig, RtoFloor, RtoRule};
 use windlass_base::{Span, Time};
 
 /// SRTT, RTTVAR and RTO (RFC 6298), in whole ticks of the connection's clock.
@@ -34,6 +34,8 @@ pub(crate) struct RttEstimator {
 const MAX_BACKOFF: u64 = 64;
 /// Beyond this back-off the old SRTT says nothing about the path any more (RFC 6298 §5.7 note).
 const FORGET_SRTT_BEYOND: u64 = 8;
+/// Lee 2009, footnote 2: the RTO after a timeout is the larger of the doubled one and 64 s.
+const LEAST_BACKED_OFF_LEE2009: Span = Span::from_secs(64);
 
 impl RttEstimator {
     pub(crate) fn new(clock: Clock, limits: RtoConfig) -> RttEstimator {
@@ -66,7 +68,8 @@ impl RttEstimator {
             self.rttvar_quarters = ticks << 1;
         } else {
             let error = ticks as i64 - (self.srtt_eighths >> 3) as i64;
-            self.srtt_eighths = self.srtt_eighths.saturating_add_signed(error).max(1);
+            let gain = self.gain_eighths();
+            self.srtt_eighths = self.srtt_eighths.saturating_add_signed(gain * error).max(1);
             let deviation = error.abs() - (self.rttvar_quarters >> 2) as i64;
             self.rttvar_quarters = self.rttvar_quarters.saturating_add_signed(deviation).max(1);
         }
@@ -78,8 +81,19 @@ impl RttEstimator {
         self.samples += 1;
     }
 
-    /// SRTT + 4 RTTVAR in ticks (RFC 6298 §2.3).
+    /// The weight of a sample in SRTT, in eighths (RFC 6298 §2.3).
+    fn gain_eighths(&self) -> i64 {
+        match self.limits.rule {
+            RtoRule::Rfc6298 => 1,
+            RtoRule::Lee2009 => 7,
+        }
+    }
+
+    /// SRTT + 4 RTTVAR in ticks (RFC 6298 §2.3), or 2 SRTT.
     fn rto_ticks(&self) -> u64 {
+        if self.limits.rule == RtoRule::Lee2009 {
+            return self.srtt_eighths >> 2;
+        }
         let floor = match self.limits.min_of {
             RtoFloor::Rto => 0,
             RtoFloor::Variance => self.limits.min.as_nanos() / self.clock.tick.as_nanos(),
@@ -97,9 +111,13 @@ impl RttEstimator {
     }
 
     fn bound_rto(&mut self) {
-        let backed_off = self.base_rto() * self.backoff;
-        // A timer on a coarse clock may expire up to a tick early, so two ticks are the minimum.
-        self.rto = backed_off.min(self.limits.max).max(self.clock.tick * 2);
+        let backed_off = (self.base_rto() * self.backoff).min(self.limits.max);
+        let least = match self.limits.rule {
+            RtoRule::Lee2009 if self.backoff > 1 => LEAST_BACKED_OFF_LEE2009,
+            // A timer on a coarse clock may expire up to a tick early, so two ticks are the minimum.
+            _ => self.clock.tick * 2,
+        };
+        self.rto = backed_off.max(least);
     }
 
     /// The RTO before back-off.
@@ -177,6 +195,7 @@ mod tests {
         min: Span::ZERO,
         max: Span::from_secs(60),
         min_of: RtoFloor::Rto,
+        rule: RtoRule::Rfc6298,
     };
 
     fn ms(ms: u64) -> Time {
@@ -193,6 +212,21 @@ mod tests {
         rtt.sample(ms(200), ms(380));
         // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110.
         assert_eq!(rtt.smoothed(), Span::from_millis(110));
+        assert_eq!(rtt.rto(), Span::from_millis(340));
+    }
+
+    /// Lee 2009, footnotes 1 and 2.
+    #[test]
+    fn lee2009_doubles_a_quick_mean_and_waits_a_minute_after_a_timeout() {
+        let mut rtt = RttEstimator::new(FINE, RtoConfig { rule: RtoRule::Lee2009, ..LIMITS });
+        rtt.sample(ms(0), ms(100));
+        assert_eq!(rtt.rto(), Span::from_millis(200));
+        rtt.sample(ms(200), ms(380));
+        assert_eq!(rtt.smoothed(), Span::from_millis(170), "100 / 8 + 180 * 7 / 8");
+        assert_eq!(rtt.rto(), Span::from_millis(340));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Span::from_secs(64));
+        rtt.end_back_off();
         assert_eq!(rtt.rto(), Span::from_millis(340));
     }
 

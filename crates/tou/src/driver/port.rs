@@ -194,6 +194,11 @@ impl Port {
         self.lock().endpoint.write_qlog(folder, epoch);
     }
 
+    /// Whether connections that begin from now on look for the path MTU.
+    pub(crate) fn set_path_probes(&self, on: bool) {
+        self.lock().endpoint.probe_paths(on);
+    }
+
     /// A peer's address as this socket represents it: an IPv6 socket maps IPv4 addresses.
     pub(crate) fn mapped(&self, peer: SocketAddr) -> SocketAddr {
         match peer {

@@ -90,7 +90,9 @@ impl<Data: Default> Endpoint<Data> {
                 None => stream.handle_segment(now, segment, payload, ecn, &mut ()),
                 Some(log) => stream.handle_segment(now, segment, payload, ecn, &mut **log),
             }
-            slot.update_path_mtu(segment);
+            if self.probes_paths || slot.path_mtu.is_some() {
+                slot.update_path_mtu(segment);
+            }
             self.touch(key);
         }
     }

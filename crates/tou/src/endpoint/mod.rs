@@ -216,6 +216,8 @@ pub struct Endpoint<Data = ()> {
     stun: VecDeque<(SocketAddr, Box<[u8]>)>,
     counters: Counters,
     qlog: Option<Qlog>,
+    /// Whether connections look for the path MTU.
+    probes_paths: bool,
     /// Memory for the headers of outgoing datagrams.
     headers: Vec<u8>,
 }
@@ -252,6 +254,7 @@ impl<Data: Default> Endpoint<Data> {
             stun: VecDeque::new(),
             counters: Counters::default(),
             qlog: None,
+            probes_paths: true,
             headers: Vec::new(),
         }
     }
@@ -260,6 +263,12 @@ impl<Data: Default> Endpoint<Data> {
     /// longer. `epoch` is the date at [`Time::ZERO`]; `None` in virtual time.
     pub fn write_qlog(&mut self, folder: Option<Folder>, epoch: Option<SystemTime>) {
         self.qlog = folder.map(|folder| Qlog { folder, epoch });
+    }
+
+    /// Whether connections that begin from now on look for the path MTU (RFC 8899). Those that do not
+    /// send segments of the configured size at once, which a smaller path drops.
+    pub fn probe_paths(&mut self, on: bool) {
+        self.probes_paths = on;
     }
 
     /// Counters since the endpoint was made.

@@ -9,14 +9,14 @@ use super::session::args::{
 };
 use crate::value::{
     HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
-    parse_profile, parse_time, whole,
+    parse_profile, parse_rto_rule, parse_time, whole,
 };
 use clap::{Args, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use windlass_base::Span;
 use windlass_tcp::Profile;
-use windlass_tcp::config::EcnEcho;
+use windlass_tcp::config::{EcnEcho, RtoRule};
 
 pub(crate) const TOU_HELP: &str = "\
 Examples:
@@ -290,6 +290,18 @@ pub(crate) struct PathOptions {
     #[arg(long, value_name = "BYTES", default_value_t = 1456)]
     #[arg(value_parser = whole::<u16>(88..=65_475))]
     pub mss: u16,
+    /// Send segments of that many bytes at once, without probing whether the path takes them; a path that
+    /// does not then carries nothing
+    #[arg(long)]
+    pub no_path_probes: bool,
+    /// The shortest retransmission timeout; with profile linux the least that it exceeds the
+    /// round-trip time by [default: the profile's]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub min_rto: Option<Span>,
+    /// How the retransmission timeout follows from round-trip times: rfc6298, or lee2009, which is for
+    /// experiments
+    #[arg(long, value_name = "NAME", default_value = "rfc6298", value_parser = parse_rto_rule)]
+    pub rto_rule: RtoRule,
     /// Send what the window allows at once, not over the round trip
     #[arg(long)]
     pub no_pacing: bool,

@@ -6,6 +6,7 @@ use crate::registry;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tou::{Options, congestion, qlog};
@@ -34,7 +35,10 @@ pub(super) fn path_options(path: &PathOptions) -> Result<Options, Failure> {
         profile: path.profile,
         ecn_echo: path.ecn_echo,
         pacing: !path.no_pacing,
+        rto_min: path.min_rto.map(|min| Duration::from_nanos(min.as_nanos())),
+        rto_rule: path.rto_rule,
         mss: path.mss,
+        path_probes: !path.no_path_probes,
         send_buffer: path.send_buffer,
         receive_buffer: path.receive_buffer,
         qlog: qlog_folder(path.qlog.as_deref())?,

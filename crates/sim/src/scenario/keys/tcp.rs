@@ -8,6 +8,7 @@ use std::sync::Arc;
 use windlass_base::Span;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
+use windlass_tcp::config::RtoRule;
 
 keys! {
     /// Options of a TCP connection. The profile sets the others.
@@ -75,6 +76,8 @@ keys! {
         initial_rto: Option<Span>,
         /// Lower bound of the RTO.
         min_rto: Option<At<Span>>,
+        /// How the RTO follows from RTT samples and timeouts. Default: rfc6298.
+        rto_rule: Option<RtoRule>,
         /// Upper bound of the RTO.
         max_rto: Option<At<Span>>,
         /// Retransmissions of a segment before the connection fails.
@@ -272,6 +275,19 @@ words! {
         UntilCwr = "until-cwr",
         /// In one ACK for each CE packet (New-ECN).
         OncePerCe = "once-per-ce",
+    }
+}
+
+impl Decode for RtoRule {
+    const EXPECTED: &'static str = "a rule of the RTO";
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let names = RtoRule::ALL.map(RtoRule::name);
+        context.word(node, Self::EXPECTED, &names).map(|index| RtoRule::ALL[index])
+    }
+
+    fn schema(_: &mut Definitions) -> serde_json::Value {
+        json!({ "enum": RtoRule::ALL.map(RtoRule::name) })
     }
 }
 

@@ -172,6 +172,7 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     });
     let rto = &mut config.timers.rto;
     set(&mut rto.initial, keys.initial_rto);
+    set(&mut rto.rule, keys.rto_rule);
     set(&mut rto.min, keys.min_rto.as_ref().map(|min| min.value));
     set(&mut rto.max, keys.max_rto.as_ref().map(|max| max.value));
     let RtoConfig { initial, min, max, .. } = *rto;

@@ -81,6 +81,7 @@ fn reno_inflates_by_each_duplicate_and_deflates_at_the_first_new_ack() {
     s.recv_times(3, ". 1 ack 1");
     s.expect(&[". 1:1001 ack 1"]);
     // The window is 4000 + 3000; 8000 are in flight.
+    assert_eq!(s.connection.window_inflation(), 3000);
     s.recv(". 1 ack 1");
     s.expect_nothing();
     s.recv(". 1 ack 1");
@@ -88,6 +89,7 @@ fn reno_inflates_by_each_duplicate_and_deflates_at_the_first_new_ack() {
     s.recv(". 1 ack 1");
     s.expect(&[". 9001:10001 ack 1"]);
     s.recv(". 1 ack 8001");
+    assert_eq!(s.connection.window_inflation(), 0);
     assert_eq!(s.connection.congestion_window_in_force(), 4250);
     s.expect_windows(4250, 4000);
     s.expect(&[". 10001:11001 ack 1", ". 11001:12001 ack 1"]);

@@ -112,6 +112,23 @@ fn without_sack_segments_stay_small() {
 }
 
 #[test]
+fn without_probes_segments_have_the_configured_size_at_once() {
+    let mut network = Network::new(2);
+    for host in [1, 2] {
+        network.host(host).probe_paths(false);
+    }
+    network.host(2).listen(config(), 1).expect("free");
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), config()).expect("new");
+    network.run(Span::from_millis(100));
+    let server = network.host(2).accept().expect("complete");
+    assert_eq!(mss(&mut network, client), 1444);
+    send(&mut network, [client, server], 100_000);
+    let received = network.host(2).stream(server).expect("there").connection().stats();
+    assert_eq!(received.duplicates_received, 0, "no probe");
+}
+
+#[test]
 fn half_closed_ends_detect_a_path_that_shrinks() {
     for peer_closes in [true, false] {
         let (mut network, [client, server], limit) = connected(&config());

@@ -23,6 +23,9 @@ pub(super) struct StreamFigures {
     pub(super) bytes: u64,
     pub(super) mss: u32,
     pub(super) cwnd_bytes: u64,
+    /// For the trace of this end alone.
+    #[serde(skip)]
+    pub(super) inflation_bytes: u64,
     pub(super) ssthresh_bytes: Option<u64>,
     pub(super) rtt_us: Option<u64>,
     pub(super) in_flight_bytes: u64,
@@ -76,6 +79,7 @@ impl StreamFigures {
             bytes,
             mss: info.mss,
             cwnd_bytes: info.cwnd,
+            inflation_bytes: info.inflation,
             ssthresh_bytes: info.ssthresh,
             rtt_us: info.rtt.map(|rtt| rtt.as_micros() as u64),
             in_flight_bytes: info.in_flight,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use windlass_tou::TouStream;
 
 const HEADER: &str = "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_bytes,acked_bytes,\
-    retransmitted_segments";
+    retransmitted_segments,inflation_bytes";
 
 /// A file that waits for its samples.
 pub(super) struct Trace {
@@ -63,13 +63,14 @@ impl Trace {
             let srtt = now.rtt_us.map_or_else(String::new, |us| (us as f64 / 1e3).to_string());
             writeln!(
                 self.file,
-                "{}.{:09},{index},{},{ssthresh},{srtt},{},{},{}",
+                "{}.{:09},{index},{},{ssthresh},{srtt},{},{},{},{}",
                 time.as_secs(),
                 time.subsec_nanos(),
                 now.cwnd_bytes,
                 now.in_flight_bytes,
                 now.bytes,
                 now.retransmitted_segments,
+                now.inflation_bytes,
             )?;
         }
         Ok(())
