@@ -8,9 +8,11 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
+from windlass_lab.core import provenance
 from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS
 from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
 from windlass_lab.papers.tou.catalogue import TOU
+from windlass_lab.papers.tou.course import Course
 from windlass_lab.papers.tou.judge import SEEDS, judge
 from windlass_lab.papers.tou.plan import (
     CELLS,
@@ -21,6 +23,7 @@ from windlass_lab.papers.tou.plan import (
     TOU_CUBIC,
     TOU_NEWRENO,
     TOU_NONE,
+    TOU_PAPER_RTO,
     TUNED_RENO,
     UNPACED_TOU,
     Test,
@@ -33,7 +36,8 @@ from windlass_lab.testbed.validate import validate
 
 BAD = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
 CURVE = Curve([0.0, 1.0, 2.0], [10.0, 20.0, 12.5], [0.0, 1.0, 3.0])
-RUN = Run(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0)
+COURSE = Course(None, None, 0, 0)
+RUN = Run(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0, 1456, COURSE)
 
 
 def test_the_plan_has_the_papers_nine_cells():
@@ -47,6 +51,7 @@ def test_the_plan_has_the_papers_nine_cells():
     for cell in CELLS:
         with_none = [test.contender for test in tests if test.cell == cell]
         assert (TOU_NONE in with_none) == (cell.loss == 0)
+        assert (TOU_PAPER_RTO in with_none) == (cell.loss == 0.01)
 
 
 def test_a_seed_is_one_list_of_losses_and_another_seed_another():
@@ -167,6 +172,8 @@ def test_a_result_follows_the_schema_and_its_report_has_every_figure(
     schema = repository / "lab/src/windlass_lab/data/results.schema.json"
     jsonschema.validate(results, json.loads(schema.read_text()))
     assert [e["id"] for e in results["experiments"]] == ["nice", "regular", "bad"]
+    assert results["machine"] == provenance.machine()
+    assert results["commit"] == provenance.commit()
     page = (out / "report.html").read_text()
     for figure in ("Figure 16", "Figure 17", "Figure 18", "Table 2: throughput"):
         assert figure in page

@@ -11,7 +11,9 @@ from windlass_lab.papers.tou.plan import (
     CELLS,
     KERNEL_CUBIC,
     PACED_CUBIC,
+    TOU_CLASSIC,
     TOU_CUBIC,
+    TOU_PAPER_RTO,
     UNPACED_TOU,
     Test,
 )
@@ -56,3 +58,17 @@ def test_a_transfer_meets_the_losses_of_its_list_and_no_others(windlass, contend
     assert run.seconds > 0.09
     assert run.curve.megabytes[-1] == pytest.approx(1.2, abs=0.01)
     assert 1 <= run.cwnd < 2300
+
+
+def test_the_papers_tcp_shows_the_spike_of_fast_recovery(windlass):
+    cell = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
+    run = measure(Test(cell, TOU_CLASSIC), SEED, SCALE / 2, windlass, traced=True)
+    assert run.lost >= 3
+    assert run.mss == 1456
+    assert run.course.spikes >= 1
+    assert run.course.first_loss >= 4
+
+
+def test_the_papers_timeout_is_an_option_that_transfers_have(windlass):
+    run = measure(Test(CELLS[0], TOU_PAPER_RTO), SEED, SCALE / 2, windlass)
+    assert (run.lost, run.course.first_loss) == (0, None)

@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from windlass_lab.core import text
+from windlass_lab.core import provenance, text
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 
@@ -39,6 +39,7 @@ def render(
         chapters=chapters,
         tiles=[tile for section in sections for tile in section["tiles"]],
         tally=text.counts(results),
+        made=provenance.in_words(results),
         verdict_line=text.verdict_line(results, paper.against),
         kernel=kernel,
         reference_source=source,

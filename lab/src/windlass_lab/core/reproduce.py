@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from windlass_lab import __version__
-from windlass_lab.core import aggregate
+from windlass_lab.core import aggregate, provenance
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.judge import Evidence, evidence_in, judge
 from windlass_lab.core.model import (
@@ -100,6 +100,7 @@ def reproduce(
         "seed": sampling.seed,
         "windlass_version": version,
         "lab_version": __version__,
+        **provenance.provenance(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
         "commands": gathered.commands,

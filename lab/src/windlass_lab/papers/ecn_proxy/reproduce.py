@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from windlass_lab import __version__
-from windlass_lab.core import output
+from windlass_lab.core import output, provenance
 from windlass_lab.core.choose import select
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_experiments
@@ -73,6 +73,7 @@ def reproduce(
         "seed": options.seed,
         "windlass_version": windlass.version(),
         "lab_version": __version__,
+        **provenance.provenance(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
         "commands": [_command(paper, experiments, options)],

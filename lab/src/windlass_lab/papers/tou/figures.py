@@ -16,6 +16,7 @@ from windlass_lab.papers.tou.plan import (
     TOU_CUBIC,
     TOU_NEWRENO,
     TOU_NONE,
+    TOU_PAPER_RTO,
     TUNED_CUBIC,
     TUNED_RENO,
     Cell,
@@ -27,7 +28,7 @@ from windlass_lab.papers.tou.runs import Curve, Run
 _TABLE_PLACES = 6
 # Side by side: whose windows one compares.
 _GROUPS: Sequence[tuple[str, Sequence[Contender]]] = (
-    ("reno", (KERNEL_RENO, TOU_NEWRENO, TOU_CLASSIC, TUNED_RENO)),
+    ("reno", (KERNEL_RENO, TOU_NEWRENO, TOU_CLASSIC, TUNED_RENO, TOU_PAPER_RTO)),
     ("cubic", (KERNEL_CUBIC, TOU_CUBIC, TUNED_CUBIC)),
 )
 WITHOUT_CONTROL = (("without control", (KERNEL_RENO, TOU_NEWRENO, TOU_NONE)),)
@@ -70,7 +71,8 @@ def draw(
         figure=number,
         title=f"cwnd over {axis.label.partition(' (')[0]}",
         note="One run each, all with the losses of the same seed. A segment of the kernel has 1448 "
-        "bytes (1460 with the settings of Figure 12), one of ToU 1444.",
+        "bytes (1460 with the settings of Figure 12), one of ToU 1444 (1456 with rfc2581). With "
+        "rfc2581 cwnd includes what fast recovery adds for duplicate ACKs.",
         panels=panels,
         headings=("", *(f"at {n}/{_TABLE_PLACES}" for n in range(1, _TABLE_PLACES + 1))),
         rows=rows,
@@ -118,6 +120,11 @@ def times(cells: Sequence[Cell], runs: Runs) -> dict:
 def windows(cells: Sequence[Cell], runs: Runs) -> dict:
     """The same transfers' windows, in segments."""
     return _table("Mean cwnd in segments, medians", cells, runs, lambda run: run.cwnd)
+
+
+def timeouts(cells: Sequence[Cell], runs: Runs) -> dict:
+    """The same transfers' retransmission timeouts."""
+    return _table("Retransmission timeouts, medians", cells, runs, lambda run: run.timeouts)
 
 
 def _megabits(run: Run) -> float:

@@ -20,6 +20,7 @@ from windlass_lab.papers.tou.plan import (
     TOU_CUBIC,
     TOU_NEWRENO,
     TOU_NONE,
+    TOU_PAPER_RTO,
     TUNED_CUBIC,
     TUNED_RENO,
     UNPACED_TOU,
@@ -50,6 +51,8 @@ _PAIRS: Sequence[tuple[Contender, Contender, Bounds, Bounds]] = (
     (UNPACED_TOU, KERNEL_CUBIC, _TIME, _CWND),
     (TOU_CLASSIC, KERNEL_RENO, _SHOWN, _SHOWN),
     (TOU_CLASSIC, TUNED_RENO, _SHOWN, _SHOWN),
+    (TOU_PAPER_RTO, TUNED_RENO, _SHOWN, _SHOWN),
+    (TOU_PAPER_RTO, TOU_CLASSIC, _SHOWN, _SHOWN),
     (TOU_NONE, KERNEL_RENO, _SHOWN, _SHOWN),
 )
 
@@ -79,7 +82,7 @@ def _ratio(
     ratios = paired(Test(cell, above), Test(cell, below), figure, runs)
     if not ratios:
         return
-    judged = whole and _enough(ratios)
+    judged = whole and enough(ratios)
     spread = stdev(ratios) if len(ratios) > 1 else 0.0
     subject = Subject(
         f"{cell.label}: {what}, {above.label} over {below.label}",
@@ -89,16 +92,17 @@ def _ratio(
         key=f"{what}.{above.name}.{below.name}",
     )
     if not judged and bounds is not _SHOWN:
-        yield informative(subject, _unjudged(ratios, whole))
+        yield informative(subject, unjudged(ratios, whole))
         return
     yield within(subject, *bounds)
 
 
-def _enough(found: Sequence[object]) -> bool:
+def enough(found: Sequence[object]) -> bool:
+    """Whether that many seeds are judged."""
     return len(found) >= SEEDS
 
 
-def _unjudged(found: Sequence[object], whole: bool) -> str:
+def unjudged(found: Sequence[object], whole: bool) -> str:
     """Why nothing is judged."""
     if not whole:
         return "transfers of another size"
@@ -121,10 +125,10 @@ def _own_losses(cell: Cell, runs: Runs, whole: bool) -> Iterator[Comparison]:
     what = f"{cell.label}: packets lost beyond the list, all runs"
     subject = Subject(what, measured=dropped, case=cell.name, key="dropped")
     most = max((list(runs.get(name, {})) for name in names), key=len)
-    if whole and _enough(most):
+    if whole and enough(most):
         yield within(subject, None, 0.0)
     else:
-        yield informative(subject, _unjudged(most, whole))
+        yield informative(subject, unjudged(most, whole))
     for contender in CONTENDERS:
         yield from _sent_again(cell, contender, runs)
 

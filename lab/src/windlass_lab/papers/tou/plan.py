@@ -14,6 +14,8 @@ KERNEL_BUFFER_BYTES = 5 << 20
 # The bottleneck holds more than that, so that nothing is lost but what the list names.
 QUEUE_PACKETS = 5000
 RTTS_MS = (0, 100, 300)
+# The loss at which a sender without SACK has tens of timeouts.
+_MANY_TIMEOUTS = 0.01
 # Megabytes and the probability of loss.
 _LOADS = ((100.0, 0.0), (100.0, 0.0001), (30.0, 0.01))
 
@@ -49,7 +51,8 @@ CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
 class Contender:
     """A sender and its receiver. `profile` is ToU's; a kernel's is empty, `tuned` says whether it
     has the paper's settings, `paced` whether it spreads its window over the round trip: a kernel
-    does not of itself, ToU does.
+    does not of itself, ToU does. With `paper_rto` the retransmission timeout is that of the paper's
+    footnotes.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Contender:
     profile: str = ""
     tuned: bool = False
     paced: bool | None = None
+    paper_rto: bool = False
 
     @property
     def is_tou(self) -> bool:
@@ -73,7 +77,16 @@ PACED_CUBIC = Contender("paced-cubic", "kernel cubic, paced", "cubic", paced=Tru
 TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
 TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
 UNPACED_TOU = Contender("tou-unpaced", "ToU cubic, not paced", "cubic", "linux", paced=False)
-TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", "rfc2581")
+# The paper's TCP sends what its window allows at once.
+PAPER_PROFILE = "rfc2581"
+TOU_CLASSIC = Contender("tou-classic", "ToU reno, rfc2581", "reno", PAPER_PROFILE, paced=False)
+# The same with the timeout of the paper's footnotes 1 and 2 as they are printed.
+TOU_PAPER_RTO = Contender(
+    "tou-paper-rto", "ToU reno, the paper's RTO", "reno", PAPER_PROFILE, paced=False, paper_rto=True
+)
+PAPER_RTO_RULE = "lee2009"
+# The paper's timer looks for expired packets ten times a second (its section 4.2.3.2).
+PAPER_MIN_RTO = "100ms"
 # Figure 19: the receiver's window is the only one.
 TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux")
 CONTENDERS = (
@@ -86,6 +99,7 @@ CONTENDERS = (
     PACED_CUBIC,
     UNPACED_TOU,
     TOU_CLASSIC,
+    TOU_PAPER_RTO,
     TOU_NONE,
 )
 
@@ -109,7 +123,8 @@ class Test:
     def cost(self) -> float:
         """About how much of a core it takes: what is slow waits, and costs little."""
         cell = self.cell
-        if cell.loss > 0.001 and (cell.rtt_ms or self.contender == TOU_CLASSIC):
+        waits = self.contender in (TOU_CLASSIC, TOU_PAPER_RTO)
+        if cell.loss > 0.001 and (cell.rtt_ms or waits):
             return 0.08
         if cell.rtt_ms == 0 or cell.loss == 0:
             return 1.0
@@ -117,8 +132,11 @@ class Test:
 
 
 def contenders(cell: Cell) -> list[Contender]:
-    """The transports that run in a cell: without congestion control only where nothing is lost."""
-    return [each for each in CONTENDERS if each != TOU_NONE or not cell.loss]
+    """The transports that run in a cell: without congestion control only where nothing is lost, and
+    with the paper's timeout only where timeouts are many.
+    """
+    runs = {TOU_NONE: cell.loss == 0, TOU_PAPER_RTO: cell.loss >= _MANY_TIMEOUTS}
+    return [each for each in CONTENDERS if runs.get(each, True)]
 
 
 def all_tests() -> list[Test]:

@@ -12,13 +12,15 @@ from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
 from windlass_lab.papers.tou.plan import TOU_NONE, Test
 from windlass_lab.papers.tou.runs import read_run
+from windlass_lab.papers.tou.statements import KEY, judge_statements
 
 
 def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
     """The documents of the experiments that were run."""
     found = []
     for id_ in ids:
-        comparisons = judge(cells_of(id_), runs, scale == 1)
+        whole = scale == 1
+        comparisons = judge(cells_of(id_), runs, whole) + judge_statements(id_, runs, whole)
         document = {
             "id": id_,
             "passed": not failures(comparisons),
@@ -53,11 +55,12 @@ def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
         "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
-        "tables": verdict_tables(comparisons, ["measured"]),
+        "tables": _tables(comparisons),
         "powers": [
             figures.throughputs(cells, runs),
             figures.times(cells, runs),
             figures.windows(cells, runs),
+            figures.timeouts(cells, runs),
         ],
         "plots": [
             {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
@@ -65,6 +68,18 @@ def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
         ],
         "drawn": drawn,
     }
+
+
+def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
+    """What the lab asks of the cells, what the paper says of them, and what is shown only."""
+    said = [each for each in comparisons if each.key.startswith(KEY)]
+    own = verdict_tables([each for each in comparisons if each not in said], ["measured"])
+    of_paper = [
+        table | {"caption": "What the paper says, and whether it comes out", "folded": False}
+        for table in verdict_tables(said, ["measured"])
+    ]
+    asked = [table for table in own if not table["folded"]]
+    return [*asked, *of_paper, *(table for table in own if table["folded"])]
 
 
 def _drawn(id_: str, runs: Runs) -> list[Drawn]:

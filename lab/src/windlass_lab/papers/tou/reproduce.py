@@ -1,23 +1,36 @@
 """Runs the cells on this machine, and gathers one result document."""
 
+import hashlib
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 from windlass_lab import __version__
-from windlass_lab.core import output
+from windlass_lab.core import output, provenance
 from windlass_lab.core.choose import select
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.reproduce import no_series
 from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
-from windlass_lab.papers.tou import plan, report
+from windlass_lab.papers.tou import (
+    course,
+    losses,
+    plan,
+    report,
+    stream,
+    topology,
+    transfer,
+)
 from windlass_lab.papers.tou.catalogue import SHORT, SHORT_SCALE, cells_of
 from windlass_lab.papers.tou.judge import SEEDS
 from windlass_lab.papers.tou.measure import measure, require
 from windlass_lab.papers.tou.runs import Store
+
+# The code on which a run's figures depend. A change of another file does not cost the runs.
+_MEASURING = (course, losses, plan, stream, topology, transfer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,7 @@ def reproduce(
         "seed": options.seed,
         "windlass_version": windlass.version(),
         "lab_version": __version__,
+        **provenance.provenance(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
         "commands": [_command(paper, experiments, options)],
@@ -149,15 +163,23 @@ def _run(
 
 
 def _made_by(windlass: Windlass, options: Options) -> dict:
-    """The inputs of a run. Runs of another binary or path do not count as the same."""
+    """The inputs of a run. With another binary, machine, path or measuring code it is made again,
+    so that all of a result is from one state of things however often it was broken off.
+    """
     binary = windlass.path.stat()
     return {
         "version": windlass.version(),
         "binary": [binary.st_size, binary.st_mtime_ns],
+        "machine": provenance.machine(),
+        "measured_by": [_digest(each) for each in _MEASURING],
         "scale": options.scale,
         "path": [plan.RATE, plan.WINDOW_BYTES, plan.QUEUE_PACKETS],
         "settings": [dict(plan.sysctls(each)) for each in (plan.KERNEL_RENO, plan.TUNED_RENO)],
     }
+
+
+def _digest(module: ModuleType) -> str:
+    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
 
 
 def _command(paper: Paper, experiments: Sequence[Experiment], options: Options) -> str:

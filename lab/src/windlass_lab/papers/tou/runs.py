@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass_lab.core.run_lines import RunLines
+from windlass_lab.papers.tou.course import Course
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Run:
     `seconds` is from the first byte until the receiver has them all and the sender knows. `cwnd` is
     the window's mean over time, in segments, bounded by the receiver's window; `cwnd_told` is the
     mean that the sender reports. `lost` is what the list took of the sender's packets, `dropped`
-    what the queue did; `load` the machine's load average at the end.
+    what the queue did; `load` the machine's load average at the end. `mss` is the payload of a
+    sender's full segment in bytes.
     """
 
     seconds: float
@@ -36,6 +38,8 @@ class Run:
     lost: int
     dropped: int
     load: float
+    mss: int
+    course: Course
     curve: Curve | None = None
 
     @property
@@ -44,9 +48,9 @@ class Run:
         return self.megabytes * 8 / self.seconds
 
 
-def read_run(curve: Mapping | None = None, **fields: Any) -> Run:
+def read_run(course: Mapping, curve: Mapping | None = None, **fields: Any) -> Run:
     """A run from the fields of its line. Raises `TypeError` where some are missing."""
-    return Run(**fields, curve=Curve(**curve) if curve else None)
+    return Run(**fields, course=Course(**course), curve=Curve(**curve) if curve else None)
 
 
 class Store(RunLines[Run]):

@@ -19,7 +19,17 @@ from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
 from windlass_lab.core.thin import thin
 from windlass_lab.papers.tou import losses, topology
-from windlass_lab.papers.tou.plan import TOU_NONE, WINDOW_BYTES, Cell, Contender, Test
+from windlass_lab.papers.tou.course import Row, course
+from windlass_lab.papers.tou.plan import (
+    PAPER_MIN_RTO,
+    PAPER_PROFILE,
+    PAPER_RTO_RULE,
+    TOU_NONE,
+    WINDOW_BYTES,
+    Cell,
+    Contender,
+    Test,
+)
 from windlass_lab.papers.tou.runs import Curve, Run
 from windlass_lab.papers.tou.stream import LISTENING
 from windlass_lab.testbed.bed import Testbed, wait_until
@@ -35,8 +45,8 @@ _CURVE_POINTS = 800
 _FIRST = ("chrt", "--fifo", "1")
 # Programs that a test starts: of these the log's last line tells why one failed.
 _RECEIVER, _SENDER = "receiver", "sender"
-# Time, window, threshold, acknowledged, sent again, timeouts.
-Row = Sequence[float]
+# How Linux reports that there is no threshold yet.
+_NO_SSTHRESH = 0x7FFFFFFF
 
 
 class Transfer(NamedTuple):
@@ -74,6 +84,8 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
         lost=path["lost"],
         dropped=sum(path["dropped"].values()),
         load=os.getloadavg()[0],
+        mss=made.mss,
+        course=course(rows),
         curve=_curve(rows, WINDOW_BYTES / made.mss if no_control else inf) if traced else None,
     )
 
@@ -96,7 +108,10 @@ def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path)
     printed = _send(bed, [*program, "send", *where, *how, "--sample", f"{sample_s:g}"])
     if printed["controller"] != test.contender.controller:
         raise RunError(f"{test.name}: the connection had {printed['controller']}")
-    rows = [[time_s, *rest] for time_s, *rest in printed["samples"]]
+    rows = [
+        [time_s, cwnd, inf if ssthresh == _NO_SSTHRESH else ssthresh, *rest]
+        for time_s, cwnd, ssthresh, *rest in printed["samples"]
+    ]
     return Transfer(printed["seconds"], printed["mss"], rows, int(rows[-1][5]))
 
 
@@ -105,6 +120,11 @@ def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> T
     perf, how = [str(windlass), "tou", "perf"], ["--profile", test.contender.profile]
     if test.contender.paced is False:
         how.append("--no-pacing")
+    if test.contender.profile == PAPER_PROFILE:
+        # Without SACK a connection cannot probe the path, and would keep segments of 1184 bytes.
+        how.append("--no-path-probes")
+    if test.contender.paper_rto:
+        how += ["--rto-rule", PAPER_RTO_RULE, "--min-rto", PAPER_MIN_RTO]
     window = ["--receive-buffer", str(WINDOW_BYTES)]
     server = [*perf, "server", "--bind", address, "--port", str(_PORT), *how, *window]
     _serve(bed, server, "listen")
@@ -160,16 +180,20 @@ def _send(bed: Testbed, command: Sequence[str]) -> dict:
 
 def _trace(file: Path, mss: int) -> list[Row]:
     with file.open(encoding="ascii") as lines:
-        return [
-            [
-                float(row["time_s"]),
-                int(row["cwnd_bytes"]) / mss,
-                int(row["ssthresh_bytes"] or 0) / mss,
-                int(row["acked_bytes"]),
-                int(row["retransmitted_segments"]),
-            ]
-            for row in csv.DictReader(lines)
+        rows = list(csv.DictReader(lines))
+    if "inflation_bytes" not in rows[0]:
+        raise RunError("the binary windlass is older than the lab: its trace lacks a column")
+    return [
+        [
+            float(row["time_s"]),
+            # As RFC 2581 section 3.2 counts it: what fast recovery adds is part of cwnd.
+            (int(row["cwnd_bytes"]) + int(row["inflation_bytes"])) / mss,
+            int(row["ssthresh_bytes"]) / mss if row["ssthresh_bytes"] else inf,
+            int(row["acked_bytes"]),
+            int(row["retransmitted_segments"]),
         ]
+        for row in rows
+    ]
 
 
 def _path(bed: Testbed) -> dict:

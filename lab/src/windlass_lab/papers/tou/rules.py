@@ -1,0 +1,158 @@
+"""The rules by which the paper's statements are tested: pure functions over runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import mean, median, stdev
+
+from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.text import figure
+from windlass_lab.papers.tou.judge import Runs, paired
+from windlass_lab.papers.tou.plan import Cell, Contender, Test
+from windlass_lab.papers.tou.runs import Run
+
+# "Similar" and "close" mean what the lab's own criterion for windows means.
+CLOSE = (0.85, 1.15)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the runs say: a figure where there is one, whether the rule holds, and how many seeds
+    the contender with the fewest has; `found` are other figures in words.
+    """
+
+    met: bool
+    seeds: int
+    measured: Estimate | None = None
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule in words, and its test, which answers None where a contender has no runs."""
+
+    words: str
+    test: Callable[[Runs], Answer | None]
+
+
+Of = Callable[[Run], float]
+
+
+def ratio(
+    cell: Cell, above: Contender, below: Contender, of: Of, bounds: tuple[float, float], words: str
+) -> Rule:
+    """The median ratio of the pairs lies from the first of `bounds` to below the second."""
+
+    def test(runs: Runs) -> Answer | None:
+        found = paired(Test(cell, above), Test(cell, below), of, runs)
+        return _within(found, median, bounds) if found else None
+
+    return Rule(words, test)
+
+
+def level(
+    tests: Sequence[Test],
+    of: Of,
+    bounds: tuple[float, float],
+    words: str,
+    middle: Callable[[Sequence[float]], float] = median,
+) -> Rule:
+    """The middle of a figure over all runs of the tests lies from the first of `bounds` to below
+    the second.
+    """
+
+    def test(runs: Runs) -> Answer | None:
+        found = [[of(run) for run in _runs(each, runs)] for each in tests]
+        if not all(found):
+            return None
+        answer = _within([value for each in found for value in each], middle, bounds)
+        return Answer(answer.met, min(map(len, found)), answer.measured)
+
+    return Rule(words, test)
+
+
+def covers(single: Test, of: Callable[[Run], float | None], published: float) -> Rule:
+    """The published figure of a single run lies among those of the seeds."""
+
+    def test(runs: Runs) -> Answer | None:
+        all_ = _runs(single, runs)
+        found = [value for value in map(of, all_) if value is not None]
+        if not found:
+            return None
+        low, high = min(found), max(found)
+        middle = Estimate(median(found), stdev(found) if len(found) > 1 else 0.0, len(found))
+        answer = f"{figure(low)} to {figure(high)}"
+        return Answer(low <= published <= high, len(all_), middle, answer)
+
+    return Rule("a single run: between the least and the most of the seeds", test)
+
+
+def in_order(tests: Sequence[Test], of: Callable[[Run], float | None]) -> Rule:
+    """The median of a figure rises from one test to the next."""
+
+    def test(runs: Runs) -> Answer | None:
+        all_ = [_runs(each, runs) for each in tests]
+        found = [[value for value in map(of, each) if value is not None] for each in all_]
+        if not all(found):
+            return None
+        return _rising([median(each) for each in found], min(map(len, all_)))
+
+    return Rule("the median grows with the delay", test)
+
+
+def narrowing(cells: Sequence[Cell], above: Contender, below: Contender, of: Of) -> Rule:
+    """The difference of the medians, above less below, falls from one cell to the next."""
+
+    def test(runs: Runs) -> Answer | None:
+        found = [(_runs(Test(cell, above), runs), _runs(Test(cell, below), runs)) for cell in cells]
+        if not all(ours and theirs for ours, theirs in found):
+            return None
+        gaps = [median(map(of, ours)) - median(map(of, theirs)) for ours, theirs in found]
+        seeds = min(len(each) for pair in found for each in pair)
+        answer = _rising([-gap for gap in gaps], seeds)
+        return Answer(answer.met, seeds, found=", ".join(map(figure, gaps)))
+
+    return Rule("the difference of the medians falls with the delay", test)
+
+
+def share(
+    tests: Sequence[Test],
+    has: Callable[[Run], bool],
+    bounds: tuple[float, float],
+    words: str,
+) -> Rule:
+    """The share of all runs of the tests that have something lies from the first of `bounds` to the
+    second.
+    """
+
+    def test(runs: Runs) -> Answer | None:
+        found = [[has(run) for run in _runs(each, runs)] for each in tests]
+        if not all(found):
+            return None
+        all_ = [answer for each in found for answer in each]
+        part = Estimate(mean(all_), 0.0, len(all_))
+        low, high = bounds
+        answer = f"{sum(all_)} of {len(all_)} runs"
+        return Answer(low <= part.mean <= high, min(map(len, found)), part, answer)
+
+    return Rule(words, test)
+
+
+def _runs(test: Test, runs: Runs) -> list[Run]:
+    return list(runs.get(test.name, {}).values())
+
+
+def _within(
+    found: Sequence[float],
+    middle: Callable[[Sequence[float]], float],
+    bounds: tuple[float, float],
+) -> Answer:
+    spread = stdev(found) if len(found) > 1 else 0.0
+    measured = Estimate(float(middle(found)), spread, len(found))
+    low, high = bounds
+    return Answer(low <= measured.mean < high, len(found), measured)
+
+
+def _rising(medians: Sequence[float], seeds: int) -> Answer:
+    met = all(lower < upper for lower, upper in pairwise(medians))
+    return Answer(met, seeds, found=", ".join(map(figure, medians)))
