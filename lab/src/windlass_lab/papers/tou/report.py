@@ -75,7 +75,7 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
     said = [each for each in comparisons if each.key.startswith(KEY)]
     own = verdict_tables([each for each in comparisons if each not in said], ["measured"])
     of_paper = [
-        table | {"caption": "What the paper says, and whether it comes out", "folded": False}
+        table | {"caption": _SAID, "folded": False, "words": True}
         for table in verdict_tables(said, ["measured"])
     ]
     asked = [table for table in own if not table["folded"]]
@@ -92,3 +92,4 @@ def _drawn(id_: str, runs: Runs) -> list[Drawn]:
 
 
 _AXES = (figures.TIME, figures.SEQUENCE)
+_SAID = "What the paper says, and whether it comes out"
