@@ -198,3 +198,23 @@ pub fn congestion(name: &str) -> io::Result<Arc<dyn ControllerFactory>> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_is_the_profiles_unless_the_options_say_otherwise() {
+        let rto = |options: &Options| options.listening_config().timers.rto;
+        let linux = rto(&Options::default());
+        assert_eq!((linux.min, linux.rule), (Span::from_millis(200), RtoRule::Rfc6298));
+        let options = Options {
+            rto_min: Some(Duration::from_millis(100)),
+            rto_rule: RtoRule::Lee2009,
+            ..Options::default()
+        };
+        let set = rto(&options);
+        assert_eq!((set.min, set.rule), (Span::from_millis(100), RtoRule::Lee2009));
+        assert_eq!(set.max, linux.max);
+    }
+}

@@ -66,6 +66,8 @@ def reproduce(
     chosen = _possible(select(tests, options.tests), windlass, progress)
     require(chosen)
     begin = time.monotonic()
+    # Before the runs: meanwhile somebody may commit.
+    made = provenance.provenance()
     store = Store(folder / output.RUN_LINES, _made_by(windlass, options), options.resume)
     try:
         _run(chosen, windlass, options, store, progress)
@@ -89,7 +91,7 @@ def reproduce(
         "seed": options.seed,
         "windlass_version": windlass.version(),
         "lab_version": __version__,
-        **provenance.provenance(),
+        **made,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
         "commands": [_command(paper, experiments, options)],
