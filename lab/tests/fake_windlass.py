@@ -118,7 +118,7 @@ def transfers(request):
 
 def one_run(request):
     name = Path(request["file"]).stem
-    if name in ("download", "upload"):
+    if name in ("download", "upload", "aside"):
         return transfers(request)
     return varied(name, named(single(figures(name))), request["set"])
 

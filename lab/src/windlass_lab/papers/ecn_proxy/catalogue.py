@@ -1,6 +1,8 @@
-"""The paper in the lab's catalogue: an experiment a table."""
+"""The paper in the lab's catalogue: an experiment a table, and those beyond it."""
 
-from windlass_lab.core.model import Case, Experiment, Paper
+from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.papers.ecn_proxy.extra import case
+from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.figures import title
 from windlass_lab.papers.ecn_proxy.plan import (
     DEMO,
@@ -9,9 +11,7 @@ from windlass_lab.papers.ecn_proxy.plan import (
     LABELS,
     LOADS,
     PAPER,
-    Test,
     all_tests,
-    overrides,
 )
 
 _CHAPTERS = {"download": "4.3.1 Downloads", "upload": "4.3.2 Uploads"}
@@ -36,17 +36,8 @@ def _experiment(direction: str, load: str) -> Experiment:
         shows=_SHOWS[direction],
         quick=False,
         seconds=_SECONDS[load],
-        cases=[_case(test) for test in chosen],
+        cases=[case(test, f"{LABELS[test.configuration]}, {test.traffic}") for test in chosen],
         kind="simulated, or a testbed with --real",
-    )
-
-
-def _case(test: Test) -> Case:
-    return Case(
-        test.name,
-        f"{LABELS[test.configuration]}, {test.traffic}",
-        scenario=test.direction,
-        overrides=overrides(test, 1.0),
     )
 
 
@@ -73,6 +64,7 @@ ECN_PROXY = Paper(
     "directions?",
     experiments=[
         *(_experiment(direction, load) for direction in DIRECTIONS for load in LOADS),
+        *(extra.experiment for extra in EXTRAS.values()),
         _DEMO,
     ],
     against="what they must show",

@@ -5,13 +5,45 @@ from statistics import median
 
 from windlass_lab.core.plot_parts import Drawn, Panel
 from windlass_lab.core.text import NONE, figure
-from windlass_lab.papers.ecn_proxy.plan import FILES, LABELS, Test, configurations
+from windlass_lab.papers.ecn_proxy.plan import (
+    DIRECTIONS,
+    FILES,
+    LABELS,
+    LOADS,
+    Test,
+    configurations,
+)
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Run
 
 Runs = Mapping[str, Sequence[Run]]
 Row = tuple[Test, Sequence[float], Sequence[float]]
 _TRAFFIC = {True: "With cross traffic", False: "Without cross traffic"}
+# Appendix B has 20 figures of each direction: by connections without and with cross traffic, then
+# the same with an axis from zero, then the files with each axis.
+_B_OF_A_DIRECTION = 20
+_B_WITH_CROSS = 4
+_B_FROM_ZERO = 8
+_B_FILES = 17
+# The figures of the text, which show three connections (sections 4.3.1 and 4.3.2).
+_IN_TEXT = {
+    ("download", False): "4.4",
+    ("download", True): "4.5",
+    ("upload", False): "4.6",
+    ("upload", True): "4.7",
+}
+_IN_TEXT_LOAD = "3"
+
+
+def numbers(direction: str, load: str, cross: bool) -> tuple[str, ...]:
+    """The paper's figures that show these tests."""
+    first = _B_OF_A_DIRECTION * DIRECTIONS.index(direction)
+    if load == FILES:
+        first += _B_FILES + 2 * cross
+        return f"B.{first}", f"B.{first + 1}"
+    first += 1 + LOADS.index(load) + _B_WITH_CROSS * cross
+    in_text = [_IN_TEXT[direction, cross]] if load == _IN_TEXT_LOAD else []
+    return (*in_text, f"B.{first}", f"B.{first + _B_FROM_ZERO}")
 
 
 def rows(direction: str, load: str, runs: Runs, scale: float) -> list[Row]:
@@ -33,10 +65,10 @@ def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
     for cross, label in _TRAFFIC.items():
         chosen = [row for row in found if row[0].cross == cross]
         if chosen:
-            number = len(panels)
-            panels.append(
-                Panel(f"{table.replace('.', '-').lower()}-{number}", label, _spec(chosen))
-            )
+            test = chosen[0][0]
+            theirs = ", ".join(numbers(test.direction, test.load, cross))
+            name = f"{table.replace('.', '-').lower()}-{len(panels)}"
+            panels.append(Panel(name, f"{label} (the paper's Figures {theirs})", _spec(chosen)))
     shown = "" if scale == 1 else f" The published times are multiplied by {scale:g}, as the sizes."
     return Drawn(
         id=f"boxes-{table.replace('.', '-').lower()}",

@@ -17,7 +17,8 @@ NEITHER, IDLE_PROXY, PROXY, NATIVE, NATIVE_PROXY = CONFIGURATIONS = (
     "bothEcn_noProxy",
     "bothEcn_proxy",
 )
-# Not of the paper's 100 tests, but what it wished for: neither end has ECN, each has a proxy.
+# Not of the paper's 100 tests, but what its section 5.2 wishes for: neither end has ECN, each has a
+# proxy.
 OWN_PROXIES = "noEcn_twoProxies"
 LABELS = {
     NEITHER: "no ECN, no proxy",
@@ -80,6 +81,15 @@ class Test:
     def has_proxy(self) -> bool:
         """Whether there is a proxy on the client's side."""
         return not self.configuration.endswith("noProxy")
+
+    @property
+    def scenario(self) -> str:
+        """The stem of its scenario file."""
+        return self.direction
+
+    def keys(self, scale: float) -> Mapping[str, object]:
+        """The keys of its scenario that make it this test."""
+        return overrides(self, scale)
 
     def megabytes(self, scale: float) -> float:
         """The size of each transfer, in MB."""

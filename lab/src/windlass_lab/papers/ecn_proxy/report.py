@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from windlass_lab.core import output, text
-from windlass_lab.core.model import Paper
+from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.plot_parts import as_csv
+from windlass_lab.core.plot_parts import Drawn, as_csv
 from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 from windlass_lab.papers.ecn_proxy import figures
+from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test
 from windlass_lab.papers.ecn_proxy.runs import Run
@@ -17,7 +18,7 @@ Runs = Mapping[str, Sequence[Run]]
 
 
 def experiments(runs: Runs, judged: bool = True) -> list[dict]:
-    """The documents of the tables that were run; their figures may be but shown."""
+    """The documents of what was run; the figures of tables may be but shown."""
     found = []
     for direction in DIRECTIONS:
         for load in LOADS:
@@ -28,13 +29,19 @@ def experiments(runs: Runs, judged: bool = True) -> list[dict]:
                 ]
             if not comparisons:
                 continue
-            document = {
-                "id": Test(direction, load, True, "").table,
-                "passed": not failures(comparisons),
-                "comparisons": [comparison.to_json() for comparison in comparisons],
-            }
-            found.append(document)
+            found.append(_document(Test(direction, load, True, "").table, comparisons))
+    for name, extra in EXTRAS.items():
+        if comparisons := extra.judge(runs):
+            found.append(_document(name, comparisons))
     return found
+
+
+def _document(name: str, comparisons: Sequence[Comparison]) -> dict:
+    return {
+        "id": name,
+        "passed": not failures(comparisons),
+        "comparisons": [comparison.to_json() for comparison in comparisons],
+    }
 
 
 def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
@@ -45,6 +52,10 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     }
     sections = [_section(paper, document, runs, results) for document in results["experiments"]]
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
+    for document in results["experiments"]:
+        extra = EXTRAS.get(document["id"])
+        further = extra.files(runs) if extra else {}
+        data |= {f"{output.DATA}/{name}.csv": content for name, content in further.items()}
     return {
         output.REPORT: render(paper, results, sections),
         output.SUMMARY: text.summary(paper, results),
@@ -54,20 +65,34 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
 
 def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> dict:
     experiment = next(each for each in paper.experiments if each.id == document["id"])
-    number = paper.experiments.index(experiment)
-    direction, load = DIRECTIONS[number // len(LOADS)], LOADS[number % len(LOADS)]
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    scale = results["scale"]
-    found = figures.rows(direction, load, runs, scale)
-    title = figures.title(direction, load, scale)
-    drawn = figures.draw(experiment.id, title, found, scale)
+    extra = EXTRAS.get(experiment.id)
+    if extra:
+        tables, drawn = extra.tables(runs), extra.draw(runs)
+    else:
+        tables, drawn = _boxes(paper, experiment, runs, results["scale"])
     return {
         "experiment": experiment,
         "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": verdict_tables(comparisons, ["measured"]),
-        "powers": [figures.table(experiment.id, found)],
-        "plots": [{"drawn": drawn, "says": "", "verdict": "", "passed": True, "judged": False}],
-        "drawn": [drawn],
+        "powers": tables,
+        "plots": [
+            {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
+            for each in drawn
+        ],
+        "drawn": drawn,
     }
+
+
+def _boxes(
+    paper: Paper, experiment: Experiment, runs: Runs, scale: float
+) -> tuple[list[dict], list[Drawn]]:
+    """A table of the paper, and its box plots."""
+    number = paper.experiments.index(experiment)
+    direction, load = DIRECTIONS[number // len(LOADS)], LOADS[number % len(LOADS)]
+    found = figures.rows(direction, load, runs, scale)
+    title = figures.title(direction, load, scale)
+    drawn = figures.draw(experiment.id, title, found, scale)
+    return [figures.table(experiment.id, found)], [drawn]

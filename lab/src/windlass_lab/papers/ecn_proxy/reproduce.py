@@ -1,7 +1,7 @@
 """Runs the tests, simulated or on real kernels, and gathers one result document."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from windlass_lab.core.reproduce import no_series
 from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
+from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
+from windlass_lab.papers.ecn_proxy.simulate import Simulated
 
 # Of each test, by default.
 RUNS = 10
@@ -50,11 +52,11 @@ def reproduce(
     Raises `LabError` where it cannot start, `RunError` where a run fails; the runs made before that
     are kept, and `resume` goes on from them.
     """
-    tables = {experiment.id for experiment in experiments}
-    judged = tables != {DEMO}
-    tests = all_tests() if judged else demo_tests()
-    chosen = [test for test in tests if not judged or test.table in tables]
-    chosen = select(chosen, options.tests)
+    wanted = {experiment.id for experiment in experiments}
+    judged = wanted != {DEMO}
+    chosen = select(
+        _tests(wanted, options.real, progress) if judged else demo_tests(), options.tests
+    )
     begin = time.monotonic()
     store = Store(folder / output.RUN_LINES, _made_by(windlass, scenarios, options), options.resume)
     try:
@@ -62,7 +64,11 @@ def reproduce(
     finally:
         store.close()
     runs = {test.name: store.of(test)[: options.runs] for test in chosen if store.of(test)}
-    theirs = {test.name: {"seconds": list(published().get(test, ()))} for test in chosen}
+    theirs = {
+        test.name: {"seconds": list(published().get(test, ()))}
+        for test in chosen
+        if isinstance(test, Test)
+    }
     return {
         **output.envelope(output.RESULT_KIND),
         "paper": paper.id,
@@ -81,6 +87,19 @@ def reproduce(
         "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
         "experiments": report.experiments(runs, judged),
     }
+
+
+def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Simulated]:
+    """The tests of these experiments. Those beyond the paper's tables are simulated only."""
+    found: list[Simulated] = [test for test in all_tests() if test.table in wanted]
+    extras = [extra for extra in EXTRAS.values() if extra.experiment.id in wanted]
+    if real and extras:
+        names = ", ".join(extra.experiment.id for extra in extras)
+        if not found:
+            raise LabError(f"{names}: there is no testbed of it; leave out --real")
+        progress(f"simulated only, left out: {names}")
+        return found
+    return [*found, *(test for extra in extras for test in extra.tests())]
 
 
 def reproduce_request(request: Request) -> tuple[dict, dict]:
@@ -114,7 +133,7 @@ def for_demo(options: Options) -> Options:
 
 
 def _run(
-    chosen: Sequence[Test],
+    chosen: Sequence[Simulated],
     windlass: Windlass,
     scenarios: Path,
     options: Options,
@@ -123,12 +142,19 @@ def _run(
 ) -> None:
     seeds = range(options.seed, options.seed + options.runs)
     # Every test once, then every test again: what is broken off has something of each.
-    wanted = [(test, seed) for seed in seeds for test in chosen]
+    most = {test.name: extra.most_runs for extra in EXTRAS.values() for test in extra.tests()}
+    wanted = [
+        (test, seed)
+        for made, seed in enumerate(seeds)
+        for test in chosen
+        if made < most.get(test.name, options.runs)
+    ]
     missing = [(test, seed) for test, seed in wanted if (test.name, seed) not in store.runs]
     if len(missing) < len(wanted):
         progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")
     if options.real:
-        measure.measure(windlass.path, missing, options.scale, options.jobs, store, progress)
+        on_kernels = [(test, number) for test, number in missing if isinstance(test, Test)]
+        measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
     elif missing:
         simulate.simulate(
             windlass.path, scenarios, missing, options.scale, options.jobs, store, progress

@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.papers.ecn_proxy.plan import START_S, Test, overrides
+from windlass_lab.papers.ecn_proxy.plan import START_S
 from windlass_lab.papers.ecn_proxy.runs import Run, Store, jain
 
 # Threads of a program do not open their connections at the very same time.
@@ -18,10 +19,32 @@ _LINE_EVERY_S = 5.0
 Progress = Callable[[str], None]
 
 
+class Simulated(Protocol):
+    """What the simulator can run: a scenario file with some keys of its own."""
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+
+    @property
+    def scenario(self) -> str:
+        """The stem of the scenario file."""
+
+    @property
+    def connections(self) -> int:
+        """Connections at a time."""
+
+    def keys(self, scale: float) -> Mapping[str, object]:
+        """The keys that it replaces; `scale` is a factor of sizes, at most 1."""
+
+    def transfers(self, scale: float) -> int:
+        """How many transfers each connection's place has, one after the other."""
+
+
 def simulate(
     windlass: Path,
     scenarios: Path,
-    wanted: Sequence[tuple[Test, int]],
+    wanted: Sequence[tuple[Simulated, int]],
     scale: float,
     jobs: int,
     store: Store,
@@ -71,17 +94,17 @@ def _feed(process: subprocess.Popen, requests: Sequence[Mapping]) -> None:
     threading.Thread(target=write, daemon=True).start()
 
 
-def request(scenarios: Path, test: Test, seed: int, scale: float) -> dict:
+def request(scenarios: Path, test: Simulated, seed: int, scale: float) -> dict:
     """A request to `windlass sim batch`."""
     return {
-        "file": str(scenarios / f"{test.direction}.toml"),
-        "set": dict(overrides(test, scale)),
+        "file": str(scenarios / f"{test.scenario}.toml"),
+        "set": dict(test.keys(scale)),
         "seed": seed,
         "jitter": f"{JITTER_MS}ms",
     }
 
 
-def _summary(test: Test, line: str) -> Mapping:
+def _summary(test: Simulated, line: str) -> Mapping:
     try:
         summary = json.loads(line)
     except ValueError as error:
@@ -91,7 +114,7 @@ def _summary(test: Test, line: str) -> Mapping:
     return summary
 
 
-def result(test: Test, scale: float, summary: Mapping) -> Run:
+def result(test: Simulated, scale: float, summary: Mapping) -> Run:
     """The figures of a summary. Raises `RunError` for a run with an unfinished transfer."""
     try:
         transfers = [flow["transfers"] for flow in summary["flows"]]
@@ -119,7 +142,7 @@ class _Meter:
         self._progress = progress
         self._begin = self._last = time.monotonic()
 
-    def count(self, test: Test, run: Run) -> None:
+    def count(self, test: Simulated, run: Run) -> None:
         self._done += 1
         self._simulated_s += run.simulated_s
         now = time.monotonic()

@@ -1,0 +1,133 @@
+"""Cells kept aside: paths by which no rule of the proxy was chosen, simulated.
+
+The proxy's variants were compared on the paper's own tests. Whether they hold elsewhere is judged
+here, on other rates, round trips and queues. Nothing is tuned by these cells.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import ceil
+
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+
+RATES_MBIT = (5, 20, 50)
+RTTS_MS = (10, 40, 100)
+QUEUES = ("red", "codel", "pie")
+CONNECTIONS = (1, 2, 4, 8)
+# UDP beside the transfers, over the link's rate: none, half, and as much as the paper's.
+CROSS = (0.0, 0.5, 1.0)
+# How long all transfers together would take alone on the link. With cross traffic they are a fifth
+# of that, as the paper's are a fifth or a tenth (section 4.2.1).
+_ALONE_S = 20.0
+_CROSS_SHARE = 0.2
+_UDP_BYTES = 1498
+# RED's thresholds as times on the link: those of CoDel's and PIE's targets, 5 and 15 ms.
+_RED_MIN_S, _RED_MAX_S = 0.005, 0.015
+_AVPKT_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One path and load, with native ECN at both ends (`native`) or with the paper's main
+    configuration: the proxy beside a client without ECN.
+
+    `rate_mbit` is that of the bottleneck, `rtt_ms` the round trip of the empty path, `cross` the
+    rate of UDP over the bottleneck's.
+    """
+
+    rate_mbit: int
+    rtt_ms: int
+    queue: str
+    connections: int
+    direction: str
+    cross: float
+    native: bool
+
+    @property
+    def place(self) -> str:
+        """Its name without the configuration."""
+        return (
+            f"aside-{self.direction}-{self.rate_mbit}M-{self.rtt_ms}ms-{self.queue}"
+            f"-{self.connections}-udp{self.cross:g}"
+        )
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return f"{self.place}-{'native' if self.native else 'proxy'}"
+
+    @property
+    def scenario(self) -> str:
+        """The stem of its scenario file."""
+        return "aside"
+
+    def transfers(self, _scale: float) -> int:
+        """One for each connection."""
+        return 1
+
+    def keys(self, scale: float) -> Mapping[str, object]:
+        """The keys of the scenario that make it this cell."""
+        up = self.direction == "upload"
+        ends = ("client", "server") if up else ("server", "client")
+        names = ("left", "right") if up else ("right", "left")
+        size = self._bytes_together() * scale / self.connections
+        keys: dict[str, object] = {
+            "bottleneck": "-".join(names),
+            "links.0.rate": f"{self.rate_mbit}Mbit/s",
+            "links.0.delay": f"{self.rtt_ms / 2:g}ms",
+            "links.0.queue": _queue(self.queue, self.rate_mbit),
+            "flows.0.count": self.connections,
+            "flows.0.from": ends[0],
+            "flows.0.to": ends[1],
+            "flows.0.app": {"kind": "transfer", "size": f"{round(size)}B"},
+            "defaults.ecn": self.native or not up,
+            "defaults.receiver.ecn": self.native or up,
+            "middleboxes": [] if self.native else [_PROXY],
+        }
+        if self.cross:
+            keys["udp"] = [_udp(*names, f"{self.rate_mbit * self.cross:g}Mbit/s")]
+        return keys
+
+    def _bytes_together(self) -> float:
+        whole = self.rate_mbit * 1e6 / 8 * _ALONE_S
+        return whole * _CROSS_SHARE if self.cross else whole
+
+
+_PROXY = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"]}
+
+
+def _udp(here: str, there: str, rate: str) -> dict[str, object]:
+    return {
+        "name": "udp",
+        "from": f"udp-{here}",
+        "to": f"udp-{there}",
+        "packet_bytes": _UDP_BYTES,
+        "rate": rate,
+    }
+
+
+def _queue(kind: str, rate_mbit: int) -> str | dict[str, object]:
+    """CoDel and PIE by their RFCs' defaults; RED as Linux has it, by its man page's rules."""
+    if kind != "red":
+        return kind
+    bytes_per_s = rate_mbit * 1e6 / 8
+    low, high = round(_RED_MIN_S * bytes_per_s), round(_RED_MAX_S * bytes_per_s)
+    return {
+        "kind": "tc-red",
+        # As many packets of 1,500 bytes as CoDel and PIE hold.
+        "limit": "1500kB",
+        "min": f"{low}B",
+        "max": f"{high}B",
+        "avpkt_bytes": _AVPKT_BYTES,
+        "burst": ceil((2 * low + high) / (3 * _AVPKT_BYTES)),
+        "probability": 0.1,
+        "bandwidth": f"{rate_mbit}Mbit/s",
+    }
+
+
+def cells() -> Sequence[Cell]:
+    """Every cell, its two configurations side by side."""
+    places = product(RATES_MBIT, RTTS_MS, QUEUES, CONNECTIONS, DIRECTIONS, CROSS)
+    found = [Cell(*place, native=True) for place in places]
+    return [each for cell in found for each in (cell, replace(cell, native=False))]

@@ -1,0 +1,285 @@
+"""What the cells kept aside show: verdicts, the worst cells, and what these have in common."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.plot_parts import Drawn, Panel, line
+from windlass_lab.core.text import figure
+from windlass_lab.core.verdict import Comparison, Subject, within
+from windlass_lab.papers.ecn_proxy.aside import CROSS, QUEUES, Cell, cells
+from windlass_lab.papers.ecn_proxy.extra import NOT_JUDGED, Extra, Runs, case, seconds
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+
+# The bounds that the paper's own tests have (`judge`).
+LOW, HIGH = 0.90, 1.05
+_MOST_RUNS = 5
+_WORST = 20
+_QUEUE_NAMES = {"red": "RED", "codel": "CoDel", "pie": "PIE"}
+_PERCENTILES = (0.05, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cell with both configurations run: its median times in seconds, the proxy's over those of
+    native ECN, and the ratio of the slowest run to the fastest of the two configurations.
+    """
+
+    cell: Cell
+    native_s: float
+    proxy_s: float
+    spread: float
+
+    @property
+    def ratio(self) -> float:
+        """The proxy's median time over native ECN's."""
+        return self.proxy_s / self.native_s
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the ratio lies within the bounds."""
+        return LOW <= self.ratio <= HIGH
+
+
+def places(runs: Runs) -> list[Place]:
+    """Every place of which both configurations were run."""
+    found = []
+    for cell in cells():
+        native = seconds(runs, cell) if cell.native else []
+        proxy = seconds(runs, replace(cell, native=False))
+        if native and proxy:
+            spread = max(max(times) / min(times) for times in (native, proxy))
+            found.append(Place(cell, median(native), median(proxy), spread))
+    return found
+
+
+def judge(runs: Runs) -> list[Comparison]:
+    """The median of the cells, by direction and queue; how many lie within the bounds."""
+    every = places(runs)
+    found: list[Comparison] = []
+    for direction in DIRECTIONS:
+        chosen = [place for place in every if place.cell.direction == direction]
+        found += _judged(direction.capitalize(), chosen, direction, headline=True)
+        for queue in QUEUES:
+            some = [place for place in chosen if place.cell.queue == queue]
+            label = f"{direction.capitalize()}, {_QUEUE_NAMES[queue]}"
+            found += _judged(label, some, f"{direction}-{queue}")
+    return found
+
+
+def _judged(
+    label: str, chosen: Sequence[Place], case_name: str, headline: bool = False
+) -> Iterator[Comparison]:
+    if not chosen:
+        return
+    ratios = [place.ratio for place in chosen]
+    low, high = (_percentile(ratios, part) for part in _PERCENTILES)
+    middle = Subject(
+        f"{label}: time through the proxy over native ECN, median of the cells",
+        measured=Estimate(median(ratios), 0.0, len(ratios)),
+        headline=headline,
+        case=f"aside-{case_name}",
+    )
+    yield replace(within(middle, LOW, HIGH), why=f"nine in ten cells {low:.3f} to {high:.3f}")
+    inside = sum(place.is_inside for place in chosen)
+    share = Subject(
+        f"{label}: share of cells from {LOW:.2f} to {HIGH:.2f}",
+        measured=Estimate(inside / len(chosen), 0.0, len(chosen)),
+        case=f"aside-{case_name}",
+    )
+    above = sum(place.ratio > HIGH for place in chosen)
+    counted = f"{len(chosen)} cells, {above} above and {len(chosen) - inside - above} below"
+    yield replace(within(share, *NOT_JUDGED), why=counted)
+
+
+def _percentile(values: Sequence[float], part: float) -> float:
+    """The nearest of the sorted values."""
+    return sorted(values)[round(part * (len(values) - 1))]
+
+
+def tables(runs: Runs) -> list[dict]:
+    """The worst cells, and the cells by each factor."""
+    every = places(runs)
+    worst = sorted(every, key=lambda place: place.ratio, reverse=True)
+    fastest = worst[::-1][:_WORST]
+    cell = ("Mbit/s", "RTT (ms)", "queue", "connections", "UDP over rate")
+    times = ("native ECN (s)", "proxy (s)", "ratio", "slowest over fastest run")
+    return [
+        {
+            "caption": f"The {_WORST} cells with the slowest proxy, medians",
+            "headings": ("direction", *cell, *times),
+            "rows": [_row(place) for place in worst[:_WORST]],
+            "open": True,
+        },
+        {
+            "caption": f"The {_WORST} cells with the fastest proxy, medians",
+            "headings": ("direction", *cell, *times),
+            "rows": [_row(place) for place in fastest],
+            "open": False,
+        },
+        {
+            "caption": "Cells by each factor: the ratio, and how many lie outside",
+            "headings": ("", "cells", "median", "5 to 95 %", "above", "below"),
+            "rows": [_group(*group) for group in _groups(every)],
+            "open": True,
+        },
+    ]
+
+
+def _row(place: Place) -> tuple[str, ...]:
+    cell = place.cell
+    return (
+        cell.direction,
+        f"{cell.rate_mbit}",
+        f"{cell.rtt_ms}",
+        _QUEUE_NAMES[cell.queue],
+        f"{cell.connections}",
+        f"{cell.cross:g}",
+        figure(place.native_s),
+        figure(place.proxy_s),
+        f"{place.ratio:.3f}",
+        f"{place.spread:.2f}",
+    )
+
+
+_FACTORS: Mapping[str, Callable[[Cell], str]] = {
+    "direction": lambda cell: cell.direction,
+    "queue": lambda cell: _QUEUE_NAMES[cell.queue],
+    "Mbit/s": lambda cell: f"{cell.rate_mbit}",
+    "RTT in ms": lambda cell: f"{cell.rtt_ms}",
+    "connections": lambda cell: f"{cell.connections}",
+    "UDP over rate": lambda cell: f"{cell.cross:g}",
+}
+
+
+def _groups(every: Sequence[Place]) -> Iterator[tuple[str, Sequence[Place]]]:
+    for factor, value_of in _FACTORS.items():
+        for value in dict.fromkeys(value_of(place.cell) for place in every):
+            chosen = [place for place in every if value_of(place.cell) == value]
+            yield f"{factor}: {value}", chosen
+
+
+def _group(label: str, chosen: Sequence[Place]) -> tuple[str, ...]:
+    ratios = [place.ratio for place in chosen]
+    low, high = (_percentile(ratios, part) for part in _PERCENTILES)
+    above = sum(ratio > HIGH for ratio in ratios)
+    below = sum(ratio < LOW for ratio in ratios)
+    spread = f"{low:.3f} to {high:.3f}"
+    return (label, str(len(ratios)), f"{median(ratios):.3f}", spread, str(above), str(below))
+
+
+def draw(runs: Runs) -> list[Drawn]:
+    """The cells' distribution: a panel for each load of cross traffic, a curve for each queue and
+    direction.
+    """
+    every = places(runs)
+    panels = [
+        Panel(f"aside-{number}", _load(cross), _spec([p for p in every if p.cell.cross == cross]))
+        for number, cross in enumerate(CROSS)
+    ]
+    rows = [
+        (_load(cross), *_group(_curve(direction, queue), chosen))
+        for cross in CROSS
+        for direction in DIRECTIONS
+        for queue in QUEUES
+        if (chosen := _chosen(every, direction, queue, cross))
+    ]
+    drawn = Drawn(
+        id="aside-ratios",
+        figure="",
+        title="Time through the proxy over native ECN: share of the cells up to a ratio",
+        note=f"A point is a cell. The bounds are {LOW:.2f} and {HIGH:.2f}.",
+        panels=panels,
+        headings=("cross traffic", "cells", "number", "median", "5 to 95 %", "above", "below"),
+        rows=rows,
+    )
+    return [drawn] if every else []
+
+
+def _load(cross: float) -> str:
+    return f"UDP at {cross:g} of the link's rate" if cross else "Without cross traffic"
+
+
+def _curve(direction: str, queue: str) -> str:
+    return f"{direction}, {_QUEUE_NAMES[queue]}"
+
+
+def _chosen(every: Sequence[Place], direction: str, queue: str, cross: float) -> list[Place]:
+    wanted = (direction, queue, cross)
+    return [p for p in every if (p.cell.direction, p.cell.queue, p.cell.cross) == wanted]
+
+
+def _spec(chosen: Sequence[Place]) -> dict:
+    traces: list[dict] = []
+    for direction in DIRECTIONS:
+        for queue in QUEUES:
+            ratios = sorted(
+                place.ratio
+                for place in chosen
+                if (place.cell.direction, place.cell.queue) == (direction, queue)
+            )
+            shares = [round(number / len(ratios), 4) for number in range(1, len(ratios) + 1)]
+            x = [round(ratio, 4) for ratio in ratios]
+            trace = line(_curve(direction, queue), len(traces), x, shares)
+            trace["line"] = {"width": 1.6, "shape": "hv"}
+            traces.append(trace | {"hovertemplate": "%{x:.3f}"})
+    bounds = [
+        {"type": "line", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+        | {"line": {"width": 1, "dash": "dot", "color": "gray"}}
+        for x in (LOW, HIGH)
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "time over native ECN's"}},
+        "yaxis": {"title": {"text": "share of the cells"}, "range": [0, 1.02]},
+        "shapes": bounds,
+        "hovermode": "closest",
+        "showlegend": True,
+    }
+    return {"data": [trace for trace in traces if trace["x"]], "layout": layout}
+
+
+_COLUMNS = (
+    *("direction", "rate_mbit", "rtt_ms", "queue", "connections", "cross"),
+    *("native_s", "proxy_s", "ratio", "spread"),
+)
+
+
+def files(runs: Runs) -> Mapping[str, str]:
+    """Every cell, worst first, as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for place in sorted(places(runs), key=lambda place: place.ratio, reverse=True):
+        cell = place.cell
+        key = (cell.direction, cell.rate_mbit, cell.rtt_ms, cell.queue, cell.connections)
+        times = (place.native_s, place.proxy_s, place.ratio, place.spread)
+        writer.writerow((*key, cell.cross, *(f"{value:.4f}" for value in times)))
+    return {"aside-cells": out.getvalue()}
+
+
+ASIDE = Extra(
+    experiment=Experiment(
+        id="aside",
+        chapter="Beyond the paper",
+        section="Cells by which nothing was chosen",
+        title="The proxy on other rates, round trips and queues",
+        shows="The rules of the proxy were chosen by its times on the paper's own tests. These "
+        "cells are others: 5, 20 and 50 Mbit/s; 10, 40 and 100 ms; RED, CoDel and PIE; 1, 2, 4 and "
+        "8 connections; without UDP beside them, with half and with all of the link's rate; both "
+        "directions. The median of the cells is judged by the bound of the paper's tests, and "
+        f"the share of cells inside is stated. Each cell has at most {_MOST_RUNS} runs.",
+        quick=False,
+        seconds=130.0,
+        cases=[case(cell, cell.place) for cell in cells()],
+    ),
+    tests=cells,
+    most_runs=_MOST_RUNS,
+    judge=judge,
+    tables=tables,
+    draw=draw,
+    files=files,
+)

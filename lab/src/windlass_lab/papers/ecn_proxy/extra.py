@@ -1,0 +1,122 @@
+"""What an experiment beyond the paper's tables is: its runs, its verdicts, and what is shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.model import Case, Experiment
+from windlass_lab.core.plot_parts import Drawn
+from windlass_lab.core.verdict import (
+    INFORMATIVE,
+    NOT_ENOUGH_RUNS,
+    Comparison,
+    Subject,
+    meets_paper,
+    within,
+)
+from windlass_lab.papers.ecn_proxy.plan import Test
+from windlass_lab.papers.ecn_proxy.ratios import Ratio, ratio
+from windlass_lab.papers.ecn_proxy.runs import Run
+from windlass_lab.papers.ecn_proxy.simulate import Simulated
+
+Runs = Mapping[str, Sequence[Run]]
+Bounds = tuple[float | None, float | None]
+NOT_JUDGED: Bounds = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An experiment in the simulator that is not a table of the paper.
+
+    `most_runs` of each test are made, however many are asked for. `judge`, `tables`, `draw` and
+    `files` take the runs by the names of the tests; `files` returns further CSV files by name.
+    """
+
+    experiment: Experiment
+    tests: Callable[[], Sequence[Simulated]]
+    most_runs: int
+    judge: Callable[[Runs], list[Comparison]]
+    tables: Callable[[Runs], list[dict]]
+    draw: Callable[[Runs], list[Drawn]]
+    files: Callable[[Runs], Mapping[str, str]] = field(default=lambda _runs: {})
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A test of the paper with some keys of its scenario replaced, under a name of its own."""
+
+    test: Test
+    variant: str
+    changed: Mapping[str, object] = field(hash=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return f"{self.test.name}@{self.variant}"
+
+    @property
+    def scenario(self) -> str:
+        """The stem of its scenario file: that of the test."""
+        return self.test.scenario
+
+    @property
+    def connections(self) -> int:
+        """Connections at a time."""
+        return self.test.connections
+
+    def keys(self, scale: float) -> Mapping[str, object]:
+        """The keys of the test, and those that it replaces itself."""
+        return {**self.test.keys(scale), **self.changed}
+
+    def transfers(self, scale: float) -> int:
+        """How many transfers each connection's place has."""
+        return self.test.transfers(scale)
+
+
+def case(test: Simulated, label: str) -> Case:
+    """A test as the catalogue lists it."""
+    return Case(test.name, label, scenario=test.scenario, overrides=test.keys(1.0))
+
+
+def seconds(runs: Runs, test: Simulated) -> list[float]:
+    """The completion times of a test's runs, in seconds; none if it was not run."""
+    return [run.seconds for run in runs.get(test.name, ())]
+
+
+def over(
+    quantity: str,
+    runs: Runs,
+    above: Simulated,
+    below: Simulated,
+    bounds: Bounds,
+    published: float | None = None,
+    headline: bool = False,
+) -> Comparison | None:
+    """The median time of one test over that of another; None unless both were run.
+
+    Where the 95 % interval is wider than the bounds and overlaps them, the runs decide nothing, and
+    the figure is not judged.
+    """
+    measured = seconds(runs, above), seconds(runs, below)
+    if not all(measured):
+        return None
+    found = ratio(*measured)
+    subject = Subject(
+        quantity,
+        published=published,
+        measured=Estimate(found.value, found.sd, found.count),
+        headline=headline,
+        case=above.name,
+    )
+    interval = f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else ""
+    judged = replace(within(subject, *bounds), paper=meets_paper(subject), why=interval)
+    if _decides_nothing(found, bounds):
+        return replace(judged, verdict=INFORMATIVE, why=f"{NOT_ENOUGH_RUNS}: {interval}")
+    return judged
+
+
+def _decides_nothing(found: Ratio, bounds: Bounds) -> bool:
+    low, high = bounds
+    if low is None or high is None:
+        return False
+    return found.high - found.low > high - low and found.low <= high and found.high >= low

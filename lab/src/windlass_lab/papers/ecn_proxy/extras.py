@@ -1,0 +1,10 @@
+"""The experiments beyond the paper's tables, by their ids."""
+
+from windlass_lab.papers.ecn_proxy.aside_figures import ASIDE
+from windlass_lab.papers.ecn_proxy.at_bottleneck import AT_BOTTLENECK
+from windlass_lab.papers.ecn_proxy.extra import Extra
+from windlass_lab.papers.ecn_proxy.mechanisms import MECHANISMS
+
+EXTRAS: dict[str, Extra] = {
+    extra.experiment.id: extra for extra in (MECHANISMS, AT_BOTTLENECK, ASIDE)
+}

@@ -1,0 +1,218 @@
+"""The paper's mechanisms for uploads, so that its published times stand beside its own proxy's.
+
+Section 3.1.2 names three ways to slow down a sender that has no ECN. All published uploads (Tables
+C.6 to C.10) are of the first: the proxy leaves the sender's data Not-ECT (sections 3.2.1, 4.3.2).
+The paper did not measure the other two.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.plot_parts import Drawn, Panel
+from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy.extra import (
+    NOT_JUDGED,
+    Bounds,
+    Extra,
+    Runs,
+    Variant,
+    case,
+    over,
+    seconds,
+)
+from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE
+from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS, NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.published import published
+
+_COUNTS = tuple(load for load in LOADS if load != FILES)
+_RUNS = 10
+# The paper's hosts ran Linux 3.19: SACK, PRR and tail loss probes, and no RACK (Linux 4.4).
+_LINUX_3_19: dict[str, object] = {"defaults.rack": False}
+_NO_SACK: dict[str, object] = {"defaults.sack": False}
+# The paper's wish: an upload through the proxy is no slower than without ECN.
+_NO_SLOWER: Bounds = (None, 1.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """What a proxy does for a sender without ECN; `keys` are those of the simulator's proxy.
+
+    `configuration` is that of the paper's tests; `sack` whether the senders have SACK.
+    """
+
+    name: str
+    label: str
+    configuration: str
+    keys: Mapping[str, object]
+    sack: bool = True
+
+    def test(self, load: str) -> Variant:
+        """The upload with cross traffic by so many connections."""
+        changed: dict[str, object] = _LINUX_3_19 if self.sack else {**_LINUX_3_19, **_NO_SACK}
+        if self.keys:
+            proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], **self.keys}
+            changed = {**changed, "middleboxes": [proxy]}
+        return Variant(Test("upload", load, True, self.configuration), self.name, changed)
+
+
+_NEITHER = Mechanism("linux-3.19", "no ECN", NEITHER, {})
+_NATIVE = Mechanism("linux-3.19", "both ECN", NATIVE, {})
+_NEITHER_NO_SACK = Mechanism("no-sack", "no ECN, no SACK", NEITHER, {}, sack=False)
+_NATIVE_NO_SACK = Mechanism("no-sack", "both ECN, no SACK", NATIVE, {}, sack=False)
+_NO_ECT = Mechanism("no-ect", "data left Not-ECT", PROXY, {"policy": "no-ect"})
+_DROP = Mechanism("drop", "the proxy drops a packet", PROXY, {"policy": "drop"})
+_DUPLICATES = Mechanism(
+    "duplicates",
+    "three duplicate ACKs, no SACK",
+    PROXY,
+    {"policy": "virtual-loss", "without_sack": True},
+    sack=False,
+)
+_VIRTUAL = Mechanism("virtual-loss", "virtual loss", PROXY, {"policy": "virtual-loss"})
+_ALL = (
+    *(_NEITHER, _NATIVE, _NO_ECT, _DROP, _VIRTUAL),
+    *(_NEITHER_NO_SACK, _NATIVE_NO_SACK, _DUPLICATES),
+)
+
+
+def tests() -> Sequence[Variant]:
+    """Uploads with cross traffic by 1, 2, 3 and 5 connections, each with every mechanism."""
+    return [mechanism.test(load) for load in _COUNTS for mechanism in _ALL]
+
+
+def judge(runs: Runs) -> list[Comparison]:
+    """Each mechanism over ECN at both ends; the paper's own beside its published ratios."""
+    found = [each for load in _COUNTS for each in _of_load(load, runs)]
+    return [comparison for comparison in found if comparison is not None]
+
+
+def _of_load(load: str, runs: Runs) -> Iterator[Comparison | None]:
+    def pair(
+        above: Mechanism, below: Mechanism, bounds: Bounds, printed: bool = False
+    ) -> Comparison | None:
+        quantity = f"Upload, {load} conn.: Time, {above.label}, over {below.label}"
+        tests_ = above.test(load), below.test(load)
+        theirs = _published(*tests_) if printed else None
+        return over(quantity, runs, *tests_, bounds, theirs, headline=above is _VIRTUAL)
+
+    yield pair(_NO_ECT, _NATIVE, NOT_JUDGED, printed=True)
+    same = pair(_NO_ECT, _NEITHER, _NO_SLOWER, printed=True)
+    # Data without ECT are dropped as they would be without ECN.
+    yield replace(same, by_construction=True) if same else None
+    yield pair(_NEITHER, _NATIVE, NOT_JUDGED, printed=True)
+    yield pair(_DROP, _NATIVE, NOT_JUDGED)
+    yield pair(_DROP, _NEITHER, NOT_JUDGED)
+    yield pair(_DUPLICATES, _NATIVE_NO_SACK, NOT_JUDGED)
+    yield pair(_NEITHER_NO_SACK, _NATIVE_NO_SACK, NOT_JUDGED)
+    yield pair(_VIRTUAL, _NATIVE, AS_NATIVE)
+
+
+def _published(above: Variant, below: Variant) -> float:
+    """The published ratio of medians of the two tests that the variants are of."""
+    times = (median(published()[each.test]) for each in (above, below))
+    return round(next(times) / next(times), 3)
+
+
+def draw(runs: Runs) -> list[Drawn]:
+    """Bars: each mechanism's time over that of ECN at both ends, and what was published."""
+    shown = [
+        (_NO_ECT, _NATIVE),
+        (_NEITHER, _NATIVE),
+        (_DROP, _NATIVE),
+        (_DUPLICATES, _NATIVE_NO_SACK),
+        (_VIRTUAL, _NATIVE),
+    ]
+    bars = [_published_bars()]
+    for number, (above, below) in enumerate(shown):
+        ratios = {load: _ratio(runs, above.test(load), below.test(load)) for load in _COUNTS}
+        bars.append(_bars(above.label, number, {k: v for k, v in ratios.items() if v is not None}))
+    layout = {
+        "barmode": "group",
+        "xaxis": {"type": "category", "title": {"text": "connections"}},
+        "yaxis": {"title": {"text": "time over both ECN"}, "rangemode": "tozero"},
+        "showlegend": True,
+    }
+    drawn = Drawn(
+        id="mechanisms",
+        figure="",
+        title="Uploads with cross traffic over ECN at both ends, by what the proxy does",
+        note="Ratios of medians. Published is the paper's proxy, which leaves data Not-ECT. "
+        "Senders without SACK are divided by ECN at both ends without SACK.",
+        panels=[Panel("mechanisms-0", "", {"data": bars, "layout": layout})],
+        headings=("", *(f"{load} conn." for load in _COUNTS)),
+        rows=[
+            (
+                bar["name"],
+                *(figure(dict(zip(bar["x"], bar["y"], strict=True)).get(load)) for load in _COUNTS),
+            )
+            for bar in bars
+        ],
+    )
+    return [drawn] if any(bar["x"] for bar in bars[1:]) else []
+
+
+def _published_bars() -> dict:
+    ratios = {load: _published(_NO_ECT.test(load), _NATIVE.test(load)) for load in _COUNTS}
+    return _bars("published", "published", ratios)
+
+
+def _bars(name: str, colour: int | str, ratios: Mapping[str, float]) -> dict:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": list(ratios),
+        "y": [round(value, 4) for value in ratios.values()],
+        "meta": {"colour": colour},
+        "hovertemplate": "%{y:.3f}",
+    }
+
+
+def _ratio(runs: Runs, above: Variant, below: Variant) -> float | None:
+    times = seconds(runs, above), seconds(runs, below)
+    return median(times[0]) / median(times[1]) if all(times) else None
+
+
+def tables(runs: Runs) -> list[dict]:
+    """The median time of each mechanism by connections, and the paper's beside it."""
+    rows = []
+    for mechanism in _ALL:
+        measured = [seconds(runs, mechanism.test(load)) for load in _COUNTS]
+        rows.append((mechanism.label, *(figure(median(m)) if m else NONE for m in measured)))
+    for label, name in (("no ECN", NEITHER), ("proxy", PROXY), ("both ECN", NATIVE)):
+        theirs = [published()[Test("upload", load, True, name)] for load in _COUNTS]
+        rows.append((f"published: {label}", *(figure(median(times)) for times in theirs)))
+    return [
+        {
+            "caption": "Uploads with cross traffic: completion time in seconds, medians",
+            "headings": ("", *(f"{load} conn." for load in _COUNTS)),
+            "rows": rows,
+            "open": True,
+        }
+    ]
+
+
+MECHANISMS = Extra(
+    experiment=Experiment(
+        id="mechanisms",
+        chapter="4.3.2 Uploads",
+        section="3.1.2, and Tables C.6 to C.9 with the paper's own mechanism",
+        title="Three ways to slow down a sender without ECN, and virtual loss",
+        shows="The paper's published uploads are of a proxy that leaves the sender's data Not-ECT, "
+        "because its duplicate ACKs broke connections (sections 3.2.1 and 4.3.2). Here the same "
+        "mechanism stands beside these figures, with senders like the paper's Linux 3.19: SACK and "
+        "no RACK. The paper has no times of the other two mechanisms. Duplicate ACKs that carry no "
+        "SACK block reach a sender without SACK only (RFC 6675 section 2), so that row is of such "
+        "senders, and its duplicates end with the repair.",
+        quick=False,
+        seconds=80.0,
+        cases=[case(test, test.name) for test in tests()],
+    ),
+    tests=tests,
+    most_runs=_RUNS,
+    judge=judge,
+    tables=tables,
+    draw=draw,
+)

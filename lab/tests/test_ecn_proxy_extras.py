@@ -1,0 +1,192 @@
+"""The experiments beyond the paper's tables: cells kept aside, mechanisms, the stricter network."""
+
+import csv
+import io
+import json
+import subprocess
+from statistics import median
+
+import pytest
+from plotly import graph_objects
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
+from windlass_lab.papers.ecn_proxy import aside, aside_figures, at_bottleneck, mechanisms
+from windlass_lab.papers.ecn_proxy.extra import over
+from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.runs import Run
+from windlass_lab.papers.ecn_proxy.simulate import request, result
+
+
+def measured(tests, seconds_of):
+    """Three runs of each test, a hundredth of a second apart."""
+    return {test.name: [Run(seconds_of(test) + n / 100) for n in range(3)] for test in tests}
+
+
+def of_cells(slow_uploads):
+    return measured(aside.cells(), lambda cell: 100.0 * slow_uploads(cell))
+
+
+def test_every_cell_has_a_name_of_its_own_and_both_configurations():
+    found = aside.cells()
+    assert len({cell.name for cell in found}) == len(found) == 2 * 3 * 3 * 3 * 4 * 2 * 3
+    assert sum(cell.native for cell in found) == len(found) / 2
+
+
+@pytest.mark.parametrize("direction", ["download", "upload"])
+def test_only_the_served_host_lacks_ecn_in_a_cell(direction):
+    native, proxy = (aside.Cell(20, 40, "pie", 4, direction, 0.5, each) for each in (True, False))
+    sender, receiver = (proxy.keys(1.0)[key] for key in ("defaults.ecn", "defaults.receiver.ecn"))
+    assert (sender, receiver) == (direction == "download", direction == "upload")
+    assert native.keys(1.0)["defaults.ecn"] and native.keys(1.0)["defaults.receiver.ecn"]
+    assert not native.keys(1.0)["middleboxes"]
+    changed = {"defaults.ecn", "defaults.receiver.ecn", "middleboxes"}
+    same = [{k: v for k, v in c.keys(1.0).items() if k not in changed} for c in (native, proxy)]
+    assert same[0] == same[1]
+
+
+def test_connections_of_a_cell_share_its_bytes():
+    size = aside.Cell(20, 40, "pie", 4, "upload", 0.0, True).keys(0.5)["flows.0.app"]["size"]
+    assert size == f"{20e6 / 8 * 20 / 4 / 2:.0f}B"
+
+
+def test_the_median_of_the_cells_is_judged_and_the_share_inside_stated():
+    def slower(cell):
+        return 1.0 if cell.native else 1.2 if cell.rate_mbit == 5 else 1.01
+
+    found = {c.case: c for c in aside_figures.judge(of_cells(slower)) if "median" in c.quantity}
+    assert found["aside-upload"].measured.mean == pytest.approx(1.01, abs=1e-3)
+    assert {c.verdict for c in found.values()} == {"pass"}
+    shares = [c for c in aside_figures.judge(of_cells(slower)) if "share" in c.quantity]
+    assert {round(c.measured.mean, 3) for c in shares} == {0.667}
+    assert {c.verdict for c in shares} == {"informative"}
+    worse = aside_figures.judge(of_cells(lambda cell: 1.0 if cell.native else 1.06))
+    assert {c.verdict for c in worse if "median" in c.quantity} == {"fail"}
+
+
+def test_the_worst_cells_come_first_in_the_table_and_in_the_csv():
+    def one_slow(cell):
+        is_it = (cell.rate_mbit, cell.queue, cell.connections, cell.cross) == (50, "codel", 8, 1.0)
+        return 1.0 if cell.native or not is_it else 1.0 + cell.rtt_ms / 1000
+
+    runs = of_cells(one_slow)
+    worst = aside_figures.tables(runs)[0]["rows"]
+    assert worst[0][1:6] == ("50", "100", "CoDel", "8", "1")
+    assert worst[0][8] == "1.100"
+    [text] = aside_figures.files(runs).values()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(aside.cells()) / 2
+    ratios = [float(row["ratio"]) for row in rows]
+    assert ratios == sorted(ratios, reverse=True)
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_plots_are_such_that_plotly_accepts_them(name):
+    runs = measured(EXTRAS[name].tests(), lambda _: 50.0)
+    [drawn] = EXTRAS[name].draw(runs)
+    for panel in drawn.panels:
+        assert graph_objects.Figure(panel.spec).data
+    assert all(len(row) == len(drawn.headings) for row in drawn.rows)
+    for table in EXTRAS[name].tables(runs):
+        assert all(len(row) == len(table["headings"]) for row in table["rows"])
+    assert not EXTRAS[name].draw({})
+    assert not EXTRAS[name].judge({})
+
+
+def test_the_papers_uploads_are_held_against_the_papers_own_mechanism():
+    def seconds(test):
+        has_ecn = test.test.client_ecn
+        return 100.0 if has_ecn else 193.5 if test.variant == "no-ect" else 101.0
+
+    found = mechanisms.judge(measured(mechanisms.tests(), seconds))
+    with_figure = [c for c in found if "Not-ECT, over both ECN" in c.quantity]
+    assert [c.published for c in with_figure] == [1.308, 1.508, 1.628, 1.935]
+    assert [c.paper for c in with_figure] == ["fail", "fail", "fail", "pass"]
+    # What the paper did not measure has no published figure.
+    others = [c for c in found if "drops" in c.quantity or "virtual" in c.quantity]
+    assert {c.published for c in others} == {None}
+
+
+def test_each_mechanism_is_a_policy_of_the_proxy_and_senders_are_without_rack():
+    keys = {test.variant: test.keys(1.0) for test in mechanisms.tests() if test.test.has_proxy}
+    proxies = {variant: each["middleboxes"][0] for variant, each in keys.items()}
+    policies = {variant: proxy["policy"] for variant, proxy in proxies.items()}
+    assert policies == {
+        "no-ect": "no-ect",
+        "drop": "drop",
+        "virtual-loss": "virtual-loss",
+        "duplicates": "virtual-loss",
+    }
+    assert proxies["duplicates"]["without_sack"]
+    assert [v for v, each in keys.items() if each.get("defaults.sack") is False] == ["duplicates"]
+    assert not any(test.keys(1.0)["defaults.rack"] for test in mechanisms.tests())
+
+
+def test_the_stricter_network_has_no_device_and_asks_again_as_the_papers_hosts_did():
+    for test in at_bottleneck.tests():
+        keys = test.keys(1.0)
+        assert keys["links.3.device_queue"] == keys["links.4.device_queue"] == "0s"
+        assert keys["defaults.ecn_fallback"] is False
+        assert all(proxy["fallback"] is False for proxy in keys["middleboxes"])
+
+
+def test_the_stricter_network_has_the_bounds_of_the_main_tests():
+    runs = measured(at_bottleneck.tests(), lambda test: 102.0 if test.test.server_ecn else 100.0)
+    failed = {c.quantity for c in at_bottleneck.judge(runs) if c.verdict == "fail"}
+    assert len(failed) == 16
+    assert all("without cross traffic" in name and "over no ECN" in name for name in failed)
+
+
+@pytest.mark.parametrize(
+    ("above", "verdict"),
+    [([100.0, 101.0], "pass"), ([120.0, 121.0], "fail"), ([85.0, 120.0], "informative")],
+)
+def test_runs_that_are_too_far_apart_decide_nothing(above, verdict):
+    upper, lower = at_bottleneck.tests()[1:3]
+    runs = {upper.name: [Run(s) for s in above], lower.name: [Run(100.0), Run(100.5)]}
+    found = over("Time", runs, upper, lower, (0.90, 1.05))
+    assert found.verdict == verdict
+    assert found.why.startswith(NOT_ENOUGH_RUNS) == (verdict == "informative")
+
+
+def test_extras_are_simulated_only(lab, tmp_path, capsys):
+    status = lab("--real", out=tmp_path / "out", target="ecn-proxy/aside")
+    assert status == LabError.exit_status
+    assert "aside: there is no testbed of it" in capsys.readouterr().err
+
+
+def test_the_simulator_runs_each_kind_of_extra(repository):
+    """One small run of each, in the real simulator; Not-ECT data fare as without ECN."""
+    try:
+        windlass = find_windlass(None)
+    except LabError:
+        pytest.skip("no binary windlass: not built")
+    cells = [aside.Cell(20, 40, kind, 2, "upload", 0.5, False) for kind in aside.QUEUES]
+    uploads = [test for test in mechanisms.tests() if test.test.load == "3"]
+    strict = [test for test in at_bottleneck.tests() if test.test.load == "2" and test.test.cross]
+    tests = [*cells, *uploads, *strict]
+    wanted = [(test, seed) for test in tests for seed in (1, 2, 3)]
+    scenarios = repository / "experiments/ecn-proxy"
+    lines = subprocess.run(
+        [windlass, "sim", "batch", "-"],
+        input="\n".join(json.dumps(request(scenarios, test, seed, 0.05)) for test, seed in wanted),
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.splitlines()
+    times = {}
+    for (test, _), line in zip(wanted, lines, strict=True):
+        run = result(test, 0.05, json.loads(line))
+        times.setdefault(test.name, []).append(run.seconds)
+    assert set(times) == {test.name for test in tests}
+    none, native, not_ect = (
+        median(times[f"C.8-{name}_cross@{variant}"])
+        for name, variant in (
+            ("noEcn_noProxy", "linux-3.19"),
+            ("bothEcn_noProxy", "linux-3.19"),
+            ("oneEcn_proxy", "no-ect"),
+        )
+    )
+    assert not_ect == pytest.approx(none, rel=0.1)
+    assert not_ect > 1.3 * native
