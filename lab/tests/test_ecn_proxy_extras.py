@@ -12,11 +12,16 @@ from plotly import graph_objects
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
-from windlass_lab.papers.ecn_proxy import aside, aside_figures, at_bottleneck, mechanisms
+from windlass_lab.papers.ecn_proxy import aside, aside_figures, at_bottleneck, iperf, mechanisms
 from windlass_lab.papers.ecn_proxy.extra import over
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, PROXY, Test
+from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.simulate import request, result
+from windlass_lab.papers.ecn_proxy.topology import experiment
+from windlass_lab.papers.ecn_proxy.ways import WAYS
+from windlass_lab.testbed.validate import validate
 
 
 def measured(tests, seconds_of):
@@ -150,10 +155,59 @@ def test_runs_that_are_too_far_apart_decide_nothing(above, verdict):
     assert found.why.startswith(NOT_ENOUGH_RUNS) == (verdict == "informative")
 
 
-def test_extras_are_simulated_only(lab, tmp_path, capsys):
-    status = lab("--real", out=tmp_path / "out", target="ecn-proxy/aside")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("aside", ["--real"], "aside: there is no testbed of it"),
+        ("ways", ["--sim"], "ways: there is no simulation of it"),
+    ],
+)
+def test_an_experiment_that_cannot_be_made_so_says_why(
+    lab, tmp_path, capsys, name, options, message
+):
+    status = lab(*options, out=tmp_path / "out", target=f"ecn-proxy/{name}")
     assert status == LabError.exit_status
-    assert "aside: there is no testbed of it" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+def test_a_test_in_another_way_is_none_of_the_papers():
+    assert not any(test in published() for test in WAYS.tests())
+    assert len({test.name for test in WAYS.tests()}) == 36
+
+
+def test_a_testbed_over_ipv6_has_no_address_of_the_other_family():
+    found = experiment(Test("upload", "2", True, PROXY, IPV6))
+    validate(found)
+    addresses = [a for link in found.topology.links for e in (link.a, link.b) for a in e.addresses]
+    addresses += [route.via for route in found.topology.routes]
+    assert addresses and all(":" in address for address in addresses)
+    assert "10." not in found.programs[0].files["link.toml"]
+
+
+def test_a_client_that_opens_a_download_receives_what_a_cubic_server_sends():
+    command = iperf.client("10.5.0.1", 5201, 2, 1000, "")
+    assert "--reverse" in command and "--tcp-congestion" not in command
+    assert "--ipv6_domain" in iperf.client("fd00:5::1", 5201, 2, 1000, "cubic")
+    plain, opened = (
+        experiment(Test("download", "2", True, PROXY, way)).topology.routes
+        for way in ("", CLIENT_OPENS)
+    )
+    [server] = [route for route in opened if route.node == "server"]
+    assert server.controller == "cubic"
+    assert not any(route.controller for route in plain)
+
+
+RECEIVED = """\
+[  1] local 10.1.0.1%proxy port 43006 connected with 10.5.0.1 port 5201 (reverse) (sock=3) \
+(icwnd/mss/irtt=14/1448/17) (ct=3.80 ms) on 2026-11-27 00:46:47 (UTC)
+[ ID] Interval            Transfer    Bandwidth       Reads=Dist
+[ *1] 0.0000-7.5000 sec  1000000 Bytes  133333 Bytes/sec  40=0:1:1:0:0:1:0:37
+"""
+
+
+def test_a_client_that_receives_reports_with_a_star():
+    [transfer] = iperf.transfers("tcp", RECEIVED, 1, 1_000_000)
+    assert transfer.seconds == pytest.approx(7.5038)
 
 
 def test_the_simulator_runs_each_kind_of_extra(repository):

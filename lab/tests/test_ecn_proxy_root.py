@@ -9,7 +9,14 @@ import pytest
 from windlass_lab.core import child
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_windlass
-from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.plan import (
+    CLIENT_OPENS,
+    IPV6,
+    NATIVE,
+    NEITHER,
+    PROXY,
+    Test,
+)
 from windlass_lab.papers.ecn_proxy.transfer import measure
 from windlass_lab.testbed import check, remove
 from windlass_lab.testbed.bed import wait_until
@@ -48,14 +55,17 @@ def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
     assert run.fairness == 1
 
 
-@pytest.mark.parametrize("direction", ["download", "upload"])
-def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction):
+@pytest.mark.parametrize(
+    ("direction", "way"),
+    [("download", ""), ("upload", ""), ("download", CLIENT_OPENS), ("upload", IPV6)],
+)
+def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, way):
     doctor = subprocess.run(
         [windlass, "doctor", "ecn-proxy"], capture_output=True, text=True, check=False
     )
     if doctor.returncode != 0:
         pytest.skip("windlass doctor ecn-proxy: this kernel or binary lacks something")
-    run = measure(Test(direction, "1", True, PROXY), 0.05, windlass)
+    run = measure(Test(direction, "1", True, PROXY, way), 0.05, windlass)
     [printed] = run.proxies
     assert printed["proxied"] > 0
     assert printed["edited"] > 0

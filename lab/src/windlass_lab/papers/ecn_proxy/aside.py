@@ -22,6 +22,7 @@ CROSS = (0.0, 0.5, 1.0)
 _ALONE_S = 20.0
 _CROSS_SHARE = 0.2
 _UDP_BYTES = 1498
+_PACKET_BYTES = 1500
 # RED's thresholds as times on the link: those of CoDel's and PIE's targets, 5 and 15 ms.
 _RED_MIN_S, _RED_MAX_S = 0.005, 0.015
 _AVPKT_BYTES = 1000
@@ -61,6 +62,12 @@ class Cell:
     def scenario(self) -> str:
         """The stem of its scenario file."""
         return "aside"
+
+    @property
+    def window(self) -> float:
+        """A connection's share of what the empty path holds, in segments."""
+        path_bytes = self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1000
+        return path_bytes / _PACKET_BYTES / self.connections
 
     def transfers(self, _scale: float) -> int:
         """One for each connection."""

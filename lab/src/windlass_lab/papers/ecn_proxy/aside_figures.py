@@ -153,7 +153,15 @@ _FACTORS: Mapping[str, Callable[[Cell], str]] = {
     "RTT in ms": lambda cell: f"{cell.rtt_ms}",
     "connections": lambda cell: f"{cell.connections}",
     "UDP over rate": lambda cell: f"{cell.cross:g}",
+    "direction and share of the path": lambda cell: f"{cell.direction}, {_share(cell)}",
 }
+# Upper ends of the classes of a connection's share of the path, in segments.
+_SHARES = (10, 30, 100)
+
+
+def _share(cell: Cell) -> str:
+    classes = [f"under {end} segments" for end in _SHARES if cell.window < end]
+    return classes[0] if classes else f"{_SHARES[-1]} segments or more"
 
 
 def _groups(every: Sequence[Place]) -> Iterator[tuple[str, Sequence[Place]]]:

@@ -7,13 +7,23 @@ ECN again after a lost SYN, as the paper's Linux 3.19 did and the testbed's host
 time of a test is that of a connection without ECN which waits until all others have ended.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy.by_connections import (
+    COUNTS,
+    HEADINGS,
+    ByCount,
+    bars,
+    medians,
+    panel,
+    ratios,
+    row,
+    table,
+)
 from windlass_lab.papers.ecn_proxy.extra import (
     NOT_JUDGED,
     Extra,
@@ -26,16 +36,13 @@ from windlass_lab.papers.ecn_proxy.extra import (
 from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE, AS_WITHOUT
 from windlass_lab.papers.ecn_proxy.plan import (
     DIRECTIONS,
-    FILES,
     LABELS,
-    LOADS,
     NATIVE,
     NEITHER,
     PROXY,
     Test,
 )
 
-_COUNTS = tuple(load for load in LOADS if load != FILES)
 _CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
 _RUNS = 10
 # The router's two interfaces in the scenarios.
@@ -64,7 +71,7 @@ def tests() -> Sequence[Variant]:
         _variant(Test(direction, load, cross, name), rtt)
         for rtt in _DELAYS
         for direction in DIRECTIONS
-        for load in _COUNTS
+        for load in COUNTS
         for cross in _TRAFFIC
         for name in _CONFIGURATIONS
     ]
@@ -76,7 +83,7 @@ def judge(runs: Runs) -> list[Comparison]:
         each
         for rtt in _DELAYS
         for direction in DIRECTIONS
-        for load in _COUNTS
+        for load in COUNTS
         for each in _of_load(direction, load, rtt, runs)
     ]
     return [comparison for comparison in found if comparison is not None]
@@ -101,79 +108,38 @@ def draw(runs: Runs) -> list[Drawn]:
     """The proxy's ratios to ECN at both ends: a panel a traffic, bars by connections."""
     panels, rows = [], []
     for number, (cross, traffic) in enumerate(_TRAFFIC.items()):
-        bars: list[dict] = []
+        groups: list[dict] = []
         for rtt in _DELAYS:
             for direction in DIRECTIONS:
-                ratios = _ratios(direction, cross, rtt, runs)
+                proxy, native = (_by_count(direction, cross, c, rtt) for c in (PROXY, NATIVE))
                 label = f"{direction}, {rtt}"
-                bars.append(_bars(label, len(bars), ratios))
-                cells = (figure(ratios.get(load)) for load in _COUNTS)
-                rows.append((f"{label}, {traffic}", *cells))
-        panels.append(Panel(f"no-device-{number}", traffic.capitalize(), _spec(bars)))
+                groups.append(bars(label, len(groups), ratios(runs, proxy, native)))
+                rows.append(row(f"{label}, {traffic}", groups[-1]))
+        panels.append(panel(f"no-device-{number}", traffic.capitalize(), groups))
     drawn = Drawn(
         id="no-device",
         figure="",
         title="Time through the proxy over ECN at both ends, without a device behind RED",
         note="Ratios of medians, by connections.",
         panels=panels,
-        headings=("", *(f"{load} conn." for load in _COUNTS)),
+        headings=HEADINGS,
         rows=rows,
     )
-    return [drawn] if any(NONE not in row[1:] for row in rows) else []
+    return [drawn] if any(group["x"] for each in panels for group in each.spec["data"]) else []
 
 
-def _ratios(direction: str, cross: bool, rtt: str, runs: Runs) -> Mapping[str, float]:
-    found = {}
-    for load in _COUNTS:
-        proxy, native = (
-            seconds(runs, _variant(Test(direction, load, cross, name), rtt))
-            for name in (PROXY, NATIVE)
-        )
-        if proxy and native:
-            found[load] = round(median(proxy) / median(native), 4)
-    return found
-
-
-def _bars(name: str, colour: int, ratios: Mapping[str, float]) -> dict:
-    return {
-        "type": "bar",
-        "name": name,
-        "x": list(ratios),
-        "y": list(ratios.values()),
-        "meta": {"colour": colour},
-        "hovertemplate": "%{y:.3f}",
-    }
-
-
-def _spec(bars: Sequence[dict]) -> dict:
-    layout = {
-        "barmode": "group",
-        "xaxis": {"type": "category", "title": {"text": "connections"}},
-        "yaxis": {"title": {"text": "time over both ECN"}, "rangemode": "tozero"},
-        "showlegend": True,
-    }
-    return {"data": list(bars), "layout": layout}
+def _by_count(direction: str, cross: bool, configuration: str, rtt: str) -> ByCount:
+    return lambda load: _variant(Test(direction, load, cross, configuration), rtt)
 
 
 def tables(runs: Runs) -> list[dict]:
     """The median times, in seconds."""
     rows = []
-    for rtt in _DELAYS:
-        for direction in DIRECTIONS:
-            for cross, traffic in _TRAFFIC.items():
-                for name in _CONFIGURATIONS:
-                    variants = [_variant(Test(direction, n, cross, name), rtt) for n in _COUNTS]
-                    times = [seconds(runs, variant) for variant in variants]
-                    label = f"{direction}, {rtt}, {traffic}, {LABELS[name]}"
-                    rows.append((label, *(figure(median(t)) if t else NONE for t in times)))
-    return [
-        {
-            "caption": "Completion time in seconds, medians",
-            "headings": ("", *(f"{load} conn." for load in _COUNTS)),
-            "rows": rows,
-            "open": False,
-        }
-    ]
+    for rtt, direction, cross, name in product(_DELAYS, DIRECTIONS, _TRAFFIC, _CONFIGURATIONS):
+        test = _by_count(direction, cross, name, rtt)
+        label = f"{direction}, {rtt}, {_TRAFFIC[cross]}, {LABELS[name]}"
+        rows.append(medians(label, [seconds(runs, test(load)) for load in COUNTS]))
+    return [table("Completion time in seconds, medians", rows, opened=False)]
 
 
 AT_BOTTLENECK = Extra(

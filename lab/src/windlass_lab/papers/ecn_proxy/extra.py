@@ -26,7 +26,7 @@ NOT_JUDGED: Bounds = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An experiment in the simulator that is not a table of the paper.
+    """An experiment that is not a table of the paper: simulated, or `real`, on kernels only.
 
     `most_runs` of each test are made, however many are asked for. `judge`, `tables`, `draw` and
     `files` take the runs by the names of the tests; `files` returns further CSV files by name.
@@ -39,6 +39,7 @@ class Extra:
     tables: Callable[[Runs], list[dict]]
     draw: Callable[[Runs], list[Drawn]]
     files: Callable[[Runs], Mapping[str, str]] = field(default=lambda _runs: {})
+    real: bool = False
 
 
 @dataclass(frozen=True, slots=True)

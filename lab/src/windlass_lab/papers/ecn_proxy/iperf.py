@@ -12,7 +12,8 @@ from windlass_lab.core.errors import RunError
 
 PROGRAM = PACKAGE = "iperf"
 _OPENED = re.compile(r"^\[ *(\d+)\] local .* connected with .*\(ct=([\d.]+) ms\)", re.MULTILINE)
-_SENT = re.compile(r"^\[ *(\d+)\] 0\.0+-([\d.]+) sec +(\d+) Bytes ", re.MULTILINE)
+# A client that receives has a star before the number.
+_SENT = re.compile(r"^\[ *\*?(\d+)\] 0\.0+-([\d.]+) sec +(\d+) Bytes ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +31,28 @@ class Transfer:
         return self.opening_s + self.sending_s
 
 
-def server(port: int) -> list[str]:
+def server(port: int, ipv6: bool) -> list[str]:
     """A server, for any number of connections."""
-    return [PROGRAM, "--server", "--port", str(port)]
+    return [PROGRAM, "--server", "--port", str(port), *_family(ipv6)]
 
 
 def client(
     address: str, port: int, connections: int, size_bytes: int, controller: str
 ) -> list[str]:
-    """A client that sends so much by each connection, none waiting for another's handshake."""
+    """A client that sends so much by each connection, none waiting for another's handshake.
+
+    Without a `controller` it receives as much instead: iperf cannot ask the other end for one.
+    """
+    role = ["--tcp-congestion", controller] if controller else ["--reverse"]
     return [
         *(PROGRAM, "--client", address, "--port", str(port), "--parallel", str(connections)),
-        *("--num", str(size_bytes), "--tcp-congestion", controller, "--no-connect-sync"),
+        *("--num", str(size_bytes), *role, "--no-connect-sync", *_family(":" in address)),
         *("--enhanced", "--format", "B"),
     ]
+
+
+def _family(ipv6: bool) -> list[str]:
+    return ["--ipv6_domain"] if ipv6 else []
 
 
 def transfers(name: str, report: str, connections: int, size_bytes: int) -> Sequence[Transfer]:

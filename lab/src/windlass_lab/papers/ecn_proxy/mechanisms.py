@@ -10,9 +10,18 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy.by_connections import (
+    COUNTS,
+    HEADINGS,
+    bars,
+    medians,
+    panel,
+    ratios,
+    row,
+    table,
+)
 from windlass_lab.papers.ecn_proxy.extra import (
     NOT_JUDGED,
     Bounds,
@@ -24,10 +33,9 @@ from windlass_lab.papers.ecn_proxy.extra import (
     seconds,
 )
 from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE
-from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS, NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
 from windlass_lab.papers.ecn_proxy.published import published
 
-_COUNTS = tuple(load for load in LOADS if load != FILES)
 _RUNS = 10
 # The paper's hosts ran Linux 3.19: SACK, PRR and tail loss probes, and no RACK (Linux 4.4).
 _LINUX_3_19: dict[str, object] = {"defaults.rack": False}
@@ -80,12 +88,12 @@ _ALL = (
 
 def tests() -> Sequence[Variant]:
     """Uploads with cross traffic by 1, 2, 3 and 5 connections, each with every mechanism."""
-    return [mechanism.test(load) for load in _COUNTS for mechanism in _ALL]
+    return [mechanism.test(load) for load in COUNTS for mechanism in _ALL]
 
 
 def judge(runs: Runs) -> list[Comparison]:
     """Each mechanism over ECN at both ends; the paper's own beside its published ratios."""
-    found = [each for load in _COUNTS for each in _of_load(load, runs)]
+    found = [each for load in COUNTS for each in _of_load(load, runs)]
     return [comparison for comparison in found if comparison is not None]
 
 
@@ -125,73 +133,34 @@ def draw(runs: Runs) -> list[Drawn]:
         (_DUPLICATES, _NATIVE_NO_SACK),
         (_VIRTUAL, _NATIVE),
     ]
-    bars = [_published_bars()]
+    theirs = {load: _published(_NO_ECT.test(load), _NATIVE.test(load)) for load in COUNTS}
+    groups = [bars("published", "published", theirs)]
     for number, (above, below) in enumerate(shown):
-        ratios = {load: _ratio(runs, above.test(load), below.test(load)) for load in _COUNTS}
-        bars.append(_bars(above.label, number, {k: v for k, v in ratios.items() if v is not None}))
-    layout = {
-        "barmode": "group",
-        "xaxis": {"type": "category", "title": {"text": "connections"}},
-        "yaxis": {"title": {"text": "time over both ECN"}, "rangemode": "tozero"},
-        "showlegend": True,
-    }
+        groups.append(bars(above.label, number, ratios(runs, above.test, below.test)))
     drawn = Drawn(
         id="mechanisms",
         figure="",
         title="Uploads with cross traffic over ECN at both ends, by what the proxy does",
         note="Ratios of medians. Published is the paper's proxy, which leaves data Not-ECT. "
         "Senders without SACK are divided by ECN at both ends without SACK.",
-        panels=[Panel("mechanisms-0", "", {"data": bars, "layout": layout})],
-        headings=("", *(f"{load} conn." for load in _COUNTS)),
-        rows=[
-            (
-                bar["name"],
-                *(figure(dict(zip(bar["x"], bar["y"], strict=True)).get(load)) for load in _COUNTS),
-            )
-            for bar in bars
-        ],
+        panels=[panel("mechanisms-0", "", groups)],
+        headings=HEADINGS,
+        rows=[row(group["name"], group) for group in groups],
     )
-    return [drawn] if any(bar["x"] for bar in bars[1:]) else []
-
-
-def _published_bars() -> dict:
-    ratios = {load: _published(_NO_ECT.test(load), _NATIVE.test(load)) for load in _COUNTS}
-    return _bars("published", "published", ratios)
-
-
-def _bars(name: str, colour: int | str, ratios: Mapping[str, float]) -> dict:
-    return {
-        "type": "bar",
-        "name": name,
-        "x": list(ratios),
-        "y": [round(value, 4) for value in ratios.values()],
-        "meta": {"colour": colour},
-        "hovertemplate": "%{y:.3f}",
-    }
-
-
-def _ratio(runs: Runs, above: Variant, below: Variant) -> float | None:
-    times = seconds(runs, above), seconds(runs, below)
-    return median(times[0]) / median(times[1]) if all(times) else None
+    return [drawn] if any(group["x"] for group in groups[1:]) else []
 
 
 def tables(runs: Runs) -> list[dict]:
     """The median time of each mechanism by connections, and the paper's beside it."""
-    rows = []
-    for mechanism in _ALL:
-        measured = [seconds(runs, mechanism.test(load)) for load in _COUNTS]
-        rows.append((mechanism.label, *(figure(median(m)) if m else NONE for m in measured)))
-    for label, name in (("no ECN", NEITHER), ("proxy", PROXY), ("both ECN", NATIVE)):
-        theirs = [published()[Test("upload", load, True, name)] for load in _COUNTS]
-        rows.append((f"published: {label}", *(figure(median(times)) for times in theirs)))
-    return [
-        {
-            "caption": "Uploads with cross traffic: completion time in seconds, medians",
-            "headings": ("", *(f"{load} conn." for load in _COUNTS)),
-            "rows": rows,
-            "open": True,
-        }
+    rows = [
+        medians(mechanism.label, [seconds(runs, mechanism.test(load)) for load in COUNTS])
+        for mechanism in _ALL
     ]
+    for label, name in (("no ECN", NEITHER), ("proxy", PROXY), ("both ECN", NATIVE)):
+        theirs = [published()[Test("upload", load, True, name)] for load in COUNTS]
+        rows.append(medians(f"published: {label}", theirs))
+    caption = "Uploads with cross traffic: completion time in seconds, medians"
+    return [table(caption, rows, opened=True)]
 
 
 MECHANISMS = Extra(

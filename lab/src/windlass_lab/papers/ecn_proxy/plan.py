@@ -28,6 +28,9 @@ LABELS = {
     NATIVE_PROXY: "both ECN, proxy",
     OWN_PROXIES: "no ECN, a proxy each",
 }
+# Ways of making a test on kernels that the paper has not: the client opens the connections of a
+# download, as clients do; and IPv6.
+CLIENT_OPENS, IPV6 = "clientOpens", "ipv6"
 # A tenth of three tests each way, to be looked at and not judged: of each there is one run.
 DEMO = "demo"
 DEMO_SCALE = 0.1
@@ -37,7 +40,10 @@ START_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test: what is transferred, over which path, between what kind of ends."""
+    """One test: what is transferred, over which path, between what kind of ends.
+
+    `way` is empty for the paper's own, or a way of making it on kernels.
+    """
 
     # pytest takes it for a class of tests otherwise.
     __test__ = False
@@ -46,6 +52,7 @@ class Test:
     load: str
     cross: bool
     configuration: str
+    way: str = ""
 
     @property
     def table(self) -> str:
@@ -60,7 +67,8 @@ class Test:
     @property
     def name(self) -> str:
         """Its name in results."""
-        return f"{self.table}-{self.configuration}_{self.traffic}"
+        way = f"_{self.way}" if self.way else ""
+        return f"{self.table}-{self.configuration}_{self.traffic}{way}"
 
     @property
     def connections(self) -> int:

@@ -90,16 +90,21 @@ def reproduce(
 
 
 def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Simulated]:
-    """The tests of these experiments. Those beyond the paper's tables are simulated only."""
+    """The tests of these experiments: of those beyond the paper's tables, which are simulated or on
+    kernels, those that can be made.
+    """
     found: list[Simulated] = [test for test in all_tests() if test.table in wanted]
     extras = [extra for extra in EXTRAS.values() if extra.experiment.id in wanted]
-    if real and extras:
-        names = ", ".join(extra.experiment.id for extra in extras)
-        if not found:
-            raise LabError(f"{names}: there is no testbed of it; leave out --real")
-        progress(f"simulated only, left out: {names}")
-        return found
-    return [*found, *(test for extra in extras for test in extra.tests())]
+    found += [test for extra in extras if extra.real == real for test in extra.tests()]
+    others = ", ".join(extra.experiment.id for extra in extras if extra.real != real)
+    if others and not found:
+        lacks = (
+            "testbed of it; leave out --real" if real else "simulation of it; add --real, as root"
+        )
+        raise LabError(f"{others}: there is no {lacks}")
+    if others:
+        progress(f"{'simulated' if real else 'on kernels'} only, left out: {others}")
+    return found
 
 
 def reproduce_request(request: Request) -> tuple[dict, dict]:

@@ -2,9 +2,10 @@
 without sch_red have not.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from windlass_lab.papers.ecn_proxy.plan import OWN_PROXIES, Test
+from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, OWN_PROXIES, Test
 from windlass_lab.testbed.topology import (
     End,
     Experiment,
@@ -16,8 +17,6 @@ from windlass_lab.testbed.topology import (
     Topology,
 )
 
-CLIENT, SERVER = "10.1.0.1", "10.5.0.1"
-UDP_LEFT, UDP_RIGHT = "10.3.0.1", "10.6.0.1"
 CONTROLLER = "cubic"
 _RED = (
     '{ kind = "tc-red", limit = "40kB", min = "2kB", max = "8kB", avpkt_bytes = 1000, burst = 4, '
@@ -27,18 +26,36 @@ _RED = (
 # is not in RED's queue (docs/results/ecn-proxy.md). 37.5 kB each.
 _SLOW = 'rate = "10Mbit/s", device_queue = "30ms"'
 _FAST = 'rate = "100Mbit/s", device_queue = "3ms"'
-# Node, the other, address of the first; that of the other is the second of the network.
+# Node, the other, number of their network: the node is its host 1, the other its host 2.
 _WIRES = (
-    ("client", "proxy", "10.1.0"),
-    ("proxy", "left", "10.2.0"),
-    ("udpl", "left", "10.3.0"),
-    ("gateway", "right", "10.4.0"),
-    ("server", "gateway", "10.5.0"),
-    ("udpr", "right", "10.6.0"),
+    ("client", "proxy", 1),
+    ("proxy", "left", 2),
+    ("udpl", "left", 3),
+    ("gateway", "right", 4),
+    ("server", "gateway", 5),
+    ("udpr", "right", 6),
 )
+_NETWORKS = {node: network for node, _, network in _WIRES}
+_LEFT, _RIGHT = (1, 2, 3), (4, 5, 6)
+# That of the router's ports.
+_ROUTER = 9
+_FORWARD = {"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1}
 _FORWARDING = ("proxy", "left", "right", "gateway")
 # A proxy's node, and the host that it serves.
 _SERVED = {"proxy": "client", "gateway": "server"}
+
+
+def address(test: Test, node: str) -> str:
+    """A host's address."""
+    return _host_of(_NETWORKS[node], 1, test.way == IPV6)
+
+
+def _host_of(network: int, number: int, ipv6: bool) -> str:
+    return f"fd00:{network}::{number}" if ipv6 else f"10.{network}.0.{number}"
+
+
+def _subnet(network: int, ipv6: bool) -> str:
+    return f"fd00:{network}::/64" if ipv6 else f"10.{network}.0.0/24"
 
 
 def experiment(test: Test) -> Experiment:
@@ -49,14 +66,22 @@ def experiment(test: Test) -> Experiment:
         Node("udpl"),
         Node("udpr"),
     ]
-    routers = [Node(name, {"net.ipv4.ip_forward": 1}) for name in _FORWARDING]
-    links = [
-        Link(End(node, [f"{net}.1/24"]), End(other, [f"{net}.2/24"])) for node, other, net in _WIRES
+    routers = [Node(name, _FORWARD) for name in _FORWARDING]
+    ipv6 = test.way == IPV6
+    length = 64 if ipv6 else 24
+
+    def end(node: str, network: int, number: int) -> End:
+        return End(node, [f"{_host_of(network, number, ipv6)}/{length}"])
+
+    links = [Link(end(node, net, 1), end(other, net, 2)) for node, other, net in _WIRES]
+    # iperf chooses no controller at an end that sends to a client which has opened the connection.
+    controller = CONTROLLER if test.way == CLIENT_OPENS else ""
+    routes = [
+        Route(node, via=_host_of(net, 2, ipv6), controller=controller) for node, _, net in _WIRES
     ]
-    routes = [Route(node, via=f"{net}.2") for node, _, net in _WIRES]
     routes += [
-        Route("left", to="10.1.0.0/24", via="10.2.0.1"),
-        Route("right", to="10.5.0.0/24", via="10.4.0.1"),
+        Route("left", to=_subnet(1, ipv6), via=_host_of(2, 1, ipv6)),
+        Route("right", to=_subnet(5, ipv6), via=_host_of(4, 1, ipv6)),
     ]
     return Experiment(
         name=test.name,
@@ -79,10 +104,9 @@ def _host(ecn: bool) -> dict[str, int]:
 
 def _router(test: Test) -> Program:
     left, right = (_SLOW, _FAST) if test.direction == "download" else (_FAST, _SLOW)
-    behind = ['"10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"', '"10.4.0.0/15", "10.6.0.0/16"']
     # The round trip of an empty path is what the testbed's own hops take: 0.13 ms.
-    ports = _port("left", "10.9.0.1", behind[1], left)
-    ports += _port("right", "10.9.0.2", behind[0], right)
+    ports = _port("left", 1, _RIGHT, left, test.way == IPV6)
+    ports += _port("right", 2, _LEFT, right, test.way == IPV6)
     return Program(
         "router",
         ["{windlass}", "link", "run", "{file:link.toml}"],
@@ -91,12 +115,13 @@ def _router(test: Test) -> Program:
     )
 
 
-def _port(name: str, address: str, routes: str, down: str) -> str:
+def _port(name: str, number: int, behind: Sequence[int], down: str, ipv6: bool) -> str:
+    routes = ", ".join(f'"{_subnet(network, ipv6)}"' for network in behind)
     return f"""
 [[ports]]
 name = "{name}"
 namespace = "{{node:{name}}}"
-addresses = ["{address}/24"]
+addresses = ["{_host_of(_ROUTER, number, ipv6)}/{64 if ipv6 else 24}"]
 routes = [{routes}]
 up = {{}}
 down = {{ {down}, queue = {_RED} }}

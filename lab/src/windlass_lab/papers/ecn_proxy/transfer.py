@@ -15,12 +15,13 @@ from pathlib import Path
 from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
 from windlass_lab.papers.ecn_proxy import iperf, topology
-from windlass_lab.papers.ecn_proxy.plan import Test
+from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, Test
 from windlass_lab.papers.ecn_proxy.runs import Run, jain
 from windlass_lab.testbed.bed import Testbed, wait_until
 
 _UDP_PORT, _TCP_PORT = 5301, 5201
 _UDP_PAYLOAD = 1470
+_IPV6_MORE = 20
 _UDP_RATE = "10M"
 # Longer than any test.
 _UDP_S = 86_400
@@ -43,7 +44,7 @@ def measure(test: Test, scale: float, windlass: Path) -> Run:
         for proxy in proxies:
             wait_until(partial(_serves, bed, proxy), f"{test.name}: no ECN proxy", _LOADED_S)
         if test.cross:
-            _cross_traffic(bed)
+            _cross_traffic(bed, test)
         time.sleep(_SETTLE_S)
         run = _transfer(bed, test, scale)
         return replace(run, proxies=[proxy.ask("stats")["counters"] for proxy in proxies])
@@ -77,13 +78,14 @@ def _serves(bed: Testbed, proxy: Proxy) -> bool:
     return True
 
 
-def _cross_traffic(bed: Testbed) -> None:
-    ways = (("udpl", "udpr", topology.UDP_RIGHT), ("udpr", "udpl", topology.UDP_LEFT))
-    for source, to, address in ways:
+def _cross_traffic(bed: Testbed, test: Test) -> None:
+    # As many bytes on the wire of either family.
+    payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
+    for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
         _serve(bed, f"udp-server-{to}", to, ["iperf3", "--server", *_UDP_OPTIONS])
         command = [
-            *("iperf3", "--client", address, "--udp", "--bitrate", _UDP_RATE),
-            *("--length", str(_UDP_PAYLOAD), "--time", str(_UDP_S), *_UDP_OPTIONS),
+            *("iperf3", "--client", topology.address(test, to), "--udp", "--bitrate", _UDP_RATE),
+            *("--length", str(payload), "--time", str(_UDP_S), *_UDP_OPTIONS),
         ]
         _start(bed, f"udp-{source}", source, command)
 
@@ -104,12 +106,15 @@ def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
 
 
 def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
-    source, to, address = "server", "client", topology.CLIENT
-    if test.direction == "upload":
-        source, to, address = "client", "server", topology.SERVER
-    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT))
+    source, to = ("client", "server") if test.direction == "upload" else ("server", "client")
+    controller = topology.CONTROLLER
+    if test.way == CLIENT_OPENS:
+        # The client receives what the server sends.
+        source, to, controller = to, source, ""
+    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT, test.way == IPV6))
     size = round(test.megabytes(scale) * 1e6)
-    command = iperf.client(address, _TCP_PORT, test.connections, size, topology.CONTROLLER)
+    address = topology.address(test, to)
+    command = iperf.client(address, _TCP_PORT, test.connections, size, controller)
     rounds = []
     for number in range(test.transfers(scale)):
         name = f"tcp-{number}"

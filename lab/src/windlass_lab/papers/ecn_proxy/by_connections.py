@@ -1,0 +1,65 @@
+"""Tables and bars over the number of connections, which experiments beyond the tables share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+from windlass_lab.core.plot_parts import Panel
+from windlass_lab.core.text import NONE, figure
+from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
+from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
+from windlass_lab.papers.ecn_proxy.simulate import Simulated
+
+COUNTS = tuple(load for load in LOADS if load != FILES)
+HEADINGS = ("", *(f"{load} conn." for load in COUNTS))
+
+# The test of so many connections.
+ByCount = Callable[[str], Simulated]
+
+
+def ratios(runs: Runs, above: ByCount, below: ByCount) -> Mapping[str, float]:
+    """Ratios of the median times by connections, where both tests were run."""
+    found = {}
+    for load in COUNTS:
+        upper, lower = seconds(runs, above(load)), seconds(runs, below(load))
+        if upper and lower:
+            found[load] = round(median(upper) / median(lower), 4)
+    return found
+
+
+def bars(name: str, colour: int | str, values: Mapping[str, float]) -> dict:
+    """A bar for each number of connections; `colour` is a place in the palette or a role."""
+    return {
+        "type": "bar",
+        "name": name,
+        "x": list(values),
+        "y": list(values.values()),
+        "meta": {"colour": colour},
+        "hovertemplate": "%{y:.3f}",
+    }
+
+
+def panel(id_: str, label: str, groups: Sequence[dict]) -> Panel:
+    """Groups of bars over the number of connections."""
+    layout = {
+        "barmode": "group",
+        "xaxis": {"type": "category", "title": {"text": "connections"}},
+        "yaxis": {"title": {"text": "time over both ECN"}, "rangemode": "tozero"},
+        "showlegend": True,
+    }
+    return Panel(id_, label, {"data": list(groups), "layout": layout})
+
+
+def row(name: str, group: Mapping) -> tuple[str, ...]:
+    """The values of a group of bars, under `HEADINGS`."""
+    values = dict(zip(group["x"], group["y"], strict=True))
+    return (name, *(figure(values.get(load)) for load in COUNTS))
+
+
+def medians(name: str, samples: Sequence[Sequence[float]]) -> tuple[str, ...]:
+    """The median of each sample, under `HEADINGS`."""
+    return (name, *(figure(median(sample)) if sample else NONE for sample in samples))
+
+
+def table(caption: str, rows: Sequence[Sequence[str]], opened: bool) -> dict:
+    """A table under `HEADINGS`."""
+    return {"caption": caption, "headings": HEADINGS, "rows": rows, "open": opened}

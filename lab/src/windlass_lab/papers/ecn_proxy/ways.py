@@ -1,0 +1,119 @@
+"""Tests on kernels in ways that the paper has not: downloads that the client opens, and IPv6."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from windlass_lab.core.model import Experiment
+from windlass_lab.core.plot_parts import Drawn
+from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy.by_connections import (
+    COUNTS,
+    HEADINGS,
+    bars,
+    medians,
+    panel,
+    ratios,
+    row,
+    table,
+)
+from windlass_lab.papers.ecn_proxy.extra import NOT_JUDGED, Extra, Runs, over, seconds
+from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE
+from windlass_lab.papers.ecn_proxy.plan import (
+    CLIENT_OPENS,
+    IPV6,
+    LABELS,
+    NATIVE,
+    NEITHER,
+    PROXY,
+    Test,
+)
+
+_RUNS = 10
+_CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
+# In the paper the end that sends opens the connection, so uploads are opened by the client already.
+_WAYS = {
+    ("download", CLIENT_OPENS): "opened by the client",
+    ("download", IPV6): "IPv6",
+    ("upload", IPV6): "IPv6",
+}
+
+
+def tests() -> Sequence[Test]:
+    """With cross traffic by 1, 2, 3 and 5 connections: no ECN, the proxy, ECN at both ends."""
+    return [
+        _by_count(direction, way, name)(load)
+        for direction, way in _WAYS
+        for load in COUNTS
+        for name in _CONFIGURATIONS
+    ]
+
+
+def _by_count(direction: str, way: str, name: str) -> Callable[[str], Test]:
+    return lambda load: Test(direction, load, True, name, way)
+
+
+def judge(runs: Runs) -> list[Comparison]:
+    """By the bound of the main tests."""
+    found = [each for direction, way in _WAYS for each in _of_way(direction, way, runs)]
+    return [comparison for comparison in found if comparison is not None]
+
+
+def _of_way(direction: str, way: str, runs: Runs) -> Iterator[Comparison | None]:
+    for load in COUNTS:
+        none, proxy, native = (_by_count(direction, way, c)(load) for c in _CONFIGURATIONS)
+        prefix = f"{direction.capitalize()}, {_WAYS[direction, way]}, {load} conn.: Time"
+        name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NATIVE]}"
+        yield over(name, runs, proxy, native, AS_NATIVE)
+        name = f"{prefix}, {LABELS[NEITHER]} over {LABELS[NATIVE]}"
+        yield over(name, runs, none, native, NOT_JUDGED)
+
+
+def draw(runs: Runs) -> list[Drawn]:
+    """The proxy's ratios to ECN at both ends: bars by connections."""
+    groups: list[dict] = []
+    for (direction, way), label in _WAYS.items():
+        proxy, native = (_by_count(direction, way, name) for name in (PROXY, NATIVE))
+        values = ratios(runs, proxy, native)
+        groups.append(bars(f"{direction}, {label}", len(groups), values))
+    drawn = Drawn(
+        id="ways",
+        figure="",
+        title="Time through the proxy over ECN at both ends, with cross traffic",
+        note="Ratios of medians, by connections.",
+        panels=[panel("ways-0", "", groups)],
+        headings=HEADINGS,
+        rows=[row(group["name"], group) for group in groups],
+    )
+    return [drawn] if any(group["x"] for group in groups) else []
+
+
+def tables(runs: Runs) -> list[dict]:
+    """The median times, in seconds."""
+    rows = []
+    for (direction, way), label in _WAYS.items():
+        for name in _CONFIGURATIONS:
+            test = _by_count(direction, way, name)
+            samples = [seconds(runs, test(load)) for load in COUNTS]
+            rows.append(medians(f"{direction}, {label}, {LABELS[name]}", samples))
+    return [table("Completion time in seconds, medians", rows, opened=True)]
+
+
+WAYS = Extra(
+    experiment=Experiment(
+        id="ways",
+        chapter="Beyond the paper",
+        section="The paper's tests on kernels in other ways",
+        title="Downloads that the client opens, and IPv6",
+        shows="In the paper's downloads the server opens the connection. Here the client does, as "
+        "clients do; and both directions run over IPv6. The bound is that of the main tests.",
+        quick=False,
+        seconds=7200.0,
+        kind="testbed",
+        needs_root=True,
+    ),
+    tests=tests,
+    most_runs=_RUNS,
+    judge=judge,
+    tables=tables,
+    draw=draw,
+    real=True,
+)
