@@ -84,8 +84,9 @@ def _judged(
         headline=headline,
         case=f"aside-{case_name}",
     )
-    yield replace(within(middle, LOW, HIGH), why=f"nine in ten cells {low:.3f} to {high:.3f}")
     inside = sum(place.is_inside for place in chosen)
+    spread = f"nine in ten cells {low:.3f} to {high:.3f}, {inside / len(chosen):.1%} inside"
+    yield replace(within(middle, LOW, HIGH), why=spread)
     share = Subject(
         f"{label}: share of cells from {LOW:.2f} to {HIGH:.2f}",
         measured=Estimate(inside / len(chosen), 0.0, len(chosen)),

@@ -48,7 +48,7 @@ _RUNS = 10
 # The router's two interfaces in the scenarios.
 _NO_DEVICE = {"links.3.device_queue": "0s", "links.4.device_queue": "0s"}
 # The round trip of the empty path, and the delay of each of the router's two links.
-_DELAYS = {"0.2ms": "0.05ms", "2ms": "0.5ms"}
+_DELAYS = {"0.2 ms": "0.05ms", "2 ms": "0.5ms"}
 _TRAFFIC = {True: "with cross traffic", False: "without cross traffic"}
 
 
@@ -62,7 +62,7 @@ def _variant(test: Test, rtt: str) -> Variant:
     if test.has_proxy:
         proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], "fallback": False}
         changed["middleboxes"] = [proxy]
-    return Variant(test, f"no-device-{rtt}", changed)
+    return Variant(test, f"no-device-{rtt.replace(' ', '')}", changed)
 
 
 def tests() -> Sequence[Variant]:
