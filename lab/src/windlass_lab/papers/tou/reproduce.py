@@ -141,7 +141,7 @@ def _possible(
 
 
 def for_short(options: Options) -> Options:
-    """Those of the short form: a tenth of the bytes, once."""
+    """Those of the short form: a twentieth of the bytes, once."""
     return replace(options, runs=1, scale=SHORT_SCALE)
 
 
