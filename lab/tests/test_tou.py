@@ -11,7 +11,7 @@ from plotly import graph_objects
 from windlass_lab.core import provenance
 from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS
 from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
-from windlass_lab.papers.tou.catalogue import TOU
+from windlass_lab.papers.tou.catalogue import TOU, cells_of
 from windlass_lab.papers.tou.course import Course
 from windlass_lab.papers.tou.judge import SEEDS, judge
 from windlass_lab.papers.tou.plan import (
@@ -190,12 +190,16 @@ def test_every_panel_is_a_plot_that_plotly_accepts(lab, no_testbeds, tmp_path):
     out = tmp_path / "out"
     lab("--runs", "1", "--tests", "loss0-*", out=out, target="tou/nice")
     results = json.loads((out / "results.json").read_text())
-    for section in [report._section(TOU, e, {}) for e in results["experiments"]]:
+    for section in [report._section(TOU, e, {}, 1.0) for e in results["experiments"]]:
         assert section["drawn"] == []
-    drawn = report._drawn("nice", {n: {1: RUN} for n in results["summaries"]})
+    drawn = report._drawn("nice", cells_of("nice"), {n: {1: RUN} for n in results["summaries"]})
     assert drawn == []
     with_curves = {n: {1: replace(RUN, curve=CURVE)} for n in results["summaries"]}
-    for panel in (panel for each in report._drawn("nice", with_curves) for panel in each.panels):
+    for panel in (
+        panel
+        for each in report._drawn("nice", cells_of("nice"), with_curves)
+        for panel in each.panels
+    ):
         graph_objects.Figure(panel.spec["data"], panel.spec["layout"])
 
 

@@ -225,6 +225,8 @@ def _against_reference(found: Tally, results: Mapping, against: str) -> str:
         if any(why.startswith(NOT_ENOUGH_RUNS) for why in reasons):
             return f"Nothing was judged: {NOT_ENOUGH_RUNS}."
         return "These figures are shown for information; none has a pass criterion."
+    if found.judged == found.agreeing == 1:
+        return f"The one figure that is judged agrees with {against}."
     if found.agreeing == found.judged:
         return f"All {found.judged} figures agree with {against}."
     return f"{found.judged - found.agreeing} of {found.judged} figures differ from {against}."

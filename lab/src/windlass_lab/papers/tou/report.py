@@ -1,6 +1,7 @@
 """The report of ToU beside the kernel, from its result."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from windlass_lab.core import output, text
 from windlass_lab.core.model import Paper
@@ -10,7 +11,7 @@ from windlass_lab.core.verdict import Comparison, failures
 from windlass_lab.papers.tou import figures
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
-from windlass_lab.papers.tou.plan import TOU_NONE, Test
+from windlass_lab.papers.tou.plan import TOU_NONE, Cell, Test
 from windlass_lab.papers.tou.runs import read_run
 from windlass_lab.papers.tou.statements import KEY, judge_statements
 
@@ -20,7 +21,8 @@ def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
     found = []
     for id_ in ids:
         whole = scale == 1
-        comparisons = judge(cells_of(id_), runs, whole) + judge_statements(id_, runs, whole)
+        cells = _cells(id_, scale)
+        comparisons = judge(cells, runs, whole) + judge_statements(id_, runs, whole)
         document = {
             "id": id_,
             "passed": not failures(comparisons),
@@ -36,7 +38,8 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
         name: {int(seed): read_run(**run) for seed, run in summary["runs"].items()}
         for name, summary in results["summaries"].items()
     }
-    sections = [_section(paper, document, runs) for document in results["experiments"]]
+    scale = results["scale"]
+    sections = [_section(paper, document, runs, scale) for document in results["experiments"]]
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
     return {
         output.REPORT: render(paper, results, sections),
@@ -45,11 +48,16 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     }
 
 
-def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
+def _cells(id_: str, scale: float) -> list[Cell]:
+    """The cells of an experiment with the bytes that were sent."""
+    return [replace(cell, megabytes=cell.megabytes * scale) for cell in cells_of(id_)]
+
+
+def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
     experiment = next(each for each in paper.experiments if each.id == document["id"])
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    cells = cells_of(experiment.id)
-    drawn = _drawn(experiment.id, runs)
+    cells = _cells(experiment.id, scale)
+    drawn = _drawn(experiment.id, cells, runs)
     return {
         "experiment": experiment,
         "tally": text.tally(comparisons),
@@ -82,9 +90,8 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
     return [*asked, *of_paper, *(table for table in own if table["folded"])]
 
 
-def _drawn(id_: str, runs: Runs) -> list[Drawn]:
+def _drawn(id_: str, cells: Sequence[Cell], runs: Runs) -> list[Drawn]:
     number = str(FIGURES["bad" if id_ == SHORT else id_])
-    cells = cells_of(id_)
     all_ = [figures.draw(number, cells, runs, axis) for axis in _AXES]
     if id_ == "nice" and any(runs.get(Test(cell, TOU_NONE).name) for cell in cells):
         all_.append(figures.draw("19", cells, runs, figures.SEQUENCE, figures.WITHOUT_CONTROL))
