@@ -4,20 +4,23 @@ import csv
 import io
 import json
 import subprocess
+from pathlib import Path
 from statistics import median
 
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.core.errors import LabError
+from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
 from windlass_lab.papers.ecn_proxy import aside, aside_figures, at_bottleneck, iperf, mechanisms
+from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extra import over
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, PROXY, Test
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.runs import Run
+from windlass_lab.papers.ecn_proxy.runs import Run, Store
+from windlass_lab.papers.ecn_proxy.sch_red import SCH_RED
 from windlass_lab.papers.ecn_proxy.simulate import request, result
 from windlass_lab.papers.ecn_proxy.topology import experiment
 from windlass_lab.papers.ecn_proxy.ways import WAYS
@@ -244,3 +247,75 @@ def test_the_simulator_runs_each_kind_of_extra(repository):
     )
     assert not_ect == pytest.approx(none, rel=0.1)
     assert not_ect > 1.3 * native
+
+
+def machine_that(tmp_path, script):
+    """A repository whose emulated machine is a script."""
+    scenarios = tmp_path / "experiments" / "ecn-proxy"
+    scenarios.mkdir(parents=True)
+    (scenarios / "through-sch-red").touch()
+    (tmp_path / "scripts").mkdir()
+    machine = tmp_path / "scripts" / "with-kernel"
+    machine.write_text(f"#!/bin/sh\n{script}\n")
+    machine.chmod(0o755)
+    return scenarios
+
+
+def run_emulated(scenarios, tests, store, scale=1.0):
+    wanted = [(test, 1) for test in tests]
+    measure_emulated(Path("windlass"), scenarios, wanted, scale, store, lambda _: None)
+
+
+PRINTED = """
+echo "$@" >> "$(dirname "$0")/arguments"
+for count in 1 2 3; do
+  echo "none   $count    45.700 s       0 marked    309 dropped"
+  echo "proxy  $count    41.900 s     421 marked      0 dropped"
+  echo "dropped 0  proxied 3  ect 3"
+  echo "both   $count    41.800 s     451 marked      0 dropped"
+done
+"""
+
+
+def test_an_emulated_machine_makes_what_is_missing_of_a_direction(tmp_path):
+    scenarios = machine_that(tmp_path, PRINTED)
+    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    uploads = [test for test in SCH_RED.tests() if test.direction == "upload"]
+    run_emulated(scenarios, uploads[:4], store, scale=0.1)
+    arguments = (tmp_path / "scripts" / "arguments").read_text().split()
+    assert arguments[-5:] == ["windlass", "--megabytes", "2", "1", "2"] and "--up" in arguments
+    assert {name for name, _ in store.runs} == {test.name for test in uploads[:4]}
+    assert {run.seconds for run in store.runs.values()} == {45.7, 41.9, 41.8}
+    store.close()
+
+
+def test_the_proxy_through_sch_red_is_judged_beside_both_others(tmp_path):
+    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    run_emulated(machine_that(tmp_path, PRINTED), SCH_RED.tests(), store)
+    store.close()
+    runs = {name: [run] for (name, _), run in store.runs.items()}
+    found = SCH_RED.judge(runs)
+    assert len(found) == 12 and {each.verdict for each in found} == {"pass"}
+    slower = {name: [Run(60.0)] if name.endswith(PROXY) else run for name, run in runs.items()}
+    assert {each.verdict for each in SCH_RED.judge(slower)} == {"fail"}
+    assert [row[1] for row in SCH_RED.tables(runs)[0]["rows"][:3]] == ["45.70", "41.90", "41.80"]
+    (drawn,) = SCH_RED.draw(runs)
+    graph_objects.Figure(data=drawn.panels[0].spec["data"])
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [("echo broken >&2; exit 1", "status 1: broken"), ("true", "ended without sch-red-download-1")],
+)
+def test_an_emulated_machine_that_fails_says_why(script, error, tmp_path):
+    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    with pytest.raises(RunError, match=error):
+        run_emulated(machine_that(tmp_path, script), SCH_RED.tests(), store)
+    store.close()
+
+
+def test_sch_red_is_measured_in_the_repository_only(tmp_path):
+    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    with pytest.raises(LabError, match="run in the repository"):
+        run_emulated(tmp_path / "experiments" / "ecn-proxy", SCH_RED.tests(), store)
+    store.close()

@@ -4,8 +4,9 @@ from windlass_lab.papers.ecn_proxy.aside_figures import ASIDE
 from windlass_lab.papers.ecn_proxy.at_bottleneck import AT_BOTTLENECK
 from windlass_lab.papers.ecn_proxy.extra import Extra
 from windlass_lab.papers.ecn_proxy.mechanisms import MECHANISMS
+from windlass_lab.papers.ecn_proxy.sch_red import SCH_RED
 from windlass_lab.papers.ecn_proxy.ways import WAYS
 
 EXTRAS: dict[str, Extra] = {
-    extra.experiment.id: extra for extra in (MECHANISMS, AT_BOTTLENECK, ASIDE, WAYS)
+    extra.experiment.id: extra for extra in (MECHANISMS, AT_BOTTLENECK, ASIDE, WAYS, SCH_RED)
 }

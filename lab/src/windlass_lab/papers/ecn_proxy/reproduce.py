@@ -15,10 +15,12 @@ from windlass_lab.core.reproduce import no_series
 from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
+from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
+from windlass_lab.papers.ecn_proxy.sch_red import ThroughSchRed
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
 
 # Of each test, by default.
@@ -160,6 +162,8 @@ def _run(
     if options.real:
         on_kernels = [(test, number) for test, number in missing if isinstance(test, Test)]
         measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
+        emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
+        measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
     elif missing:
         simulate.simulate(
             windlass.path, scenarios, missing, options.scale, options.jobs, store, progress
