@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from windlass_lab.core.plot_parts import Panel
+from windlass_lab.core.plot_parts import Drawn, Panel
 from windlass_lab.core.text import NONE, figure
 from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
@@ -47,6 +47,20 @@ def panel(id_: str, label: str, groups: Sequence[dict]) -> Panel:
         "showlegend": True,
     }
     return Panel(id_, label, {"data": list(groups), "layout": layout})
+
+
+def one_panel(id_: str, title: str, groups: Sequence[dict]) -> list[Drawn]:
+    """A plot of groups of bars on one set of axes; none without a bar."""
+    drawn = Drawn(
+        id=id_,
+        figure="",
+        title=title,
+        note="Ratios of medians, by connections.",
+        panels=[panel(f"{id_}-0", "", groups)],
+        headings=HEADINGS,
+        rows=[row(group["name"], group) for group in groups],
+    )
+    return [drawn] if any(group["x"] for group in groups) else []
 
 
 def row(name: str, group: Mapping) -> tuple[str, ...]:

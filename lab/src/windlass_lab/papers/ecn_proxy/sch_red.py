@@ -12,12 +12,10 @@ from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
-    HEADINGS,
     bars,
     medians,
-    panel,
+    one_panel,
     ratios,
-    row,
     table,
 )
 from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
@@ -99,16 +97,8 @@ def draw(runs: Runs) -> list[Drawn]:
         for name in (NEITHER, PROXY):
             values = ratios(runs, _by_count(direction, name), native)
             groups.append(bars(f"{direction}, {LABELS[name]}", len(groups), values))
-    drawn = Drawn(
-        id="sch-red",
-        figure="",
-        title="Time over ECN at both ends, through the kernel's RED",
-        note="Ratios of medians, by connections.",
-        panels=[panel("sch-red-0", "", groups)],
-        headings=HEADINGS,
-        rows=[row(group["name"], group) for group in groups],
-    )
-    return [drawn] if any(group["x"] for group in groups) else []
+    title = "Time over ECN at both ends, through the kernel's RED"
+    return one_panel("sch-red", title, groups)
 
 
 def tables(runs: Runs) -> list[dict]:

@@ -7,12 +7,10 @@ from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
-    HEADINGS,
     bars,
     medians,
-    panel,
+    one_panel,
     ratios,
-    row,
     table,
 )
 from windlass_lab.papers.ecn_proxy.extra import NOT_JUDGED, Extra, Runs, over, seconds
@@ -74,16 +72,8 @@ def draw(runs: Runs) -> list[Drawn]:
         proxy, native = (_by_count(direction, way, name) for name in (PROXY, NATIVE))
         values = ratios(runs, proxy, native)
         groups.append(bars(f"{direction}, {label}", len(groups), values))
-    drawn = Drawn(
-        id="ways",
-        figure="",
-        title="Time through the proxy over ECN at both ends, with cross traffic",
-        note="Ratios of medians, by connections.",
-        panels=[panel("ways-0", "", groups)],
-        headings=HEADINGS,
-        rows=[row(group["name"], group) for group in groups],
-    )
-    return [drawn] if any(group["x"] for group in groups) else []
+    title = "Time through the proxy over ECN at both ends, with cross traffic"
+    return one_panel("ways", title, groups)
 
 
 def tables(runs: Runs) -> list[dict]:
