@@ -90,3 +90,9 @@ def test_answers_are_grouped():
     found = [Subject(f"{name}: fairness", measured=Estimate(0.98), headline=True) for name in "ab"]
     answers = [survives(subject, Estimate(0.99), [Estimate(0.5)], 0.05) for subject in found]
     assert section_verdict(answers) == "survives: a (0.980 after 0.990), b (0.980 after 0.990)"
+
+
+def test_an_answer_without_figures_is_given_once():
+    subjects = [Subject(f"{case}: time", headline=True, case=case) for case in "ab"]
+    unjudged = [informative(subject, "transfers of another size") for subject in subjects]
+    assert section_verdict(unjudged) == "transfers of another size"

@@ -142,13 +142,19 @@ def section_verdict(comparisons: Sequence[Comparison]) -> str:
 
 
 def _answers(answered: Sequence[Comparison]) -> str:
-    """What was answered in words, by answer: `survives: A (0.98 after 0.99), B (...)`."""
+    """What was answered in words, by answer: `survives: A (0.98 after 0.99), B (...)`; an answer
+    without figures is given once.
+    """
     by_answer: dict[str, list[str]] = {}
     for c in answered:
         answer, _, figures = c.why.partition(": ")
-        case = c.quantity.partition(": ")[0]
-        by_answer.setdefault(answer, []).append(f"{case} ({figures.partition(', ')[0]})")
-    return "; ".join(f"{answer}: {', '.join(cases)}" for answer, cases in by_answer.items())
+        cases = by_answer.setdefault(answer, [])
+        if figures:
+            case = c.quantity.partition(": ")[0]
+            cases.append(f"{case} ({figures.partition(', ')[0]})")
+    return "; ".join(
+        f"{answer}: {', '.join(cases)}" if cases else answer for answer, cases in by_answer.items()
+    )
 
 
 def headings(columns: Sequence[str]) -> tuple[str, ...]:
