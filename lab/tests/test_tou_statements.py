@@ -102,6 +102,25 @@ def test_tou_takes_longer_and_the_deficit_falls_with_the_delay():
     assert papers_verdict("regular.longer.rtt0", result(tou=plain, tcp=plain)) == FAIL
 
 
+def test_a_median_whose_interval_reaches_over_a_bound_decides_nothing():
+    def scattered(_rtt_ms, seed):
+        return {"seconds": 10.0 + (2.0 if seed % 3 else -2.0)}
+
+    runs = result(tou=scattered, tcp=plain)
+    assert papers_verdict("regular.longer.rtt0", runs) == INFORMATIVE
+    found = {c.key: c.why for c in judge_statements("regular", runs, whole=True)}
+    why = found[f"{KEY}regular.longer.rtt0"]
+    assert why == "not enough runs: 95 % interval 0.800 to 1.200"
+
+
+@pytest.mark.parametrize(
+    ("count", "interval"), [(1, (1, 1)), (5, (1, 5)), (8, (1, 8)), (11, (2, 10)), (20, (6, 15))]
+)
+def test_the_interval_of_a_median_lies_between_order_statistics(count, interval):
+    # As in the tables of the sign test.
+    assert rules.median_interval(range(count, 0, -1)) == interval
+
+
 def test_a_single_run_of_the_paper_is_one_that_the_seeds_could_have():
     def at(first, step):
         return lambda _rtt, seed: {"course": replace(RUN.course, first_loss=first + step * seed)}

@@ -1,8 +1,9 @@
 """The rules by which the paper's statements are tested: pure functions over runs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import comb
 from statistics import mean, median, stdev
 
 from windlass_lab.core.estimate import Estimate
@@ -13,15 +14,18 @@ from windlass_lab.papers.tou.runs import Run
 
 # "Similar" and "close" mean what the lab's own criterion for windows means.
 CLOSE = (0.85, 1.15)
+# How often an interval may miss.
+_MISSED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the runs say: a figure where there is one, whether the rule holds, and how many seeds
-    the contender with the fewest has; `found` are other figures in words.
+    the contender with the fewest has; `found` are other figures in words. `met` is None where the
+    figure's interval has a part on either side of the rule's bounds.
     """
 
-    met: bool
+    met: bool | None
     seeds: int
     measured: Estimate | None = None
     found: str = ""
@@ -66,7 +70,7 @@ def level(
         if not all(found):
             return None
         answer = _within([value for each in found for value in each], middle, bounds)
-        return Answer(answer.met, min(map(len, found)), answer.measured)
+        return replace(answer, seeds=min(map(len, found)))
 
     return Rule(words, test)
 
@@ -150,7 +154,27 @@ def _within(
     spread = stdev(found) if len(found) > 1 else 0.0
     measured = Estimate(float(middle(found)), spread, len(found))
     low, high = bounds
-    return Answer(low <= measured.mean < high, len(found), measured)
+    inside = low <= measured.mean < high
+    if middle is not median:
+        return Answer(inside, len(found), measured)
+    least, most = median_interval(found)
+    decided = low <= least and most < high if inside else most < low or high <= least
+    interval = f"95 % interval {figure(least)} to {figure(most)}"
+    return Answer(inside if decided else None, len(found), measured, interval)
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % confidence interval of a median, whatever the distribution: between two of the
+    values, by the binomial distribution. Of too few values it is all of them.
+    """
+    ordered, count = sorted(values), len(values)
+    place, below = 0, 1
+    # `below` of 2^count orders have at most `place` values under the median.
+    while 2 * below <= _MISSED * 2**count:
+        place += 1
+        below += comb(count, place)
+    place = max(place - 1, 0)
+    return ordered[place], ordered[-1 - place]
 
 
 def _rising(medians: Sequence[float], seeds: int) -> Answer:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter
 
-from windlass_lab.core.verdict import FAIL, PASS, Comparison, Subject, informative
+from windlass_lab.core.verdict import (
+    FAIL,
+    NOT_ENOUGH_RUNS,
+    PASS,
+    Comparison,
+    Subject,
+    informative,
+)
 from windlass_lab.papers.tou.catalogue import cells_of
 from windlass_lab.papers.tou.judge import Runs, enough, unjudged
 from windlass_lab.papers.tou.plan import (
@@ -79,6 +86,8 @@ def _judged(statement: Statement, runs: Runs, whole: bool) -> Comparison:
     seeds = range(answer.seeds)
     judged = whole and enough(seeds)
     why = answer.found if judged else unjudged(seeds, whole)
+    if judged and answer.met is None:
+        judged, why = False, f"{NOT_ENOUGH_RUNS}: {answer.found}"
     shown = informative(replace(subject, measured=answer.measured), why)
     return replace(
         shown,
