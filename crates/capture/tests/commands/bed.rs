@@ -80,6 +80,8 @@ impl Bed {
     /// A capture with the command line that follows.
     pub(crate) fn capture(&self) -> Command {
         let mut command = self.namespace.command("env");
+        // What nohup ignores, a shell cannot trap.
+        command.arg("--default-signal=HUP");
         // The name servers of the machine are out of reach.
         command.arg(example().expect("built")).args(["--nameserver", &format!("{SERVER}:53")]);
         command.arg("--");
