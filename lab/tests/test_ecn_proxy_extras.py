@@ -293,10 +293,12 @@ def test_the_proxy_through_sch_red_is_judged_beside_both_others(tmp_path):
     store = Store(tmp_path / "runs.jsonl", {}, resume=False)
     run_emulated(machine_that(tmp_path, PRINTED), SCH_RED.tests(), store)
     store.close()
-    runs = {name: [run] for (name, _), run in store.runs.items()}
+    single = {name: [run] for (name, _), run in store.runs.items()}
+    assert {each.why for each in SCH_RED.judge(single)} == {NOT_ENOUGH_RUNS}
+    runs = {name: 2 * run for name, run in single.items()}
     found = SCH_RED.judge(runs)
     assert len(found) == 12 and {each.verdict for each in found} == {"pass"}
-    slower = {name: [Run(60.0)] if name.endswith(PROXY) else run for name, run in runs.items()}
+    slower = {name: 2 * [Run(60.0)] if name.endswith(PROXY) else run for name, run in runs.items()}
     assert {each.verdict for each in SCH_RED.judge(slower)} == {"fail"}
     assert [row[1] for row in SCH_RED.tables(runs)[0]["rows"][:3]] == ["45.70", "41.90", "41.80"]
     (drawn,) = SCH_RED.draw(runs)

@@ -22,6 +22,8 @@ from windlass_lab.papers.ecn_proxy.simulate import Simulated
 Runs = Mapping[str, Sequence[Run]]
 Bounds = tuple[float | None, float | None]
 NOT_JUDGED: Bounds = (None, None)
+# Runs of a test that have an interval.
+_FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def over(
     """The median time of one test over that of another; None unless both were run.
 
     Where the 95 % interval is wider than the bounds and overlaps them, the runs decide nothing, and
-    the figure is not judged.
+    the figure is not judged; nor is it by single runs, which have no interval.
     """
     measured = seconds(runs, above), seconds(runs, below)
     if not all(measured):
@@ -112,12 +114,18 @@ def over(
     interval = f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else ""
     judged = replace(within(subject, *bounds), paper=meets_paper(subject), why=interval)
     if _decides_nothing(found, bounds):
-        return replace(judged, verdict=INFORMATIVE, why=f"{NOT_ENOUGH_RUNS}: {interval}")
+        return replace(
+            judged, verdict=INFORMATIVE, why=": ".join(filter(None, (NOT_ENOUGH_RUNS, interval)))
+        )
     return judged
 
 
 def _decides_nothing(found: Ratio, bounds: Bounds) -> bool:
     low, high = bounds
+    if bounds == NOT_JUDGED:
+        return False
+    if found.count < _FEWEST:
+        return True
     if low is None or high is None:
         return False
     return found.high - found.low > high - low and found.low <= high and found.high >= low
