@@ -6,7 +6,10 @@ mod common;
 use common::{Api, Outcome, loopback, set_nonblocking};
 use libc::{c_int, socklen_t};
 use proptest::prelude::*;
-use std::ptr::null_mut;
+use std::path::PathBuf;
+use std::ptr::{null, null_mut};
+use tou::abi::{SOL_TOU, TOU_QLOG};
+use windlass_testbed::unique;
 
 const TOU: Api = Api::Tou;
 /// Size of each buffer in bytes: no call reads or writes more.
@@ -112,7 +115,7 @@ fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
         9 => TOU.getsockopt_raw(fd, (level, name), to.cast(), len_at),
         10 => {
             let len = if call.len > i32::MAX as u32 { call.len } else { bounded as u32 };
-            TOU.setsockopt_raw(fd, (level, name), from.cast(), len)
+            set_option(fd, (level, name), (!call.is_null).then_some(&mut room), len)
         }
         11 => TOU.getsockname_raw(fd, to.cast(), len_at),
         12 => TOU.getpeername_raw(fd, to.cast(), len_at),
@@ -131,8 +134,43 @@ fn perform(call: &Call, sockets: &mut Vec<c_int>) -> Outcome {
     }
 }
 
+fn set_option(
+    fd: c_int,
+    option: (c_int, c_int),
+    bytes: Option<&mut Vec<u8>>,
+    len: socklen_t,
+) -> Outcome {
+    let from = bytes.map_or(null(), |bytes| {
+        if option == (SOL_TOU, TOU_QLOG) {
+            // The folder that the option makes lies in the test's own.
+            bytes.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'_');
+        }
+        bytes.as_ptr()
+    });
+    TOU.setsockopt_raw(fd, option, from.cast(), len)
+}
+
 fn failure() -> Outcome {
     -i64::from(std::io::Error::last_os_error().raw_os_error().expect("errno"))
+}
+
+/// A working directory of its own for this process, removed at the end.
+struct WorkingDirectory(PathBuf);
+
+impl WorkingDirectory {
+    fn enter() -> WorkingDirectory {
+        let path = std::env::temp_dir().join(unique("libtou-arguments"));
+        std::fs::create_dir(&path).expect("a new name");
+        std::env::set_current_dir(&path).expect("just made");
+        WorkingDirectory(path)
+    }
+}
+
+impl Drop for WorkingDirectory {
+    fn drop(&mut self) {
+        std::env::set_current_dir("/").expect("there");
+        std::fs::remove_dir_all(&self.0).expect("the test's own");
+    }
 }
 
 // The only test of this process, since it closes all sockets.
@@ -141,6 +179,7 @@ proptest! {
 
     #[test]
     fn any_arguments_are_taken_or_refused(calls in prop::collection::vec(call(), 1..60)) {
+        let _directory = WorkingDirectory::enter();
         let mut sockets = vec![TOU.listener(), TOU.fresh()];
         sockets.iter().for_each(|fd| set_nonblocking(*fd));
         for call in &calls {
