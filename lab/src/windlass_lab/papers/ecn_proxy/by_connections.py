@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from windlass_lab.core.plot_parts import Drawn, Panel
+from windlass_lab.core.run_lines import Named
 from windlass_lab.core.text import NONE, figure
 from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
-from windlass_lab.papers.ecn_proxy.simulate import Simulated
 
 COUNTS = tuple(load for load in LOADS if load != FILES)
 HEADINGS = ("", *(f"{load} conn." for load in COUNTS))
 
 # The test of so many connections.
-ByCount = Callable[[str], Simulated]
+ByCount = Callable[[str], Named]
 
 
 def ratios(runs: Runs, above: ByCount, below: ByCount) -> Mapping[str, float]:

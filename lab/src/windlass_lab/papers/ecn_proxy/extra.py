@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.model import Case, Experiment
 from windlass_lab.core.plot_parts import Drawn
+from windlass_lab.core.run_lines import Named
 from windlass_lab.core.verdict import (
     INFORMATIVE,
     NOT_ENOUGH_RUNS,
@@ -35,7 +36,7 @@ class Extra:
     """
 
     experiment: Experiment
-    tests: Callable[[], Sequence[Simulated]]
+    tests: Callable[[], Sequence[Named]]
     most_runs: int
     judge: Callable[[Runs], list[Comparison]]
     tables: Callable[[Runs], list[dict]]
@@ -81,7 +82,7 @@ def case(test: Simulated, label: str) -> Case:
     return Case(test.name, label, scenario=test.scenario, overrides=test.keys(1.0))
 
 
-def seconds(runs: Runs, test: Simulated) -> list[float]:
+def seconds(runs: Runs, test: Named) -> list[float]:
     """The completion times of a test's runs, in seconds; none if it was not run."""
     return [run.seconds for run in runs.get(test.name, ())]
 
@@ -89,8 +90,8 @@ def seconds(runs: Runs, test: Simulated) -> list[float]:
 def over(
     quantity: str,
     runs: Runs,
-    above: Simulated,
-    below: Simulated,
+    above: Named,
+    below: Named,
     bounds: Bounds,
     published: float | None = None,
     headline: bool = False,

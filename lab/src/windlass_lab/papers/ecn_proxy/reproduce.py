@@ -13,6 +13,7 @@ from windlass_lab.core.locate import find_experiments
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.reproduce import no_series
 from windlass_lab.core.request import Progress, Request
+from windlass_lab.core.run_lines import Named
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
@@ -91,11 +92,11 @@ def reproduce(
     }
 
 
-def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Simulated]:
+def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Named]:
     """The tests of these experiments: of those beyond the paper's tables, which are simulated or on
     kernels, those that can be made.
     """
-    found: list[Simulated] = [test for test in all_tests() if test.table in wanted]
+    found: list[Named] = [test for test in all_tests() if test.table in wanted]
     extras = [extra for extra in EXTRAS.values() if extra.experiment.id in wanted]
     found += [test for extra in extras if extra.real == real for test in extra.tests()]
     others = ", ".join(extra.experiment.id for extra in extras if extra.real != real)
@@ -140,7 +141,7 @@ def for_demo(options: Options) -> Options:
 
 
 def _run(
-    chosen: Sequence[Simulated],
+    chosen: Sequence[Named],
     windlass: Windlass,
     scenarios: Path,
     options: Options,
@@ -165,8 +166,9 @@ def _run(
         emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
         measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
     elif missing:
+        simulated = [(test, seed) for test, seed in missing if isinstance(test, Simulated)]
         simulate.simulate(
-            windlass.path, scenarios, missing, options.scale, options.jobs, store, progress
+            windlass.path, scenarios, simulated, options.scale, options.jobs, store, progress
         )
 
 

@@ -4,7 +4,7 @@ It runs in an emulated machine whose clock counts instructions, so the load of t
 matter.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass_lab.core.model import Experiment
@@ -42,24 +42,6 @@ class ThroughSchRed:
     def name(self) -> str:
         """Its name in results."""
         return f"sch-red-{self.direction}-{self.load}-{self.configuration}"
-
-    @property
-    def scenario(self) -> str:
-        """None: there is no simulation of it."""
-        return ""
-
-    @property
-    def connections(self) -> int:
-        """Connections at a time."""
-        return int(self.load)
-
-    def keys(self, _scale: float) -> Mapping[str, object]:
-        """None: there is no simulation of it."""
-        return {}
-
-    def transfers(self, _scale: float) -> int:
-        """How many transfers each connection's place has."""
-        return 1
 
 
 def tests() -> Sequence[ThroughSchRed]:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from windlass_lab.core.errors import RunError
 from windlass_lab.papers.ecn_proxy.plan import START_S
@@ -19,6 +19,7 @@ _LINE_EVERY_S = 5.0
 Progress = Callable[[str], None]
 
 
+@runtime_checkable
 class Simulated(Protocol):
     """What the simulator can run: a scenario file with some keys of its own."""
 
