@@ -346,6 +346,16 @@ def test_every_link_of_the_page_leads_somewhere_on_it(show):
     assert lost == []
 
 
+def test_a_row_of_verdicts_is_a_card_on_a_phone_and_stays_a_table_for_readers(show):
+    found = show(PHONE, figures=[]).execute_script("""
+        const table = document.querySelector(".verdicts");
+        const [name, published] = table.tBodies[0].rows[0].cells;
+        return [...[table, name, published].map((e) => e.getAttribute("role")),
+          getComputedStyle(published, "::before").content];
+    """)
+    assert found == ["table", "rowheader", "cell", '"Published"']
+
+
 def test_a_phone_gets_no_more_than_it_can_carry(whole_result):
     assert (whole_result / "report.html").stat().st_size < 3_000_000
 
