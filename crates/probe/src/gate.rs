@@ -2,7 +2,8 @@
 //! the filter sends only the ACKs of the test.
 
 use std::collections::VecDeque;
-use windlass_tcp::{Flags, Segment, SeqNumber};
+use windlass_tcp::segment::SackBlocks;
+use windlass_tcp::{Flags, Options, Segment, SeqNumber};
 
 /// Withholds the engine's ACKs and sends those of the test.
 #[derive(Clone, Debug)]
@@ -12,8 +13,8 @@ pub(crate) struct AckGate {
     first_byte: SeqNumber,
     /// The highest ACK number that may leave, once the server's first sequence number is known.
     released: Option<SeqNumber>,
-    /// ACKs of the test that are still to be sent, in order.
-    due: VecDeque<SeqNumber>,
+    /// ACKs that are still to be sent, in order.
+    due: VecDeque<Due>,
     /// The next sequence number of this end.
     next: SeqNumber,
     shift_offered: Option<u8>,
@@ -22,6 +23,15 @@ pub(crate) struct AckGate {
     window: u32,
     window_field: u16,
     handshake_acked: bool,
+}
+
+/// An ACK that is still to be sent.
+#[derive(Copy, Clone, Debug)]
+struct Due {
+    number: SeqNumber,
+    sack: SackBlocks,
+    /// ECE, which echoes a mark.
+    ece: bool,
 }
 
 impl AckGate {
@@ -65,21 +75,27 @@ impl AckGate {
 
     /// Queues these ACKs, in ascending order. From now on no ACK beyond the last one leaves.
     pub(crate) fn release(&mut self, acks: impl IntoIterator<Item = SeqNumber>) {
-        self.due.extend(acks);
-        if let Some(last) = self.due.back() {
-            self.released = Some(*last);
+        for number in acks {
+            self.release_one(number, SackBlocks::default(), false);
         }
+    }
+
+    /// Queues an ACK with SACK blocks, and with ECE if it echoes a mark.
+    pub(crate) fn release_one(&mut self, number: SeqNumber, sack: SackBlocks, ece: bool) {
+        self.due.push_back(Due { number, sack, ece });
+        self.released = Some(number);
     }
 
     /// The next queued ACK.
     pub(crate) fn poll_ack(&mut self) -> Option<Segment> {
-        let ack = self.due.pop_front()?;
+        let due = self.due.pop_front()?;
         self.handshake_acked = true;
         Some(Segment {
             seq: self.next,
-            ack,
-            flags: Flags::ACK,
+            ack: due.number,
+            flags: if due.ece { Flags::ACK | Flags::ECE } else { Flags::ACK },
             window: self.window_field,
+            options: Options { sack: due.sack, ..Options::default() },
             ..Segment::default()
         })
     }
@@ -117,7 +133,6 @@ impl AckGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_tcp::Options;
 
     fn connected() -> AckGate {
         let mut gate = AckGate::new(false, 200_000);

@@ -43,6 +43,7 @@
 
 mod application;
 mod arrivals;
+pub mod cca;
 pub mod classify;
 mod gate;
 pub mod http;

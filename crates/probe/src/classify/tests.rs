@@ -20,6 +20,7 @@ fn report(observation: Observation) -> Report {
         head: None,
         not_http: false,
         observation: Some(observation),
+        trace: None,
     }
 }
 

@@ -7,12 +7,14 @@
 
 mod growth;
 mod handshake;
+mod identify;
 mod report;
 
 pub use report::{Ending, Flight, Observation, Report, SynAck};
 
 use crate::application::Application;
 use crate::arrivals::{Arrival, Arrivals, Packet};
+use crate::cca::{Shaper, TIME_MAX};
 use crate::gate::AckGate;
 use crate::test::Test;
 use crate::tls::Tls;
@@ -37,6 +39,8 @@ pub enum Purpose {
     Scout,
     /// To measure the server's response to the ACKs of a test.
     Measure(Test),
+    /// To see how its congestion controller answers a script.
+    Identify,
 }
 
 /// The task of a connection.
@@ -89,6 +93,10 @@ pub struct Probe {
     asked: Option<Time>,
     /// The last ACK of the test, and its time, which is known once the others have left.
     last_ack: Option<(SeqNumber, Option<Time>)>,
+    /// The ACK of the handshake may have left.
+    has_opened: bool,
+    /// The server takes SACK blocks.
+    takes_sack: bool,
     report: Option<Report>,
 }
 
@@ -98,6 +106,8 @@ enum Phase {
     /// Waits for the flight, since this time.
     Flight(Time),
     Growth(Growth),
+    /// Follows a script.
+    Shaping(Box<Shaper>),
     Over,
 }
 
@@ -131,6 +141,8 @@ impl Probe {
             peer_reset: false,
             asked: None,
             last_ack: None,
+            has_opened: false,
+            takes_sack: false,
             report: None,
             order,
             flow,
@@ -189,11 +201,14 @@ impl Probe {
         }
         let last_ack = self.last_ack.and_then(|(_, at)| at);
         let own = self.quiet_at().into_iter().chain(last_ack).chain([self.deadline()]);
-        own.chain(self.stream.connection().poll_timeout()).min()
+        let shaper = self.shaper().and_then(Shaper::poll_timeout);
+        let opens = self.shaper().map(Shaper::opens_at).filter(|_| !self.has_opened);
+        own.chain(shaper).chain(opens).chain(self.stream.connection().poll_timeout()).min()
     }
 
     /// Appends the next packet to send to `out`; false if there is none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.release_shaped(now);
         if let Some(ack) = self.gate.poll_ack() {
             self.emit(&ack, &[], out);
             return true;
@@ -201,9 +216,15 @@ impl Probe {
         if let Some((_, at)) = &mut self.last_ack {
             at.get_or_insert(now + LAST_ACK_PAUSE);
         }
+        if self.shaper().is_some_and(|shaper| now < shaper.opens_at()) {
+            return false;
+        }
+        self.has_opened = self.shaper().is_some();
+        let flags_of_syn = self.flags_of_syn();
         while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
-            let Some(segment) = self.gate.pass(run.first) else { continue };
+            let Some(mut segment) = self.gate.pass(run.first) else { continue };
             if segment.flags.contains(Flags::SYN) {
+                segment.flags |= flags_of_syn;
                 self.syns += 1;
                 self.syn_sent = Some(now);
             }
@@ -243,7 +264,9 @@ impl Probe {
             }
             return;
         }
-        if offset + u64::from(segment.payload_len) > edge {
+        if self.shaper().is_some() {
+            self.shape(now, offset, received);
+        } else if offset + u64::from(segment.payload_len) > edge {
             self.beyond_window = self.beyond_window.saturating_add(1);
         } else {
             self.count(now, offset, received);
@@ -271,7 +294,10 @@ impl Probe {
             self.rtt = self.syn_sent.map(|sent| now.saturating_since(sent));
         }
         self.connected = now;
-        self.phase = Phase::Flight(now);
+        self.phase = match self.order.purpose {
+            Purpose::Identify => return self.begin_script(now, segment),
+            Purpose::Scout | Purpose::Measure(_) => Phase::Flight(now),
+        };
     }
 
     fn feed(&mut self, now: Time, received: &Received<'_>) {
@@ -347,6 +373,7 @@ impl Probe {
                     self.advance_flight(now, test);
                 }
             }
+            Purpose::Identify => self.advance_script(),
         }
     }
 
@@ -459,6 +486,7 @@ impl Probe {
             Phase::Connecting => self.begun + self.order.patience,
             Phase::Flight(_) => self.connected + self.order.patience,
             Phase::Growth(growth) => growth.since() + self.order.timeout,
+            Phase::Shaping(_) => self.connected + TIME_MAX,
             Phase::Over => self.begun,
         }
     }
@@ -467,7 +495,7 @@ impl Probe {
         let connection = self.stream.connection();
         let ending = match self.phase {
             Phase::Connecting => Ending::Silent,
-            Phase::Growth(_) => Ending::Measured,
+            Phase::Growth(_) | Phase::Shaping(_) => Ending::Measured,
             _ if connection.peer_window_edge() == 0 => Ending::ZeroWindow,
             _ => Ending::NoAnswer,
         };
@@ -479,11 +507,13 @@ impl Probe {
             return;
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Over);
-        let growth = match phase {
-            Phase::Growth(growth) => Some(growth),
-            _ => None,
+        let (growth, trace) = match phase {
+            Phase::Growth(growth) => (Some(growth), None),
+            Phase::Shaping(shaper) => (None, Some(shaper.into_trace())),
+            _ => (None, None),
         };
-        self.report = Some(self.make_report(ending, growth));
+        let report = self.make_report(ending, growth);
+        self.report = Some(Report { trace, ..report });
         self.stream.connection_mut().abort();
     }
 }
@@ -492,7 +522,7 @@ impl Probe {
 /// cache data of peers cache less.
 fn config(order: &Order) -> Config {
     Profile::Rfc5681.config(order.mss, Arc::new(Reno)).with(|c| {
-        c.extensions.sack = false;
+        c.extensions.sack = order.purpose == Purpose::Identify;
         c.extensions.timestamps = false;
         c.extensions.window_scaling = true;
         c.sending.nagle = false;

@@ -3,6 +3,7 @@
 use super::growth::Growth;
 use super::{Probe, Purpose};
 use crate::arrivals::Arrivals;
+use crate::cca::Trace;
 use crate::http::Head;
 use crate::test::Test;
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub enum Ending {
         /// RFC 792, RFC 4443 §3.1.
         icmp_code: Option<u8>,
     },
+    /// The path's round-trip time is too long for the script.
+    TooFar,
     /// Connected, but no answer came.
     NoAnswer,
     /// Connected, but the server's window stayed closed: it took no request.
@@ -52,6 +55,7 @@ impl Ending {
             Ending::Silent => "silent",
             Ending::Refused => "refused",
             Ending::Unreachable { .. } => "unreachable",
+            Ending::TooFar => "too-far",
             Ending::NoAnswer => "no-answer",
             Ending::ZeroWindow => "zero-window",
             Ending::Reset => "reset",
@@ -73,6 +77,7 @@ impl fmt::Display for Ending {
             Ending::Unreachable { icmp_code: Some(code) } => {
                 return write!(f, "unreachable: ICMP says so (code {code})");
             }
+            Ending::TooFar => "too far: the round-trip time exceeds what the probe can hide",
             Ending::NoAnswer => "no answer: connected, but no data comes",
             Ending::ZeroWindow => "zero window: connected, but the server takes no request",
             Ending::Reset => "reset by the server",
@@ -204,13 +209,16 @@ pub struct Report {
     pub not_http: bool,
     /// The counts, if a flight arrived.
     pub observation: Option<Observation>,
+    /// What a script showed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 impl Probe {
     pub(super) fn make_report(&self, ending: Ending, growth: Option<Growth>) -> Report {
         let observation = match self.order.purpose {
             Purpose::Measure(test) => self.observation(test, growth),
-            Purpose::Scout => None,
+            Purpose::Scout | Purpose::Identify => None,
         };
         Report {
             ending,
@@ -219,6 +227,7 @@ impl Probe {
             head: self.application.head().cloned(),
             not_http: self.application.is_not_http(),
             observation,
+            trace: None,
         }
     }
 

@@ -34,6 +34,7 @@ fn silent() -> Report {
         head: None,
         not_http: false,
         observation: None,
+        trace: None,
     }
 }
 

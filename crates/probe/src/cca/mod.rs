@@ -1,0 +1,20 @@
+//! Which congestion controller does a server run?
+//!
+//! The probe is the receiver and the bottleneck of one connection: it acknowledges each packet after a
+//! round-trip time of its own, loses a packet when it wants to, and echoes marks. The server's window in each
+//! round is what it then has in flight. A [`Script`] says what happens when; the [`Trace`] is what was
+//! seen.
+
+mod library;
+mod script;
+mod shaper;
+mod signature;
+mod trace;
+mod verdict;
+
+pub use library::{Identity, Library, Sample};
+pub use script::{Event, RTTS, Script, Show, Stage};
+pub(crate) use shaper::{Data, Shaper, TIME_MAX};
+pub use signature::{Part, Signature};
+pub use trace::{Round, Trace};
+pub use verdict::{Answer, Controller, Marks, judge};

@@ -1,0 +1,190 @@
+//! The verdict on all trials of a server.
+
+use super::library::{Identity, Library};
+use super::script::Show;
+use super::signature::{Part, Signature};
+use super::trace::Trace;
+use serde::Serialize;
+use std::fmt;
+
+/// Which controller a server runs, and how it answers marks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Controller {
+    /// What the signature says.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// The reason why it is unknown, in words for the user.
+    pub why: Option<String>,
+    /// How it answers marks; `None` without ECN, or if the trials ended before.
+    pub marks: Option<Marks>,
+    /// The mean of the trials, on which the verdict rests.
+    pub signature: Signature,
+    /// The round-trip time of the script, in milliseconds.
+    pub rtt_ms: f64,
+    /// Trials, and how many of them showed a signature.
+    pub trials: (u32, u32),
+    /// Bytes that arrived in all trials.
+    pub bytes: u64,
+}
+
+/// The answer to CE marks: factors of the window.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Marks {
+    /// After one mark.
+    pub after_one: f64,
+    /// For each round in which a quarter of the packets is marked.
+    pub per_round: f64,
+    /// In words.
+    pub answer: Answer,
+}
+
+/// How a server answers CE marks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Its window does not fall.
+    None,
+    /// As to a loss, once in a round however many marks there are (RFC 3168).
+    Once,
+    /// The less, the fewer the marks (RFC 8257).
+    InProportion,
+}
+
+/// A window that falls by less has not been reduced.
+const FALL_MIN: f64 = 0.03;
+/// Two trials that differ by more disagree.
+const DISAGREE_FROM: f64 = 0.06;
+
+/// Judges the traces of all trials; `None` without a trial.
+pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
+    let first = traces.first()?;
+    let signatures: Vec<Signature> = traces.iter().map(|trace| Signature::of(trace)).collect();
+    let seen: Vec<&Signature> = signatures.iter().filter(|one| !one.parts.is_empty()).collect();
+    let signature = mean(&seen);
+    let mut identity = library.identify(&signature, first.rtt_ms);
+    let why = why_unknown(traces, &seen, &identity);
+    if why.is_some() {
+        identity.controllers.clear();
+        identity.confidence = 0.0;
+    }
+    Some(Controller {
+        identity,
+        why,
+        marks: marks(&signature),
+        signature,
+        rtt_ms: first.rtt_ms,
+        trials: (traces.len() as u32, seen.len() as u32),
+        bytes: traces.iter().map(|trace| trace.bytes).sum(),
+    })
+}
+
+fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> Option<String> {
+    if seen.is_empty() {
+        let most = traces.iter().map(|trace| trace.bytes).max().unwrap_or(0);
+        return Some(format!("the server's data ended, or it fell silent, after {most} bytes"));
+    }
+    let differ = seen.windows(2).filter_map(|pair| pair[0].distance(pair[1]));
+    let most = differ.fold(0.0, f64::max);
+    if identity.controllers.is_empty() && most > DISAGREE_FROM {
+        return Some(format!("the trials disagree, by {most:.2}"));
+    }
+    if identity.controllers.is_empty() {
+        return Some(match identity.nearest.first() {
+            Some((name, distance)) => {
+                format!("no known controller is near; the nearest, {name}, is {distance:.2} away")
+            }
+            None => "no signature for this round-trip time".to_owned(),
+        });
+    }
+    None
+}
+
+/// The mean of signatures, stage by stage.
+fn mean(signatures: &[&Signature]) -> Signature {
+    let Some(first) = signatures.first() else { return Signature::default() };
+    let of_stage = |part: &Part| {
+        let same = |one: &&Signature| {
+            one.parts.iter().find(|each| each.show == part.show).map(|each| each.logs.clone())
+        };
+        let all: Vec<Vec<f64>> = signatures.iter().filter_map(same).collect();
+        let count = all.len().max(1) as f64;
+        let logs = (0..part.logs.len())
+            .map(|round| all.iter().filter_map(|logs| logs.get(round)).sum::<f64>() / count);
+        Part { show: part.show, logs: logs.collect() }
+    };
+    Signature { parts: first.parts.iter().map(of_stage).collect() }
+}
+
+fn marks(signature: &Signature) -> Option<Marks> {
+    let part = |show| signature.parts.iter().find(|part| part.show == show);
+    let after_one = part(Show::Mark)?.logs.first()?.exp();
+    let many = part(Show::Marks)?;
+    // The first rounds: at a few segments the window falls no more.
+    let rounds = 3.min(many.logs.len());
+    let per_round = (many.logs.get(rounds.checked_sub(1)?)? / rounds as f64).exp();
+    let answer = match (1.0 - after_one, 1.0 - per_round) {
+        (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
+        (one, many) if one < FALL_MIN || many < one * 0.5 => Answer::InProportion,
+        _ => Answer::Once,
+    };
+    Some(Marks { after_one, per_round, answer })
+}
+
+impl fmt::Display for Controller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Some(why) => write!(f, "unknown: {why}"),
+            None => {
+                let names = self.identity.controllers.join(" or ");
+                write!(f, "{names}, confidence {:.2}", self.identity.confidence)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self.answer {
+            Answer::None => "does not answer marks",
+            Answer::Once => "answers marks as losses",
+            Answer::InProportion => "answers marks in proportion",
+        };
+        let (one, many) = (self.after_one, self.per_round);
+        write!(
+            f,
+            "{words} (window times {one:.2} after one, {many:.2} a round if a quarter is marked)"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(one: f64, many: f64) -> Option<Answer> {
+        let marks_of = |show, logs: Vec<f64>| Part { show, logs };
+        let logs = (1..=6).map(|round| many.ln() * f64::from(round)).collect();
+        let parts = vec![marks_of(Show::Mark, vec![one.ln(); 5]), marks_of(Show::Marks, logs)];
+        marks(&Signature { parts }).map(|marks| marks.answer)
+    }
+
+    #[test]
+    fn reno_answers_marks_once_dctcp_in_proportion_and_bbr_not_at_all() {
+        assert_eq!(answer(0.5, 0.5), Some(Answer::Once));
+        assert_eq!(answer(0.7, 0.7), Some(Answer::Once));
+        assert_eq!(answer(0.99, 0.97), Some(Answer::InProportion));
+        assert_eq!(answer(1.0, 1.0), Some(Answer::None));
+        assert_eq!(marks(&Signature::default()), None);
+    }
+
+    #[test]
+    fn without_data_it_is_unknown_and_says_why() {
+        let trace = Trace { rtt_ms: 160.0, bytes: 700, ..Trace::default() };
+        let verdict = judge(&[&trace], &Library::default()).expect("a trial");
+        assert!(verdict.identity.controllers.is_empty());
+        assert_eq!(
+            verdict.to_string(),
+            "unknown: the server's data ended, or it fell silent, after 700 bytes"
+        );
+    }
+}

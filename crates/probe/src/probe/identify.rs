@@ -1,0 +1,68 @@
+//! A connection that follows a script, to show the server's congestion controller.
+
+use super::{Ending, Phase, Probe, Purpose};
+use crate::cca::{Data, Script, Shaper};
+use crate::wire::Received;
+use windlass_base::{Span, Time};
+use windlass_tcp::segment::SackBlocks;
+use windlass_tcp::{Flags, Segment};
+
+impl Probe {
+    pub(super) fn shaper(&self) -> Option<&Shaper> {
+        match &self.phase {
+            Phase::Shaping(shaper) => Some(shaper),
+            _ => None,
+        }
+    }
+
+    /// What the SYN has beside SYN: an ECN-setup SYN has ECE and CWR (RFC 3168 section 6.1.1).
+    pub(super) fn flags_of_syn(&self) -> Flags {
+        match self.order.purpose {
+            Purpose::Identify => Flags::ECE | Flags::CWR,
+            Purpose::Scout | Purpose::Measure(_) => Flags::empty(),
+        }
+    }
+
+    pub(super) fn begin_script(&mut self, now: Time, syn_ack: &Segment) {
+        let path_rtt = self.rtt.unwrap_or(Span::ZERO);
+        let Some(script) = Script::for_path(path_rtt).filter(|_| self.rtt.is_some()) else {
+            return self.finish(Ending::TooFar);
+        };
+        let ecn = syn_ack.flags & (Flags::ECE | Flags::CWR) == Flags::ECE;
+        self.takes_sack = syn_ack.options.sack_permitted;
+        self.phase = Phase::Shaping(Box::new(Shaper::new(script, path_rtt, ecn, now)));
+    }
+
+    pub(super) fn shape(&mut self, now: Time, offset: u64, received: &Received<'_>) {
+        let flags = received.segment.flags;
+        let Phase::Shaping(shaper) = &mut self.phase else { return };
+        let mut start = offset;
+        let end = offset + u64::from(received.segment.payload_len);
+        for len in received.segment_lens() {
+            let fin = flags.contains(Flags::FIN) && start + u64::from(len) == end;
+            shaper.take(now, Data { start, len, cwr: flags.contains(Flags::CWR), fin });
+            start += u64::from(len);
+        }
+        if end == offset && flags.contains(Flags::FIN) {
+            shaper.take(now, Data { start, len: 0, cwr: false, fin: true });
+        }
+    }
+
+    /// Queues the next ACK that is due.
+    pub(super) fn release_shaped(&mut self, now: Time) {
+        let first = self.first_byte();
+        let Phase::Shaping(shaper) = &mut self.phase else { return };
+        let Some(ack) = shaper.poll_ack(now) else { return };
+        let mut sack = SackBlocks::default();
+        for block in ack.sack.iter().filter(|_| self.takes_sack) {
+            sack.push(first.at(block.start), first.at(block.end));
+        }
+        self.gate.release_one(first.at(ack.number), sack, ack.ece);
+    }
+
+    pub(super) fn advance_script(&mut self) {
+        if self.shaper().is_some_and(Shaper::is_done) {
+            self.finish(Ending::Measured);
+        }
+    }
+}
