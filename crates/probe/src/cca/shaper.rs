@@ -15,7 +15,7 @@ const BLOCKS_MAX: usize = 3;
 /// The longest run of the script.
 pub(crate) const TIME_MAX: Span = Span::from_secs(25);
 /// The most bytes that a script takes.
-const BYTES_MAX: u64 = 4_500_000;
+const BYTES_MAX: u64 = 8_000_000;
 /// A server that sends nothing for so long will not go on.
 const SILENCE_MAX: Span = Span::from_secs(4);
 /// Bytes that may be missing at once. More is no loss but another stream.
