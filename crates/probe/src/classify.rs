@@ -7,6 +7,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod growth;
+
 /// How a server's slow start reacts to split ACKs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -174,9 +176,14 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     }
     if !grows {
         let exact = in_slow_start.exact;
+        let what = match growth::was_held_back(&of_baseline) {
+            true => "its first flight was less than its window",
+            false => "not in slow start",
+        };
         return Ballot::undecided(format!(
-            "not in slow start: only {exact} of {baseline} runs of test A brought two new \
-             packets for each segment acknowledged"
+            "{what}: only {exact} of {baseline} runs of test A brought two new packets for each \
+             segment acknowledged; {}",
+            growth::describe(usable)
         ));
     }
     if of_split.is_empty() {
@@ -273,7 +280,8 @@ fn judge_split(
     let (acks, bytes) = (acks.exact, bytes.exact);
     Ballot::undecided(format!(
         "of {of} runs with split ACKs {acks} look like counting ACKs, {bytes} like counting bytes, \
-         {less} brought less than without"
+         {less} brought less than without; {}",
+        growth::describe(usable)
     ))
 }
 
@@ -350,24 +358,25 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
     let spread = (*packets.iter().min()?, *packets.iter().max()?);
     let exact = seen.iter().filter(|run| is_full(run, https)).count() as u32;
     let segments =
-        |run: &&Observation| run.first_flight.bytes.div_ceil(u64::from(run.mss_seen.max(1)));
+        |run: &&Observation| run.first_flight.sent_bytes().div_ceil(u64::from(run.mss_seen.max(1)));
     Some(InitialWindow {
         segments: median(seen.iter().map(segments).collect())? as u32,
         packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
         spread,
-        bytes: median(seen.iter().map(|run| run.first_flight.bytes).collect())?,
-        exact: agree(exact, seen.len() as u32),
+        bytes: median(seen.iter().map(|run| run.first_flight.sent_bytes()).collect())?,
+        exact: agree(exact, seen.len() as u32) && !growth::was_held_back(seen),
     })
 }
 
-/// Whether the window ended the first flight: only the ACKs brought more packets. With TLS every packet
-/// must be full. Otherwise the server may have written its records one by one, or waited for the client
+/// Whether the window ended the first flight: only the ACKs brought more packets, and none before them
+/// may have been lost at the end of the flight. With TLS every packet must be full. Otherwise the server may have written its records one by one, or waited for the client
 /// in the handshake, with room left in the window.
 fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
     let flight = &run.first_flight;
     let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
-    waited && (whole || !https) && !run.timeout_before_acks && !run.fills_window
+    let complete = run.missing_after_flight == 0;
+    waited && complete && (whole || !https) && !run.timeout_before_acks && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
@@ -383,6 +392,14 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(reports.iter().filter(not_measured).count(), "not measured");
     tell(reports.iter().filter(syns).count(), "the SYN had to be sent again");
     tell(some(&|run| run.first_flight.missing > 0), "packets of the first flight were lost");
+    tell(
+        some(&|run| run.missing_after_flight > 0),
+        "packets were lost at the end of the first flight or after it",
+    );
+    tell(
+        growth::beyond_slow_start(seen) as usize,
+        "more new packets than slow start allows: the first flight was less than the window",
+    );
     tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
     tell(
         some(&|run| run.grew_in_short_packets()),

@@ -21,6 +21,7 @@
 //!     window: 65_535,
 //!     mss_seen: 1460,
 //!     first_flight: flight,
+//!     missing_after_flight: 0,
 //!     flight,
 //!     acked: vec![1460, 1460],
 //!     acks_sent: 8,

@@ -152,6 +152,29 @@ fn one_percent_of_loss_leaves_the_verdict() {
 }
 
 #[test]
+fn an_initial_window_is_exact_only_where_loss_did_not_shorten_it() {
+    let (mut exact, mut all) = (0, 0);
+    for loss in [0.01, 0.05, 0.15] {
+        for seed in 0..20 {
+            let server = EngineServer::new(config(Profile::Rfc2581, 10), says(page(200_000)));
+            let mut world = World::new(Path { loss, ..PATH }, seed).with(V4, server);
+            let tests = [Test::Split(1), Test::Split(4)];
+            let outcome = measure(&mut world, "http://192.0.2.1/", settings(&tests, 1));
+            let Some(window) = outcome.verdict.and_then(|verdict| verdict.initial_window) else {
+                continue;
+            };
+            all += 1;
+            if window.exact {
+                exact += 1;
+                let found = (window.packets, window.segments, window.bytes);
+                assert_eq!(found, (10, 10, 14_600), "loss {loss}, seed {seed}");
+            }
+        }
+    }
+    assert!(exact > all / 2, "{exact} of {all}");
+}
+
+#[test]
 fn a_split_in_1024_is_as_many_acks() {
     let tests = [Test::Split(1), Test::Split(1024)];
     let outcome = engine(config(Profile::Rfc2581, 3), 8_000_000, PATH, &tests, 1);
