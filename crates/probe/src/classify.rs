@@ -15,6 +15,8 @@ mod growth;
 pub enum Reaction {
     /// Its window grows by a segment for each ACK.
     CountsAcks,
+    /// Split ACKs bring more than growth by a segment for each ACK, and the more, the more of them.
+    CountsAcksAndMore,
     /// Its window grows by the bytes acknowledged: splitting gains nothing.
     CountsBytes {
         /// L of RFC 3465 in segments; `None`: not known, because test S did not run or decide it.
@@ -38,6 +40,7 @@ impl Reaction {
     pub fn name(&self) -> &'static str {
         match self {
             Reaction::CountsAcks => "counts-acks",
+            Reaction::CountsAcksAndMore => "counts-acks-and-more",
             Reaction::CountsBytes { .. } => "counts-bytes",
             Reaction::Negative => "negative",
             Reaction::NoGrowth => "no-growth",
@@ -269,6 +272,9 @@ fn judge_split(
     if acks.carry(free.len() as u32) {
         return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
     }
+    if let Some(ballot) = growth::judge_more(baseline, &free) {
+        return ballot;
+    }
     if agree(less.max(again), split.len() as u32) {
         let of = split.len() as u32;
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
@@ -433,6 +439,9 @@ impl fmt::Display for Reaction {
         };
         match self {
             Reaction::CountsAcks => f.write_str("counts ACKs"),
+            Reaction::CountsAcksAndMore => f.write_str(
+                "counts ACKs, and more: split ACKs bring more packets than slow start allows",
+            ),
             Reaction::CountsBytes { limit: known } => write!(f, "counts bytes{}", limit(known)),
             Reaction::Negative => f.write_str("negative"),
             Reaction::NoGrowth => {

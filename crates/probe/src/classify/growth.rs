@@ -1,6 +1,6 @@
-//! Growth beyond that of slow start, and growth in words.
+//! Growth beyond that of an ACK counter, and growth in words.
 
-use super::{AGREEMENT_MIN, median};
+use super::{AGREEMENT_MIN, Ballot, Reaction, agree, median};
 use crate::model::Model;
 use crate::probe::Observation;
 use crate::test::Test;
@@ -47,6 +47,26 @@ pub(super) fn describe(runs: &[&Observation]) -> String {
         list(&|at| at.counts_acks),
         list(&|at| at.counts_bytes),
     )
+}
+
+/// Judges servers that count ACKs and also take a packet off what is in flight for each, however few
+/// bytes it acknowledges. An ACK then brings up to two packets, even if it acknowledges no packet. The
+/// more ACKs, the further is the growth beyond that of an ACK counter. `free` are the split-ACK runs that
+/// met no limit.
+pub(super) fn judge_more(baseline: &[&Observation], free: &[&Observation]) -> Option<Ballot> {
+    let is_more = |run: &&&Observation| {
+        let most = u64::from(run.acks_sent) * 2 * u64::from(run.mss_seen);
+        Model::PerAck.is_exceeded_by(run) && run.grown_bytes <= most
+    };
+    let fit = free.iter().filter(is_more).count() as u32;
+    let all: Vec<&Observation> = baseline.iter().chain(free).copied().collect();
+    let beyond = by_split(&all)
+        .iter()
+        .map(|at| at.grown.cast_signed() - at.counts_acks.cast_signed())
+        .collect::<Vec<i64>>();
+    let rises = beyond.is_sorted() && beyond.first() < beyond.last();
+    let of = free.len() as u32;
+    (rises && agree(fit, of)).then_some(Ballot { reaction: Reaction::CountsAcksAndMore, of, fit })
 }
 
 /// The runs that show whether the first flight was the whole window: those with the fewest ACKs of usual

@@ -252,6 +252,25 @@ fn grow(all: &mut [Report], new_packets: [u32; 5]) {
     }
 }
 
+/// A stack that takes a packet off its flight for every ACK, until it leaves slow start at some 11 packets.
+const MORE: [u32; 5] = [6, 12, 19, 32, 45];
+
+#[test]
+fn more_packets_than_an_ack_counter_sends_have_a_reaction_of_their_own() {
+    let mut all = reports(Model::PerAck, 5, 3, 3);
+    grow(&mut all, MORE);
+    let verdict = classify(&all, false);
+    assert_eq!((&verdict.reaction, verdict.runs), (&Reaction::CountsAcksAndMore, (12, 12)));
+    assert_eq!(verdict.reaction.name(), "counts-acks-and-more");
+    let window = verdict.initial_window.expect("seen");
+    assert_eq!((window.packets, window.exact), (5, true));
+    // One of five runs may have lost packets.
+    for report in [1, 8] {
+        all[report].observation.as_mut().expect("there").grown = 7;
+    }
+    assert_eq!(classify(&all, false).reaction, Reaction::CountsAcksAndMore);
+}
+
 #[test]
 fn more_packets_that_no_ack_explains_are_undecided_and_told() {
     for strange in [[6, 14, 20, 32, 44], [6, 12, 19, 80, 45], [6, 13, 19, 31, 43]] {
