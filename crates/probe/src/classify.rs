@@ -360,6 +360,10 @@ fn gain(usable: &[&Observation]) -> Option<(u16, f64)> {
 }
 
 fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
+    // A window of bytes depends on the MSS.
+    let largest = seen.iter().map(|run| run.mss_offered).max()?;
+    let seen: Vec<&Observation> =
+        seen.iter().copied().filter(|run| run.mss_offered == largest).collect();
     let packets: Vec<u32> = seen.iter().map(|run| run.first_flight.sent()).collect();
     let spread = (*packets.iter().min()?, *packets.iter().max()?);
     let exact = seen.iter().filter(|run| is_full(run, https)).count() as u32;
@@ -370,7 +374,7 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
         packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
         spread,
         bytes: median(seen.iter().map(|run| run.first_flight.sent_bytes()).collect())?,
-        exact: agree(exact, seen.len() as u32) && !growth::was_held_back(seen),
+        exact: agree(exact, seen.len() as u32) && !growth::was_held_back(&seen),
     })
 }
 

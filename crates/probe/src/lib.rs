@@ -20,6 +20,7 @@
 //!     test: Test::Split(4),
 //!     window: 65_535,
 //!     mss_seen: 1460,
+//!     mss_offered: 1460,
 //!     first_flight: flight,
 //!     missing_after_flight: 0,
 //!     flight,

@@ -127,6 +127,7 @@ pub(crate) mod tests {
             test,
             window: 1 << 20,
             mss_seen: mss,
+            mss_offered: mss as u16,
             first_flight: flight,
             missing_after_flight: 0,
             flight,

@@ -193,6 +193,29 @@ fn a_server_without_window_scaling_gets_smaller_segments_so_that_the_growth_fits
     assert!(outcome.tests[4].mss_seen.median < 1300);
 }
 
+/// A small initial window and the growth of any test fit into 64 KB at the usual MSS. A larger one does
+/// not with test E alone.
+#[test]
+fn without_window_scaling_windows_are_those_at_the_usual_mss() {
+    for (initial_window, reduced) in [(3, 0), (10, 2)] {
+        let config =
+            config(Profile::Rfc2581, initial_window).with(|c| c.extensions.window_scaling = false);
+        let outcome = engine(config, 200_000, PATH, &A_TO_E_AND_S, 2);
+        let usual = outcome.tests.iter().filter(|row| row.mss_seen.min == 1460).count();
+        assert_eq!(usual, if reduced > 0 { 5 } else { 6 });
+        let verdict = outcome.verdict.expect("measured");
+        assert_eq!(verdict.reaction, Reaction::CountsAcks);
+        let window = verdict.initial_window.expect("seen");
+        let bytes = u64::from(initial_window) * 1460;
+        assert_eq!((window.packets, window.bytes, window.exact), (initial_window, bytes, true));
+        let notes: Vec<&String> =
+            verdict.notes.iter().filter(|note| note.contains("announced")).collect();
+        let expected = format!("{reduced} of 12 runs: an MSS of 1191 announced");
+        let said = notes.iter().any(|note| note.starts_with(&expected));
+        assert_eq!(said, reduced > 0, "{notes:?}");
+    }
+}
+
 #[test]
 fn the_port_is_found_and_redirects_are_followed() {
     let server = || config(Profile::Rfc2581, 3);

@@ -291,3 +291,15 @@ fn a_flight_that_the_server_held_back_is_no_exact_window() {
     assert!(verdict.notes.iter().any(|note| note.contains("less than the window")), "{verdict:?}");
     assert!(why(&all).contains("new packets at splits of 1, 2, 4, 8, 12: 18, 18"), "{}", why(&all));
 }
+
+#[test]
+fn windows_of_bytes_are_those_of_the_largest_mss() {
+    let mut all = reports(Model::PerByteUnlimited, 10, 3, 2);
+    for run in all.iter_mut().flat_map(|report| &mut report.observation) {
+        if run.test != Test::Stretch {
+            (run.mss_offered, run.mss_seen, run.first_flight.bytes) = (1191, 1191, 11_910);
+        }
+    }
+    let window = classify(&all, false).initial_window.expect("seen");
+    assert_eq!((window.packets, window.segments, window.bytes), (10, 10, 14_600));
+}

@@ -151,6 +151,8 @@ pub struct Observation {
     pub window: u32,
     /// Payload of the longest packet: the MSS as seen.
     pub mss_seen: u32,
+    /// The MSS that the probe announced.
+    pub mss_offered: u16,
     /// The first flight of the connection: the initial window, unless the application had no more.
     pub first_flight: Flight,
     /// Bytes missing between the first flight and the packet after it: loss at the end of this flight or at
@@ -247,6 +249,7 @@ impl Probe {
             test,
             window,
             mss_seen,
+            mss_offered: self.order.mss,
             first_flight,
             missing_after_flight: self.missing_after(first_flight.sent_bytes()),
             flight,
