@@ -11,6 +11,7 @@ from windlass_lab.papers.split_ack.aggregate import aggregate
 
 REACTIONS = (
     "counts-acks",
+    "counts-acks-and-more",
     "counts-bytes",
     "negative",
     "no-growth",
