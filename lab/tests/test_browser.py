@@ -388,6 +388,19 @@ def test_the_page_of_a_search_fits_the_screen(browser, tmp_path, screen, scheme)
     assert browser.execute_script(CONTRASTS) == []
 
 
+@pytest.mark.parametrize(("screen", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_the_page_of_surveys_fits_the_screen(browser, tmp_path, screen, scheme):
+    data = Path(__file__).with_name("data") / "surveys"
+    folders = [str(data / name) for name in ("spring", "autumn", "spring-ipv6")]
+    assert main(["survey", *folders, "--out", str(tmp_path / "out")]) == 0
+    open_in(browser, tmp_path / "out" / "report.html", screen, scheme)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested(browser) if url.startswith("http")] == []
+    assert len(browser.find_elements("css selector", ".panel .main-svg .barlayer .point")) > 60
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    assert browser.execute_script(CONTRASTS) == []
+
+
 @pytest.fixture
 def run_output(tmp_path) -> Path:
     """The `--out` directory of a run of two flows, as `windlass sim run` writes it."""

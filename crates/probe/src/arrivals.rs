@@ -102,6 +102,15 @@ impl Arrivals {
         ends.into_iter().filter(|end| *end > from && *end <= limit).take(count).collect()
     }
 
+    /// The lowest offset, at `from` or above, of the packets that arrived first of all there, reordering
+    /// within `reordering` allowed for; `None` if none arrived.
+    pub(crate) fn first_from(&self, from: u64, reordering: Span) -> Option<u64> {
+        let mut beyond = self.packets.iter().filter(|packet| packet.start >= from);
+        let first = *beyond.next()?;
+        let soon = beyond.filter(|packet| packet.at.saturating_since(first.at) <= reordering);
+        Some(soon.map(|packet| packet.start).fold(first.start, u64::min))
+    }
+
     /// Counts the packets of `from..to`.
     pub(crate) fn tally(&self, from: u64, to: u64) -> Tally {
         let inside = |packet: &&Packet| packet.start >= from && packet.start < to;
@@ -163,6 +172,17 @@ mod tests {
         assert_eq!(arrivals.tally(0, 500), tally);
         assert_eq!(arrivals.segment_ends(0, 3), [100, 200]);
         assert_eq!(arrivals.segment_ends(0, 1), [100]);
+    }
+
+    #[test]
+    fn a_flight_whose_end_was_lost_is_followed_by_a_gap() {
+        let mut arrivals = Arrivals::default();
+        let mut take = |at, start| arrivals.take(packet(at, start), REORDERING);
+        for (at, start) in [(0, 0), (0, 100), (50, 500), (51, 400), (300, 200)] {
+            take(at, start);
+        }
+        assert_eq!(arrivals.first_from(200, REORDERING), Some(400), "the last is a retransmission");
+        assert_eq!(arrivals.first_from(600, REORDERING), None);
     }
 
     #[test]

@@ -7,12 +7,16 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod growth;
+
 /// How a server's slow start reacts to split ACKs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Reaction {
     /// Its window grows by a segment for each ACK.
     CountsAcks,
+    /// Split ACKs bring more than growth by a segment for each ACK, and the more, the more of them.
+    CountsAcksAndMore,
     /// Its window grows by the bytes acknowledged: splitting gains nothing.
     CountsBytes {
         /// L of RFC 3465 in segments; `None`: not known, because test S did not run or decide it.
@@ -36,6 +40,7 @@ impl Reaction {
     pub fn name(&self) -> &'static str {
         match self {
             Reaction::CountsAcks => "counts-acks",
+            Reaction::CountsAcksAndMore => "counts-acks-and-more",
             Reaction::CountsBytes { .. } => "counts-bytes",
             Reaction::Negative => "negative",
             Reaction::NoGrowth => "no-growth",
@@ -174,9 +179,14 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     }
     if !grows {
         let exact = in_slow_start.exact;
+        let what = match growth::was_held_back(&of_baseline) {
+            true => "its first flight was less than its window",
+            false => "not in slow start",
+        };
         return Ballot::undecided(format!(
-            "not in slow start: only {exact} of {baseline} runs of test A brought two new \
-             packets for each segment acknowledged"
+            "{what}: only {exact} of {baseline} runs of test A brought two new packets for each \
+             segment acknowledged; {}",
+            growth::describe(usable)
         ));
     }
     if of_split.is_empty() {
@@ -262,6 +272,9 @@ fn judge_split(
     if acks.carry(free.len() as u32) {
         return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
     }
+    if let Some(ballot) = growth::judge_more(baseline, &free) {
+        return ballot;
+    }
     if agree(less.max(again), split.len() as u32) {
         let of = split.len() as u32;
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
@@ -273,7 +286,8 @@ fn judge_split(
     let (acks, bytes) = (acks.exact, bytes.exact);
     Ballot::undecided(format!(
         "of {of} runs with split ACKs {acks} look like counting ACKs, {bytes} like counting bytes, \
-         {less} brought less than without"
+         {less} brought less than without; {}",
+        growth::describe(usable)
     ))
 }
 
@@ -346,28 +360,33 @@ fn gain(usable: &[&Observation]) -> Option<(u16, f64)> {
 }
 
 fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
+    // A window of bytes depends on the MSS.
+    let largest = seen.iter().map(|run| run.mss_offered).max()?;
+    let seen: Vec<&Observation> =
+        seen.iter().copied().filter(|run| run.mss_offered == largest).collect();
     let packets: Vec<u32> = seen.iter().map(|run| run.first_flight.sent()).collect();
     let spread = (*packets.iter().min()?, *packets.iter().max()?);
     let exact = seen.iter().filter(|run| is_full(run, https)).count() as u32;
     let segments =
-        |run: &&Observation| run.first_flight.bytes.div_ceil(u64::from(run.mss_seen.max(1)));
+        |run: &&Observation| run.first_flight.sent_bytes().div_ceil(u64::from(run.mss_seen.max(1)));
     Some(InitialWindow {
         segments: median(seen.iter().map(segments).collect())? as u32,
         packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
         spread,
-        bytes: median(seen.iter().map(|run| run.first_flight.bytes).collect())?,
-        exact: agree(exact, seen.len() as u32),
+        bytes: median(seen.iter().map(|run| run.first_flight.sent_bytes()).collect())?,
+        exact: agree(exact, seen.len() as u32) && !growth::was_held_back(&seen),
     })
 }
 
-/// Whether the window ended the first flight: only the ACKs brought more packets. With TLS every packet
-/// must be full. Otherwise the server may have written its records one by one, or waited for the client
+/// Whether the window ended the first flight: only the ACKs brought more packets, and none before them
+/// may have been lost at the end of the flight. With TLS every packet must be full. Otherwise the server may have written its records one by one, or waited for the client
 /// in the handshake, with room left in the window.
 fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
     let flight = &run.first_flight;
     let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
-    waited && (whole || !https) && !run.timeout_before_acks && !run.fills_window
+    let complete = run.missing_after_flight == 0;
+    waited && complete && (whole || !https) && !run.timeout_before_acks && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
@@ -383,6 +402,14 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(reports.iter().filter(not_measured).count(), "not measured");
     tell(reports.iter().filter(syns).count(), "the SYN had to be sent again");
     tell(some(&|run| run.first_flight.missing > 0), "packets of the first flight were lost");
+    tell(
+        some(&|run| run.missing_after_flight > 0),
+        "packets were lost at the end of the first flight or after it",
+    );
+    tell(
+        growth::beyond_slow_start(seen) as usize,
+        "more new packets than slow start allows: the first flight was less than the window",
+    );
     tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
     tell(
         some(&|run| run.grew_in_short_packets()),
@@ -416,6 +443,9 @@ impl fmt::Display for Reaction {
         };
         match self {
             Reaction::CountsAcks => f.write_str("counts ACKs"),
+            Reaction::CountsAcksAndMore => f.write_str(
+                "counts ACKs, and more: split ACKs bring more packets than slow start allows",
+            ),
             Reaction::CountsBytes { limit: known } => write!(f, "counts bytes{}", limit(known)),
             Reaction::Negative => f.write_str("negative"),
             Reaction::NoGrowth => {

@@ -85,6 +85,14 @@ impl Model {
             || short && run.grown_bytes + allowance(run) < self.new_bytes(run)
     }
 
+    /// Whether the run brought more than this model predicts: in packets or, if they are short, in bytes.
+    pub fn is_exceeded_by(self, run: &Observation) -> bool {
+        match run.grew_in_short_packets() {
+            true => run.grown_bytes > self.new_bytes(run) + allowance(run),
+            false => run.grown > *self.new_packets(run).end(),
+        }
+    }
+
     fn new_bytes(self, run: &Observation) -> u64 {
         run.acked.iter().map(|len| u64::from(*len)).sum::<u64>() + self.grown_bytes(run)
     }
@@ -119,7 +127,9 @@ pub(crate) mod tests {
             test,
             window: 1 << 20,
             mss_seen: mss,
+            mss_offered: mss as u16,
             first_flight: flight,
+            missing_after_flight: 0,
             flight,
             acked,
             acks_sent: test.acks(&ends).len() as u32,

@@ -152,6 +152,29 @@ fn one_percent_of_loss_leaves_the_verdict() {
 }
 
 #[test]
+fn an_initial_window_is_exact_only_where_loss_did_not_shorten_it() {
+    let (mut exact, mut all) = (0, 0);
+    for loss in [0.01, 0.05, 0.15] {
+        for seed in 0..20 {
+            let server = EngineServer::new(config(Profile::Rfc2581, 10), says(page(200_000)));
+            let mut world = World::new(Path { loss, ..PATH }, seed).with(V4, server);
+            let tests = [Test::Split(1), Test::Split(4)];
+            let outcome = measure(&mut world, "http://192.0.2.1/", settings(&tests, 1));
+            let Some(window) = outcome.verdict.and_then(|verdict| verdict.initial_window) else {
+                continue;
+            };
+            all += 1;
+            if window.exact {
+                exact += 1;
+                let found = (window.packets, window.segments, window.bytes);
+                assert_eq!(found, (10, 10, 14_600), "loss {loss}, seed {seed}");
+            }
+        }
+    }
+    assert!(exact > all / 2, "{exact} of {all}");
+}
+
+#[test]
 fn a_split_in_1024_is_as_many_acks() {
     let tests = [Test::Split(1), Test::Split(1024)];
     let outcome = engine(config(Profile::Rfc2581, 3), 8_000_000, PATH, &tests, 1);
@@ -168,6 +191,29 @@ fn a_server_without_window_scaling_gets_smaller_segments_so_that_the_growth_fits
     assert_eq!(outcome.tests[4].data_packets.median, 10 + 3 + 36);
     assert_eq!(reaction(&outcome), Reaction::CountsAcks);
     assert!(outcome.tests[4].mss_seen.median < 1300);
+}
+
+/// A small initial window and the growth of any test fit into 64 KB at the usual MSS. A larger one does
+/// not with test E alone.
+#[test]
+fn without_window_scaling_windows_are_those_at_the_usual_mss() {
+    for (initial_window, reduced) in [(3, 0), (10, 2)] {
+        let config =
+            config(Profile::Rfc2581, initial_window).with(|c| c.extensions.window_scaling = false);
+        let outcome = engine(config, 200_000, PATH, &A_TO_E_AND_S, 2);
+        let usual = outcome.tests.iter().filter(|row| row.mss_seen.min == 1460).count();
+        assert_eq!(usual, if reduced > 0 { 5 } else { 6 });
+        let verdict = outcome.verdict.expect("measured");
+        assert_eq!(verdict.reaction, Reaction::CountsAcks);
+        let window = verdict.initial_window.expect("seen");
+        let bytes = u64::from(initial_window) * 1460;
+        assert_eq!((window.packets, window.bytes, window.exact), (initial_window, bytes, true));
+        let notes: Vec<&String> =
+            verdict.notes.iter().filter(|note| note.contains("announced")).collect();
+        let expected = format!("{reduced} of 12 runs: an MSS of 1191 announced");
+        let said = notes.iter().any(|note| note.starts_with(&expected));
+        assert_eq!(said, reduced > 0, "{notes:?}");
+    }
 }
 
 #[test]

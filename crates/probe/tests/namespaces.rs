@@ -188,7 +188,7 @@ fn answer(mut client: TcpStream) -> bool {
     }
     // In the background, because the probe does not read the whole answer.
     let next = request.starts_with(b"GET /next ");
-    thread::spawn(move || client.write_all(&page(200_000)));
+    thread::spawn(move || client.write_all(&page(400_000)));
     !next
 }
 
@@ -225,6 +225,32 @@ fn this_kernel_gains_nothing_and_its_initial_window_is_found_exactly() {
         scope.spawn(|| serve_windows(&server, &listener, &INITIAL_WINDOWS));
         client.inside(measure);
     });
+}
+
+/// While it expects an ACK soon, Linux keeps back what is less than a third of its window and than 64 KB
+/// (`tcp_tso_should_defer`): 12 packets of 100, which come with the first ACK.
+#[test]
+fn an_initial_window_of_100_is_exact_only_if_the_kernel_held_nothing_back() {
+    if skipped() {
+        return;
+    }
+    let (client, server) = kernel_server();
+    let listener = server.inside(|| TcpListener::bind("[::]:80")).expect("a port");
+    let measure = || {
+        let outcome = probe("http://10.97.0.2/", short(&[Test::Split(1), Test::Split(4)], 5));
+        next_setting();
+        outcome
+    };
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| serve_windows(&server, &listener, &[100]));
+        client.inside(measure)
+    });
+    let window = outcome.verdict.clone().and_then(|verdict| verdict.initial_window).expect("seen");
+    assert!((80..=100).contains(&window.packets), "{outcome:?}");
+    assert!(!window.exact || window.packets == 100, "{outcome:?}");
+    // The packets that were held back came in the end, behind any number of ACKs.
+    let all: Vec<u64> = outcome.tests.iter().map(|row| row.data_packets.median).collect();
+    assert_eq!(all, [106, 106], "{outcome:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::server::{Server, page};
 use common::smoltcp::{v0_12, v0_14};
-use common::{A_TO_E_AND_S, PATH, World, settings};
+use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use windlass_probe::classify::Reaction;
 use windlass_probe::session::{Outcome, TestRow};
 use windlass_probe::{Session, Target};
@@ -12,9 +12,13 @@ use windlass_probe::{Session, Target};
 const ADDRESSES: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
 
 fn measure(address: &str, server: impl Server) -> Outcome {
+    measure_across(PATH, address, server)
+}
+
+fn measure_across(path: Path, address: &str, server: impl Server) -> Outcome {
     let ip: std::net::IpAddr = address.parse().expect("an address");
     let at = std::net::SocketAddr::new(ip, 80).to_string();
-    let mut world = World::new(PATH, 1).with(&at, server);
+    let mut world = World::new(path, 1).with(&at, server);
     let target = Target::parse(&format!("http://{at}/")).expect("a target");
     let mut session = Session::new(target, settings(&A_TO_E_AND_S, 5));
     world.run(&mut session, &[]);
@@ -94,6 +98,24 @@ fn smoltcp_0_12_has_no_congestion_window_whatever_its_controller_says() {
             let server = v0_12::WebServer::new(ip, control, true, page(900_000));
             let (reaction, (_, _, exact)) = verdict(measure(address, server));
             assert_eq!((reaction, exact), (Reaction::NoCongestionWindow, false), "{control:?}");
+        }
+    }
+}
+
+/// Packets that are missing in the flight, or at its end, were sent too.
+#[test]
+fn loss_does_not_hide_that_there_is_no_congestion_window() {
+    for loss in [0.003, 0.01, 0.03] {
+        let path = Path { loss, ..PATH };
+        let ip = ADDRESSES[0].parse().expect("an address");
+        let new = v0_14::WebServer::new(ip, v0_14::CongestionControl::None, true, page(900_000));
+        let old = v0_12::WebServer::new(ip, v0_12::CongestionControl::Reno, true, page(900_000));
+        let outcomes =
+            [measure_across(path, ADDRESSES[0], new), measure_across(path, ADDRESSES[0], old)];
+        for outcome in outcomes {
+            let verdict = outcome.verdict.expect("measured");
+            assert_eq!(verdict.reaction, Reaction::NoCongestionWindow, "{loss}: {verdict:?}");
+            assert_eq!(verdict.runs, (30, 30), "{loss}");
         }
     }
 }

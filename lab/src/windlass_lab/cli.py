@@ -21,6 +21,7 @@ from windlass_lab.core.request import Request
 from windlass_lab.core.windlass import Sampling, Windlass
 from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
+from windlass_lab.surveys import command as surveys
 from windlass_lab.sweeps import command as sweeps
 from windlass_lab.testbed import command as testbed
 
@@ -43,6 +44,7 @@ examples:
   windlass-lab reproduce new-ecn/kernel --resume
   windlass-lab report out/new-ecn
   windlass-lab plot out/run
+  windlass-lab survey survey/
   windlass-lab testbed check
 """
 INTERRUPTED = 130
@@ -100,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_reproduce(commands)
     _add_report(commands)
     runs.add(commands)
+    surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)
     testbed.add(commands, _positive)

@@ -227,7 +227,8 @@ fn an_answer_that_ended_does_not_count_as_no_growth() {
 #[test]
 fn a_flight_with_short_packets_is_fewer_segments_than_packets() {
     let mut all = reports(Model::PerByteUnlimited, 4, 3, 1);
-    let flight = Flight { packets: 4, bytes: 200 + 900 + 2 * 1460, missing: 0, short_packets: 2 };
+    let flight =
+        Flight { packets: 4, bytes: 200 + 900 + 2 * 1460, short_packets: 2, ..Flight::default() };
     all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.first_flight = flight);
     let window = classify(&all, true).initial_window.expect("seen");
     assert_eq!((window.packets, window.segments, window.exact), (4, 3, false));
@@ -236,8 +237,70 @@ fn a_flight_with_short_packets_is_fewer_segments_than_packets() {
 #[test]
 fn with_tls_short_packets_make_the_initial_window_a_lower_bound() {
     let mut all = reports(Model::PerByteUnlimited, 10, 3, 1);
-    let short = Flight { packets: 10, bytes: 12_000, missing: 0, short_packets: 2 };
+    let short = Flight { packets: 10, bytes: 12_000, short_packets: 2, ..Flight::default() };
     all.iter_mut().flat_map(|r| &mut r.observation).for_each(|run| run.first_flight = short);
     let exact = |https| classify(&all, https).initial_window.expect("seen").exact;
     assert_eq!((exact(false), exact(true)), (true, false));
+}
+
+/// Gives the runs of tests A to E these numbers of new packets.
+fn grow(all: &mut [Report], new_packets: [u32; 5]) {
+    for run in all.iter_mut().flat_map(|report| &mut report.observation) {
+        let index = Test::OF_THE_PAPER.iter().position(|test| *test == run.test);
+        run.grown = index.map_or(run.grown, |index| new_packets[index]);
+        run.grown_bytes = u64::from(run.grown * run.mss_seen);
+        run.data_packets = run.packets_before + run.grown;
+    }
+}
+
+/// A stack that takes a packet off its flight for every ACK, until it leaves slow start at some 11 packets.
+const MORE: [u32; 5] = [6, 12, 19, 32, 45];
+
+#[test]
+fn more_packets_than_an_ack_counter_sends_have_a_reaction_of_their_own() {
+    let mut all = reports(Model::PerAck, 5, 3, 3);
+    grow(&mut all, MORE);
+    let verdict = classify(&all, false);
+    assert_eq!((&verdict.reaction, verdict.runs), (&Reaction::CountsAcksAndMore, (12, 12)));
+    assert_eq!(verdict.reaction.name(), "counts-acks-and-more");
+    let window = verdict.initial_window.expect("seen");
+    assert_eq!((window.packets, window.exact), (5, true));
+    // One of five runs may have lost packets.
+    for report in [1, 8] {
+        all[report].observation.as_mut().expect("there").grown = 7;
+    }
+    assert_eq!(classify(&all, false).reaction, Reaction::CountsAcksAndMore);
+}
+
+#[test]
+fn more_packets_that_no_ack_explains_are_undecided_and_told() {
+    for strange in [[6, 14, 20, 32, 44], [6, 12, 19, 80, 45], [6, 13, 19, 31, 43]] {
+        let mut all = reports(Model::PerAck, 5, 3, 2);
+        grow(&mut all, strange);
+        let seen = strange.map(|new| new.to_string()).join(", ");
+        let expected = format!("at splits of 1, 2, 4, 8, 12: {seen} (counting ACKs brings 6, 9,");
+        assert!(why(&all).contains(&expected), "{}", why(&all));
+    }
+}
+
+#[test]
+fn a_flight_that_the_server_held_back_is_no_exact_window() {
+    let mut all = reports(Model::PerByteUnlimited, 88, 3, 2);
+    grow(&mut all, [18; 5]);
+    let verdict = classify(&all, false);
+    assert!(!verdict.initial_window.expect("seen").exact);
+    assert!(verdict.notes.iter().any(|note| note.contains("less than the window")), "{verdict:?}");
+    assert!(why(&all).contains("new packets at splits of 1, 2, 4, 8, 12: 18, 18"), "{}", why(&all));
+}
+
+#[test]
+fn windows_of_bytes_are_those_of_the_largest_mss() {
+    let mut all = reports(Model::PerByteUnlimited, 10, 3, 2);
+    for run in all.iter_mut().flat_map(|report| &mut report.observation) {
+        if run.test != Test::Stretch {
+            (run.mss_offered, run.mss_seen, run.first_flight.bytes) = (1191, 1191, 11_910);
+        }
+    }
+    let window = classify(&all, false).initial_window.expect("seen");
+    assert_eq!((window.packets, window.segments, window.bytes), (10, 10, 14_600));
 }

@@ -53,6 +53,11 @@ impl Growth {
         self.before.packets + self.before.missing
     }
 
+    /// The stream offset at which new data begins.
+    pub(super) fn from(&self) -> u64 {
+        self.from
+    }
+
     /// Whether the server's response to the ACKs is over.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.is_some()

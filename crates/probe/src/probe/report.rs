@@ -113,6 +113,8 @@ pub struct Flight {
     pub bytes: u64,
     /// Estimate of the packets missing in holes.
     pub missing: u32,
+    /// Bytes missing in holes.
+    pub missing_bytes: u64,
     /// Packets shorter than the longest, the last of the flight not counted.
     pub short_packets: u32,
 }
@@ -129,6 +131,7 @@ impl Flight {
             packets: tally.packets,
             bytes: tally.bytes,
             missing: tally.missing,
+            missing_bytes: tally.missing_bytes,
             short_packets: short.count() as u32,
         }
     }
@@ -136,6 +139,11 @@ impl Flight {
     /// Packets that the server sent: a lower bound, as loss at the end leaves no hole.
     pub fn sent(&self) -> u32 {
         self.packets + self.missing
+    }
+
+    /// Bytes that the server sent: a lower bound likewise.
+    pub fn sent_bytes(&self) -> u64 {
+        self.bytes + self.missing_bytes
     }
 }
 
@@ -148,8 +156,13 @@ pub struct Observation {
     pub window: u32,
     /// Payload of the longest packet: the MSS as seen.
     pub mss_seen: u32,
+    /// The MSS that the probe announced.
+    pub mss_offered: u16,
     /// The first flight of the connection: the initial window, unless the application had no more.
     pub first_flight: Flight,
+    /// Bytes missing between the first flight and the packet after it: loss at the end of this flight or at
+    /// the beginning of the next one. The flight may have been so much longer.
+    pub missing_after_flight: u64,
     /// The flight that the ACKs were for: the same one, but with TLS possibly a later one.
     pub flight: Flight,
     /// The bytes of each segment that was acknowledged.
@@ -239,11 +252,15 @@ impl Probe {
         let flight = growth.as_ref().map_or(first_flight, |growth| growth.flight);
         let mss_seen = arrivals.longest();
         let window = self.gate.window();
+        let ended = growth.as_ref().map_or(0, |growth| self.missing_after(growth.from()));
+        let fills = flight.sent_bytes() + ended;
         Some(Observation {
             test,
             window,
             mss_seen,
+            mss_offered: self.order.mss,
             first_flight,
+            missing_after_flight: self.missing_after(first_flight.sent_bytes()),
             flight,
             acked: growth.as_ref().map(|growth| lens(&growth.acked)).unwrap_or_default(),
             acks_sent: growth.as_ref().map_or(0, |growth| growth.acks_sent),
@@ -259,9 +276,14 @@ impl Probe {
             timeout_before_acks: growth
                 .as_ref()
                 .is_some_and(|growth| growth.retransmissions_before > 0),
-            fills_window: flight.bytes + u64::from(mss_seen) > u64::from(window),
+            fills_window: fills + u64::from(mss_seen) > u64::from(window),
             answer_ended: self.answer_has_ended(),
         })
+    }
+
+    /// Bytes missing between the offset, at which a flight seemed to end, and the next packet.
+    fn missing_after(&self, end: u64) -> u64 {
+        self.arrivals.first_from(end, self.reordering()).map_or(0, |start| start - end)
     }
 }
 

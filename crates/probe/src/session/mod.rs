@@ -305,36 +305,54 @@ impl Session {
             acks: self.settings.acks,
             timeout: self.settings.timeout,
             patience: self.settings.patience,
-            mss: self.mss(remote),
+            mss: self.mss(remote, purpose),
             window: self.window(remote),
         };
         Step::Connect { remote, order: Box::new(order) }
     }
 
-    /// The most packets that the ACKs of the largest test may provoke.
-    fn packets_provoked(&self) -> u32 {
-        let parts = self.settings.tests.iter().map(|test| test.parts()).max().unwrap_or(1);
-        u32::from(self.settings.acks) * (1 + u32::from(parts))
+    /// The most packets that the ACKs of a test may provoke, those that they free among them.
+    fn packets_provoked(&self, test: Test) -> u32 {
+        u32::from(self.settings.acks) * (1 + u32::from(test.parts()))
     }
 
-    /// The MSS to announce, reduced if the window is too small for the tests.
-    fn mss(&self, remote: SocketAddr) -> u16 {
+    /// The most packets that the ACKs of any test may provoke.
+    fn packets_provoked_max(&self) -> u32 {
+        let provoked = self.settings.tests.iter().map(|test| self.packets_provoked(*test));
+        provoked.max().unwrap_or(0)
+    }
+
+    /// The MSS to announce, if the receive window does not limit it.
+    fn mss_usual(&self, remote: SocketAddr) -> u16 {
         let ethernet = if remote.is_ipv4() { 1460 } else { 1440 };
-        let mss = self.settings.mss.unwrap_or(ethernet);
+        self.settings.mss.unwrap_or(ethernet)
+    }
+
+    /// The MSS to announce, reduced if the window is too small for the test with the usual one.
+    fn mss(&self, remote: SocketAddr, purpose: Purpose) -> u16 {
+        let mss = self.mss_usual(remote);
         let scout = self.found.as_ref().and_then(|found| found.scout.syn_ack);
         let scaled = scout.is_none_or(|syn_ack| syn_ack.window_scale.is_some());
+        let Purpose::Measure(test) = purpose else { return mss };
         if scaled || self.settings.mss.is_some() {
             return mss;
         }
-        let fitting = WINDOW_UNSCALED_BYTES / (FIRST_FLIGHT_PACKETS + self.packets_provoked());
+        let provoked = self.packets_provoked(test);
+        let seen = self.reports.iter().flat_map(|report| &report.observation);
+        let seen = seen.filter(|run| !run.fills_window).map(|run| run.first_flight.sent()).max();
+        let fits = |flight: u32| (flight + provoked) * u32::from(mss) <= WINDOW_UNSCALED_BYTES;
+        if fits(seen.unwrap_or(FIRST_FLIGHT_PACKETS)) {
+            return mss;
+        }
+        let fitting = WINDOW_UNSCALED_BYTES / (FIRST_FLIGHT_PACKETS + provoked);
         u16::try_from(fitting).unwrap_or(mss).clamp(MSS_MIN.min(mss), mss)
     }
 
     /// The receive window. If a first flight has filled it, every second run halves it, to see whether
     /// the flight follows.
     fn window(&self, remote: SocketAddr) -> u32 {
-        let packets = FIRST_FLIGHT_PACKETS_MAX + self.packets_provoked();
-        let bytes = packets * u32::from(self.mss(remote)) * 5 / 4;
+        let packets = FIRST_FLIGHT_PACKETS_MAX + self.packets_provoked_max();
+        let bytes = packets * u32::from(self.mss_usual(remote)) * 5 / 4;
         let last = self.reports.iter().rev().find_map(|report| report.observation.as_ref());
         let filled = self.reports.iter().flat_map(|r| &r.observation).any(|run| run.fills_window);
         let window = bytes.max(WINDOW_MIN_BYTES);

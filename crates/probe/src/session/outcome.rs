@@ -185,10 +185,27 @@ pub(super) fn make(session: &Session) -> Outcome {
         syn_ack: found.and_then(|found| found.scout.syn_ack),
         acks: session.settings.acks,
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
-        verdict: (!session.reports.is_empty()).then(|| classify(&session.reports, https)),
+        verdict: (!session.reports.is_empty()).then(|| verdict(session, https)),
         failure: session.failure.clone().filter(|_| done),
         runs: session.reports.clone(),
     }
+}
+
+/// The verdict, with a note where the probe announced a smaller MSS than usual.
+fn verdict(session: &Session, https: bool) -> Verdict {
+    let mut verdict = classify(&session.reports, https);
+    let usual = session.found.as_ref().map(|found| session.mss_usual(found.remote));
+    let offered = session.reports.iter().flat_map(|r| &r.observation).map(|run| run.mss_offered);
+    let reduced: Vec<u16> = offered.filter(|mss| Some(*mss) < usual).collect();
+    if let Some(least) = reduced.iter().min() {
+        verdict.notes.push(format!(
+            "{} of {} runs: an MSS of {least} announced, because the server has no window scaling and \
+             the packets of the test must fit into 65,535 bytes",
+            reduced.len(),
+            session.reports.len(),
+        ));
+    }
+    verdict
 }
 
 fn row(test: Test, reports: &[Report]) -> Option<TestRow> {

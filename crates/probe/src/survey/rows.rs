@@ -36,7 +36,8 @@ pub struct HostRow {
     pub hops: Option<u8>,
     /// The RTT of the handshakes, the median of the runs, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// `counts-acks`, `counts-bytes`, `negative`, `no-growth`, `no-congestion-window`, `undecided`.
+    /// `counts-acks`, `counts-acks-and-more`, `counts-bytes`, `negative`, `no-growth`,
+    /// `no-congestion-window`, `undecided`.
     pub reaction: String,
     /// L of RFC 3465, from test S: `1`, `2`, `none`.
     pub limit: String,

@@ -32,11 +32,13 @@ class OutputDirectory:
     As a context manager it takes away the directory it made when nothing was written.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Makes or checks the directory. Raises `LabError` for one that is not the lab's."""
+    def __init__(self, path: Path, kind: str = RESULT_KIND) -> None:
+        """Makes or checks the directory. Raises `LabError` for one that does not hold a result of
+        the `kind`.
+        """
         self.path = path
         self._made = _make(path)
-        _refuse_foreign(path)
+        _refuse_foreign(path, kind)
         _refuse_unwritable(path)
 
     def __enter__(self) -> "OutputDirectory":
@@ -69,7 +71,7 @@ def _make(path: Path) -> list[Path]:
     return missing
 
 
-def _refuse_foreign(path: Path) -> None:
+def _refuse_foreign(path: Path, kind: str) -> None:
     names = sorted(entry.name for entry in _listed(path))
     if RUNS in names and _is_runs(path / RUNS):
         names.remove(RUNS)
@@ -83,7 +85,8 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} is not empty and holds what the lab did not write ({foreign[0]}): "
             "name another directory"
         )
-    if not is_result(path) and RUN_LINES not in names:
+    goes_on = kind == RESULT_KIND and RUN_LINES in names
+    if not is_result(path, kind) and not goes_on:
         raise LabError(f"{path} holds no result of the lab: name another directory")
 
 
@@ -112,15 +115,15 @@ def _refuse_unwritable(path: Path) -> None:
         raise LabError(f"cannot write to {path}: {error.strerror}") from error
 
 
-def is_result(path: Path) -> bool:
-    """Whether a directory holds a result of the lab."""
+def is_result(path: Path, kind: str = RESULT_KIND) -> bool:
+    """Whether a directory holds a result of the lab, of a kind."""
     try:
         data = json.loads((path / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     if not isinstance(data, dict):
         return False
-    return data.get("kind") == RESULT_KIND or data.get("format") == _OLD_FORMAT
+    return data.get("kind") == kind or (kind == RESULT_KIND and data.get("format") == _OLD_FORMAT)
 
 
 def envelope(kind: str) -> dict[str, int | str]:

@@ -1,5 +1,7 @@
 """Plots of servers: what each test brought, and how many servers brought how much."""
 
+from collections.abc import Mapping
+
 from windlass_lab.core.estimate import CaseResult
 from windlass_lab.core.judge import Evidence
 from windlass_lab.core.model import HistogramPlot, TestsPlot
@@ -97,27 +99,32 @@ def draw_histogram(plot: HistogramPlot, evidence: Evidence) -> Drawn:
         for key, value in values.items()
         if key.startswith(prefix)
     }
-    bars = {
-        "type": "bar",
-        "name": "servers",
-        "x": list(counts),
-        "y": list(counts.values()),
-        "meta": {"colour": "measured"},
-        "hovertemplate": "%{y}",
-    }
-    layout = {
-        "bargap": 0.1,
-        "xaxis": {"title": {"text": plot.axis}},
-        "yaxis": {"title": {"text": "servers"}},
-        "hovermode": "x unified",
-        "showlegend": False,
-    }
     return Drawn(
         id=plot.id,
         figure=plot.figure,
         title=plot.title,
         note="Each server by the mean of its runs, rounded.",
-        panels=[Panel(plot.id, "", {"data": [bars], "layout": layout})] if counts else [],
+        panels=[Panel(plot.id, "", histogram(counts, plot.axis, "servers"))] if counts else [],
         headings=(plot.axis, "servers"),
         rows=[(str(value), f"{count:g}") for value, count in counts.items()],
     )
+
+
+def histogram(counts: Mapping[int, float], axis: str, unit: str) -> dict:
+    """A bar for each value; `unit` is what the bars count."""
+    bars = {
+        "type": "bar",
+        "name": unit,
+        "x": list(counts),
+        "y": list(counts.values()),
+        "meta": {"colour": "measured"},
+        "hovertemplate": "%{y:.4~g}",
+    }
+    layout = {
+        "bargap": 0.1,
+        "xaxis": {"title": {"text": axis}},
+        "yaxis": {"title": {"text": unit}},
+        "hovermode": "x unified",
+        "showlegend": False,
+    }
+    return {"data": [bars], "layout": layout}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.model import Paper
@@ -236,3 +237,9 @@ def _against_reference(found: Tally, results: Mapping, against: str) -> str:
     if found.agreeing == found.judged:
         return f"All {found.judged} figures agree with {against}."
     return f"{found.judged - found.agreeing} of {found.judged} figures differ from {against}."
+
+
+def labels(folders: Sequence[Path]) -> list[str]:
+    """The last part of each path, or the whole where that is not enough to tell them apart."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

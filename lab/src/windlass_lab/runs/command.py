@@ -1,10 +1,10 @@
 """The command `windlass-lab plot`."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.text import labels
 
 EXAMPLES = """\
 examples:
@@ -57,13 +57,7 @@ def _plot(options: argparse.Namespace) -> int:
     if not what:
         raise LabError("--what: expected a name, such as cwnd")
     folders = options.folders
-    runs = [(label, read(folder)) for label, folder in zip(_labels(folders), folders, strict=True)]
+    runs = [(label, read(folder)) for label, folder in zip(labels(folders), folders, strict=True)]
     default = folders[0] / "plot.html" if len(folders) == 1 else Path("plot.html")
     print(compare(runs, what).save(options.to or default))
     return 0
-
-
-def _labels(folders: Sequence[Path]) -> list[str]:
-    """The last part of each path, or the whole where that is not enough to tell them apart."""
-    names = [folder.resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

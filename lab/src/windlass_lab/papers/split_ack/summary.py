@@ -11,13 +11,14 @@ from windlass_lab.papers.split_ack.aggregate import aggregate
 
 REACTIONS = (
     "counts-acks",
+    "counts-acks-and-more",
     "counts-bytes",
     "negative",
     "no-growth",
     "no-congestion-window",
     "undecided",
 )
-_MEASURED = "measured"
+MEASURED = "measured"
 Row = Mapping[str, str]
 
 
@@ -30,7 +31,7 @@ def of_server(outcome: Mapping) -> dict:
     of A). `retransmissions_rise` and `bytes_fall`: from each split to the next.
     """
     runs = [_run(number, run) for number, run in enumerate(outcome["runs"], start=1)]
-    measured = [run for run in runs if run["ending"] == _MEASURED]
+    measured = [run for run in runs if run["ending"] == MEASURED]
     tests: dict[str, list[dict]] = {run["test"]: [] for run in measured}
     for run in measured:
         tests[run["test"]].append(run)
@@ -135,8 +136,8 @@ def of_population(servers: Sequence[Row], hosts: Sequence[Row], runs: Sequence[R
     `counts-acks` the means and the same of those servers alone.
     """
     by_url = {row["host"]: row for row in hosts}
-    means = _means(runs)
-    rows = [_row(server, by_url.get(_url(server), {}), means) for server in servers]
+    of_tests = means(runs)
+    rows = [_row(server, by_url.get(_url(server), {}), of_tests) for server in servers]
     answering = [row for row in rows if row["expected"]]
     right = [row for row in answering if row["right"]]
     counting = [row for row in rows if row["expected"] == "counts-acks"]
@@ -147,11 +148,21 @@ def of_population(servers: Sequence[Row], hosts: Sequence[Row], runs: Sequence[R
         "right": len(right),
         "right_share": len(right) / max(1, len(answering)),
         "tests_made": len(runs),
+        **together(rows, counting),
+        "rows": rows,
+    }
+
+
+def together(rows: Sequence[Mapping], counting: Sequence[Mapping]) -> dict:
+    """Figures of all servers of a survey, and of those that count ACKs: by test in small letters,
+    `counts-acks`, and `all`, as `of_population` says. A row has a server's means (`means`), each
+    key with its test and an underscore before it, such as `a_total`.
+    """
+    return {
         **{test: _distribution(rows, test) for test in ("a", "c")},
         "counts-acks": {test: _distribution(counting, test, means_only=True) for test in "ac"}
         | aggregate(counting),
         "all": aggregate(rows),
-        "rows": rows,
     }
 
 
@@ -170,11 +181,13 @@ def _url(server: Row) -> str:
     return f"http://[{address}]/" if ":" in address else f"http://{address}/"
 
 
-def _means(runs: Iterable[Row]) -> dict[tuple[str, str], dict[str, float]]:
-    """By server and test: the mean of its runs."""
+def means(runs: Iterable[Row]) -> dict[tuple[str, str], dict[str, float]]:
+    """By server and test, in small letters: `data_packets`, `retransmissions` and `total`, each the
+    mean of its runs. A row is one of `runs.csv`.
+    """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for run in runs:
-        if run["ending"] == _MEASURED:
+        if run["ending"] == MEASURED:
             grouped.setdefault((run["host"], run["test"].lower()), []).append(run)
     keys = ("data_packets", "retransmissions")
     found = {}

@@ -3,6 +3,7 @@ figures 4.14 to 4.17, statement by statement. The scan has no pictures.
 """
 
 import math
+from typing import NamedTuple
 
 from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
@@ -157,52 +158,66 @@ def _shown() -> list[Check]:
     return [Shown(_NAME, quantity) for quantity in quantities]
 
 
+class Histogram(NamedTuple):
+    """A figure of section 4.5: of which test and figure it is, and what the text says of it."""
+
+    figure: str
+    test: str
+    key: str
+    title: str
+    axis: str
+    says: str
+
+
+HISTOGRAMS = (
+    Histogram(
+        "4.14",
+        "a",
+        "data_packets",
+        "Data packets, test A",
+        "data packets",
+        "8 to 9 on average; 6 to 13 from 83 sites of 100",
+    ),
+    Histogram(
+        "4.15",
+        "c",
+        "data_packets",
+        "Data packets, test C",
+        "data packets",
+        "somewhat more sites with 10 to 16 packets, and no peak at 16 or 17",
+    ),
+    Histogram(
+        "4.16",
+        "a",
+        "total",
+        "All packets, test A",
+        "packets",
+        "most sites from 6 to 13, more spread than the data packets",
+    ),
+    Histogram(
+        "4.17",
+        "c",
+        "total",
+        "All packets, test C",
+        "packets",
+        "clearly more packets than at test A, by retransmissions",
+    ),
+)
+
+
 def _histograms() -> list[HistogramPlot]:
     return [
         HistogramPlot(
-            id=f"population-{test}-{key}",
-            figure=figure,
-            title=f"{title}, test {test.upper()}",
+            id=f"population-{of.test}-{of.key}",
+            figure=of.figure,
+            title=of.title,
             case=_NAME,
-            key=f"{test}.hosts_by_{key}",
-            axis=axis,
-            says=says,
-            keys=[statement.quantity.key for statement in STATEMENTS[figure]],
+            key=f"{of.test}.hosts_by_{of.key}",
+            axis=of.axis,
+            says=of.says,
+            keys=[statement.quantity.key for statement in STATEMENTS[of.figure]],
         )
-        for figure, test, key, title, axis, says in (
-            (
-                "4.14",
-                "a",
-                "data_packets",
-                "Data packets",
-                "data packets",
-                "8 to 9 on average; 6 to 13 from 83 sites of 100",
-            ),
-            (
-                "4.15",
-                "c",
-                "data_packets",
-                "Data packets",
-                "data packets",
-                "somewhat more sites with 10 to 16 packets, and no peak at 16 or 17",
-            ),
-            (
-                "4.16",
-                "a",
-                "total",
-                "All packets",
-                "packets",
-                "most sites from 6 to 13, more spread than the data packets",
-            ),
-            (
-                "4.17",
-                "c",
-                "total",
-                "All packets",
-                "packets",
-                "clearly more packets than at test A, by retransmissions",
-            ),
-        )
+        for of in HISTOGRAMS
     ]
 
 

@@ -88,7 +88,8 @@ pub(crate) struct MeasureArgs {
     /// How long to wait for a handshake, and again for an answer
     #[arg(long, value_name = "TIME", default_value = "6s", value_parser = parse_time)]
     pub patience: Span,
-    /// The MSS to announce [default: 1460, with IPv6 1440]
+    /// The MSS to announce [default: 1460, with IPv6 1440; less for tests that would not fit into the window
+    /// of a server without window scaling]
     #[arg(long, value_name = "BYTES", value_parser = whole::<u16>(88..=65_495))]
     pub mss: Option<u16>,
     /// The User-Agent of the requests

@@ -1,0 +1,1 @@
+"""Surveys of `windlass probe survey`: read, compared and shown on a page."""

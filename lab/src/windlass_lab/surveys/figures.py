@@ -1,0 +1,145 @@
+"""The figures of surveys, a panel for each survey with the same axes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from windlass_lab.core.plot_parts import Drawn, Panel
+from windlass_lab.core.plot_servers import histogram
+from windlass_lab.core.text import NONE, figure
+from windlass_lab.papers.split_ack.survey import HISTOGRAMS, STATEMENTS, Histogram
+from windlass_lab.surveys.words import VERDICTS
+
+Counts = Mapping[Any, int]
+# The statements that are about a table of the thesis belong to this figure, its test.
+_WITH_TABLE = {"4.15": ("4.15", "Table 4.12")}
+_MEANS = "Each server by the mean of its runs, rounded."
+
+
+def published(surveys: Sequence[Mapping]) -> list[tuple[Histogram, Drawn]]:
+    """Figures 4.14 to 4.17 of Normann 2011 from these surveys; those without a server that has the
+    test are left out.
+    """
+    drawn = [(of, _published(of, surveys)) for of in HISTOGRAMS]
+    return [(of, made) for of, made in drawn if made.panels]
+
+
+def _published(of: Histogram, surveys: Sequence[Mapping]) -> Drawn:
+    def counts(survey: Mapping) -> Counts:
+        by = survey["figures"][of.test].get(f"hosts_by_{of.key}", {})
+        return {int(packets): hosts for packets, hosts in by.items()}
+
+    return _draw(
+        f"{of.test}-{of.key}".replace("_", "-"),
+        surveys,
+        counts,
+        figure_=of.figure,
+        title=of.title,
+        note=_MEANS,
+        axis=of.axis,
+    )
+
+
+def statements(number: str, surveys: Sequence[Mapping]) -> list[tuple[str, ...]]:
+    """What the thesis says of a figure, and what these surveys have: rows of text."""
+    rows = []
+    for about in _WITH_TABLE.get(number, (number,)):
+        for statement in STATEMENTS[about]:
+            values = (_at(survey["figures"], statement.quantity.key) for survey in surveys)
+            rows.append(
+                (
+                    statement.quantity.label,
+                    f"{statement.says} ({statement.means})",
+                    *(NONE if value is None else figure(float(value)) for value in values),
+                )
+            )
+    return rows
+
+
+def _at(tree: Mapping, dotted: str) -> float | None:
+    value: Any = tree
+    for key in dotted.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def initial_windows(surveys: Sequence[Mapping]) -> Drawn:
+    """Hosts by their exact initial window."""
+    return _draw(
+        "initial-windows",
+        surveys,
+        lambda survey: {int(size): hosts for size, hosts in survey["initial_windows"].items()},
+        title="Initial windows",
+        note="Exact ones; a lower bound is not counted.",
+        axis="packets",
+    )
+
+
+def verdicts(surveys: Sequence[Mapping]) -> Drawn:
+    """Hosts by verdict."""
+    return _draw(
+        "verdicts",
+        surveys,
+        lambda survey: {
+            name: survey["verdicts"][verdict]
+            for verdict, name in VERDICTS.items()
+            if verdict in survey["verdicts"]
+        },
+        title="Reactions to split ACKs",
+        note="Of the servers that were measured, or measured and undecided.",
+        axis="",
+    )
+
+
+def _draw(
+    id_: str,
+    surveys: Sequence[Mapping],
+    counts_of: Callable[[Mapping], Counts],
+    *,
+    title: str,
+    note: str,
+    axis: str,
+    figure_: str = "",
+) -> Drawn:
+    """A panel for each survey that has any. Several have shares, as they differ in size."""
+    alone = len(surveys) == 1
+    found = [(survey["label"], counts_of(survey)) for survey in surveys]
+    values = list(dict.fromkeys(value for _, counts in found for value in counts))
+    if all(isinstance(value, int) for value in values):
+        values.sort()
+    bars = [(label, {v: _bar(counts, v, alone) for v in counts}) for label, counts in found]
+    highest = max((bar for _, each in bars for bar in each.values()), default=0.0)
+    panels = []
+    for number, (label, each) in enumerate(bars):
+        if not each:
+            continue
+        spec = histogram(each, axis, "servers" if alone else "% of servers")
+        spec["layout"]["yaxis"]["range"] = [0, highest * 1.05]
+        spec["layout"]["xaxis"] |= _extent(values)
+        panels.append(Panel(f"{id_}-{number}", "" if alone else label, spec))
+    return Drawn(
+        id=id_,
+        figure=figure_,
+        title=title,
+        note=note if alone else f"{note} In percent of the servers of each survey.",
+        panels=panels,
+        headings=(axis, *(label for label, _ in found)),
+        rows=[(str(value), *(_cell(counts, value) for _, counts in found)) for value in values],
+    )
+
+
+def _extent(values: Sequence) -> dict:
+    """What an axis needs to show the same values in each panel: numbers in order, or names."""
+    if isinstance(values[0], int):
+        return {"range": [values[0] - 0.7, values[-1] + 0.7]}
+    order = {"categoryorder": "array", "categoryarray": values}
+    return {"type": "category", "range": [-0.5, len(values) - 0.5]} | order
+
+
+def _bar(counts: Counts, value: Any, alone: bool) -> float:
+    return counts[value] if alone else round(100 * counts[value] / sum(counts.values()), 3)
+
+
+def _cell(counts: Counts, value: Any) -> str:
+    if value not in counts:
+        return "0"
+    return f"{counts[value]} ({counts[value] / sum(counts.values()):.1%})"
