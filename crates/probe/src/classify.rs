@@ -367,7 +367,9 @@ fn is_full(run: &Observation, https: bool) -> bool {
     let waited = run.grown > 0 || run.packets_before > run.first_flight.sent();
     let flight = &run.first_flight;
     let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
-    waited && (whole || !https) && !run.timeout_before_acks && !run.fills_window
+    // Nagle's algorithm holds back the short end of an answer, whatever the window.
+    let held = run.exchanged.is_some_and(|exchanged| !exchanged.window_ended_flight);
+    waited && !held && (whole || !https) && !run.timeout_before_acks && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {

@@ -36,6 +36,7 @@
 //!     timeout_before_acks: false,
 //!     fills_window: false,
 //!     answer_ended: false,
+//!     exchanged: None,
 //! };
 //! assert!(Model::PerAck.fits(&seen));
 //! assert_eq!(Model::PerByteUnlimited.new_packets(&seen), 4..=4);
@@ -44,6 +45,7 @@
 mod application;
 mod arrivals;
 pub mod classify;
+pub mod dialogue;
 mod gate;
 pub mod http;
 #[cfg(target_os = "linux")]
@@ -58,7 +60,9 @@ mod test;
 pub mod tls;
 pub mod wire;
 
-pub use probe::{Ending, Flight, Observation, Order, Probe, Purpose, Report, SynAck};
+pub use probe::{
+    Ending, Exchanged, Flight, Heard, Observation, Order, Probe, Purpose, Report, SynAck,
+};
 pub use session::{Session, Settings, Step};
 pub use target::Target;
 pub use test::{PARTS_MAX, PARTS_POLITE, Test};

@@ -1,11 +1,15 @@
 //! All connections to one server, one after the other, without I/O. Scouts find the port and follow
-//! redirects; then the tests run in rounds.
+//! redirects; then the tests run in rounds. With FTP each of these connections has another one before it, which
+//! opens the way.
 
 mod outcome;
+mod spoken;
 
 pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
+pub use spoken::{Spoken, WindowAfter};
 
-use crate::http::{self, Head};
+use crate::dialogue::{Dialogue, Exchange, Scheme};
+use crate::http::Head;
 use crate::probe::{Ending, Order, Purpose, Report};
 use crate::target::Target;
 use crate::test::Test;
@@ -36,6 +40,10 @@ pub struct Settings {
     pub family: Option<Family>,
     /// The User-Agent header.
     pub user_agent: String,
+    /// The scheme of targets without one; `None`: the ports of the web are tried.
+    pub scheme: Option<Scheme>,
+    /// The dialogue of `tcp` and `tls`.
+    pub exchange: Exchange,
     /// The client's TLS configuration.
     pub tls: Arc<ClientConfig>,
 }
@@ -99,6 +107,8 @@ pub struct Session {
     failure: Option<Failure>,
     found: Option<Found>,
     reports: Vec<Report>,
+    /// The port that the last connection opened for the next one.
+    opened_port: Option<u16>,
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +142,7 @@ impl Session {
             failure: None,
             found: None,
             reports: Vec::new(),
+            opened_port: None,
         };
         session.try_next();
         session
@@ -140,10 +151,9 @@ impl Session {
     /// The current step. It stays the same until its result is passed in.
     pub fn step(&self) -> Step {
         match &self.stage {
-            Stage::Resolving(url) => Step::Resolve {
-                host: bare_host(url),
-                port: url.port_or_known_default().unwrap_or(80),
-            },
+            Stage::Resolving(url) => {
+                Step::Resolve { host: bare_host(url), port: Scheme::port_of(url).unwrap_or(80) }
+            }
             Stage::Scouting { url, addresses } => match addresses.last() {
                 Some(remote) => self.connect(*remote, url, Purpose::Scout),
                 None => Step::Done,
@@ -196,6 +206,10 @@ impl Session {
 
     /// The answer to [`Step::Connect`].
     pub fn handle_report(&mut self, report: Report) {
+        self.opened_port = report.heard.as_ref().and_then(|heard| heard.opened_port);
+        if self.opened_port.is_some() {
+            return;
+        }
         match &mut self.stage {
             Stage::Scouting { url, addresses } => {
                 let (url, remote) = (url.clone(), addresses.pop());
@@ -223,6 +237,7 @@ impl Session {
 
     fn handle_scout(&mut self, found: Found) {
         match (&found.scout.ending, &found.scout.head) {
+            (Ending::HeadRead, None) if found.scout.heard.is_some() => self.settle_on(found),
             (Ending::HeadRead, Some(head)) => match head.redirect_from(&found.url) {
                 Some(url) => self.redirect(url),
                 None if self.looks_like_tls(&found.url, head) => {
@@ -297,18 +312,39 @@ impl Session {
     }
 
     fn connect(&self, remote: SocketAddr, url: &Url, purpose: Purpose) -> Step {
-        let tls = (url.scheme() == "https").then(|| server_name(url)).flatten();
+        let Settings { user_agent, exchange, .. } = &self.settings;
+        // The target was read with the same function.
+        let Ok(dialogue) = Dialogue::of(url, user_agent, exchange) else { return Step::Done };
+        let secure = Scheme::of(url).is_some_and(|scheme| scheme.tls) || dialogue.begins_tls();
+        let tls = secure.then(|| server_name(url)).flatten();
+        let (remote, purpose, dialogue) = match (&dialogue, self.opened_port) {
+            (Dialogue::Ftp { .. }, None) => (remote, Purpose::Open, dialogue),
+            (Dialogue::Ftp { .. }, Some(port)) => {
+                let first = Dialogue::Plain(Exchange::default());
+                (SocketAddr::new(remote.ip(), port), purpose, first)
+            }
+            _ => (remote, purpose, dialogue),
+        };
         let order = Order {
             purpose,
-            request: http::request(url, &self.settings.user_agent),
-            tls: tls.map(|name| Tls { config: Arc::clone(&self.settings.tls), name }),
+            tls: tls.map(|name| Tls { config: self.tls_config(&dialogue), name }),
             acks: self.settings.acks,
             timeout: self.settings.timeout,
-            patience: self.settings.patience,
+            patience: self.settings.patience.max(dialogue.patience_min()),
             mss: self.mss(remote),
             window: self.window(remote),
+            dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }
+    }
+
+    /// The TLS configuration: the protocol that ALPN names is for HTTP alone.
+    fn tls_config(&self, dialogue: &Dialogue) -> Arc<ClientConfig> {
+        let mut config = Arc::clone(&self.settings.tls);
+        if !matches!(dialogue, Dialogue::Http { .. }) && !config.alpn_protocols.is_empty() {
+            Arc::make_mut(&mut config).alpn_protocols.clear();
+        }
+        config
     }
 
     /// The most packets that the ACKs of the largest test may provoke.
@@ -323,7 +359,11 @@ impl Session {
         let mss = self.settings.mss.unwrap_or(ethernet);
         let scout = self.found.as_ref().and_then(|found| found.scout.syn_ack);
         let scaled = scout.is_none_or(|syn_ack| syn_ack.window_scale.is_some());
-        if scaled || self.settings.mss.is_some() {
+        if self.settings.mss.is_some() {
+            return mss;
+        }
+        let mss = self.mss_supplied().map_or(mss, |supplied| supplied.min(mss));
+        if scaled {
             return mss;
         }
         let fitting = WINDOW_UNSCALED_BYTES / (FIRST_FLIGHT_PACKETS + self.packets_provoked());

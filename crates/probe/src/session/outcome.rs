@@ -1,7 +1,8 @@
 //! The outcome of a session, for JSON and for tables.
 
-use super::{Session, Stage};
+use super::{Session, Spoken, Stage};
 use crate::classify::{Verdict, classify, median};
+use crate::dialogue::Scheme;
 use crate::model::Model;
 use crate::probe::{Ending, Observation, Report, SynAck};
 use crate::test::Test;
@@ -24,7 +25,7 @@ pub struct Outcome {
     pub url: Option<String>,
     /// The server's address, as text.
     pub address: Option<String>,
-    /// The Server header of its answer.
+    /// The Server header of its answer, or its greeting.
     pub server: Option<String>,
     /// The status of its answer.
     pub status: Option<u16>,
@@ -42,6 +43,9 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// Every run.
     pub runs: Vec<Report>,
+    /// The dialogue, if it is another one than HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Spoken>,
 }
 
 /// Why a server was not measured.
@@ -170,7 +174,10 @@ impl fmt::Display for Stat {
 pub(super) fn make(session: &Session) -> Outcome {
     let found = session.found.as_ref();
     let head = found.and_then(|found| found.scout.head.as_ref());
-    let https = found.is_some_and(|found| found.url.scheme() == "https");
+    let secured = found.and_then(|found| Scheme::of(&found.url)).is_some_and(|scheme| scheme.tls);
+    let greeting = found.and_then(|found| found.scout.heard.as_ref()?.server.clone());
+    let mut verdict = (!session.reports.is_empty()).then(|| classify(&session.reports, secured));
+    let dialogue = session.spoken(verdict.as_mut());
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);
     Outcome {
@@ -179,15 +186,16 @@ pub(super) fn make(session: &Session) -> Outcome {
         target: session.target.text.clone(),
         url: found.map(|found| found.url.to_string()),
         address: found.map(|found| found.remote.to_string()),
-        server: head.and_then(|head| head.server.clone()),
+        server: head.and_then(|head| head.server.clone()).or(greeting),
         status: head.map(|head| head.status),
         content_length: head.and_then(|head| head.content_length),
         syn_ack: found.and_then(|found| found.scout.syn_ack),
         acks: session.settings.acks,
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
-        verdict: (!session.reports.is_empty()).then(|| classify(&session.reports, https)),
+        verdict,
         failure: session.failure.clone().filter(|_| done),
         runs: session.reports.clone(),
+        dialogue,
     }
 }
 

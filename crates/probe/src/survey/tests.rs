@@ -1,4 +1,5 @@
 use super::*;
+use crate::dialogue::Exchange;
 use crate::probe::Ending;
 use crate::session::Failure;
 use crate::test::Test;
@@ -14,6 +15,8 @@ fn settings() -> Settings {
         mss: None,
         family: None,
         user_agent: http::USER_AGENT.to_owned(),
+        scheme: None,
+        exchange: Exchange::default(),
         tls: tls::client_config().expect("sound"),
     }
 }
@@ -33,6 +36,7 @@ fn silent() -> Report {
         rtt_ms: None,
         head: None,
         not_http: false,
+        heard: None,
         observation: None,
     }
 }
