@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use windlass_base::Span;
+use windlass_probe::dialogue::Dialogue;
 use windlass_probe::linux::Driver;
 use windlass_probe::{Order, Purpose, cca};
 
@@ -13,10 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = args.next().unwrap_or("/".to_owned());
     let mss: u16 = args.next().unwrap_or("256".to_owned()).parse()?;
     let mut driver = Driver::open()?;
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes();
     let order = Order {
         purpose: Purpose::Identify,
-        request: format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            .into_bytes(),
+        dialogue: Dialogue::Http { request },
         tls: None,
         acks: 3,
         timeout: Span::from_secs(3),

@@ -1,84 +1,93 @@
-//! The application of a probe: sends a request, with TLS or without, and reads the beginning of the
-//! answer.
+//! The application of a probe: a dialogue with the server, with TLS or without.
 
-use crate::http::{self, HEAD_BYTES_MAX, Head, LAST_CHUNK, Parsed};
+use crate::dialogue::{Dialogue, Talk, Talker};
 use crate::tls::Tls;
 use rustls::ClientConnection;
 use std::io::{Read, Write};
 
 /// A bound on the bytes of TLS before the answer: a Finished (TLS 1.2) and session tickets are fewer.
 const BEFORE_ANSWER_BYTES_MAX: u64 = 4096;
+/// The most that a server may say before the request: greetings and replies are far shorter.
+const BEFORE_REQUEST_BYTES_MAX: u64 = 256 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Application {
+    talker: Box<dyn Talker>,
+    talk: Talk,
     tls: Option<Box<ClientConnection>>,
+    /// The TLS that begins when the dialogue wants it.
+    tls_later: Option<Tls>,
+    opened: bool,
+    secured: bool,
     /// Bytes of TLS received since the request was sent.
     since_request: u64,
-    request: Option<Vec<u8>>,
-    /// The beginning of the answer, until its head is complete.
-    begin: Vec<u8>,
-    head: Parsed,
+    heard_bytes: u64,
     answer_bytes: u64,
-    /// The last bytes of the answer.
-    tail: Vec<u8>,
-    trouble: Option<String>,
+    trouble: Option<Trouble>,
+}
+
+/// Why an application cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// In the TLS library's words.
+    Tls(String),
+    /// In the dialogue's words.
+    Dialogue(String),
 }
 
 impl Application {
-    pub(crate) fn new(request: Vec<u8>, tls: Option<&Tls>) -> Application {
-        let made = tls.map(|tls| ClientConnection::new(tls.config.clone(), tls.name.clone()));
-        let (tls, trouble) = match made {
-            None => (None, None),
-            Some(Ok(connection)) => (Some(Box::new(connection)), None),
-            Some(Err(error)) => (None, Some(error.to_string())),
-        };
-        Application {
-            tls,
+    pub(crate) fn new(dialogue: &Dialogue, tls: Option<&Tls>) -> Application {
+        let mut application = Application {
+            talker: dialogue.start(),
+            talk: Talk::default(),
+            tls: None,
+            tls_later: tls.cloned(),
+            opened: false,
+            secured: false,
             since_request: 0,
-            request: Some(request),
-            begin: Vec::new(),
-            head: Parsed::Partial,
+            heard_bytes: 0,
             answer_bytes: 0,
-            tail: Vec::new(),
-            trouble,
+            trouble: None,
+        };
+        if !dialogue.begins_tls() {
+            application.begin_tls();
+        }
+        application
+    }
+
+    fn begin_tls(&mut self) {
+        let Some(tls) = self.tls_later.take() else { return };
+        match ClientConnection::new(tls.config, tls.name) {
+            Ok(connection) => self.tls = Some(Box::new(connection)),
+            Err(error) => self.trouble = Some(Trouble::Tls(error.to_string())),
         }
     }
 
-    /// The error of TLS, if it failed.
-    pub(crate) fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+    /// The reason why the dialogue or its TLS failed, if it did.
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        let dialogue = self.talk.trouble.clone().map(Trouble::Dialogue);
+        self.trouble.clone().or(dialogue)
     }
 
-    /// Bytes of the answer, decrypted.
+    /// The state of the dialogue.
+    pub(crate) fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    /// Bytes since the request was sent, decrypted.
     pub(crate) fn answer_bytes(&self) -> u64 {
         self.answer_bytes
     }
 
     /// Whether the request was sent.
     pub(crate) fn has_asked(&self) -> bool {
-        self.request.is_none()
+        self.talk.asked && self.talk.out.is_empty()
     }
 
     /// Whether the answer has begun to arrive. With TLS that may be the beginning of a record, which
     /// cannot be decrypted yet.
     pub(crate) fn answer_has_begun(&self) -> bool {
-        self.answer_bytes > 0 || self.since_request > BEFORE_ANSWER_BYTES_MAX
-    }
-
-    pub(crate) fn head(&self) -> Option<&Head> {
-        match &self.head {
-            Parsed::Complete(head) => Some(head),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn is_not_http(&self) -> bool {
-        self.head == Parsed::NotHttp
-    }
-
-    /// Whether the answer is complete, by its own length or last chunk.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.head().is_some_and(|head| head.ends_after(self.answer_bytes, &self.tail))
+        self.talk.begun || self.since_request > BEFORE_ANSWER_BYTES_MAX
     }
 
     /// Takes bytes of the server's stream.
@@ -86,64 +95,77 @@ impl Application {
         if self.tls.is_some() {
             self.receive_tls(bytes);
         } else {
-            self.take_answer(bytes);
+            self.hear(bytes);
         }
     }
 
     fn receive_tls(&mut self, mut bytes: &[u8]) {
-        if self.request.is_none() {
+        if self.has_asked() {
             self.since_request += bytes.len() as u64;
         }
         while !bytes.is_empty() && self.trouble.is_none() {
             let Some(tls) = &mut self.tls else { return };
             let read = match tls.read_tls(&mut bytes) {
                 Ok(0) => return,
-                Ok(_) => tls.process_new_packets(),
+                Ok(_) => tls.process_new_packets().map_err(|error| error.to_string()),
                 // Its buffer is full only if plaintext is left in it, which is taken below.
-                Err(error) => return self.trouble = Some(error.to_string()),
+                Err(error) => Err(error.to_string()),
             };
-            if let Err(error) = read {
-                return self.trouble = Some(error.to_string());
+            if let Err(why) = read {
+                return self.trouble = Some(Trouble::Tls(why));
             }
             let mut chunk = [0; 4096];
             while let Some(Ok(len @ 1..)) =
                 self.tls.as_mut().map(|tls| tls.reader().read(&mut chunk))
             {
-                self.take_answer(&chunk[..len]);
+                self.hear(&chunk[..len]);
             }
         }
     }
 
-    fn take_answer(&mut self, bytes: &[u8]) {
-        self.answer_bytes += bytes.len() as u64;
-        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_CHUNK.len())..]);
-        self.tail.drain(..self.tail.len().saturating_sub(LAST_CHUNK.len()));
-        if self.head != Parsed::Partial {
-            return;
-        }
-        let room = HEAD_BYTES_MAX - self.begin.len().min(HEAD_BYTES_MAX);
-        self.begin.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        // Each attempt parses from the start. So it waits for the end of a line; the first bytes are parsed
-        // at once because they show other protocols.
-        let worth = self.begin.len() < 64 || room <= bytes.len() || bytes.contains(&b'\n');
-        if worth {
-            self.head = http::parse(&self.begin);
-        }
-        if self.head != Parsed::Partial {
-            self.begin = Vec::new();
+    fn hear(&mut self, bytes: &[u8]) {
+        let asked = self.has_asked();
+        self.heard_bytes += bytes.len() as u64;
+        self.answer_bytes += if asked { bytes.len() as u64 } else { 0 };
+        self.talker.hear(bytes, &mut self.talk);
+        if !self.talk.asked && self.heard_bytes > BEFORE_REQUEST_BYTES_MAX {
+            let why = "the server says too much before the request".to_owned();
+            self.trouble = Some(Trouble::Dialogue(why));
         }
     }
 
     /// Returns the bytes to send now.
     pub(crate) fn outgoing(&mut self) -> Vec<u8> {
-        let Some(tls) = &mut self.tls else {
-            return self.request.take().filter(|_| self.trouble.is_none()).unwrap_or_default();
-        };
-        if !tls.is_handshaking()
-            && let Some(request) = self.request.take()
-            && let Err(error) = tls.writer().write_all(&request)
-        {
-            self.trouble = Some(error.to_string());
+        if self.trouble().is_some() {
+            return Vec::new();
+        }
+        if self.tls.is_none() {
+            if !std::mem::replace(&mut self.opened, true) {
+                self.talker.open(&mut self.talk);
+            }
+            let mut out = std::mem::take(&mut self.talk.out);
+            if std::mem::take(&mut self.talk.wants_tls) {
+                self.begin_tls();
+                out.extend(self.outgoing_tls());
+            }
+            return out;
+        }
+        self.outgoing_tls()
+    }
+
+    fn outgoing_tls(&mut self) -> Vec<u8> {
+        let Some(tls) = &mut self.tls else { return Vec::new() };
+        if !tls.is_handshaking() {
+            if !std::mem::replace(&mut self.secured, true) {
+                match self.opened {
+                    true => self.talker.secured(&mut self.talk),
+                    false => self.talker.open(&mut self.talk),
+                }
+            }
+            let out = std::mem::take(&mut self.talk.out);
+            if let Err(error) = tls.writer().write_all(&out) {
+                self.trouble = Some(Trouble::Tls(error.to_string()));
+            }
         }
         let mut out = Vec::new();
         while tls.wants_write() {

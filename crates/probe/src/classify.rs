@@ -386,7 +386,14 @@ fn is_full(run: &Observation, https: bool) -> bool {
     let flight = &run.first_flight;
     let whole = flight.bytes == u64::from(flight.packets) * u64::from(run.mss_seen);
     let complete = run.missing_after_flight == 0;
-    waited && complete && (whole || !https) && !run.timeout_before_acks && !run.fills_window
+    // Nagle's algorithm holds back the short end of an answer, whatever the window.
+    let held = run.exchanged.is_some_and(|exchanged| !exchanged.window_ended_flight);
+    waited
+        && complete
+        && !held
+        && (whole || !https)
+        && !run.timeout_before_acks
+        && !run.fills_window
 }
 
 fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {

@@ -15,6 +15,17 @@ pub const USER_AGENT: &str = concat!("windlass-probe/", env!("CARGO_PKG_VERSION"
 
 /// The request for `url`. Connection: close, so that FIN marks the end of the answer.
 pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
+    a_request(url, user_agent, "close")
+}
+
+/// As many requests for `url`, the last one with Connection: close.
+pub(crate) fn requests(url: &Url, user_agent: &str, count: usize) -> Vec<u8> {
+    let mut all = a_request(url, user_agent, "keep-alive").repeat(count.saturating_sub(1));
+    all.extend(request(url, user_agent));
+    all
+}
+
+fn a_request(url: &Url, user_agent: &str, connection: &str) -> Vec<u8> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -22,7 +33,7 @@ pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
     let user_agent = user_agent.replace(|c: char| c.is_control(), " ");
     format!(
         "GET {}{query} HTTP/1.1\r\nHost: {host}{port}\r\nUser-Agent: {user_agent}\r\n\
-         Accept: */*\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n",
+         Accept: */*\r\nAccept-Encoding: identity\r\nConnection: {connection}\r\n\r\n",
         url.path()
     )
     .into_bytes()

@@ -38,6 +38,7 @@
 //!     timeout_before_acks: false,
 //!     fills_window: false,
 //!     answer_ended: false,
+//!     exchanged: None,
 //! };
 //! assert!(Model::PerAck.fits(&seen));
 //! assert_eq!(Model::PerByteUnlimited.new_packets(&seen), 4..=4);
@@ -47,6 +48,7 @@ mod application;
 mod arrivals;
 pub mod cca;
 pub mod classify;
+pub mod dialogue;
 mod gate;
 pub mod http;
 #[cfg(target_os = "linux")]
@@ -61,7 +63,9 @@ mod test;
 pub mod tls;
 pub mod wire;
 
-pub use probe::{Ending, Flight, Observation, Order, Probe, Purpose, Report, SynAck};
+pub use probe::{
+    Ending, Exchanged, Flight, Heard, Observation, Order, Probe, Purpose, Report, SynAck,
+};
 pub use session::{Session, Settings, Step};
 pub use target::Target;
 pub use test::{PARTS_MAX, PARTS_POLITE, Test};

@@ -145,6 +145,7 @@ pub(crate) mod tests {
             timeout_before_acks: false,
             fills_window: false,
             answer_ended: false,
+            exchanged: None,
         };
         run.grown = *model.new_packets(&run).start();
         run.grown_bytes = u64::from(run.grown * mss);

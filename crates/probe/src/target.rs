@@ -1,5 +1,6 @@
 //! The target as a user names it, and the URLs that it may mean.
 
+use crate::dialogue::{Dialogue, Exchange, Scheme};
 use std::net::Ipv6Addr;
 use url::Url;
 
@@ -15,35 +16,55 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads a URL (http or https), `HOST`, `HOST:PORT`, each with a path or without.
+    /// Reads a URL, `HOST`, `HOST:PORT`, each with a path or without. Without a scheme it is a web server.
     ///
     /// # Errors
     ///
     /// The error says why the text is no target.
     pub fn parse(text: &str) -> Result<Target, String> {
+        Target::parse_as(text, None)
+    }
+
+    /// The same, but a text without a scheme gets this one.
+    ///
+    /// # Errors
+    ///
+    /// The error says why the text is no target, or that it has another scheme.
+    pub fn parse_as(text: &str, scheme: Option<Scheme>) -> Result<Target, String> {
         let text = text.trim();
         let guessed = !text.contains("://");
-        let candidates = if guessed { guess(text)? } else { vec![parse_url(text)?] };
+        let candidates = match (guessed, scheme) {
+            (true, Some(scheme)) => {
+                vec![parse_url(&format!("{}://{}", scheme.name, bracketed(text)))?]
+            }
+            (true, None) => guess(text)?,
+            (false, _) => vec![parse_url(text)?],
+        };
+        let other = |url: &&Url| scheme.is_some_and(|scheme| url.scheme() != scheme.name);
+        if let Some(url) = candidates.iter().find(other) {
+            return Err(format!("{text:?}: the URL has another dialogue: {}", url.scheme()));
+        }
         Ok(Target { text: text.to_owned(), candidates, guessed })
     }
 }
 
 fn parse_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?}: {error}"))?;
-    match url.scheme() {
-        "http" | "https" if url.has_host() && url.port_or_known_default() != Some(0) => Ok(url),
-        "http" | "https" => Err(format!("{text:?}: no host and port to connect to")),
-        other => Err(format!("{text:?}: expected http or https, found {other}")),
+    Dialogue::of(&url, "", &Exchange::default())?;
+    Ok(url)
+}
+
+/// An IPv6 address alone has no brackets.
+fn bracketed(text: &str) -> String {
+    match text.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => text.to_owned(),
     }
 }
 
 /// The ports at which a web server may listen, the likeliest first.
 fn guess(text: &str) -> Result<Vec<Url>, String> {
-    // An IPv6 address alone has no brackets.
-    let text = match text.parse::<Ipv6Addr>() {
-        Ok(address) => format!("[{address}]"),
-        Err(_) => text.to_owned(),
-    };
+    let text = bracketed(text);
     let http = parse_url(&format!("http://{text}"))?;
     let https = parse_url(&format!("https://{text}"))?;
     let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
@@ -93,7 +114,15 @@ mod tests {
 
     #[test]
     fn a_bad_target_is_refused() {
-        for text in ["", "ftp://a.example/", "http://", "a b", "http://a.example:0/", "a:99999"] {
+        for text in [
+            "",
+            "gopher://a.example/",
+            "tcp://a.example/",
+            "http://",
+            "a b",
+            "http://a.example:0/",
+            "a:99999",
+        ] {
             assert!(Target::parse(text).is_err(), "{text:?}");
         }
     }

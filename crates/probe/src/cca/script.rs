@@ -1,6 +1,7 @@
 //! What the probe does to the server's packets, stage by stage.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use windlass_base::Span;
 
 /// One stage: what the path is like, what happens when the stage begins, and when it ends.
@@ -36,6 +37,20 @@ pub enum Show {
     Mark,
     /// The answer to CE marks on a part of the packets, each echoed on its own ACK.
     Marks,
+}
+
+impl fmt::Display for Show {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Show::SlowStart => "slow start",
+            Show::Loss => "after a loss",
+            Show::Delay => "while the RTT is high",
+            Show::LossAtDelay => "after a loss at a high RTT",
+            Show::Relief => "after the RTT has fallen",
+            Show::Mark => "after a mark",
+            Show::Marks => "while a quarter is marked",
+        })
+    }
 }
 
 /// What happens at the beginning of a stage.

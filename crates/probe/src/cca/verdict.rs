@@ -130,13 +130,33 @@ fn marks(signature: &Signature) -> Option<Marks> {
     Some(Marks { after_one, per_round, answer })
 }
 
+impl Controller {
+    /// Its name in tables: those that it may be, or `unknown`.
+    pub fn names(&self) -> String {
+        match self.why {
+            Some(_) => "unknown".to_owned(),
+            None => self.identity.controllers.join(" or "),
+        }
+    }
+}
+
+impl Answer {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Answer::None => "none",
+            Answer::Once => "once",
+            Answer::InProportion => "in-proportion",
+        }
+    }
+}
+
 impl fmt::Display for Controller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             Some(why) => write!(f, "unknown: {why}"),
             None => {
-                let names = self.identity.controllers.join(" or ");
-                write!(f, "{names}, confidence {:.2}", self.identity.confidence)
+                write!(f, "{}, confidence {:.2}", self.names(), self.identity.confidence)
             }
         }
     }

@@ -19,6 +19,7 @@ fn report(observation: Observation) -> Report {
         rtt_ms: Some(10.0),
         head: None,
         not_http: false,
+        heard: None,
         observation: Some(observation),
         trace: None,
     }

@@ -46,6 +46,7 @@ struct Slot {
     probe: Probe,
     token: u64,
     timer: Option<Time>,
+    reported: bool,
 }
 
 impl Driver {
@@ -113,7 +114,8 @@ impl Driver {
         self.sources.insert(source);
         let flow = flow(port);
         let probe = Probe::new(order, flow, isn, now);
-        self.probes.insert(flow.plain(), Box::new(Slot { probe, token, timer: None }));
+        self.probes
+            .insert(flow.plain(), Box::new(Slot { probe, token, timer: None, reported: false }));
         self.serve(flow.plain());
         Ok(())
     }
@@ -246,10 +248,31 @@ impl Driver {
             old.map(|old| self.timers.remove(&(old, flow)));
             timer.map(|due| self.timers.insert((due, flow)));
         }
-        if let Some(report) = slot.probe.report() {
-            self.done.push((slot.token, report.clone()));
+        let token = slot.token;
+        if let Some(report) = slot.probe.report().filter(|_| !slot.reported) {
+            self.done.push((token, report.clone()));
+            slot.reported = true;
+        }
+        if slot.probe.is_over() {
+            let opened_way = slot.probe.report().is_some_and(Report::opens_way);
             self.probes.remove(&flow);
             self.ended.add(since(start), flow);
+            if !opened_way {
+                self.release(token);
+            }
+        }
+    }
+
+    /// Ends the connections that were held for the one with this token.
+    fn release(&mut self, token: u64) {
+        let held = |slot: &Slot| slot.token == token && slot.probe.is_held();
+        let flows: Vec<Flow> =
+            self.probes.iter().filter(|(_, slot)| held(slot)).map(|(flow, _)| *flow).collect();
+        for flow in flows {
+            if let Some(slot) = self.probes.get_mut(&flow) {
+                slot.probe.abort();
+                self.serve(flow);
+            }
         }
     }
 }

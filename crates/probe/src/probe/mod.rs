@@ -3,23 +3,28 @@
 //!
 //! Its life: the handshake; the request; the first flight, of which nothing is acknowledged until it
 //! is quiet; then the ACKs of the test, in one burst; then it looks on until the time is over, and
-//! resets. A scout acknowledges as usual instead, and is over with the head of the answer.
+//! resets. A scout acknowledges as usual instead, and is over with the head of the answer or, unless the
+//! dialogue is HTTP, with as much of the answer as a measurement may need. A connection that opens the way
+//! for the measured one acknowledges as usual too, and is held until the other is over.
 
 mod growth;
 mod handshake;
 mod identify;
 mod report;
+mod scout;
 
-pub use report::{Ending, Flight, Observation, Report, SynAck};
+pub use report::{Ending, Exchanged, Flight, Heard, Observation, Report, SynAck};
 
-use crate::application::Application;
+use crate::application::{Application, Trouble};
 use crate::arrivals::{Arrival, Arrivals, Packet};
 use crate::cca::{Shaper, TIME_MAX};
+use crate::dialogue::Dialogue;
 use crate::gate::AckGate;
 use crate::test::Test;
 use crate::tls::Tls;
 use crate::wire::{self, Flow, Kind, Received};
 use growth::Growth;
+use scout::HOLD_MAX;
 use std::sync::Arc;
 use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::cc::Reno;
@@ -35,8 +40,12 @@ const LAST_ACK_PAUSE: Span = Span::from_millis(3);
 /// The purpose of a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To find out whether an HTTP server answers, and to read the head of its answer.
+    /// To find out whether a server answers: with HTTP to read the head of the answer, else to learn how many
+    /// bytes the dialogue brings.
     Scout,
+    /// To open the way to the connection that is measured, as the control connection of FTP does. It stays
+    /// open after its report, see [`Probe::is_held`].
+    Open,
     /// To measure the server's response to the ACKs of a test.
     Measure(Test),
     /// To see how its congestion controller answers a script.
@@ -48,9 +57,9 @@ pub enum Purpose {
 pub struct Order {
     /// Scout or measurement.
     pub purpose: Purpose,
-    /// The request, as bytes.
-    pub request: Vec<u8>,
-    /// The TLS settings; `None` for plain HTTP.
+    /// How to get the server to send.
+    pub dialogue: Dialogue,
+    /// The TLS settings; `None` without TLS.
     pub tls: Option<Tls>,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
@@ -91,6 +100,8 @@ pub struct Probe {
     peer_reset: bool,
     /// When the request left.
     asked: Option<Time>,
+    /// Segments that were acknowledged before the flight that is measured.
+    acked_before: u32,
     /// The last ACK of the test, and its time, which is known once the others have left.
     last_ack: Option<(SeqNumber, Option<Time>)>,
     /// The ACK of the handshake may have left.
@@ -108,6 +119,8 @@ enum Phase {
     Growth(Growth),
     /// Follows a script.
     Shaping(Box<Shaper>),
+    /// Has opened the way for the measured connection, since this time.
+    Held(Time),
     Over,
 }
 
@@ -121,9 +134,9 @@ impl Probe {
     pub fn new(order: Order, flow: Flow, isn: u32, now: Time) -> Probe {
         let connection = Connection::connect(config(&order), now, SeqNumber(isn));
         Probe {
-            application: Application::new(order.request.clone(), order.tls.as_ref()),
+            application: Application::new(&order.dialogue, order.tls.as_ref()),
             backlog: Vec::new(),
-            gate: AckGate::new(order.purpose == Purpose::Scout, order.window),
+            gate: AckGate::new(!matches!(order.purpose, Purpose::Measure(_)), order.window),
             stream: Stream::new(connection),
             arrivals: Arrivals::default(),
             phase: Phase::Connecting,
@@ -140,6 +153,7 @@ impl Probe {
             identification: isn as u16,
             peer_reset: false,
             asked: None,
+            acked_before: 0,
             last_ack: None,
             has_opened: false,
             takes_sack: false,
@@ -200,7 +214,8 @@ impl Probe {
             return None;
         }
         let last_ack = self.last_ack.and_then(|(_, at)| at);
-        let own = self.quiet_at().into_iter().chain(last_ack).chain([self.deadline()]);
+        let scout = self.silent_at().filter(|_| self.order.purpose == Purpose::Scout);
+        let own = self.quiet_at().or(scout).into_iter().chain(last_ack).chain([self.deadline()]);
         let shaper = self.shaper().and_then(Shaper::poll_timeout);
         let opens = self.shaper().map(Shaper::opens_at).filter(|_| !self.has_opened);
         own.chain(shaper).chain(opens).chain(self.stream.connection().poll_timeout()).min()
@@ -225,6 +240,7 @@ impl Probe {
             let Some(mut segment) = self.gate.pass(run.first) else { continue };
             if segment.flags.contains(Flags::SYN) {
                 segment.flags |= flags_of_syn;
+                segment.options.mss = Some(self.order.mss);
                 self.syns += 1;
                 self.syn_sent = Some(now);
             }
@@ -242,10 +258,6 @@ impl Probe {
     fn emit(&mut self, segment: &windlass_tcp::Segment, payload: &[&[u8]], out: &mut Vec<u8>) {
         self.identification = self.identification.wrapping_add(1);
         wire::emit(&self.flow, segment, payload, self.identification, out);
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
     }
 
     fn handle_segment(&mut self, now: Time, received: &Received<'_>) {
@@ -296,7 +308,7 @@ impl Probe {
         self.connected = now;
         self.phase = match self.order.purpose {
             Purpose::Identify => return self.begin_script(now, segment),
-            Purpose::Scout | Purpose::Measure(_) => Phase::Flight(now),
+            Purpose::Scout | Purpose::Open | Purpose::Measure(_) => Phase::Flight(now),
         };
     }
 
@@ -364,10 +376,14 @@ impl Probe {
             self.gate.release([ack]);
         }
         if let Some(trouble) = self.application.trouble() {
-            return self.finish(Ending::TlsFailed { why: trouble.to_owned() });
+            return self.finish(match trouble {
+                Trouble::Tls(why) => Ending::TlsFailed { why },
+                Trouble::Dialogue(why) => Ending::DialogueFailed { why },
+            });
         }
         match self.order.purpose {
-            Purpose::Scout => self.advance_scout(),
+            Purpose::Scout => self.advance_scout(now),
+            Purpose::Open => self.advance_opening(now),
             Purpose::Measure(test) => {
                 if matches!(self.phase, Phase::Flight(_)) {
                     self.advance_flight(now, test);
@@ -410,15 +426,6 @@ impl Probe {
         self.finish(if has_measured { Ending::Measured } else { Ending::Reset });
     }
 
-    fn advance_scout(&mut self) {
-        let done = self.application.head().is_some() || self.application.is_not_http();
-        if done {
-            self.finish(Ending::HeadRead);
-        } else if self.stream.connection().peer_closed() {
-            self.finish(Ending::NoAnswer);
-        }
-    }
-
     fn advance_flight(&mut self, now: Time, test: Test) {
         if self.answer_has_ended() {
             let from = self.flight_from;
@@ -429,17 +436,18 @@ impl Probe {
         if self.quiet_at().is_none_or(|at| now < at) {
             return;
         }
-        self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
         if self.application.answer_has_begun() {
+            let from = self.flight_from;
+            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, from));
             self.divide(now, test);
         } else {
             self.acknowledge_handshake(now);
         }
     }
 
-    /// Whether the server's stream has ended: by FIN, or by the length that the head announced.
+    /// Whether the server's stream has ended: by FIN, or because the dialogue has the whole answer.
     fn answer_has_ended(&self) -> bool {
-        self.stream.connection().peer_closed() || self.application.has_ended()
+        self.stream.connection().peer_closed() || self.application.talk().ended
     }
 
     fn divide(&mut self, now: Time, test: Test) {
@@ -467,12 +475,16 @@ impl Probe {
     /// ACK take one.
     fn quiet_at(&self) -> Option<Time> {
         let Phase::Flight(since) = self.phase else { return None };
-        if self.order.purpose == Purpose::Scout || self.arrivals.end() == self.flight_from {
+        let measures = matches!(self.order.purpose, Purpose::Measure(_));
+        if !measures || self.arrivals.end() == self.flight_from {
             return None;
         }
+        if !self.secures_first() && !self.application.answer_has_begun() {
+            return self.ack_due(since);
+        }
         let rtt = self.rtt_or(SETTLE_MAX);
-        // With TLS the flight begins before the request can be answered.
-        let answer = self.asked.filter(|_| self.order.tls.is_some()).map(|asked| asked + rtt);
+        // With TLS or after a greeting the flight begins before the request can be answered.
+        let answer = self.asked.map(|asked| asked + rtt);
         let last = self.arrivals.last_new()?.max(since).max(answer.unwrap_or(since));
         let from = self.flight_from;
         let few = self.arrivals.tally(from, u64::MAX).packets < u32::from(self.order.acks);
@@ -487,6 +499,7 @@ impl Probe {
             Phase::Flight(_) => self.connected + self.order.patience,
             Phase::Growth(growth) => growth.since() + self.order.timeout,
             Phase::Shaping(_) => self.connected + TIME_MAX,
+            Phase::Held(since) => *since + HOLD_MAX,
             Phase::Over => self.begun,
         }
     }
@@ -496,6 +509,7 @@ impl Probe {
         let ending = match self.phase {
             Phase::Connecting => Ending::Silent,
             Phase::Growth(_) | Phase::Shaping(_) => Ending::Measured,
+            Phase::Held(_) => Ending::HeadRead,
             _ if connection.peer_window_edge() == 0 => Ending::ZeroWindow,
             _ => Ending::NoAnswer,
         };
@@ -505,6 +519,11 @@ impl Probe {
     fn finish(&mut self, ending: Ending) {
         if self.is_over() {
             return;
+        }
+        if self.is_held() {
+            // Its report is made.
+            self.phase = Phase::Over;
+            return self.stream.connection_mut().abort();
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Over);
         let (growth, trace) = match phase {
@@ -518,10 +537,17 @@ impl Probe {
     }
 }
 
+/// The MSS of this end's own segments, whatever it announces: requests leave in few packets, on any path
+/// with the least MTU of IPv6.
+const REQUEST_MSS: u16 = 1200;
+/// A request leaves in one flight: the longest has some 11 kB.
+const REQUEST_SEGMENTS: u32 = 16;
+
 /// Without SACK, so that the server sends no tail loss probe. Without timestamps, so that servers that
 /// cache data of peers cache less.
 fn config(order: &Order) -> Config {
-    Profile::Rfc5681.config(order.mss, Arc::new(Reno)).with(|c| {
+    Profile::Rfc5681.config(order.mss.max(REQUEST_MSS), Arc::new(Reno)).with(|c| {
+        c.window.initial = REQUEST_SEGMENTS;
         c.extensions.sack = order.purpose == Purpose::Identify;
         c.extensions.timestamps = false;
         c.extensions.window_scaling = true;

@@ -4,6 +4,7 @@ use super::growth::Growth;
 use super::{Probe, Purpose};
 use crate::arrivals::Arrivals;
 use crate::cca::Trace;
+use crate::dialogue::Dialogue;
 use crate::http::Head;
 use crate::test::Test;
 use serde::Serialize;
@@ -16,7 +17,8 @@ use std::fmt;
 pub enum Ending {
     /// The ACKs were sent, and what came was counted.
     Measured,
-    /// A scout has read the head of the answer, or seen that it is no HTTP.
+    /// A scout has read the head of the answer, or seen that it is no HTTP. With other dialogues: it has heard
+    /// enough, or the way to the measured connection is open.
     HeadRead,
     /// Nothing answered the SYN.
     Silent,
@@ -44,6 +46,11 @@ pub enum Ending {
     },
     /// The server sent more packets than the probe keeps.
     TooMuch,
+    /// The server did not answer as its protocol wants, or refused.
+    DialogueFailed {
+        /// In words for the user.
+        why: String,
+    },
 }
 
 impl Ending {
@@ -62,6 +69,7 @@ impl Ending {
             Ending::TooShort => "too-short",
             Ending::TlsFailed { .. } => "tls-failed",
             Ending::TooMuch => "too-much",
+            Ending::DialogueFailed { .. } => "dialogue-failed",
         }
     }
 }
@@ -83,6 +91,7 @@ impl fmt::Display for Ending {
             Ending::Reset => "reset by the server",
             Ending::TooShort => "answer too short: it ends before the server has to wait for ACKs",
             Ending::TlsFailed { why } => return write!(f, "TLS failed: {why}"),
+            Ending::DialogueFailed { why } => return write!(f, "the dialogue failed: {why}"),
             Ending::TooMuch => "flooded: more packets than any stack sends",
         })
     }
@@ -193,6 +202,20 @@ pub struct Observation {
     pub fills_window: bool,
     /// The answer ended before the time did, so it may have been too short.
     pub answer_ended: bool,
+    /// What preceded the flight, with other dialogues than HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanged: Option<Exchanged>,
+}
+
+/// What preceded the measured flight of a dialogue, and how the flight ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Exchanged {
+    /// The segments that were acknowledged before the first flight of the report. Each may have added one to
+    /// the initial window. With TLS before the dialogue: none.
+    pub acked_segments: u32,
+    /// The ACKs alone brought at least a segment of full size. Without that the server may have held back the
+    /// short end of its answer (Nagle's algorithm), with room left in the window.
+    pub window_ended_flight: bool,
 }
 
 impl Observation {
@@ -225,22 +248,52 @@ pub struct Report {
     /// What a script showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+    /// What a dialogue other than HTTP has heard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Heard>,
+}
+
+/// What a dialogue has heard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Heard {
+    /// All new data of the connection, in bytes, with what preceded the answer and with TLS.
+    pub bytes: u64,
+    /// Whether it is the whole answer.
+    pub whole: bool,
+    /// The server's greeting.
+    pub server: Option<String>,
+    /// The port of the connection to measure, if this one opens the way to it.
+    pub opened_port: Option<u16>,
+}
+
+impl Report {
+    /// Whether the connection has opened the way for the measured one.
+    pub fn opens_way(&self) -> bool {
+        self.heard.as_ref().is_some_and(|heard| heard.opened_port.is_some())
+    }
 }
 
 impl Probe {
     pub(super) fn make_report(&self, ending: Ending, growth: Option<Growth>) -> Report {
         let observation = match self.order.purpose {
             Purpose::Measure(test) => self.observation(test, growth),
-            Purpose::Scout | Purpose::Identify => None,
+            Purpose::Scout | Purpose::Open | Purpose::Identify => None,
         };
+        let talk = self.application.talk();
         Report {
             ending,
             syn_ack: self.syn_ack,
             rtt_ms: self.rtt.map(|rtt| rtt.as_millis_f64()),
-            head: self.application.head().cloned(),
-            not_http: self.application.is_not_http(),
+            head: talk.head.clone(),
+            not_http: talk.not_http,
             observation,
             trace: None,
+            heard: (!self.is_web()).then(|| Heard {
+                bytes: self.arrivals.end(),
+                whole: self.answer_has_ended(),
+                server: talk.server.clone(),
+                opened_port: talk.opened,
+            }),
         }
     }
 
@@ -278,12 +331,20 @@ impl Probe {
                 .is_some_and(|growth| growth.retransmissions_before > 0),
             fills_window: fills + u64::from(mss_seen) > u64::from(window),
             answer_ended: self.answer_has_ended(),
+            exchanged: (!self.is_web()).then(|| Exchanged {
+                acked_segments: if self.secures_first() { 0 } else { self.acked_before },
+                window_ended_flight: grown.bytes + grown.missing_bytes >= u64::from(mss_seen),
+            }),
         })
     }
 
     /// Bytes missing between the offset, at which a flight seemed to end, and the next packet.
     fn missing_after(&self, end: u64) -> u64 {
         self.arrivals.first_from(end, self.reordering()).map_or(0, |start| start - end)
+    }
+
+    fn is_web(&self) -> bool {
+        matches!(self.order.dialogue, Dialogue::Http { .. })
     }
 }
 

@@ -1,11 +1,17 @@
 //! All connections to one server, one after the other, without I/O. Scouts find the port and follow
-//! redirects; then the tests run in rounds.
+//! redirects; then the tests run in rounds. With FTP each of these connections has another one before it, which
+//! opens the way.
 
+mod identify;
 mod outcome;
+mod spoken;
 
 pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
+pub use spoken::{Spoken, WindowAfter};
 
-use crate::http::{self, Head};
+use crate::cca::Library;
+use crate::dialogue::{Dialogue, Exchange, Scheme};
+use crate::http::Head;
 use crate::probe::{Ending, Order, Purpose, Report};
 use crate::target::Target;
 use crate::test::Test;
@@ -36,6 +42,12 @@ pub struct Settings {
     pub family: Option<Family>,
     /// The User-Agent header.
     pub user_agent: String,
+    /// The scheme of targets without one; `None`: the ports of the web are tried.
+    pub scheme: Option<Scheme>,
+    /// The dialogue of `tcp` and `tls`.
+    pub exchange: Exchange,
+    /// Identify the congestion controller by this library, instead of running tests.
+    pub controllers: Option<Arc<Library>>,
     /// The client's TLS configuration.
     pub tls: Arc<ClientConfig>,
 }
@@ -99,6 +111,8 @@ pub struct Session {
     failure: Option<Failure>,
     found: Option<Found>,
     reports: Vec<Report>,
+    /// The port that the last connection opened for the next one.
+    opened_port: Option<u16>,
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +146,7 @@ impl Session {
             failure: None,
             found: None,
             reports: Vec::new(),
+            opened_port: None,
         };
         session.try_next();
         session
@@ -140,18 +155,15 @@ impl Session {
     /// The current step. It stays the same until its result is passed in.
     pub fn step(&self) -> Step {
         match &self.stage {
-            Stage::Resolving(url) => Step::Resolve {
-                host: bare_host(url),
-                port: url.port_or_known_default().unwrap_or(80),
-            },
+            Stage::Resolving(url) => {
+                Step::Resolve { host: bare_host(url), port: Scheme::port_of(url).unwrap_or(80) }
+            }
             Stage::Scouting { url, addresses } => match addresses.last() {
                 Some(remote) => self.connect(*remote, url, Purpose::Scout),
                 None => Step::Done,
             },
-            Stage::Measuring => match (&self.found, self.next_test()) {
-                (Some(found), Some(test)) => {
-                    self.connect(found.remote, &found.url, Purpose::Measure(test))
-                }
+            Stage::Measuring => match (&self.found, self.next_purpose()) {
+                (Some(found), Some(purpose)) => self.connect(found.remote, &found.url, purpose),
                 _ => Step::Done,
             },
             Stage::Done => Step::Done,
@@ -160,6 +172,9 @@ impl Session {
 
     /// Completed and planned runs, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
+        if self.settings.controllers.is_some() {
+            return (self.reports.len(), identify::TRIALS_MAX);
+        }
         (self.reports.len(), self.settings.tests.len() * self.settings.runs as usize)
     }
 
@@ -196,6 +211,10 @@ impl Session {
 
     /// The answer to [`Step::Connect`].
     pub fn handle_report(&mut self, report: Report) {
+        self.opened_port = report.heard.as_ref().and_then(|heard| heard.opened_port);
+        if self.opened_port.is_some() {
+            return;
+        }
         match &mut self.stage {
             Stage::Scouting { url, addresses } => {
                 let (url, remote) = (url.clone(), addresses.pop());
@@ -208,7 +227,7 @@ impl Session {
                 let measured = |report: &Report| report.ending == Ending::Measured;
                 let tail = self.reports.iter().rev().take(FAILURES_MAX);
                 let hopeless = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
-                if hopeless || self.next_test().is_none() {
+                if hopeless || self.next_purpose().is_none() {
                     self.stage = Stage::Done;
                 }
             }
@@ -223,6 +242,7 @@ impl Session {
 
     fn handle_scout(&mut self, found: Found) {
         match (&found.scout.ending, &found.scout.head) {
+            (Ending::HeadRead, None) if found.scout.heard.is_some() => self.settle_on(found),
             (Ending::HeadRead, Some(head)) => match head.redirect_from(&found.url) {
                 Some(url) => self.redirect(url),
                 None if self.looks_like_tls(&found.url, head) => {
@@ -288,6 +308,14 @@ impl Session {
         self.stage = Stage::Measuring;
     }
 
+    /// The next connection to the server that was found.
+    fn next_purpose(&self) -> Option<Purpose> {
+        match self.settings.controllers {
+            Some(_) => self.wants_trial().then_some(Purpose::Identify),
+            None => self.next_test().map(Purpose::Measure),
+        }
+    }
+
     /// The next test. Tests alternate, so that state that a server keeps about its peer affects all
     /// alike.
     fn next_test(&self) -> Option<Test> {
@@ -297,18 +325,46 @@ impl Session {
     }
 
     fn connect(&self, remote: SocketAddr, url: &Url, purpose: Purpose) -> Step {
-        let tls = (url.scheme() == "https").then(|| server_name(url)).flatten();
+        let Settings { user_agent, exchange, .. } = &self.settings;
+        // The target was read with the same function.
+        let Ok(dialogue) = Dialogue::of(url, user_agent, exchange) else { return Step::Done };
+        let secure = Scheme::of(url).is_some_and(|scheme| scheme.tls) || dialogue.begins_tls();
+        let tls = secure.then(|| server_name(url)).flatten();
+        let (remote, purpose, dialogue) = match (&dialogue, self.opened_port) {
+            (Dialogue::Ftp { .. }, None) => (remote, Purpose::Open, dialogue),
+            (Dialogue::Ftp { .. }, Some(port)) => {
+                let first = Dialogue::Plain(Exchange::default());
+                (SocketAddr::new(remote.ip(), port), purpose, first)
+            }
+            _ => (remote, purpose, dialogue),
+        };
+        let dialogue = match purpose {
+            Purpose::Identify => self.supplied(dialogue, url),
+            _ => dialogue,
+        };
         let order = Order {
             purpose,
-            request: http::request(url, &self.settings.user_agent),
-            tls: tls.map(|name| Tls { config: Arc::clone(&self.settings.tls), name }),
+            tls: tls.map(|name| Tls { config: self.tls_config(&dialogue), name }),
             acks: self.settings.acks,
             timeout: self.settings.timeout,
-            patience: self.settings.patience,
+            patience: self.settings.patience.max(dialogue.patience_min()),
             mss: self.mss(remote, purpose),
-            window: self.window(remote),
+            window: match purpose {
+                Purpose::Identify => identify::WINDOW_BYTES,
+                _ => self.window(remote),
+            },
+            dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }
+    }
+
+    /// The TLS configuration: the protocol that ALPN names is for HTTP alone.
+    fn tls_config(&self, dialogue: &Dialogue) -> Arc<ClientConfig> {
+        let mut config = Arc::clone(&self.settings.tls);
+        if !matches!(dialogue, Dialogue::Http { .. }) && !config.alpn_protocols.is_empty() {
+            Arc::make_mut(&mut config).alpn_protocols.clear();
+        }
+        config
     }
 
     /// The most packets that the ACKs of a test may provoke, those that they free among them.
@@ -333,8 +389,16 @@ impl Session {
         let mss = self.mss_usual(remote);
         let scout = self.found.as_ref().and_then(|found| found.scout.syn_ack);
         let scaled = scout.is_none_or(|syn_ack| syn_ack.window_scale.is_some());
-        let Purpose::Measure(test) = purpose else { return mss };
-        if scaled || self.settings.mss.is_some() {
+        if self.settings.mss.is_some() {
+            return mss;
+        }
+        let test = match purpose {
+            Purpose::Measure(test) => test,
+            Purpose::Identify => return identify::MSS,
+            Purpose::Scout | Purpose::Open => return mss,
+        };
+        let mss = self.mss_supplied().map_or(mss, |supplied| supplied.min(mss));
+        if scaled {
             return mss;
         }
         let provoked = self.packets_provoked(test);

@@ -1,7 +1,9 @@
 //! The outcome of a session, for JSON and for tables.
 
-use super::{Session, Stage};
+use super::{Session, Spoken, Stage};
+use crate::cca::Controller;
 use crate::classify::{Verdict, classify, median};
+use crate::dialogue::Scheme;
 use crate::model::Model;
 use crate::probe::{Ending, Observation, Report, SynAck};
 use crate::test::Test;
@@ -24,7 +26,7 @@ pub struct Outcome {
     pub url: Option<String>,
     /// The server's address, as text.
     pub address: Option<String>,
-    /// The Server header of its answer.
+    /// The Server header of its answer, or its greeting.
     pub server: Option<String>,
     /// The status of its answer.
     pub status: Option<u16>,
@@ -38,10 +40,16 @@ pub struct Outcome {
     pub tests: Vec<TestRow>,
     /// The verdict on all runs; `None` if no run was measured.
     pub verdict: Option<Verdict>,
+    /// The congestion controller, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
     /// The reason why no run was measured.
     pub failure: Option<Failure>,
     /// Every run.
     pub runs: Vec<Report>,
+    /// The dialogue, if it is another one than HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Spoken>,
 }
 
 /// Why a server was not measured.
@@ -170,7 +178,10 @@ impl fmt::Display for Stat {
 pub(super) fn make(session: &Session) -> Outcome {
     let found = session.found.as_ref();
     let head = found.and_then(|found| found.scout.head.as_ref());
-    let https = found.is_some_and(|found| found.url.scheme() == "https");
+    let secured = found.and_then(|found| Scheme::of(&found.url)).is_some_and(|scheme| scheme.tls);
+    let greeting = found.and_then(|found| found.scout.heard.as_ref()?.server.clone());
+    let mut verdict = (!session.reports.is_empty()).then(|| verdict(session, secured));
+    let dialogue = session.spoken(verdict.as_mut());
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);
     Outcome {
@@ -179,24 +190,28 @@ pub(super) fn make(session: &Session) -> Outcome {
         target: session.target.text.clone(),
         url: found.map(|found| found.url.to_string()),
         address: found.map(|found| found.remote.to_string()),
-        server: head.and_then(|head| head.server.clone()),
+        server: head.and_then(|head| head.server.clone()).or(greeting),
         status: head.map(|head| head.status),
         content_length: head.and_then(|head| head.content_length),
         syn_ack: found.and_then(|found| found.scout.syn_ack),
         acks: session.settings.acks,
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
-        verdict: (!session.reports.is_empty()).then(|| verdict(session, https)),
-        failure: session.failure.clone().filter(|_| done),
+        verdict: verdict.filter(|_| session.settings.controllers.is_none()),
+        controller: session.controller(),
+        failure: session.failure.clone().or_else(|| session.no_trace()).filter(|_| done),
         runs: session.reports.clone(),
+        dialogue,
     }
 }
 
 /// The verdict, with a note where the probe announced a smaller MSS than usual.
 fn verdict(session: &Session, https: bool) -> Verdict {
     let mut verdict = classify(&session.reports, https);
-    let usual = session.found.as_ref().map(|found| session.mss_usual(found.remote));
+    let scout = session.found.as_ref().map(|found| (found.scout.syn_ack, found.remote));
+    let unscaled = scout.filter(|(syn_ack, _)| syn_ack.is_some_and(|s| s.window_scale.is_none()));
+    let usual = unscaled.map(|(_, remote)| session.mss_usual(remote));
     let offered = session.reports.iter().flat_map(|r| &r.observation).map(|run| run.mss_offered);
-    let reduced: Vec<u16> = offered.filter(|mss| Some(*mss) < usual).collect();
+    let reduced: Vec<u16> = offered.filter(|mss| usual.is_some_and(|usual| *mss < usual)).collect();
     if let Some(least) = reduced.iter().min() {
         verdict.notes.push(format!(
             "{} of {} runs: an MSS of {least} announced, because the server has no window scaling and \

@@ -205,7 +205,8 @@ impl Survey {
 
     fn begin(&mut self, now: Time, host: usize) {
         // The list was read by the same function.
-        let Ok(target) = Target::parse(self.host(host)) else { return };
+        let target = Target::parse_as(self.host(host), self.settings.scheme);
+        let Ok(target) = target else { return };
         let session = Session::new(target, self.settings.clone());
         self.under_way.insert(host, Host { session, address: None });
         self.advance(now, host);

@@ -1,5 +1,6 @@
 //! The rows of a survey's tables: one for each host, and one for each run.
 
+use crate::cca::Controller;
 use crate::classify::{Limit, Reaction};
 use crate::probe::Report;
 use crate::session::Outcome;
@@ -69,6 +70,15 @@ pub struct HostRow {
     pub runs: u32,
     /// Remarks, such as doubts about the measurement.
     pub notes: String,
+    /// The congestion controllers that it may run, `reno` or `reno or hybla`; `unknown`; empty if not asked.
+    #[serde(default)]
+    pub controller: String,
+    /// How near that controller is, beside the next one: 0.5 to 1.
+    #[serde(default)]
+    pub controller_confidence: Option<f64>,
+    /// How it answers CE marks: `none`, `once`, `in-proportion`; empty if it has no ECN.
+    #[serde(default)]
+    pub marks: String,
 }
 
 impl HostRow {
@@ -79,6 +89,8 @@ impl HostRow {
         let window = verdict.and_then(|verdict| verdict.initial_window);
         let reaction = verdict.map(|verdict| &verdict.reaction);
         let (name, why) = ending(outcome);
+        let controller = outcome.controller.as_ref();
+        let marks = controller.and_then(|verdict| verdict.marks);
         HostRow {
             host: plain(host),
             outcome: name.to_owned(),
@@ -110,6 +122,9 @@ impl HostRow {
             gain_split: verdict.and_then(|verdict| verdict.gain).map(|(split, _)| split),
             runs: outcome.runs.len() as u32,
             notes: verdict.map(|verdict| plain(&verdict.notes.join("; "))).unwrap_or_default(),
+            controller: controller.map(Controller::names).unwrap_or_default(),
+            controller_confidence: controller.map(|verdict| verdict.identity.confidence),
+            marks: marks.map(|marks| marks.answer.name().to_owned()).unwrap_or_default(),
         }
     }
 }
@@ -188,6 +203,12 @@ impl RunRow {
 }
 
 fn ending(outcome: &Outcome) -> (&'static str, String) {
+    if let Some(controller) = &outcome.controller {
+        return match &controller.why {
+            Some(_) => ("undecided", controller.to_string()),
+            None => ("measured", String::new()),
+        };
+    }
     match (&outcome.verdict, &outcome.failure) {
         (Some(verdict), _) if verdict.is_decided() => ("measured", String::new()),
         (Some(verdict), _) => ("undecided", verdict.reaction.to_string()),

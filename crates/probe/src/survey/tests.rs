@@ -1,4 +1,5 @@
 use super::*;
+use crate::dialogue::Exchange;
 use crate::probe::Ending;
 use crate::session::Failure;
 use crate::test::Test;
@@ -14,6 +15,9 @@ fn settings() -> Settings {
         mss: None,
         family: None,
         user_agent: http::USER_AGENT.to_owned(),
+        controllers: None,
+        scheme: None,
+        exchange: Exchange::default(),
         tls: tls::client_config().expect("sound"),
     }
 }
@@ -33,6 +37,7 @@ fn silent() -> Report {
         rtt_ms: None,
         head: None,
         not_http: false,
+        heard: None,
         observation: None,
         trace: None,
     }

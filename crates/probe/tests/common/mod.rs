@@ -8,6 +8,7 @@ use server::Server;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Rng, Span, Time};
+use windlass_probe::dialogue::{Dialogue, Exchange};
 use windlass_probe::session::{Settings, Step};
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Session, Test, http, tls};
@@ -181,6 +182,9 @@ pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
         mss: None,
         family: None,
         user_agent: http::USER_AGENT.to_owned(),
+        scheme: None,
+        exchange: Exchange::default(),
+        controllers: None,
         tls: tls::client_config().expect("sound"),
     }
 }
@@ -198,7 +202,7 @@ pub(crate) const A_TO_E_AND_S: [Test; 6] = [
 pub(crate) fn order(test: Test) -> Order {
     Order {
         purpose: Purpose::Measure(test),
-        request: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+        dialogue: Dialogue::Http { request: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec() },
         tls: None,
         acks: 3,
         timeout: Span::from_secs(3),

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 use windlass_probe::classify::classify;
+use windlass_probe::dialogue::Dialogue;
 use windlass_probe::wire::{self, Flow, Kind, Meta};
 use windlass_probe::{Order, Probe, Purpose, Test};
 use windlass_tcp::{Flags, Options, Segment, SeqNumber};
@@ -54,7 +55,7 @@ impl World {
         };
         let order = Order {
             purpose,
-            request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            dialogue: Dialogue::Http { request: b"GET / HTTP/1.1\r\n\r\n".to_vec() },
             tls: None,
             acks: u16::from(setup[2] % 8) + 1,
             timeout: Span::from_secs(3),

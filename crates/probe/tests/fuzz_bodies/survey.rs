@@ -11,7 +11,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match which % 3 {
         0 => {
-            for host in hosts::parse(&text).unwrap_or_default() {
+            for host in hosts::parse(&text, None).unwrap_or_default() {
                 assert!(Target::parse(&host).is_ok() && !host.contains(char::is_whitespace));
             }
         }

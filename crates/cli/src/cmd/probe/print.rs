@@ -1,6 +1,7 @@
 //! What `windlass probe` prints for people.
 
 use crate::stdout;
+use windlass_probe::cca::Controller;
 use windlass_probe::classify::{InitialWindow, Verdict};
 use windlass_probe::session::{Failure, Outcome, TestRow};
 
@@ -27,6 +28,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
         lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
     }
     match (&outcome.verdict, &outcome.failure) {
+        _ if outcome.controller.is_some() => {
+            lines.extend(outcome.controller.iter().flat_map(controller));
+        }
         (Some(verdict), _) => lines.extend(tell(verdict)),
         // Its own text names the host, which a redirect may have given.
         (None, Some(Failure::NoSuchHost { host, why }))
@@ -69,6 +73,25 @@ fn row(row: &TestRow) -> Vec<String> {
         row.initial_window.to_string(),
         row.rtt_ms.map_or("-".to_owned(), |ms| format!("{ms:.2} ms")),
     ]
+}
+
+/// The controller, what is near, the answer to marks, and the windows that it rests on.
+fn controller(verdict: &Controller) -> Vec<String> {
+    let mut lines = vec![format!("congestion controller: {verdict}")];
+    let near = verdict.identity.nearest.iter().map(|(name, away)| format!("{name} {away:.3}"));
+    lines.push(format!("distances: {}", near.collect::<Vec<_>>().join(", ")));
+    lines.push(match verdict.marks {
+        Some(marks) => format!("ECN: {marks}"),
+        None => "ECN: not negotiated, or the answer to marks was not seen".to_owned(),
+    });
+    for part in &verdict.signature.parts {
+        let factors = part.logs.iter().map(|log| format!("{:.2}", log.exp()));
+        lines.push(format!("{}: {}", part.show, factors.collect::<Vec<_>>().join(" ")));
+    }
+    let (trials, seen) = verdict.trials;
+    let megabytes = verdict.bytes as f64 / 1e6;
+    lines.push(format!("{seen} of {trials} trials at {} ms, {megabytes:.1} MB", verdict.rtt_ms));
+    lines
 }
 
 fn tell(verdict: &Verdict) -> Vec<String> {

@@ -5,11 +5,15 @@ use super::{print, serve, survey};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fs;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
+use windlass_probe::cca::Library;
+use windlass_probe::dialogue::{Exchange, unescape};
 use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::{Family, Outcome};
-use windlass_probe::{PARTS_POLITE, Session, Settings, Test, tls};
+use windlass_probe::{PARTS_POLITE, Session, Settings, Target, Test, tls};
 
 const UNDECIDED: u8 = 3;
 const NOT_MEASURED: u8 = 4;
@@ -26,6 +30,12 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
     let Some(target) = args.target else {
         return Err(Failure::Input("HOST|URL: which server?".to_owned()));
     };
+    let target = Target::parse_as(&target.text, settings.scheme).map_err(Failure::Input)?;
+    let exchanges = target.candidates.iter().all(|url| matches!(url.scheme(), "tcp" | "tls"));
+    if !exchanges && (args.how.send.is_some() || args.how.until.is_some()) {
+        let what = "--send, --until: they are for tcp://HOST:PORT and tls://HOST:PORT";
+        return Err(Failure::Input(what.to_owned()));
+    }
     let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
     let mut driver = Driver::open().map_err(work)?;
     interrupt::watch();
@@ -74,11 +84,36 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
             _ => None,
         },
         user_agent: args.user_agent.clone(),
+        controllers: args.cca.then(library).transpose()?,
+        scheme: args.dialogue,
+        exchange: Exchange { send: to_send(args)?, until: args.until.clone() },
         tls,
     })
 }
 
+/// The signatures of known controllers.
+fn library() -> Result<Arc<Library>, Failure> {
+    let library = Library::measured();
+    library.map(Arc::new).map_err(|error| Failure::Work(format!("library of controllers: {error}")))
+}
+
+/// The bytes of `--send`: the text, or those of the file behind an @.
+fn to_send(args: &MeasureArgs) -> Result<Vec<u8>, Failure> {
+    let fault = |what: String| Failure::Input(format!("--send: {what}"));
+    match args.send.as_deref().map(|text| text.strip_prefix('@').ok_or(text)) {
+        None => Ok(Vec::new()),
+        Some(Ok(file)) => fs::read(file).map_err(|error| fault(format!("{file}: {error}"))),
+        Some(Err(text)) => unescape(text).map_err(fault),
+    }
+}
+
 fn exit_code(outcome: &Outcome) -> ExitCode {
+    if let Some(controller) = &outcome.controller {
+        return match controller.why {
+            None => ExitCode::SUCCESS,
+            Some(_) => ExitCode::from(UNDECIDED),
+        };
+    }
     match &outcome.verdict {
         Some(verdict) if verdict.is_decided() => ExitCode::SUCCESS,
         Some(_) => ExitCode::from(UNDECIDED),

@@ -8,9 +8,11 @@ pub(crate) use survey::Survey;
 
 use crate::value::{parse_test, parse_time, whole};
 use clap::{Args, Subcommand};
+use regex::bytes::Regex;
 use serve::SERVE_HELP;
 use survey::SURVEY_HELP;
 use windlass_base::Span;
+use windlass_probe::dialogue::{NAMES, Scheme};
 use windlass_probe::{PARTS_MAX, Target, Test};
 
 pub(crate) const PROBE_HELP: &str = "\
@@ -19,12 +21,21 @@ Examples:
   windlass probe https://host:8443/path --split 1,4 --acks 3 --runs 5 --timeout 3s --json
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
+  windlass probe --cca host/large.iso            # the congestion controller: cubic, reno, bbr ...
   windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
   windlass probe serve --help                    # servers to try it on
+  windlass probe ftp://host/large.iso            # other servers: ftp, smtp, smtps, imap, imaps, ssh, \
+rsync, redis
+  windlass probe --dialogue ssh host:2222        # the same without a URL; smtp+starttls, imap+starttls
+  windlass probe rsync://host/module/large.iso; windlass probe bittorrent://host:51413/INFOHASH
+  windlass probe tcp://host:13                   # a server that speaks first; tls://host:1300 with TLS
+  windlass probe tcp://host:11211 --send 'stats\\r\\n' --until '(?m)^END\\r$'
+  windlass probe tls://host:5000 --send @request.bin
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
-name something large: an answer of less than twice the initial window tells little. docs/reference/probe.md \
+name something large: an answer of less than twice the initial window tells little. Other dialogues ask \
+for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. docs/reference/probe.md \
 explains the tests, the models and the words of the verdict. With https no certificate is verified: \
 the probe measures the host that answers.
 
@@ -35,7 +46,7 @@ Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
 Exit status: 0 the reaction is decided; 1 failure while working: not permitted, no sockets; 2 bad \
 arguments; 3 measured, but undecided; 4 not measured: no such host, refused, unreachable, silent, no \
-HTTP; 130 interrupted.";
+HTTP, no such dialogue; 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -68,9 +79,19 @@ pub(crate) enum ProbeCommand {
     Population(Population),
 }
 
+/// The dialogue of a name: a URL scheme, or `first` for `tcp`.
+fn parse_dialogue(name: &str) -> Result<Scheme, String> {
+    let scheme = Scheme::by_name(if name == "first" { "tcp" } else { name });
+    scheme.ok_or_else(|| format!("expected first or one of {}", NAMES.join(", ")))
+}
+
 /// How a server is measured.
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
+    /// Which congestion controller does the server run? Follows a script of losses, delays and marks instead
+    /// of the tests; 12 s and 1 to 8 MB
+    #[arg(long, conflicts_with_all = ["split", "runs", "acks", "timeout"])]
+    pub cca: bool,
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(value_parser = whole::<u16>(1..=u64::from(PARTS_MAX)))]
@@ -95,6 +116,15 @@ pub(crate) struct MeasureArgs {
     /// The User-Agent of the requests
     #[arg(long, value_name = "TEXT", default_value = windlass_probe::http::USER_AGENT)]
     pub user_agent: String,
+    /// How to get the server to send, where the URL has no scheme that says it
+    #[arg(long, value_name = "NAME", value_parser = parse_dialogue)]
+    pub dialogue: Option<Scheme>,
+    /// With tcp and tls: the text to send, with \r, \n, \t, \0, \\ and \xNN, or @FILE
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub send: Option<String>,
+    /// With tcp and tls: the answer is complete where this matches [default: at the end of the connection]
+    #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
+    pub until: Option<Regex>,
     /// Only IPv4
     #[arg(short = '4', conflicts_with = "v6")]
     pub v4: bool,

@@ -33,7 +33,7 @@ const INTERRUPTED: u8 = 130;
 /// Does what the arguments say.
 pub(crate) fn main(args: Args) -> Result<ExitCode, Failure> {
     let settings = with_contact(settings(&args.tests, &args.how)?, args.contact.as_deref());
-    let list = hosts::parse(&read(&args.file)?)
+    let list = hosts::parse(&read(&args.file)?, settings.scheme)
         .map_err(|why| Failure::Input(format!("{}: {why}", args.file.display())))?;
     let exclusions = read_exclusions(&args)?;
     let pace = pace(&args);

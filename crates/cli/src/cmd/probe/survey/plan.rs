@@ -13,7 +13,7 @@ pub(super) fn text(
     pace: &Pace,
     exclusions: &Exclusions,
 ) -> String {
-    let literal: Vec<IpAddr> = hosts.iter().filter_map(|host| address(host)).collect();
+    let literal: Vec<IpAddr> = hosts.iter().filter_map(|host| address(host, settings)).collect();
     let excluded = literal.iter().filter(|address| exclusions.contains(**address)).count();
     let tests: Vec<String> = settings.tests.iter().map(|test| test.to_string()).collect();
     let left = hosts.len() - done.min(hosts.len());
@@ -52,8 +52,8 @@ pub(super) fn text(
 }
 
 /// The address of a host that is named by one.
-fn address(host: &str) -> Option<IpAddr> {
-    let target = Target::parse(host).ok()?;
+fn address(host: &str, settings: &Settings) -> Option<IpAddr> {
+    let target = Target::parse_as(host, settings.scheme).ok()?;
     target.candidates.first()?.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 

@@ -40,6 +40,15 @@ impl Manifest {
             Some(Family::V4) => "IPv4",
             Some(Family::V6) => "IPv6",
         };
+        let dialogue = [
+            ("dialogue", settings.scheme.map(|scheme| scheme.name.to_owned())),
+            ("send", Some(settings.exchange.send.escape_ascii().to_string())),
+            ("until", settings.exchange.until.as_ref().map(ToString::to_string)),
+        ];
+        // Surveys from before these arguments have no such keys.
+        let dialogue = dialogue.into_iter().filter_map(|(name, value)| {
+            Some((name, value.filter(|value| !value.is_empty())?.into()))
+        });
         let arguments = [
             ("tests", tests.into()),
             ("runs", settings.runs.into()),
@@ -61,6 +70,7 @@ impl Manifest {
             arguments: arguments
                 .map(|(name, value)| (name.to_owned(), value))
                 .into_iter()
+                .chain(dialogue.map(|(name, value)| (name.to_owned(), value)))
                 .collect(),
         }
     }

@@ -1,0 +1,147 @@
+//! The control connection of FTP. It opens the passive port and asks for the file at once: the server waits
+//! with the file until the data connection, which is the measured one, is there.
+
+use super::lines::{Lines, reply_code};
+use super::{Talk, Talker};
+
+#[derive(Debug)]
+pub(super) struct Ftp {
+    lines: Lines,
+    user: String,
+    password: String,
+    path: String,
+    stage: Stage,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Greeting,
+    User,
+    Password,
+    Type,
+    Size,
+    ExtendedPassive,
+    Passive,
+    Opened,
+}
+
+impl Ftp {
+    pub(super) fn new(user: String, password: String, path: String) -> Ftp {
+        Ftp { lines: Lines::default(), user, password, path, stage: Stage::Greeting }
+    }
+
+    fn say(&mut self, talk: &mut Talk, stage: Stage, command: &str) {
+        self.stage = stage;
+        talk.send(command);
+        talk.send("\r\n");
+    }
+
+    fn take(&mut self, line: &[u8], talk: &mut Talk) {
+        let Some(code) = reply_code(line) else { return };
+        match (self.stage, code) {
+            // 120 and other preliminary replies: the real one follows.
+            (_, 100..=199) => {}
+            (Stage::Greeting, 220) => {
+                talk.greeted(line);
+                let user = format!("USER {}", self.user);
+                self.say(talk, Stage::User, &user);
+            }
+            (Stage::User, 331) => {
+                let password = format!("PASS {}", self.password);
+                self.say(talk, Stage::Password, &password);
+            }
+            (Stage::User | Stage::Password, 230 | 202) => self.say(talk, Stage::Type, "TYPE I"),
+            (Stage::Type, 200) if self.path.is_empty() => {
+                self.say(talk, Stage::ExtendedPassive, "EPSV");
+            }
+            // Tells a missing file before the data connection would.
+            (Stage::Type, 200) => {
+                let size = format!("SIZE {}", self.path);
+                self.say(talk, Stage::Size, &size);
+            }
+            (Stage::Size, 550) => talk.refuse("SIZE", line),
+            (Stage::Size, _) => self.say(talk, Stage::ExtendedPassive, "EPSV"),
+            (Stage::ExtendedPassive, 229) => self.open(extended_port(line), line, talk),
+            // RFC 2428: a server without it knows the old command.
+            (Stage::ExtendedPassive, 500..=504) => self.say(talk, Stage::Passive, "PASV"),
+            (Stage::Passive, 227) => self.open(port(line), line, talk),
+            (Stage::Opened, _) => {}
+            (stage, _) => talk.refuse(stage.name(), line),
+        }
+    }
+
+    fn open(&mut self, port: Option<u16>, line: &[u8], talk: &mut Talk) {
+        let Some(port) = port.filter(|port| *port > 0) else {
+            return talk.refuse(self.stage.name(), line);
+        };
+        let command = match self.path.is_empty() {
+            true => "LIST".to_owned(),
+            false => format!("RETR {}", self.path),
+        };
+        self.say(talk, Stage::Opened, &command);
+        talk.asked = true;
+        talk.opened = Some(port);
+    }
+}
+
+impl Stage {
+    /// The command that the server answers in this stage.
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Greeting => "the connection",
+            Stage::User => "USER",
+            Stage::Password => "PASS",
+            Stage::Type => "TYPE",
+            Stage::Size => "SIZE",
+            Stage::ExtendedPassive => "EPSV",
+            Stage::Passive => "PASV",
+            Stage::Opened => "RETR",
+        }
+    }
+}
+
+impl Talker for Ftp {
+    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
+        while let Some(line) = self.lines.next(&mut bytes) {
+            if talk.trouble.is_none() {
+                self.take(&line, talk);
+            }
+        }
+    }
+}
+
+/// The port of `229 text (|||port|)` (RFC 2428 section 3).
+fn extended_port(line: &[u8]) -> Option<u16> {
+    let text = String::from_utf8_lossy(line);
+    let (_, inside) = text.split_once('(')?;
+    let delimiter = inside.chars().next().filter(|c| c.is_ascii_graphic())?;
+    inside.split(delimiter).nth(3)?.parse().ok()
+}
+
+/// The port of `227 text (h1,h2,h3,h4,p1,p2)`. The address is not used: it may be any host's.
+fn port(line: &[u8]) -> Option<u16> {
+    let text = String::from_utf8_lossy(line.get(4..)?).into_owned();
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    let numbers: Vec<u8> = numbers.filter_map(|part| part.parse().ok()).collect();
+    let [high, low] = *numbers.last_chunk::<2>()?;
+    (numbers.len() >= 6).then(|| u16::from_be_bytes([high, low]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_of_both_replies() {
+        assert_eq!(extended_port(b"229 Entering (|||40001|)"), Some(40_001));
+        assert_eq!(extended_port(b"229 Entering (!!!7!)."), Some(7));
+        for bad in [&b"229 none"[..], b"229 (", b"229 (|||70000|)", b"229 (||1|)"] {
+            assert_eq!(extended_port(bad), None);
+        }
+        assert_eq!(port(b"227 Entering (192,0,2,1,156,65)."), Some(40_001));
+        assert_eq!(port(b"227 =192,0,2,1,0,21"), Some(21));
+        for bad in [&b"227"[..], b"227 (1,2,3)", b"227 (1,2,3,4,300,1)"] {
+            assert_eq!(port(bad), None);
+        }
+    }
+}

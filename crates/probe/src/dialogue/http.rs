@@ -1,0 +1,61 @@
+//! HTTP/1.1: one GET. The head of the answer says where it ends.
+
+use super::{Talk, Talker};
+use crate::http::{self, HEAD_BYTES_MAX, LAST_CHUNK, Parsed};
+
+#[derive(Debug)]
+pub(super) struct Http {
+    request: Vec<u8>,
+    /// The beginning of the answer, until its head is complete.
+    begin: Vec<u8>,
+    head: Parsed,
+    answer_bytes: u64,
+    /// The last bytes of the answer.
+    tail: Vec<u8>,
+}
+
+impl Http {
+    pub(super) fn new(request: Vec<u8>) -> Http {
+        let (begin, tail) = (Vec::new(), Vec::new());
+        Http { request, begin, head: Parsed::Partial, answer_bytes: 0, tail }
+    }
+
+    fn read_head(&mut self, bytes: &[u8], talk: &mut Talk) {
+        let room = HEAD_BYTES_MAX - self.begin.len().min(HEAD_BYTES_MAX);
+        self.begin.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        // Each attempt parses from the start. So it waits for the end of a line; the first bytes are parsed
+        // at once because they show other protocols.
+        let worth = self.begin.len() < 64 || room <= bytes.len() || bytes.contains(&b'\n');
+        if worth {
+            self.head = http::parse(&self.begin);
+        }
+        match &self.head {
+            Parsed::Partial => return,
+            Parsed::NotHttp => talk.not_http = true,
+            Parsed::Complete(head) => {
+                talk.server.clone_from(&head.server);
+                talk.head = Some(head.clone());
+            }
+        }
+        self.begin = Vec::new();
+    }
+}
+
+impl Talker for Http {
+    fn open(&mut self, talk: &mut Talk) {
+        talk.ask(std::mem::take(&mut self.request));
+    }
+
+    fn hear(&mut self, bytes: &[u8], talk: &mut Talk) {
+        talk.begun = true;
+        self.answer_bytes += bytes.len() as u64;
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_CHUNK.len())..]);
+        self.tail.drain(..self.tail.len().saturating_sub(LAST_CHUNK.len()));
+        if self.head == Parsed::Partial {
+            self.read_head(bytes, talk);
+        }
+        if let Parsed::Complete(head) = &self.head {
+            talk.ended = head.ends_after(self.answer_bytes, &self.tail);
+        }
+    }
+}

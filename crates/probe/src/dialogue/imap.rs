@@ -1,0 +1,75 @@
+//! IMAP: CAPABILITY, many times in one segment (RFC 9051 section 5.5 permits that), and before the greeting,
+//! so that the answer is in the first flight.
+
+use super::lines::Lines;
+use super::{Talk, Talker};
+
+/// Each brings some 150 bytes.
+const REQUESTS: u32 = 200;
+
+#[derive(Debug)]
+pub(super) struct Imap {
+    lines: Lines,
+    starttls: bool,
+    greeted: bool,
+    replies: u32,
+}
+
+impl Imap {
+    pub(super) fn new(starttls: bool) -> Imap {
+        Imap { lines: Lines::default(), starttls, greeted: false, replies: 0 }
+    }
+
+    fn ask(talk: &mut Talk) {
+        let requests: String = (0..REQUESTS).map(|n| format!("a{n} CAPABILITY\r\n")).collect();
+        talk.ask(requests);
+    }
+
+    fn take(&mut self, line: &[u8], talk: &mut Talk) {
+        if !self.greeted {
+            self.greeted = true;
+            match line.starts_with(b"* OK") || line.starts_with(b"* PREAUTH") {
+                true => talk.greeted(line),
+                false => talk.refuse("the connection", line),
+            }
+            return;
+        }
+        if !talk.asked {
+            match line.get(..5) {
+                Some(b"s OK ") => talk.wants_tls = true,
+                Some(b"s NO " | b"s BAD") => talk.refuse("STARTTLS", line),
+                _ => {}
+            }
+            return;
+        }
+        if line.starts_with(b"* BYE") {
+            return talk.refuse("CAPABILITY", line);
+        }
+        talk.begun = true;
+        let tagged = line.first() == Some(&b'a') && line.get(1).is_some_and(u8::is_ascii_digit);
+        self.replies += u32::from(tagged);
+        talk.ended |= self.replies >= REQUESTS;
+    }
+}
+
+impl Talker for Imap {
+    fn open(&mut self, talk: &mut Talk) {
+        match self.starttls {
+            true => talk.send("s STARTTLS\r\n"),
+            false => Imap::ask(talk),
+        }
+    }
+
+    fn secured(&mut self, talk: &mut Talk) {
+        self.lines = Lines::default();
+        Imap::ask(talk);
+    }
+
+    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
+        while let Some(line) = self.lines.next(&mut bytes) {
+            if talk.trouble.is_none() {
+                self.take(&line, talk);
+            }
+        }
+    }
+}

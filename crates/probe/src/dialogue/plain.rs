@@ -1,0 +1,76 @@
+//! A text of the user's, or nothing: servers that speak first, and protocols that the probe does not know.
+
+use super::{Talk, Talker};
+use regex::bytes::Regex;
+
+/// What to send at once, and what ends the answer.
+#[derive(Clone, Debug, Default)]
+pub struct Exchange {
+    /// The bytes to send at once. Empty for a server that speaks first.
+    pub send: Vec<u8>,
+    /// The answer is complete where this matches, with at most 4 KiB of the answer. `None`: it is complete
+    /// when the server closes the connection.
+    pub until: Option<Regex>,
+}
+
+/// The bytes before the newest ones in which a match may begin.
+const MATCH_BYTES_MAX: usize = 4096;
+
+#[derive(Debug)]
+pub(super) struct Plain {
+    exchange: Exchange,
+    tail: Vec<u8>,
+}
+
+impl Plain {
+    pub(super) fn new(exchange: Exchange) -> Plain {
+        Plain { exchange, tail: Vec::new() }
+    }
+}
+
+impl Talker for Plain {
+    fn open(&mut self, talk: &mut Talk) {
+        talk.ask(&self.exchange.send);
+    }
+
+    fn hear(&mut self, bytes: &[u8], talk: &mut Talk) {
+        talk.begun |= !bytes.is_empty();
+        let Some(until) = &self.exchange.until else { return };
+        self.tail.extend_from_slice(bytes);
+        talk.ended |= until.is_match(&self.tail);
+        self.tail.drain(..self.tail.len().saturating_sub(MATCH_BYTES_MAX));
+    }
+}
+
+/// The bytes of a text in which `\r`, `\n`, `\t`, `\0`, `\\` and `\xNN` have their usual meaning.
+///
+/// # Errors
+///
+/// The error names the sequence that has no meaning.
+pub fn unescape(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            continue;
+        }
+        bytes.push(match rest.next() {
+            Some('r') => b'\r',
+            Some('n') => b'\n',
+            Some('t') => b'\t',
+            Some('0') => 0,
+            Some('\\') => b'\\',
+            Some('x') => {
+                let digits: String = rest.by_ref().take(2).collect();
+                let byte = u8::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 2);
+                byte.ok_or_else(|| format!("\\x{digits}: expected two hexadecimal digits"))?
+            }
+            other => {
+                let other = other.map(String::from).unwrap_or_default();
+                return Err(format!("\\{other}: expected \\r, \\n, \\t, \\0, \\\\ or \\xNN"));
+            }
+        });
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,59 @@
+//! Redis: INFO, many times in one segment. A server that wants a password answers each with an error, which
+//! is data too.
+
+use super::lines::Lines;
+use super::{Talk, Talker};
+
+/// Statistics of some five kilobytes each, or errors of some 40 bytes.
+const REQUESTS: u32 = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Redis {
+    lines: Lines,
+    /// Bytes of a string that are still to come, with its CR LF.
+    skip: u64,
+    replies: u32,
+}
+
+impl Redis {
+    /// Takes the first line of a reply (RESP2): a string begins with its length, all others are one line.
+    fn take(&mut self, line: &[u8], talk: &mut Talk) {
+        match line.split_first() {
+            Some((b'$' | b'=', len)) => {
+                let len = std::str::from_utf8(len).ok().and_then(|text| text.parse::<u32>().ok());
+                match len {
+                    Some(len) => self.skip = u64::from(len) + 2,
+                    None => return talk.refuse("INFO", line),
+                }
+            }
+            Some((b'-' | b'+' | b':' | b'_', _)) => {
+                if self.replies == 0 {
+                    talk.greeted(line);
+                }
+            }
+            _ => return talk.refuse("INFO", line),
+        }
+        self.replies += 1;
+    }
+}
+
+impl Talker for Redis {
+    fn open(&mut self, talk: &mut Talk) {
+        talk.ask("INFO\r\n".repeat(REQUESTS as usize));
+    }
+
+    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
+        talk.begun |= !bytes.is_empty();
+        while !bytes.is_empty() && talk.trouble.is_none() {
+            let skipped = self.skip.min(bytes.len() as u64);
+            self.skip -= skipped;
+            bytes = &bytes[skipped as usize..];
+            if self.skip == 0
+                && let Some(line) = self.lines.next(&mut bytes)
+            {
+                self.take(&line, talk);
+            }
+        }
+        talk.ended = self.replies >= REQUESTS && self.skip == 0;
+    }
+}

@@ -1,0 +1,63 @@
+//! The trials by which a session identifies the server's congestion controller.
+
+use super::{Failure, Session};
+use crate::cca::{self, Controller, Library, Trace};
+use crate::dialogue::Dialogue;
+use crate::http;
+use url::Url;
+
+/// Trials of a server. The second one is made if the first one does not decide.
+pub(super) const TRIALS_MAX: usize = 2;
+/// Small segments make a large window of few bytes.
+pub(super) const MSS: u16 = 256;
+/// The receive window: more than any script lets a server fill.
+pub(super) const WINDOW_BYTES: u32 = 1 << 20;
+/// A second trial is made only if the first one took no more.
+const BYTES_MAX: u64 = 4_500_000;
+/// What the largest windows take in one trial.
+const BYTES_WANTED: u64 = 6_000_000;
+/// Requests on one connection: servers often end it after a hundred.
+const REQUESTS_MAX: u64 = 100;
+/// Requests for a page of unknown length.
+const REQUESTS_OF_UNKNOWN: u64 = 20;
+
+impl Session {
+    /// What the trials so far say; `None` before the first, or if controllers are not asked for.
+    pub(super) fn controller(&self) -> Option<Controller> {
+        let library = self.settings.controllers.as_ref()?;
+        judge(self, library)
+    }
+
+    /// Why no trial has shown anything.
+    pub(super) fn no_trace(&self) -> Option<Failure> {
+        self.settings.controllers.as_ref()?;
+        let last = self.reports.last().filter(|_| self.controller().is_none())?;
+        Some(Failure::Ended { ending: last.ending.clone() })
+    }
+
+    /// Whether another trial could tell more.
+    pub(super) fn wants_trial(&self) -> bool {
+        let Some(verdict) = self.controller() else { return self.reports.is_empty() };
+        let undecided = verdict.identity.controllers.is_empty() && verdict.trials.1 > 0;
+        undecided && self.reports.len() < TRIALS_MAX && verdict.bytes <= BYTES_MAX
+    }
+
+    /// A dialogue that brings enough data for a trial: the same page, asked for again and again.
+    pub(super) fn supplied(&self, dialogue: Dialogue, url: &Url) -> Dialogue {
+        let Dialogue::Http { .. } = dialogue else { return dialogue };
+        let head = self.found.as_ref().and_then(|found| found.scout.head.as_ref());
+        let length = head.and_then(|head| head.content_length);
+        let count = match length {
+            Some(bytes) => BYTES_WANTED.div_ceil(bytes.max(1)).clamp(1, REQUESTS_MAX),
+            None => REQUESTS_OF_UNKNOWN,
+        };
+        let request = http::requests(url, &self.settings.user_agent, count as usize);
+        Dialogue::Http { request }
+    }
+}
+
+fn judge(session: &Session, library: &Library) -> Option<Controller> {
+    let traces: Vec<&Trace> =
+        session.reports.iter().filter_map(|report| report.trace.as_ref()).collect();
+    cca::judge(&traces, library)
+}

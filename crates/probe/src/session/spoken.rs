@@ -1,0 +1,127 @@
+//! What a dialogue other than HTTP can show: how many segments its answer fills, and how the measured flight
+//! relates to the initial window.
+
+use super::{FIRST_FLIGHT_PACKETS_MAX, Session, Settings};
+use crate::classify::{InitialWindow, Reaction, Verdict, median};
+use crate::dialogue::Dialogue;
+use crate::probe::{Ending, Exchanged, Heard, Observation, Purpose, Report};
+use serde::Serialize;
+
+/// The least MSS that Linux takes from a SYN (`TCP_MIN_MSS`); other systems ignore one as small.
+const MSS_LEAST: u16 = 88;
+
+/// A dialogue other than HTTP, and what its results mean.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spoken {
+    /// Its name.
+    pub name: &'static str,
+    /// The server's data on one connection whose ACKs were as usual, in bytes.
+    pub bytes: u64,
+    /// Whether the server had no more than that.
+    pub whole: bool,
+    /// The MSS that the last measured connection announced, in bytes.
+    pub mss: u16,
+    /// The window when the measured flight left, if segments were acknowledged before it.
+    pub window_after: Option<WindowAfter>,
+}
+
+/// A congestion window that ACKs may have enlarged.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WindowAfter {
+    /// The segments acknowledged before it, the median of the runs.
+    pub acked_segments: u32,
+    /// The window then, in packets.
+    pub packets: u32,
+    /// Whether the window ended the flight; if not, `packets` is a lower bound.
+    pub exact: bool,
+}
+
+impl Session {
+    fn scouted(&self) -> Option<&Heard> {
+        self.found.as_ref()?.scout.heard.as_ref()
+    }
+
+    /// The largest MSS with which the answer fills a large first flight and the packets that the tests
+    /// provoke; `None` if the answer is not known to be short. Each run in a row that brought nothing
+    /// doubles it: some paths and systems refuse so small an MSS.
+    pub(super) fn mss_supplied(&self) -> Option<u16> {
+        let heard = self.scouted().filter(|heard| heard.whole)?;
+        let packets = FIRST_FLIGHT_PACKETS_MAX + self.packets_provoked_max();
+        let fitting = u16::try_from(heard.bytes / u64::from(packets)).unwrap_or(u16::MAX);
+        let nothing = |report: &&Report| report.observation.is_none();
+        let failed = self.reports.iter().rev().take_while(nothing).count() as u32;
+        let doubled = u32::from(fitting.max(MSS_LEAST)) << failed.min(8);
+        Some(u16::try_from(doubled).unwrap_or(u16::MAX))
+    }
+
+    /// Describes the dialogue, and corrects the verdict: a window after ACKs is no initial window, and the
+    /// reason why an answer was too short has numbers.
+    pub(super) fn spoken(&self, verdict: Option<&mut Verdict>) -> Option<Spoken> {
+        let found = self.found.as_ref()?;
+        let heard = found.scout.heard.as_ref()?;
+        let Settings { user_agent, exchange, .. } = &self.settings;
+        let purpose = self.settings.tests.first().map_or(Purpose::Scout, |t| Purpose::Measure(*t));
+        let mut spoken = Spoken {
+            name: Dialogue::of(&found.url, user_agent, exchange).ok()?.name(),
+            bytes: heard.bytes,
+            whole: heard.whole,
+            mss: self.mss(found.remote, purpose),
+            window_after: None,
+        };
+        if let Some(verdict) = verdict {
+            spoken.window_after = after_acks(&self.reports, verdict);
+            self.explain(&spoken, verdict);
+        }
+        Some(spoken)
+    }
+
+    fn explain(&self, spoken: &Spoken, verdict: &mut Verdict) {
+        let Spoken { name, bytes, mss, .. } = spoken;
+        if let Reaction::Undecided { why } = &mut verdict.reaction
+            && self.reports.iter().any(ran_out)
+        {
+            *why +=
+                &format!(" (the dialogue {name} brings {bytes} bytes, with an MSS of {mss} bytes)");
+        }
+        let lowered = self.mss_supplied().is_some_and(|supplied| supplied == *mss);
+        if lowered && self.settings.mss.is_none() {
+            verdict.notes.push(format!(
+                "the answer has only {bytes} bytes, so the probe announced an MSS of {mss} bytes; a window \
+                 that is limited in bytes has another number of segments with the usual MSS"
+            ));
+        }
+        if let Some(WindowAfter { acked_segments, packets, exact }) = spoken.window_after {
+            let bound = if exact { "" } else { "at least " };
+            verdict.notes.push(format!(
+                "the window is {bound}{packets} packets after {acked_segments} acknowledged segments of \
+                 the dialogue {name}, each of which may have added one"
+            ));
+        }
+    }
+}
+
+fn ran_out(report: &Report) -> bool {
+    let ended = |run: &Observation| run.answer_ended;
+    report.ending == Ending::TooShort || report.observation.as_ref().is_some_and(ended)
+}
+
+/// Takes the window of flights that followed ACKs out of the verdict. What is left there is its bound for
+/// the initial window: each acknowledged segment added at most one.
+fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> {
+    let runs = reports.iter().flat_map(|report| &report.observation);
+    let exchanged = runs.clone().flat_map(|run| &run.exchanged);
+    let acked = |exchanged: &Exchanged| u64::from(exchanged.acked_segments);
+    let acked_segments = median(exchanged.map(acked).collect())? as u32;
+    let mss = median(runs.map(|run| u64::from(run.mss_seen)).collect())?;
+    let window = verdict.initial_window.as_mut().filter(|_| acked_segments > 0)?;
+    let after = WindowAfter { acked_segments, packets: window.packets, exact: window.exact };
+    let less = |packets: u32| packets.saturating_sub(acked_segments).max(1);
+    *window = InitialWindow {
+        packets: less(window.packets),
+        segments: less(window.segments),
+        spread: (less(window.spread.0), less(window.spread.1)),
+        bytes: window.bytes.saturating_sub(u64::from(acked_segments) * mss),
+        exact: false,
+    };
+    Some(after)
+}
