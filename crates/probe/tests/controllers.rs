@@ -4,15 +4,17 @@ mod common;
 
 use common::server::{EngineServer, page, says};
 use common::{Path, World};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use windlass_base::Span;
-use windlass_probe::cca::Trace;
-use windlass_probe::{Order, Purpose};
-use windlass_tcp::cc::{self, ControllerFactory};
+use windlass_probe::cca::{Answer, Controller, Library, Sample, Signature, Trace};
+use windlass_probe::{Session, Settings, Target};
+use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
 use windlass_tcp::{Config, Profile};
 
+const KNOWN: [&str; 4] = ["reno", "cubic", "new-ecn", "tahoe"];
+
 fn config(controller: Arc<dyn ControllerFactory>) -> Config {
-    Profile::Linux.config(256, controller).with(|c| {
+    Profile::Linux.config(1460, controller).with(|c| {
         c.sending.nagle = false;
         c.ecn.enabled = true;
         c.buffers.send = 1 << 20;
@@ -20,37 +22,160 @@ fn config(controller: Arc<dyn ControllerFactory>) -> Config {
     })
 }
 
-fn trace(controller: &str, path: Path, seed: u64) -> Trace {
-    let factory = cc::by_name(controller).expect("a controller");
-    let server = EngineServer::new(config(factory), says(page(8 << 20)));
-    let mut world = World::new(path, seed).with("192.0.2.1:80", server);
-    let order = Order {
-        purpose: Purpose::Identify,
-        mss: 256,
-        window: 1 << 20,
-        ..common::order(windlass_probe::Test::Split(1))
+fn known(name: &str) -> Arc<dyn ControllerFactory> {
+    cc::by_name(name).expect("a controller")
+}
+
+fn settings(library: Library) -> Settings {
+    Settings { controllers: Some(Arc::new(library)), ..common::settings(&[], 1) }
+}
+
+/// Measures a server with this controller and a page of so many bytes.
+fn measure(
+    controller: Arc<dyn ControllerFactory>,
+    path: Path,
+    library: Library,
+    bytes: usize,
+) -> (Controller, Vec<Trace>) {
+    let server = EngineServer::new(config(controller), says(page(bytes)));
+    let mut world = World::new(path, 1).with("192.0.2.1:80", server);
+    let target = Target::parse("http://192.0.2.1/").expect("a target");
+    let mut session = Session::new(target, settings(library));
+    world.run(&mut session, &[]);
+    let outcome = session.outcome();
+    let traces = outcome.runs.into_iter().filter_map(|report| report.trace).collect();
+    (outcome.controller.expect("a trial"), traces)
+}
+
+fn path(delay_ms: u64, loss: f64) -> Path {
+    Path { delay: Span::from_millis(delay_ms), loss }
+}
+
+/// The signatures of the engine's controllers on one path.
+fn library() -> Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(make_library).clone()
+}
+
+fn make_library() -> Library {
+    let sample = |name: &&str| {
+        let (_, traces) = measure(known(name), path(10, 0.0), Library::default(), 8 << 20);
+        let trace = traces.first().expect("a trace");
+        Sample {
+            controller: (*name).to_owned(),
+            rtt_ms: trace.rtt_ms,
+            source: "a test".to_owned(),
+            parts: Signature::of(trace).parts,
+        }
     };
-    let report = world.connect("192.0.2.1:80".parse().expect("an address"), order);
-    report.trace.expect("a trace")
+    Library::of(KNOWN.iter().map(sample).collect())
 }
 
 #[test]
-fn print_them() {
-    for name in ["reno", "cubic", "vegas", "new-ecn"] {
-        let trace = trace(name, Path { delay: Span::from_millis(20), loss: 0.0 }, 1);
-        println!(
-            "{name} losses at {:?} complete {} ecn {} losses {} repeated {} bytes {}",
-            trace.losses, trace.complete, trace.ecn, trace.path_losses, trace.repeated, trace.bytes
-        );
-        for round in &trace.rounds {
-            print!(
-                "{:?}{}{}:{:.1} ",
-                round.show,
-                if round.recovering { "*" } else { "" },
-                if round.marked { "!" } else { "" },
-                round.window
-            );
+fn controllers_are_told_apart_on_paths_that_the_library_does_not_have() {
+    let library = library();
+    for path in [path(1, 0.0), path(70, 0.0), path(20, 0.01)] {
+        for name in KNOWN {
+            let (verdict, traces) = measure(known(name), path, library.clone(), 8 << 20);
+            assert_eq!(verdict.identity.controllers, [name], "{verdict:?}");
+            assert!(verdict.identity.confidence > 0.7, "{verdict:?}");
+            let answer = verdict.marks.map(|marks| marks.answer);
+            assert_eq!(answer, Some(Answer::Once), "{name}: {:?}", verdict.marks);
+            assert!(traces.iter().all(|trace| trace.bytes < 8_000_000));
         }
-        println!();
+    }
+}
+
+#[test]
+fn losses_of_the_path_are_hidden_from_the_server() {
+    let (_, clean) = measure(known("reno"), path(20, 0.0), Library::default(), 8 << 20);
+    let (_, lossy) = measure(known("reno"), path(20, 0.02), Library::default(), 8 << 20);
+    assert!(lossy[0].path_losses > 20 && clean[0].path_losses == 0, "{:?}", lossy[0].path_losses);
+    let distance = Signature::of(&clean[0]).distance(&Signature::of(&lossy[0]));
+    assert!(distance.is_some_and(|distance| distance < 0.03), "{distance:?}");
+}
+
+#[test]
+fn a_path_that_loses_much_ends_the_script() {
+    let (verdict, _) = measure(known("reno"), path(20, 0.12), library(), 8 << 20);
+    assert_eq!(verdict.to_string(), "unknown: the path loses too many packets");
+}
+
+#[test]
+fn a_short_page_is_asked_for_again_and_again() {
+    let library = library();
+    let (verdict, _) = measure(known("cubic"), path(20, 0.0), library, 100_000);
+    // The engine's server answers one request and ends.
+    assert!(verdict.to_string().starts_with("unknown: the server's data ended"), "{verdict}");
+}
+
+/// Growth and reduction that no controller of the library has.
+#[derive(Copy, Clone, Debug)]
+struct MadeUp {
+    growth: f64,
+    factor: f64,
+}
+
+impl ControllerFactory for MadeUp {
+    fn name(&self) -> &'static str {
+        "made-up"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn cc::Controller> {
+        Box::new(MadeUpController { rule: *self, window: Window::new(params) })
+    }
+}
+
+#[derive(Clone, Debug)]
+struct MadeUpController {
+    rule: MadeUp,
+    window: Window,
+}
+
+impl cc::Controller for MadeUpController {
+    fn name(&self) -> &'static str {
+        "made-up"
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let rest = self.window.slow_start(ack.credit);
+        if rest > 0.0 {
+            self.window.congestion_avoidance(rest, self.rule.growth);
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.window.reduce(congestion, self.rule.factor);
+    }
+
+    fn on_mss_change(&mut self, mss: u32) {
+        self.window.set_mss(mss);
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        self.window.restart(restart);
+    }
+}
+
+#[test]
+fn controllers_that_nobody_knows_are_unknown() {
+    let measured = Library::measured().expect("sound");
+    for rule in [
+        MadeUp { growth: 3.0, factor: 0.6 },
+        MadeUp { growth: 0.2, factor: 0.9 },
+        MadeUp { growth: 6.0, factor: 0.35 },
+    ] {
+        for library in [library(), measured.clone()] {
+            let (verdict, _) = measure(Arc::new(rule), path(20, 0.0), library, 8 << 20);
+            assert_eq!(verdict.names(), "unknown", "{rule:?}: {verdict:?}");
+        }
     }
 }

@@ -67,6 +67,11 @@ impl Library {
         Ok(Library { samples: samples? })
     }
 
+    /// A library of these samples.
+    pub fn of(samples: Vec<Sample>) -> Library {
+        Library { samples }
+    }
+
     /// The controllers of the library.
     pub fn controllers(&self) -> Vec<&str> {
         let mut names: Vec<&str> =

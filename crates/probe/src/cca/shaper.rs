@@ -16,6 +16,12 @@ const BLOCKS_MAX: usize = 3;
 pub(crate) const TIME_MAX: Span = Span::from_secs(25);
 /// The most bytes that a script takes.
 const BYTES_MAX: u64 = 8_000_000;
+/// The most packets that are taken.
+const PACKETS_MAX: u32 = 60_000;
+/// The script ends on a path that loses more packets than this share, beyond a few: to hide its losses would
+/// leave its other users with them.
+const PATH_LOSS_MAX: f64 = 0.05;
+const PATH_LOSSES_FREE: u32 = 50;
 /// A server that sends nothing for so long will not go on.
 const SILENCE_MAX: Span = Span::from_secs(4);
 /// Bytes that may be missing at once. More is no loss but another stream.
@@ -78,6 +84,7 @@ pub(crate) struct Shaper {
     /// Losses of the script so far.
     losses: usize,
     echo: Echo,
+    packets: u32,
     delivered_packets: u32,
     trace: Trace,
     /// The end of the server's stream, once its FIN has come.
@@ -125,6 +132,7 @@ impl Shaper {
             loss_shown: None,
             losses: 0,
             echo: Echo::Never,
+            packets: 0,
             delivered_packets: 0,
             trace,
             end: None,
@@ -155,6 +163,7 @@ impl Shaper {
     pub(crate) fn take(&mut self, now: Time, data: Data) {
         let range = data.start..data.start + u64::from(data.len);
         self.last_arrival = now;
+        self.packets = self.packets.saturating_add(1);
         if data.fin {
             self.end = Some(range.end);
         }
@@ -225,16 +234,16 @@ impl Shaper {
             self.known_acked = number;
             self.acks_sent.pop_front();
         }
+        // Before, the server does not know of the ACK that began the round.
         if self.known_acked >= self.round_begin {
             self.round_end.get_or_insert(end);
+            self.round_window = self.round_window.max(end.saturating_sub(self.known_acked));
         }
         if let (Some(lost), Some(at)) = (&self.lost, self.loss_shown)
             && at + self.path_rtt <= now
         {
             self.note_loss(lost.start);
         }
-        let flight = end.saturating_sub(self.known_acked);
-        self.round_window = self.round_window.max(flight);
     }
 
     /// Notes, once for each loss, what is in flight when the server learns of it.
@@ -253,7 +262,11 @@ impl Shaper {
     /// The next ACK that is due.
     pub(crate) fn poll_ack(&mut self, now: Time) -> Option<Ack> {
         let all_in = self.queue.is_empty() && self.end.is_some_and(|end| self.highest >= end);
-        let too_much = self.trace.bytes > BYTES_MAX;
+        let arrived = self.trace.bytes as f64 / f64::from(self.trace.mss.max(1));
+        let lost = f64::from(self.trace.path_losses.saturating_sub(PATH_LOSSES_FREE));
+        self.trace.lossy |= lost > PATH_LOSS_MAX * arrived;
+        let too_much = self.trace.bytes > BYTES_MAX || self.packets > PACKETS_MAX;
+        let too_much = too_much || self.trace.lossy;
         self.done |= all_in || too_much || now >= self.last_arrival + SILENCE_MAX;
         self.queue.front().filter(|(due, _)| *due <= now)?;
         let (_, range) = self.queue.pop_front()?;

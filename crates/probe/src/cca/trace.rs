@@ -18,6 +18,8 @@ pub struct Trace {
     pub complete: bool,
     /// Packets that the path lost, and which were acknowledged all the same.
     pub path_losses: u32,
+    /// The path lost so many packets that the script ended.
+    pub lossy: bool,
     /// Packets that the server sent again without a loss of the script.
     pub repeated: u32,
     /// All bytes that arrived.

@@ -44,7 +44,7 @@ pub struct Marks {
 pub enum Answer {
     /// Its window does not fall.
     None,
-    /// As to a loss, once in a round however many marks there are (RFC 3168).
+    /// Once in a round, however many marks there are (RFC 3168).
     Once,
     /// The less, the fewer the marks (RFC 8257).
     InProportion,
@@ -79,6 +79,9 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
 }
 
 fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> Option<String> {
+    if traces.iter().any(|trace| trace.lossy) {
+        return Some("the path loses too many packets".to_owned());
+    }
     if seen.is_empty() {
         let most = traces.iter().map(|trace| trace.bytes).max().unwrap_or(0);
         return Some(format!("the server's data ended, or it fell silent, after {most} bytes"));
@@ -166,7 +169,7 @@ impl fmt::Display for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.answer {
             Answer::None => "does not answer marks",
-            Answer::Once => "answers marks as losses",
+            Answer::Once => "answers marks once in a round",
             Answer::InProportion => "answers marks in proportion",
         };
         let (one, many) = (self.after_one, self.per_round);

@@ -136,7 +136,10 @@ impl Probe {
         Probe {
             application: Application::new(&order.dialogue, order.tls.as_ref()),
             backlog: Vec::new(),
-            gate: AckGate::new(!matches!(order.purpose, Purpose::Measure(_)), order.window),
+            gate: AckGate::new(
+                matches!(order.purpose, Purpose::Scout | Purpose::Open),
+                order.window,
+            ),
             stream: Stream::new(connection),
             arrivals: Arrivals::default(),
             phase: Phase::Connecting,

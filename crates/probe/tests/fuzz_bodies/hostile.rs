@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
+use windlass_probe::cca::{self, Library, Trace};
 use windlass_probe::classify::classify;
 use windlass_probe::dialogue::Dialogue;
 use windlass_probe::wire::{self, Flow, Kind, Meta};
@@ -25,6 +26,11 @@ pub(crate) fn run(bytes: &[u8]) {
     world.pass(END);
     assert_eq!(world.probe.poll_timeout(), None, "a hang");
     let report = world.probe.report().expect("over").clone();
+    let library = Library::measured().expect("sound");
+    let traces: Vec<&Trace> = report.trace.iter().collect();
+    if let Some(controller) = cca::judge(&traces, &library) {
+        assert!((0.0..=1.0).contains(&controller.identity.confidence));
+    }
     let verdict = classify(&[report], setup[3] & 1 == 1);
     assert!((0.0..1.0).contains(&verdict.confidence));
 }
@@ -51,6 +57,7 @@ impl World {
         let purpose = match setup[1] {
             0 => Purpose::Scout,
             1 => Purpose::Measure(Test::Stretch),
+            2..=40 => Purpose::Identify,
             parts => Purpose::Measure(Test::Split(u16::from(parts) * 4)),
         };
         let order = Order {
