@@ -18,6 +18,8 @@ pub(crate) struct AckGate {
     /// The next sequence number of this end.
     next: SeqNumber,
     shift_offered: Option<u8>,
+    /// The shift in force (RFC 7323 section 2.2).
+    shift: u8,
     /// The receive window that every ACK advertises, in bytes from the ACK number that is sent. It does
     /// not depend on the withheld ACKs.
     window: u32,
@@ -43,6 +45,7 @@ impl AckGate {
             due: VecDeque::new(),
             next: SeqNumber(0),
             shift_offered: None,
+            shift: 0,
             window,
             window_field: u16::try_from(window).unwrap_or(u16::MAX),
             handshake_acked: false,
@@ -53,9 +56,14 @@ impl AckGate {
     pub(crate) fn connected(&mut self, first_byte: SeqNumber, scales: bool) {
         self.first_byte = first_byte;
         self.released = Some(first_byte);
-        let shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
-        self.window_field = u16::try_from(self.window >> shift).unwrap_or(u16::MAX);
-        self.window = u32::from(self.window_field) << shift;
+        self.shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
+        self.advertise(self.window);
+    }
+
+    /// Advertises this receive window from now on, as far as the field and the shift allow.
+    pub(crate) fn advertise(&mut self, bytes: u32) {
+        self.window_field = u16::try_from(bytes >> self.shift).unwrap_or(u16::MAX);
+        self.window = u32::from(self.window_field) << self.shift;
     }
 
     /// Bytes beyond the highest ACK number that the server may send.

@@ -18,10 +18,10 @@ pub(crate) const TIME_MAX: Span = Span::from_secs(25);
 const BYTES_MAX: u64 = 8_000_000;
 /// The most packets that are taken.
 const PACKETS_MAX: u32 = 60_000;
-/// The script ends on a path that loses more packets than this share, beyond a few: to hide its losses would
-/// leave its other users with them.
+/// The script ends on a path that loses more packets than this share, beyond one burst: to hide its losses
+/// would leave its other users with them.
 const PATH_LOSS_MAX: f64 = 0.05;
-const PATH_LOSSES_FREE: u32 = 50;
+const PATH_LOSSES_FREE: u32 = 250;
 /// A server that sends nothing for so long will not go on.
 const SILENCE_MAX: Span = Span::from_secs(4);
 /// Bytes that may be missing at once. More is no loss but another stream.

@@ -1,10 +1,10 @@
 //! What a connection showed: the window of each round.
 
 use super::script::Show;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The windows of a connection.
-#[derive(Clone, Debug, PartialEq, Default, Serialize)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// The round-trip time of the script, in milliseconds.
     pub rtt_ms: f64,
@@ -31,7 +31,7 @@ pub struct Trace {
 }
 
 /// A round: from an ACK to the ACK of the data that it brought.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// The stage.
     pub show: Show,

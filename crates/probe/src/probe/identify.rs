@@ -7,6 +7,10 @@ use windlass_base::{Span, Time};
 use windlass_tcp::segment::SackBlocks;
 use windlass_tcp::{Flags, Segment};
 
+/// The most segments that a server may have in flight: a controller that fills any window shall not flood
+/// the path.
+const SEGMENTS_MAX: u32 = 512;
+
 impl Probe {
     pub(super) fn shaper(&self) -> Option<&Shaper> {
         match &self.phase {
@@ -28,6 +32,7 @@ impl Probe {
         let Some(script) = Script::for_path(path_rtt).filter(|_| self.rtt.is_some()) else {
             return self.finish(Ending::TooFar);
         };
+        self.gate.advertise(SEGMENTS_MAX * u32::from(self.order.mss));
         let ecn = syn_ack.flags & (Flags::ECE | Flags::CWR) == Flags::ECE;
         self.takes_sack = syn_ack.options.sack_permitted;
         self.phase = Phase::Shaping(Box::new(Shaper::new(script, path_rtt, ecn, now)));
@@ -35,6 +40,11 @@ impl Probe {
 
     pub(super) fn shape(&mut self, now: Time, offset: u64, received: &Received<'_>) {
         let flags = received.segment.flags;
+        let longest = received.segment_lens().max().unwrap_or(0);
+        if longest > u32::from(self.order.mss) {
+            // Some systems send no segments as short as that.
+            self.gate.advertise(self.gate.window().max(SEGMENTS_MAX * longest));
+        }
         let Phase::Shaping(shaper) = &mut self.phase else { return };
         let mut start = offset;
         let end = offset + u64::from(received.segment.payload_len);

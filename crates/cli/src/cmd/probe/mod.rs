@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 #[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
 mod print;
 #[cfg_attr(not(target_os = "linux"), path = "absent.rs")]
 mod run;

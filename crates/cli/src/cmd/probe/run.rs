@@ -1,7 +1,7 @@
 //! `windlass probe`.
 
 use super::args::{MeasureArgs, Probe, ProbeCommand};
-use super::{print, serve, survey};
+use super::{judge, print, serve, survey};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,6 +23,7 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
     match args.command {
         Some(ProbeCommand::Survey(args)) => return survey::main(*args),
         Some(ProbeCommand::Serve(args)) => return serve::main(&args),
+        Some(ProbeCommand::Judge(args)) => return judge::main(&args),
         Some(ProbeCommand::Population(args)) => return serve::population(&args),
         None => {}
     }

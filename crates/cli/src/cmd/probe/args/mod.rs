@@ -10,6 +10,7 @@ use crate::value::{parse_test, parse_time, whole};
 use clap::{Args, Subcommand};
 use regex::bytes::Regex;
 use serve::SERVE_HELP;
+use std::path::PathBuf;
 use survey::SURVEY_HELP;
 use windlass_base::Span;
 use windlass_probe::dialogue::{NAMES, Scheme};
@@ -75,6 +76,9 @@ pub(crate) enum ProbeCommand {
     /// Play servers behind a TUN device, to try the probe and surveys on
     #[command(after_help = SERVE_HELP)]
     Serve(Box<Serve>),
+    /// Judge stored outcomes of --cca again, by the signatures of this version
+    #[command(after_help = JUDGE_HELP)]
+    Judge(Judge),
     /// Print a mixed population of servers for `serve`
     Population(Population),
 }
@@ -83,6 +87,30 @@ pub(crate) enum ProbeCommand {
 fn parse_dialogue(name: &str) -> Result<Scheme, String> {
     let scheme = Scheme::by_name(if name == "first" { "tcp" } else { name });
     scheme.ok_or_else(|| format!("expected first or one of {}", NAMES.join(", ")))
+}
+
+pub(crate) const JUDGE_HELP: &str = "\
+Examples:
+  windlass probe --cca --json host/large.iso > host.json; windlass probe judge host.json
+  windlass probe judge --library mine.jsonl traces/*.json     # with signatures of one's own
+
+Each FILE has an object as `windlass probe --cca --json` prints it. A library has a signature a line: \
+controller, rtt_ms, source, parts; docs/reference/probe.md says what they are.
+
+Exit status: 0 done; 2 bad arguments or files.";
+
+/// Stored outcomes to judge again.
+#[derive(Debug, Args)]
+pub(crate) struct Judge {
+    /// Outcomes of `windlass probe --cca --json`
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Signatures to compare with, instead of this version's
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// Print a JSON object for each file instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How a server is measured.
