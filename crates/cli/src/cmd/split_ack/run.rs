@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use windlass_probe::PARTS_POLITE;
 use windlass_split_ack::{
-    Cgroup, Connection, Hook, NOT_FOUND, Settings, Splitter, check_capabilities, run,
+    Cgroup, Connection, Hook, NOT_FOUND, Runner, Settings, Splitter, Streams, check_capabilities,
 };
 
 /// As env(1), nice(1) and timeout(1) have it.
@@ -57,13 +57,17 @@ fn work(args: &SplitAck) -> Result<u8, String> {
         acks: args.acks,
         interfaces: args.interface.clone(),
         clsact: args.clsact,
+        rounds: false,
     };
     let message = |error: windlass_split_ack::Error| error.to_string();
     check_capabilities().map_err(message)?;
     // Dropped in the other order: the programs first.
     let cgroup = Cgroup::new().map_err(message)?;
     let mut splitter = Splitter::new(&settings, &cgroup).map_err(message)?;
-    let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(message)?;
+    let runner = Runner::new().map_err(message)?;
+    let ended = runner.run(&args.command_line, Streams::Inherited, &cgroup, &mut splitter);
+    let ended = ended.map_err(message)?;
+    let (code, trouble) = (ended.status, ended.error);
     for trouble in splitter.troubles() {
         failure::error(format!("split-ack: its ACKs are not split at {trouble}"));
     }
