@@ -1,5 +1,5 @@
 use super::raw::Raw;
-use super::{EngineServer, Server, page, says};
+use super::{Answer, EngineServer, Server, says};
 use crate::wire::{self, Flow, Received};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -111,7 +111,7 @@ impl Stack {
         let engine = || {
             let mut config = self.config(initial_window, mss);
             config.congestion = controller.map_or(config.congestion, Arc::clone);
-            EngineServer::new(config, says(page(page_bytes)))
+            EngineServer::new(config, says(Answer::page(page_bytes)))
         };
         Some(match self {
             Stack::Silent => return None,
