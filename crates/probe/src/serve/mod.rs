@@ -14,7 +14,7 @@ pub use answer::{Answer, Outgoing};
 pub use engine::EngineServer;
 pub use network::Network;
 pub use page::{Says, Speaker, page, says};
-pub use population::{Spec, generate, read, write};
+pub use population::{Spec, draw_controllers, generate, read, write};
 pub use raw::Raw;
 pub use stack::{FREEBSD_7_PACKETS, Stack, WINDOWS_2003_FLIGHT};
 

@@ -106,11 +106,11 @@ impl Stack {
         initial_window: u32,
         mss: u16,
         page_bytes: usize,
-        controller: Option<&Arc<dyn ControllerFactory>>,
+        controller: Option<Arc<dyn ControllerFactory>>,
     ) -> Option<Box<dyn Server>> {
         let engine = || {
             let mut config = self.config(initial_window, mss);
-            config.congestion = controller.map_or(config.congestion, Arc::clone);
+            config.congestion = controller.unwrap_or(config.congestion);
             EngineServer::new(config, says(Answer::page(page_bytes)))
         };
         Some(match self {
