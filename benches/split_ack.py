@@ -106,6 +106,8 @@ def main() -> None:
             STATISTICS.write_text("1")
             measure("another program's", [], options.seconds, foreign=True)
             measure("the command's, after its first 3 ACKs", [], options.seconds, foreign=False)
+            kept = ["--rounds"]
+            measure("the command's, with its rounds", kept, options.seconds, foreign=False)
             every = ["--acks", "1000000"]
             measure("the command's, each ACK in 4", every, options.seconds, foreign=False)
         finally:

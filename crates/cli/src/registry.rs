@@ -22,6 +22,15 @@ pub(crate) fn controller_names() -> Vec<&'static str> {
     cc::NAMES.into_iter().chain(own.filter(|name| !cc::NAMES.contains(name))).collect()
 }
 
+/// The name, if [`controller`] finds it.
+///
+/// # Errors
+///
+/// As [`controller`].
+pub(crate) fn known_controller(name: &str) -> Result<String, String> {
+    controller(name).map(|_| name.to_owned())
+}
+
 /// The controller of that name with its default settings.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -48,6 +49,7 @@ fn bad_options_are_refused() {
         (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--stack", "bsd"], "freebsd-7"),
         (&["serve", "--tun", "engine", "--address", "10.98.0.2", "--loss", "2"], "from 0 to 1"),
         (&["serve", "--tun", "engine", "--population", "/dev/null"], "no servers in it"),
+        (&["population", "9", "--controllers", "reno,cubix"], "did you mean \"cubic\"?"),
         (&["population", "0"], "expected a whole number from 1 to 60000"),
     ] {
         let output = probe(arguments);
@@ -67,6 +69,34 @@ fn a_population_is_the_same_as_table_and_as_list_of_hosts() {
         assert_eq!(host.trim_matches(['h', 't', 'p', ':', '/', '[', ']']), address);
     }
     assert_ne!(table, text(&probe(&["population", "40"]).stdout), "another seed, another one");
+}
+
+#[test]
+fn a_population_with_controllers_is_the_same_but_for_one_more_column() {
+    let plain = text(&probe(&["population", "60", "--seed", "3"]).stdout);
+    let arguments = ["population", "60", "--seed", "3", "--controllers", "cubic,vegas"];
+    let controlled = text(&probe(&arguments).stdout);
+    let mut drawn = BTreeMap::new();
+    for (plain, row) in plain.lines().zip(controlled.lines()) {
+        let (rest, controller) = row.rsplit_once(',').expect("columns");
+        assert_eq!(rest, plain);
+        *drawn.entry(controller).or_insert(0) += 1;
+    }
+    assert_eq!(drawn.remove("controller"), Some(1), "the header");
+    assert!(drawn.len() == 2 && drawn.values().all(|count| *count > 15), "{drawn:?}");
+}
+
+#[test]
+fn a_population_with_an_unknown_controller_is_refused_by_name() {
+    let file = std::env::temp_dir().join(format!("windlass-population-{}.csv", std::process::id()));
+    let rows = text(&probe(&["population", "2", "--controllers", "vegas"]).stdout);
+    fs::write(&file, rows.replace("vegas", "vega")).expect("written");
+    let output = probe(&["serve", "--tun", "engine", "--population", &file.to_string_lossy()]);
+    let removed = fs::remove_file(&file);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("controller vega: expected one of"), "{stderr}");
+    removed.expect("it was there");
 }
 
 #[test]

@@ -68,21 +68,35 @@ impl Signals {
     }
 
     /// Takes every waiting signal and sends it to a process, which may have ended. Signals of the
-    /// terminal's keys are taken and not sent: they reach the command directly. Returns how many
-    /// were sent.
+    /// terminal's keys are taken and not sent: they reach the command directly. Returns the last
+    /// signal that asks to end, keys included.
     ///
     /// # Errors
     ///
     /// The descriptor cannot be read.
-    pub fn forward(&self, pid: u32) -> io::Result<usize> {
-        let mut sent = 0;
-        while let Some(signal) = self.descriptor.read_signal()? {
-            if let Some(signal) = to_forward(signal.ssi_signo, signal.ssi_code) {
-                let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
-                sent += 1;
-            }
+    pub fn forward(&self, pid: u32) -> io::Result<Option<Signal>> {
+        self.take_each(|signal| {
+            let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
+        })
+    }
+
+    /// Takes every waiting signal and sends none, for when no command runs. Returns the last signal
+    /// that asks to end.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor cannot be read.
+    pub fn take_last(&self) -> io::Result<Option<Signal>> {
+        self.take_each(drop)
+    }
+
+    fn take_each(&self, mut forward: impl FnMut(Signal)) -> io::Result<Option<Signal>> {
+        let mut last = None;
+        while let Some(taken) = self.descriptor.read_signal()? {
+            to_forward(taken.ssi_signo, taken.ssi_code).map(&mut forward);
+            last = to_end(taken.ssi_signo).or(last);
         }
-        Ok(sent)
+        Ok(last)
     }
 
     /// Takes every waiting signal, those of the terminal's keys too. Returns how many there were.
@@ -107,8 +121,13 @@ impl AsFd for Signals {
 
 /// The signal to forward. `None` for the terminal's keys, whose signals reach the command directly.
 fn to_forward(number: u32, code: i32) -> Option<Signal> {
-    let signal = i32::try_from(number).ok().and_then(|number| Signal::try_from(number).ok())?;
-    (code != SI_KERNEL && signal != Signal::SIGCHLD).then_some(signal)
+    to_end(number).filter(|_| code != SI_KERNEL)
+}
+
+/// The signal, if it asks to end.
+fn to_end(number: u32) -> Option<Signal> {
+    let signal = i32::try_from(number).ok().and_then(|number| Signal::try_from(number).ok());
+    signal.filter(|signal| *signal != Signal::SIGCHLD)
 }
 
 /// The exit status that a shell would report for a process that ended in this way: its own, or 128
@@ -132,6 +151,13 @@ mod tests {
         let number = Signal::SIGINT as u32;
         assert_eq!(to_forward(number, 0), Some(Signal::SIGINT));
         assert_eq!(to_forward(number, SI_KERNEL), None);
+        assert_eq!(to_forward(Signal::SIGCHLD as u32, 0), None);
+    }
+
+    #[test]
+    fn keys_ask_to_end_and_the_end_of_a_child_does_not() {
+        assert_eq!(to_end(Signal::SIGINT as u32), Some(Signal::SIGINT));
+        assert_eq!(to_end(Signal::SIGCHLD as u32), None);
     }
 
     #[test]

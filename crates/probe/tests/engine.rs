@@ -95,6 +95,7 @@ fn stack(stack: Stack) -> Outcome {
         rtt_ms: 0.0,
         loss: 0.0,
         page_bytes: 200_000,
+        controller: None,
     };
     let mut world = World::new(PATH, 1).with(V4, spec.server().expect("answers"));
     measure(&mut world, "http://192.0.2.1/", settings(&A_TO_E_AND_S, 3))

@@ -11,6 +11,7 @@ use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 use windlass_probe::survey::{Action, HostRow, Pace, Survey};
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Probe, Test};
+use windlass_tcp::cc;
 
 /// A survey of a network, and what it did.
 struct Run {
@@ -33,7 +34,9 @@ fn run(population: &[Spec], runs: u32, pace: Pace, seed: u64) -> Run {
     let mut run = Run {
         now: Time::ZERO,
         survey: Survey::new(hosts, &none, settings(&tests, runs), pace, Arc::default()),
-        network: Network::new(population, seed),
+        network: Network::controlled(population, seed, |spec| {
+            spec.controller.as_deref().and_then(cc::by_name)
+        }),
         probes: BTreeMap::new(),
         timers: BTreeSet::new(),
         rng: Rng::new(seed),
@@ -162,6 +165,23 @@ fn each_server_of_a_population_gets_its_own_verdict() {
             assert!((rtt_ms - spec.rtt_ms).abs() < 0.01, "{rtt_ms}: {spec:?}");
         }
     }
+}
+
+#[test]
+fn each_server_has_the_controller_that_its_row_names() {
+    let mut population = generate(3, 1, 50.0);
+    population[1].controller = Some("none".to_owned());
+    let run = run(&population, 1, PACE, 1);
+    let windows: Vec<(u32, u32)> = population
+        .iter()
+        .map(|spec| {
+            let seen = run.rows[&spec.url()].initial_window_packets;
+            (seen.expect("measured"), spec.initial_window)
+        })
+        .collect();
+    let [first, second, third] = windows[..] else { panic!("three servers") };
+    assert_eq!((first.0, third.0), (first.1, third.1), "Reno");
+    assert!(second.0 > second.1, "without control all is sent at once: {second:?}");
 }
 
 #[test]

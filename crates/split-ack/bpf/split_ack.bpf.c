@@ -4,7 +4,7 @@
  * program sends clones with ascending ACK numbers before it. The cgroup program counts the packets
  * that reach the sockets.
  */
-#include "parse.h"
+#include "rounds.h"
 
 /* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -24,12 +24,15 @@ static __always_inline struct flow *find_flow(const struct flow_key *key)
 }
 
 /* A SYN of this host begins a connection, or is a retransmission. */
-static __always_inline void note_syn(struct flow *flow, const struct segment *segment)
+static __always_inline void note_syn(struct flow *flow, struct transfer *transfer,
+				     const struct segment *segment)
 {
 	if (flow->flags & FLOW_SYN) {
 		if (flow->syn == segment->seq)
 			return;
 		flow->connections++;
+		if (transfer)
+			__builtin_memset(transfer, 0, sizeof(*transfer));
 	}
 	flow->flags = FLOW_SYN;
 	flow->syn = segment->seq;
@@ -94,8 +97,8 @@ static long send_part(__u32 i, struct division *division)
 	return 0;
 }
 
-/* Sends all parts but the last, which is the packet itself. */
-static __always_inline void divide(struct __sk_buff *skb, struct flow *flow,
+/* Sends all parts but the last, which is the packet itself. Returns how many were sent before it. */
+static __always_inline __u32 divide(struct __sk_buff *skb, struct flow *flow,
 				   const struct segment *segment, __u32 bytes, __u32 fin)
 {
 	struct division division = {
@@ -115,13 +118,17 @@ static __always_inline void divide(struct __sk_buff *skb, struct flow *flow,
 	flow->acks_split++;
 	flow->acks_sent += division.sent;
 	flow->acks_lost += division.parts - division.sent;
+	return division.sent - 1;
 }
 
 static __always_inline int handle_out(struct __sk_buff *skb, __u32 ip_at)
 {
 	struct segment segment;
+	struct transfer *transfer;
+	struct round *round = 0;
 	struct flow *flow;
-	__u32 bytes, fin;
+	__u32 bytes, fin, more = 0;
+	__u64 now;
 
 	if (bpf_skb_under_cgroup(skb, &cgroups, 0) != 1 || !parse(skb, ip_at, 1, &segment) ||
 	    segment.flags & TCP_RST)
@@ -129,21 +136,31 @@ static __always_inline int handle_out(struct __sk_buff *skb, __u32 ip_at)
 	flow = find_flow(&segment.key);
 	if (!flow)
 		return TC_ACT_UNSPEC;
+	transfer = find_transfer(&segment.key);
+	now = transfer ? bpf_ktime_get_ns() : 0;
 	bpf_spin_lock(&flow->lock);
 	if (segment.flags & TCP_SYN)
-		note_syn(flow, &segment);
+		note_syn(flow, transfer, &segment);
+	if (transfer)
+		round = note_leaving(transfer, &segment, now);
 	bytes = segment.flags & TCP_ACK ? note_ack(flow, &segment) : 0;
 	fin = flow->flags & FLOW_FIN && segment.ack == flow->fin_ack;
 	bpf_spin_unlock(&flow->lock);
-	if (!bytes || flow->splits >= settings.acks)
+	if (!bytes)
 		return TC_ACT_UNSPEC;
 	/* The socket's lock is held: no other CPU changes what only the host's segments change. */
+	if (round)
+		round->acks++;
+	if (flow->splits >= settings.acks)
+		return TC_ACT_UNSPEC;
 	if (segment.payload_bytes || segment.flags & (TCP_SYN | TCP_FIN | TCP_URG))
 		flow->acks_with_data++;
 	else if (has_sack(skb, &segment))
 		flow->acks_with_sack++;
 	else
-		divide(skb, flow, &segment, bytes, fin);
+		more = divide(skb, flow, &segment, bytes, fin);
+	if (round)
+		round->acks += more;
 	return TC_ACT_UNSPEC;
 }
 
@@ -161,11 +178,13 @@ int split_l3(struct __sk_buff *skb)
 	return handle_out(skb, 0);
 }
 
-/* Counts the data of a packet, in which GRO or the sender's GSO may have merged segments. */
-static __always_inline void note_data(struct flow *flow, const struct segment *segment,
+/* Counts the data of a packet, in which GRO or the sender's GSO may have merged segments. Returns by how
+ * many bytes it extends the data received. */
+static __always_inline __u32 note_data(struct flow *flow, const struct segment *segment,
 				      __u32 segments, __u32 segment_bytes)
 {
 	__u32 end = segment->seq + segment->payload_bytes;
+	__u32 extent = end - flow->highest;
 
 	flow->data_segments += segments;
 	flow->bytes += segment->payload_bytes;
@@ -174,12 +193,14 @@ static __always_inline void note_data(struct flow *flow, const struct segment *s
 	if (!(flow->flags & FLOW_HIGHEST)) {
 		flow->flags |= FLOW_HIGHEST;
 		flow->highest = end;
-		return;
+		return segment->payload_bytes;
 	}
 	if ((__s32)(segment->seq - flow->highest) < 0)
 		flow->late_segments += segments;
-	if ((__s32)(end - flow->highest) > 0)
-		flow->highest = end;
+	if ((__s32)extent <= 0)
+		return 0;
+	flow->highest = end;
+	return extent;
 }
 
 /* Runs before the sockets of the cgroup, for packets of every interface. 1 passes the packet. */
@@ -187,20 +208,28 @@ SEC("cgroup_skb/ingress")
 int count_in(struct __sk_buff *skb)
 {
 	struct segment segment;
+	struct transfer *transfer;
 	struct flow *flow;
 	__u32 segments = skb->gso_segs ? skb->gso_segs : 1;
 	__u32 gso_size = skb->gso_size;
+	__u32 extent = 0;
+	__u64 now;
 
 	if (!parse(skb, 0, 0, &segment))
 		return 1;
 	flow = find_flow(&segment.key);
 	if (!flow)
 		return 1;
+	transfer = find_transfer(&segment.key);
+	now = transfer ? bpf_ktime_get_ns() : 0;
 	bpf_spin_lock(&flow->lock);
 	flow->packets++;
 	flow->segments += segments;
 	if (segment.payload_bytes)
-		note_data(flow, &segment, segments, gso_size ? gso_size : segment.payload_bytes);
+		extent = note_data(flow, &segment, segments,
+				   gso_size ? gso_size : segment.payload_bytes);
+	if (transfer)
+		note_arriving(transfer, &segment, segments, extent, now);
 	if (segment.flags & TCP_FIN) {
 		flow->flags |= FLOW_FIN;
 		flow->fin_ack = segment.seq + segment.payload_bytes + 1;

@@ -64,6 +64,50 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
+/* Rounds that are kept apart. src/transfer.rs has the same number. */
+#define ROUNDS_MAX 16
+
+struct round {
+	/* The arrival of its first data. */
+	__u64 began_ns;
+	/* The data that arrived, duplicates included, and its segments. */
+	__u64 bytes;
+	__u32 packets;
+	/* ACKs of new data that were sent, each part counted. */
+	__u32 acks;
+};
+
+/* The course of a connection, the last of those with these ends. Times are of CLOCK_MONOTONIC; 0 means
+ * none. The lock of its `struct flow` protects it. src/transfer.rs reads the same layout. */
+struct transfer {
+	/* The first segment, and the last one with new data. */
+	__u64 began_ns;
+	__u64 last_ns;
+	/* The smallest round-trip time, and when the segment left that is timed now. */
+	__u64 rtt_ns;
+	__u64 timed_ns;
+	/* The first ACK of the present round. */
+	__u64 acked_ns;
+	/* The data received, each byte once. */
+	__u64 bytes;
+	/* The ACK number that answers the timed segment. */
+	__u32 timed_end;
+	/* The end of the sequence numbers sent, if there is one. */
+	__u32 sent_end;
+	__u32 has_sent;
+	/* Rounds so far. The last element of `round` is the sum of all beyond ROUNDS_MAX. */
+	__u32 rounds;
+	struct round round[ROUNDS_MAX + 1];
+};
+
+/* The loader makes it one entry without `settings.rounds`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FLOWS_MAX);
+	__type(key, struct flow_key);
+	__type(value, struct transfer);
+} transfers SEC(".maps");
+
 /* The command's cgroup, stored before the command starts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
@@ -76,6 +120,8 @@ struct settings {
 	/* ACKs for one, and for how many ACKs of a connection. */
 	__u32 split;
 	__u32 acks;
+	/* Whether `transfers` is kept. */
+	__u32 rounds;
 };
 const volatile struct settings settings SEC(".rodata.settings");
 

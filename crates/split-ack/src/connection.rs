@@ -1,10 +1,12 @@
-//! Reads the table of bpf/tables.h: plain numbers in native byte order.
+//! Reads the table of connections of bpf/tables.h.
 
+use crate::Transfer;
+use crate::reader::Reader;
 use serde::Serialize;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 /// The counts of a connection, or of successive connections with the same addresses and ports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Connection {
     /// This end.
     pub local: SocketAddr,
@@ -36,37 +38,14 @@ pub struct Connection {
     pub mss_seen: u32,
     /// Connections with these addresses and ports.
     pub connections: u32,
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, tail) = self.0.split_first_chunk::<N>()?;
-        self.0 = tail;
-        Some(*head)
-    }
-
-    fn address(&mut self) -> Option<IpAddr> {
-        self.array::<16>().map(|octets| Ipv6Addr::from(octets).to_canonical())
-    }
-
-    fn port(&mut self) -> Option<u16> {
-        self.array().map(u16::from_be_bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_ne_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_ne_bytes)
-    }
+    /// The rounds and the duration, with [`Settings::rounds`](crate::Settings::rounds).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
 }
 
 impl Connection {
     /// From `struct flow_key` and `struct flow`.
-    pub(crate) fn read(key: &[u8], value: &[u8]) -> Option<Connection> {
+    pub(crate) fn read(key: &[u8], value: &[u8], transfer: Option<Transfer>) -> Option<Connection> {
         let mut key = Reader(key);
         let (local, peer) = (key.address()?, key.address()?);
         let mut value = Reader(value);
@@ -89,6 +68,7 @@ impl Connection {
             acked_bytes: value.u64()?,
             mss_seen,
             connections,
+            transfer,
         })
     }
 }

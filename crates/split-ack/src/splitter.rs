@@ -1,6 +1,6 @@
 //! The programs in the kernel, at the cgroup and at the interfaces.
 
-use crate::{Connection, Error};
+use crate::{Connection, Error, Transfer};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, ProgramMut};
 use serde::Serialize;
 use std::io;
@@ -28,6 +28,9 @@ pub struct Settings {
     pub interfaces: Vec<String>,
     /// Use clsact filters even if the kernel has TCX.
     pub clsact: bool,
+    /// Keep the rounds of each connection ([`Connection::transfer`]). It costs a look-up and a
+    /// reading of the clock for each packet.
+    pub rounds: bool,
 }
 
 /// The hook at which the kernel runs the program of an interface.
@@ -143,11 +146,15 @@ impl Splitter {
     /// The kernel refuses, or the table has an unknown layout.
     pub fn connections(&self) -> Result<Vec<Connection>, Error> {
         let read = doing("reading the table");
-        let flows = self.map("flows")?;
+        let (flows, transfers) = (self.map("flows")?, self.map("transfers")?);
         let mut all = Vec::new();
         for key in flows.keys() {
             let Some(value) = flows.lookup(&key, MapFlags::ANY).map_err(&read)? else { continue };
-            all.push(Connection::read(&key, &value).ok_or_else(|| unreadable("flows"))?);
+            let transfer = transfers.lookup(&key, MapFlags::ANY).map_err(&read)?;
+            let transfer =
+                transfer.map(|value| Transfer::read(&value).ok_or_else(|| unreadable("transfers")));
+            let connection = Connection::read(&key, &value, transfer.transpose()?);
+            all.push(connection.ok_or_else(|| unreadable("flows"))?);
         }
         all.sort_by_key(|connection| (connection.peer, connection.local));
         Ok(all)
@@ -230,8 +237,12 @@ fn load(settings: &Settings) -> libbpf_rs::Result<Object> {
     let mut object = ObjectBuilder::default().name("split_ack")?.open_memory(&OBJECT.0)?;
     for mut map in object.maps_mut() {
         if map.name() == ".rodata.settings" {
-            let numbers = [settings.split.clamp(1, SPLIT_MAX), settings.acks];
+            let split = settings.split.clamp(1, SPLIT_MAX);
+            let numbers = [split, settings.acks, settings.rounds.into()];
             map.set_initial_value(&numbers.map(u32::to_ne_bytes).concat())?;
+        }
+        if map.name() == "transfers" && !settings.rounds {
+            map.set_max_entries(1)?;
         }
     }
     object.load()

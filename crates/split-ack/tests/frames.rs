@@ -21,7 +21,13 @@ fn with_splitter(work: impl FnOnce(&mut Splitter) + Send) {
     Namespace::new("wsf").inside(|| {
         let cgroup = Cgroup::new().expect("a cgroup");
         cgroup.enter().expect("entered");
-        let settings = Settings { split: 4, acks: 3, interfaces: vec!["lo".into()], clsact: false };
+        let settings = Settings {
+            split: 4,
+            acks: 3,
+            interfaces: vec!["lo".into()],
+            clsact: false,
+            rounds: true,
+        };
         let mut splitter = Splitter::new(&settings, &cgroup).unwrap_or_else(|e| panic!("{e}"));
         work(&mut splitter);
         drop(splitter);

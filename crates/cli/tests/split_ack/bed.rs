@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use windlass_testbed::{Namespace, Need, join, skip_unless, unique};
+use windlass_testbed::{Background, Namespace, Need, join, skip_unless, unique};
 
 pub(crate) use windlass_testbed::{eventually, is_gone, text};
 
@@ -61,9 +61,30 @@ impl Bed {
         self.folder.join(name)
     }
 
+    /// Later servers there get Reno, which does not pace: a flight stays together.
+    pub(crate) fn reno_at_home(&self) {
+        self.client.sysctl("ipv4/tcp_congestion_control", "reno");
+    }
+
     /// A server in the client's namespace too, for connections over its loopback device.
     pub(crate) fn url_at_home(&self) -> String {
         format!("http://127.0.0.1:{}/file", self.client.inside(serve))
+    }
+
+    /// `windlass probe serve OPTIONS` behind a TUN device of the client, and its URL.
+    pub(crate) fn engine(&self, options: &[&str]) -> (Background, String) {
+        const DEVICE: &str = "engine";
+        const ADDRESS: &str = "10.98.0.2";
+        let mut server = self.on_client("sh");
+        // Background reads standard error.
+        server.args(["-c", "exec \"$0\" probe serve \"$@\" >&2", WINDLASS]);
+        server.args(["--tun", DEVICE, "--address", ADDRESS]).args(options);
+        let server = Background::start(server);
+        server.wait_for("serving");
+        self.client.bring_up(DEVICE, &["10.98.0.1/24"]);
+        // A delayed ACK can wait for as long as a round.
+        self.client.ip(&format!("route change 10.98.0.0/24 dev {DEVICE} quickack 1"));
+        (server, format!("http://{ADDRESS}/"))
     }
 
     /// The client's namespace, entered by nsenter.

@@ -4,6 +4,7 @@
 
 mod bed;
 mod life;
+mod rounds;
 
 use bed::{Bed, Waiting, answer_bytes, eventually, file, skipped, text};
 use std::fs;

@@ -11,6 +11,8 @@ use windlass_base::Time;
 /// Length of the device's queue, in packets.
 const QUEUE_PACKETS: u32 = 10_000;
 const WAIT_MAX_MS: u64 = 1000;
+/// Packets that are taken before the servers' turn: a flood must not keep them from answering.
+const BATCH_PACKETS: usize = 256;
 
 /// Runs the servers of a network behind the TUN device `device`, and creates the device if it does not
 /// exist. The user configures its addresses and routes. Calls `ready` once the servers answer. Returns
@@ -27,7 +29,8 @@ pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Re
     let mut buffer = vec![0; 65536];
     ready();
     loop {
-        while let Ok(len) = tun.recv(&mut buffer) {
+        for _ in 0..BATCH_PACKETS {
+            let Ok(len) = tun.recv(&mut buffer) else { break };
             network.take(now(), buffer[..len].to_vec());
         }
         while let Some(packet) = network.poll(now()) {

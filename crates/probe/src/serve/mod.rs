@@ -2,6 +2,7 @@
 //! stack, hosts that do not answer, and a network of any number of them.
 //! [`linux::serve`](crate::linux::serve) puts one behind a TUN device.
 
+mod answer;
 mod engine;
 mod network;
 mod page;
@@ -9,10 +10,11 @@ mod population;
 mod raw;
 mod stack;
 
+pub use answer::{Answer, Outgoing};
 pub use engine::EngineServer;
 pub use network::Network;
 pub use page::{Says, Speaker, page, says};
-pub use population::{Spec, generate, read, write};
+pub use population::{Spec, draw_controllers, generate, read, write};
 pub use raw::Raw;
 pub use stack::{FREEBSD_7_PACKETS, Stack, WINDOWS_2003_FLIGHT};
 

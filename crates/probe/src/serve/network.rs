@@ -38,20 +38,21 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// The servers of a population; `seed` decides which packets are lost.
+    /// The servers of a population, with Reno at each; `seed` decides which packets are lost.
     pub fn new(population: &[Spec], seed: u64) -> Network {
-        Network::controlled(population, seed, None)
+        Network::controlled(population, seed, |_| None)
     }
 
-    /// The same with this controller at every server instead of Reno.
+    /// The same with the controllers that `controller` returns. It finds the names of
+    /// [`Spec::controller`]; `None` is Reno.
     pub fn controlled(
         population: &[Spec],
         seed: u64,
-        controller: Option<&Arc<dyn ControllerFactory>>,
+        controller: impl Fn(&Spec) -> Option<Arc<dyn ControllerFactory>>,
     ) -> Network {
         let node = |spec: &Spec| {
             let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
-            let server = spec.controlled_server(controller)?;
+            let server = spec.controlled_server(controller(spec))?;
             Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
         };
         Network::of(population.iter().filter_map(node).collect(), seed)

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use windlass_base::Rng;
 use windlass_tcp::cc::ControllerFactory;
 
+/// The part of a population's seed from which controllers are drawn.
+const CONTROLLERS: u64 = 1;
+
 /// A server, and the path to it. The field names are the columns of a population's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
@@ -22,6 +25,9 @@ pub struct Spec {
     pub loss: f64,
     /// Bytes of its only page.
     pub page_bytes: usize,
+    /// The name of its congestion controller; `None` if the file does not name one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<String>,
 }
 
 impl Spec {
@@ -38,15 +44,15 @@ impl Spec {
         }
     }
 
-    /// The simulated server; `None` if the host is silent.
+    /// The simulated server with Reno, whatever controller is named; `None` if the host is silent.
     pub fn server(&self) -> Option<Box<dyn Server>> {
         self.controlled_server(None)
     }
 
-    /// The same with this controller instead of Reno.
+    /// The same with this controller; `None` is Reno.
     pub fn controlled_server(
         &self,
-        controller: Option<&Arc<dyn ControllerFactory>>,
+        controller: Option<Arc<dyn ControllerFactory>>,
     ) -> Option<Box<dyn Server>> {
         self.stack.server(self.initial_window, self.mss, self.page_bytes, controller)
     }
@@ -79,28 +85,62 @@ pub fn generate(count: u32, seed: u64, rtt_max_ms: f64) -> Vec<Spec> {
             rtt_ms: (5.0 * (rtt_max_ms / 5.0).powf(rng.uniform())).round(),
             loss: if index % 10 == 4 { 0.01 } else { 0.0 },
             page_bytes: 60_000,
+            controller: None,
         }
     };
     (0..count).zip(stacks).map(spec).collect()
 }
 
-/// Writes a population as CSV.
+/// Gives each server one of the controllers `names` at random, of which there is at least one. All else
+/// stays as [`generate`] made it.
+pub fn draw_controllers(population: &mut [Spec], names: &[String], seed: u64) {
+    // A random stream of its own, so that the servers are the same with and without controllers.
+    let mut rng = Rng::fork(seed, CONTROLLERS);
+    for spec in population {
+        let index = rng.below(names.len() as u64) as usize;
+        spec.controller = names.get(index).cloned();
+    }
+}
+
+/// Writes a population as CSV. The column `controller` is there if at least one server names one.
 ///
 /// # Errors
 ///
 /// The CSV writer fails; it does not on populations of [`generate`].
 pub fn write(population: &[Spec]) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    population.iter().try_for_each(|spec| writer.serialize(spec))?;
+    let named = population.iter().any(|spec| spec.controller.is_some());
+    for spec in population {
+        // All rows have the same columns.
+        let controller = named.then(|| spec.controller.clone().unwrap_or_default());
+        writer.serialize(Spec { controller, ..spec.clone() })?;
+    }
     let bytes = writer.into_inner().map_err(|error| error.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Reads a population from the CSV of [`write()`].
+/// Reads a population from the CSV of [`write()`]. The column `controller` may be absent or empty.
 ///
 /// # Errors
 ///
 /// The text is no such CSV.
 pub fn read(text: &str) -> Result<Vec<Spec>, csv::Error> {
     csv::Reader::from_reader(text.as_bytes()).deserialize().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_column_of_controllers_only_if_a_server_names_one() {
+        let mut population = generate(3, 1, 300.0);
+        let plain = write(&population).expect("CSV");
+        assert!(plain.starts_with("address,stack,initial_window,mss,rtt_ms,loss,page_bytes\n"));
+        assert_eq!(read(&plain).expect("its own"), population);
+        population[1].controller = Some("vegas".to_owned());
+        let named = write(&population).expect("CSV");
+        assert!(named.lines().next().is_some_and(|header| header.ends_with(",controller")));
+        assert_eq!(read(&named).expect("its own"), population);
+    }
 }

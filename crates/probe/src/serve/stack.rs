@@ -1,5 +1,5 @@
 use super::raw::Raw;
-use super::{EngineServer, Server, page, says};
+use super::{Answer, EngineServer, Server, says};
 use crate::wire::{self, Flow, Received};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -106,12 +106,12 @@ impl Stack {
         initial_window: u32,
         mss: u16,
         page_bytes: usize,
-        controller: Option<&Arc<dyn ControllerFactory>>,
+        controller: Option<Arc<dyn ControllerFactory>>,
     ) -> Option<Box<dyn Server>> {
         let engine = || {
             let mut config = self.config(initial_window, mss);
-            config.congestion = controller.map_or(config.congestion, Arc::clone);
-            EngineServer::new(config, says(page(page_bytes)))
+            config.congestion = controller.unwrap_or(config.congestion);
+            EngineServer::new(config, says(Answer::page(page_bytes)))
         };
         Some(match self {
             Stack::Silent => return None,

@@ -2,7 +2,9 @@
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
 
 use std::sync::Arc;
-pub(crate) use windlass_probe::serve::{EngineServer, Raw, Says, Server, Speaker, page, says};
+pub(crate) use windlass_probe::serve::{
+    Answer, EngineServer, Outgoing, Raw, Says, Server, Speaker, page, says,
+};
 use windlass_tcp::cc::Reno;
 use windlass_tcp::{Config, Profile};
 

@@ -2,15 +2,24 @@
 
 use super::args::{Population, Serve};
 use crate::failure::Failure;
+use crate::registry::controller;
 use crate::{interrupt, stdout};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use windlass_probe::linux;
-use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
+use windlass_probe::serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
+use windlass_tcp::cc::ControllerFactory;
 
 /// Plays servers until it is ended.
 pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     let servers = servers(args)?;
-    let network = Network::controlled(&servers, args.seed, args.controller.as_ref());
+    let named = controllers(args, &servers)?;
+    let network = Network::controlled(&servers, args.seed, |spec| {
+        let named = spec.controller.as_ref().and_then(|name| named.get(name.as_str()));
+        named.or(args.controller.as_ref()).map(Arc::clone)
+    });
     interrupt::watch();
     let ready = || {
         let message = format!("serving {} addresses at {}", servers.len(), args.tun);
@@ -38,10 +47,11 @@ fn servers(args: &Serve) -> Result<Vec<Spec>, Failure> {
             rtt_ms: args.rtt.as_millis_f64(),
             loss: args.loss,
             page_bytes: args.page,
+            controller: None,
         };
         return Ok(args.address.iter().copied().map(spec).collect());
     };
-    let fault = |what: String| Failure::Input(format!("{}: {what}", file.display()));
+    let fault = |what: String| fault(file, &what);
     let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
     let population = read(&text).map_err(|error| fault(error.to_string()))?;
     match population.is_empty() {
@@ -50,9 +60,32 @@ fn servers(args: &Serve) -> Result<Vec<Spec>, Failure> {
     }
 }
 
+/// The controllers that a population names.
+fn controllers<'a>(
+    args: &Serve,
+    servers: &'a [Spec],
+) -> Result<BTreeMap<&'a str, Arc<dyn ControllerFactory>>, Failure> {
+    // Without a file no server names one.
+    let Some(file) = &args.population else { return Ok(BTreeMap::new()) };
+    let names: BTreeSet<&str> =
+        servers.iter().filter_map(|spec| spec.controller.as_deref()).collect();
+    let find = |name| match controller(name) {
+        Ok(factory) => Ok((name, factory)),
+        Err(error) => Err(fault(file, &format!("controller {name}: {error}"))),
+    };
+    names.into_iter().map(find).collect()
+}
+
+fn fault(file: &Path, what: &str) -> Failure {
+    Failure::Input(format!("{}: {what}", file.display()))
+}
+
 /// Prints a population, or its list of hosts.
 pub(super) fn population(args: &Population) -> Result<ExitCode, Failure> {
-    let population = generate(args.count, args.seed, args.rtt_max.as_millis_f64());
+    let mut population = generate(args.count, args.seed, args.rtt_max.as_millis_f64());
+    if !args.controllers.is_empty() {
+        draw_controllers(&mut population, &args.controllers, args.seed);
+    }
     let text = match args.hosts {
         true => population.iter().map(Spec::url).collect::<Vec<_>>().join("\n"),
         false => write(&population).map_err(|error| Failure::Work(error.to_string()))?,

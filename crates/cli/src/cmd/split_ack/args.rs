@@ -10,7 +10,8 @@ pub(crate) const SPLIT_ACK_HELP: &str = "\
 Examples:
   windlass split-ack -- curl -O http://host/file                # 4 ACKs for each of the first 3
   windlass split-ack --split 8 --acks 10 --json -- wget -q http://host/file
-  windlass split-ack --split 1 -- curl -O http://host/file      # counts alone: the baseline
+  windlass split-ack --baseline -- wget -qO- http://host/file   # without and with: what is gained
+  windlass split-ack --split 1 --rounds -- curl -O http://host/file      # counts alone
   windlass split-ack --interface eth0 --report acks.txt -- python3 client.py
   ip netns exec LAB windlass split-ack -- curl http://10.0.0.1/
 
@@ -20,6 +21,15 @@ numbers, the last of them the kernel's own. ACKs that come with data or with a S
 (docs/internals/split-ack.md says why), and so are those that leave by another network namespace than this one. \
 Received segments are counted; the table goes to standard error when COMMAND has ended.
 
+--rounds adds packets, bytes and ACKs of each round, the duration and the rate of each connection. A round \
+begins with the first data that can answer an ACK of the round before. The first 16 rounds are listed, later \
+ones summed.
+
+--baseline runs COMMAND twice, first with a split of 1, and prints the rounds of both runs side by side. The \
+first run has an empty standard input, and its standard output is discarded: only the second run's passes \
+through. Standard error is that of both. Files that COMMAND writes are written twice. If the first run fails, \
+or a signal such as Ctrl-C comes during it, there is no second run and no report.
+
 Split ACKs make some servers send faster than the path bears: use them on paths that are yours.
 
 Needs CAP_BPF and CAP_NET_ADMIN, a cgroup in which it may make another (root's, or a delegated one), and \
@@ -28,7 +38,9 @@ rights of the user who started windlass. Linux 6.1 or later. Nothing is left whe
 if it is killed, and COMMAND gets SIGTERM then (before Linux 6.6 a filter that does nothing stays).
 
 Exit status: that of COMMAND, 128 and the signal's number if one ended it; 125 split-ack itself failed; \
-126 COMMAND cannot be run; 127 no such command; 2 bad arguments.";
+126 COMMAND cannot be run; 127 no such command; 2 bad arguments. With --baseline it is that of the second \
+run, or of a first run that failed; 128 and the signal's number if a signal came during the first run and \
+COMMAND succeeded all the same.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SplitAck {
@@ -39,6 +51,12 @@ pub(crate) struct SplitAck {
     /// How many ACKs of new data to split, the first ones of each connection
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]
     pub acks: u32,
+    /// Show the rounds, the duration and the rate of each connection
+    #[arg(long)]
+    pub rounds: bool,
+    /// Run the command once without splitting before, and compare the two runs
+    #[arg(long)]
+    pub baseline: bool,
     /// Allow more than 64 ACKs for one, up to 1024
     #[arg(long)]
     pub force: bool,

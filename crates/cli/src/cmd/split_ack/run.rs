@@ -1,6 +1,7 @@
 //! `windlass split-ack -- COMMAND`.
 
 use super::args::SplitAck;
+use super::compare::{Pair, pairs};
 use super::print;
 use crate::envelope::Document;
 use crate::failure::{self, Failure};
@@ -11,7 +12,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use windlass_probe::PARTS_POLITE;
 use windlass_split_ack::{
-    Cgroup, Connection, Hook, NOT_FOUND, Settings, Splitter, check_capabilities, run,
+    Cgroup, Connection, Hook, NOT_FOUND, Runner, Settings, Splitter, Streams, check_capabilities,
+    status_after,
 };
 
 /// As env(1), nice(1) and timeout(1) have it.
@@ -22,77 +24,161 @@ const OWN_FAILURE: u8 = 125;
 struct Report<'a> {
     split: u32,
     acks: u32,
-    interfaces: Vec<&'a str>,
+    interfaces: &'a [String],
     hook: Hook,
-    exit_status: u8,
-    connections: Vec<Connection>,
+    #[serde(flatten)]
+    measured: &'a Measured,
+    #[serde(flatten)]
+    compared: Option<Compared<'a>>,
+}
+
+/// What `--baseline` adds.
+#[derive(Serialize)]
+struct Compared<'a> {
+    baseline: &'a Measured,
+    pairs: &'a [Pair],
+}
+
+/// What one run of the command gave.
+#[derive(Serialize)]
+pub(super) struct Measured {
+    pub exit_status: u8,
+    pub connections: Vec<Connection>,
     /// Packets of connections that found no room in the table.
-    packets_missed: u64,
+    pub packets_missed: u64,
+    #[serde(skip)]
+    interfaces: Vec<String>,
+    #[serde(skip)]
+    hook: Hook,
+    /// The signal that asked windlass to end during the run, as an exit status.
+    #[serde(skip)]
+    asked: Option<u8>,
+}
+
+/// Why there is no report.
+enum Stop {
+    /// The command could not be started, or the baseline was not usable: the exit status.
+    Status(u8),
+    /// split-ack itself failed.
+    Failure(String),
+}
+
+impl From<windlass_split_ack::Error> for Stop {
+    fn from(error: windlass_split_ack::Error) -> Stop {
+        Stop::Failure(error.to_string())
+    }
 }
 
 /// Does what the arguments say.
 pub(crate) fn main(args: &SplitAck) -> Result<ExitCode, Failure> {
-    let code = work(args).unwrap_or_else(|message| {
-        failure::error(format!("split-ack: {message}"));
-        OWN_FAILURE
+    let code = work(args).unwrap_or_else(|stop| match stop {
+        Stop::Status(status) => status,
+        Stop::Failure(message) => {
+            failure::error(format!("split-ack: {message}"));
+            OWN_FAILURE
+        }
     });
     Ok(ExitCode::from(code))
 }
 
-fn work(args: &SplitAck) -> Result<u8, String> {
+fn work(args: &SplitAck) -> Result<u8, Stop> {
     if args.split > u32::from(PARTS_POLITE) && !args.force {
-        return Err(format!(
+        return Err(Stop::Failure(format!(
             "--split {}: more than {PARTS_POLITE} ACKs for one burden the server and the path; \
              --force says that you mean it",
             args.split
-        ));
+        )));
     }
     // Before the command runs: a report that cannot be written should not come as a surprise after.
     let mut out: Box<dyn Write> = match &args.report {
         Some(path) => Box::new(File::create(path).map_err(at(path.display()))?),
         None => Box::new(io::stderr()),
     };
+    check_capabilities()?;
+    let runner = Runner::new()?;
+    let baseline = match args.baseline {
+        true => Some(usable(measure(args, 1, Streams::ErrorOnly, &runner)?)?),
+        false => None,
+    };
+    let measured = measure(args, args.split, Streams::Inherited, &runner)?;
+    let text = report(args, baseline.as_ref(), &measured);
+    writeln!(out, "{text}").map_err(at("the report"))?;
+    Ok(measured.exit_status)
+}
+
+/// Runs the command once.
+fn measure(
+    args: &SplitAck,
+    split: u32,
+    streams: Streams,
+    runner: &Runner,
+) -> Result<Measured, Stop> {
     let settings = Settings {
-        split: args.split,
+        split,
         acks: args.acks,
         interfaces: args.interface.clone(),
         clsact: args.clsact,
+        rounds: args.rounds || args.baseline,
     };
-    let message = |error: windlass_split_ack::Error| error.to_string();
-    check_capabilities().map_err(message)?;
     // Dropped in the other order: the programs first.
-    let cgroup = Cgroup::new().map_err(message)?;
-    let mut splitter = Splitter::new(&settings, &cgroup).map_err(message)?;
-    let (code, trouble) = run(&args.command_line, &cgroup, &mut splitter).map_err(message)?;
+    let cgroup = Cgroup::new()?;
+    let mut splitter = Splitter::new(&settings, &cgroup)?;
+    let ended = runner.run(&args.command_line, streams, &cgroup, &mut splitter)?;
     for trouble in splitter.troubles() {
         failure::error(format!("split-ack: its ACKs are not split at {trouble}"));
     }
-    if let Some(error) = trouble {
+    if let Some(error) = ended.error {
         let name = args.command_line.first().map(|name| name.display().to_string());
         let name = name.unwrap_or_default();
-        match code {
+        match ended.status {
             NOT_FOUND => failure::error(format!("split-ack: {name}: no such command")),
             _ => failure::error(format!("split-ack: {name}: {error}")),
         }
-        return Ok(code);
+        return Err(Stop::Status(ended.status));
+    }
+    Ok(Measured {
+        exit_status: ended.status,
+        connections: splitter.connections()?,
+        packets_missed: splitter.missed()?,
+        interfaces: splitter.interfaces().map(str::to_owned).collect(),
+        hook: splitter.hook(),
+        asked: ended.asked.map(status_after),
+    })
+}
+
+/// The baseline, if the command is to run again after it.
+fn usable(baseline: Measured) -> Result<Measured, Stop> {
+    match (baseline.exit_status, baseline.asked) {
+        (0, None) => Ok(baseline),
+        (0, Some(status)) | (status, Some(_)) => Err(Stop::Status(status)),
+        (status, None) => {
+            let what = "without splitting the command failed, so it was not run again";
+            failure::error(format!("split-ack: {what} (exit status {status})"));
+            Err(Stop::Status(status))
+        }
+    }
+}
+
+fn report(args: &SplitAck, baseline: Option<&Measured>, measured: &Measured) -> String {
+    let pairs = baseline.map(|baseline| pairs(&baseline.connections, &measured.connections));
+    let compared = baseline.zip(pairs.as_deref());
+    if !args.json {
+        return match compared {
+            Some((baseline, pairs)) => print::comparison(baseline, measured, args.split, pairs),
+            None => print::text(measured),
+        };
     }
     let report = Report {
         split: args.split,
         acks: args.acks,
-        interfaces: splitter.interfaces().collect(),
-        hook: splitter.hook(),
-        exit_status: code,
-        connections: splitter.connections().map_err(message)?,
-        packets_missed: splitter.missed().map_err(message)?,
+        interfaces: &measured.interfaces,
+        hook: measured.hook,
+        measured,
+        compared: compared.map(|(baseline, pairs)| Compared { baseline, pairs }),
     };
-    let text = match args.json {
-        true => Document::new("split-ack.connections", &report).line(),
-        false => print::text(&report.connections, report.packets_missed),
-    };
-    writeln!(out, "{text}").map_err(at("the report"))?;
-    Ok(code)
+    Document::new("split-ack.connections", &report).line()
 }
 
-fn at(what: impl Display) -> impl Fn(io::Error) -> String {
-    move |error| format!("{what}: {error}")
+fn at(what: impl Display) -> impl Fn(io::Error) -> Stop {
+    move |error| Stop::Failure(format!("{what}: {error}"))
 }

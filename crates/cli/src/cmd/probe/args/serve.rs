@@ -1,6 +1,6 @@
 //! The arguments of `windlass probe serve` and `windlass probe population`.
 
-use crate::registry::controller;
+use crate::registry::{controller, known_controller};
 use crate::value::{parse_probability, parse_seed, parse_time, whole};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -41,7 +41,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", default_value = "rfc2581")]
     #[arg(value_parser = PossibleValuesParser::new(Stack::ALL.map(Stack::name)))]
     pub stack: String,
-    /// The congestion controller of every server that answers [default: reno]
+    /// The congestion controller of every server that answers, unless the population names its own [default: reno]
     #[arg(long, value_name = "NAME", value_parser = controller)]
     pub controller: Option<Arc<dyn ControllerFactory>>,
     /// Its initial window in segments
@@ -81,6 +81,9 @@ pub(crate) struct Population {
     /// The longest round-trip time; the shortest is 5 ms
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
     pub rtt_max: Span,
+    /// Add a column with the congestion controller of each server, drawn from these
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_controller)]
+    pub controllers: Vec<String>,
     /// Print a list of hosts for `windlass probe survey` instead
     #[arg(long)]
     pub hosts: bool,

@@ -1,0 +1,118 @@
+use super::timers::Timers;
+use crate::wire::Flow;
+use std::collections::BTreeMap;
+use windlass_base::{Span, Time};
+use windlass_tcp::{Flags, Segment, SeqNumber};
+
+/// Connections in TIME-WAIT at most. Beyond them the oldest ends early, as in Linux with
+/// `tcp_max_tw_buckets`.
+const WAITING_MAX: usize = 1 << 16;
+/// The distance between the sequence numbers of two connections of the same ends.
+const ISN_STEP: u64 = 64_007;
+
+/// The connections in TIME-WAIT: of each only its last ACK, with which it answers (RFC 9293 §3.10.7.4).
+#[derive(Debug)]
+pub(super) struct TimeWaits {
+    lasts: Span,
+    waiting: BTreeMap<Flow, Waiting>,
+    pub(super) timers: Timers,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    ack: Segment,
+    until: Option<Time>,
+}
+
+/// What a segment for a connection in TIME-WAIT leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reaction {
+    Answer(Segment),
+    Silence,
+    /// A new connection that begins with this sequence number.
+    Reopen(SeqNumber),
+}
+
+impl TimeWaits {
+    /// No connection yet; each TIME-WAIT will last this long.
+    pub(super) fn new(lasts: Span) -> TimeWaits {
+        TimeWaits { lasts, waiting: BTreeMap::new(), timers: Timers::default() }
+    }
+
+    /// Begins the TIME-WAIT of a connection whose last ACK is `ack`.
+    pub(super) fn begin(&mut self, now: Time, flow: Flow, ack: Segment) {
+        if self.waiting.len() >= WAITING_MAX
+            && let Some(oldest) = self.timers.pop(Time::MAX)
+        {
+            self.waiting.remove(&oldest);
+        }
+        let mut waiting = Waiting { ack, until: None };
+        self.timers.set(&flow, &mut waiting.until, Some(now + self.lasts));
+        self.waiting.insert(flow, waiting);
+    }
+
+    /// Handles a segment; `None` if the connection is not in TIME-WAIT.
+    pub(super) fn handle(&mut self, now: Time, flow: &Flow, segment: &Segment) -> Option<Reaction> {
+        let waiting = self.waiting.get_mut(flow)?;
+        let as_expected = segment.seq == waiting.ack.ack;
+        if segment.flags.contains(Flags::RST) {
+            // Elsewhere in the window it may be forged (RFC 5961 §3.2).
+            if as_expected {
+                self.remove(flow);
+            }
+            return Some(Reaction::Silence);
+        }
+        if waiting.makes_room_for(segment) {
+            let isn = waiting.ack.seq.at(ISN_STEP);
+            self.remove(flow);
+            return Some(Reaction::Reopen(isn));
+        }
+        if segment.flags.contains(Flags::FIN) {
+            let until = now + self.lasts;
+            self.timers.set(flow, &mut waiting.until, Some(until));
+        }
+        let acceptable = as_expected && segment.sequence_len() == 0;
+        Some(if acceptable { Reaction::Silence } else { Reaction::Answer(waiting.ack) })
+    }
+
+    /// The end of the next TIME-WAIT.
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// Forgets the connections whose TIME-WAIT is over.
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        while let Some(flow) = self.timers.pop(now) {
+            self.waiting.remove(&flow);
+        }
+    }
+
+    fn remove(&mut self, flow: &Flow) {
+        if let Some(mut waiting) = self.waiting.remove(flow) {
+            self.timers.set(flow, &mut waiting.until, None);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl Waiting {
+    /// True for a SYN that cannot be an old one: its sequence number is beyond all data received, or its
+    /// timestamp is later (RFC 9293 §3.6.1, RFC 6191).
+    fn makes_room_for(&self, segment: &Segment) -> bool {
+        let beyond = self.ack.ack.is_before(segment.seq);
+        let later = match (self.ack.options.timestamps, segment.options.timestamps) {
+            (Some(last), Some(new)) => (new.value.wrapping_sub(last.echo_reply) as i32) > 0,
+            _ => false,
+        };
+        opens(segment) && (beyond || later)
+    }
+}
+
+/// Whether the segment asks for a new connection (RFC 9293 §3.10.7.2).
+pub(super) fn opens(segment: &Segment) -> bool {
+    segment.flags & (Flags::SYN | Flags::ACK | Flags::RST) == Flags::SYN
+}
