@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from windlass_lab import __version__
+from windlass_lab.controllers import command as controllers
 from windlass_lab.core import coverage, listing, output, text
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.front_page import INDEX, Found, refuse_foreign, render_front_page
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)
+    controllers.add(commands, _positive)
     testbed.add(commands, _positive)
     return parser
 

@@ -1,0 +1,1 @@
+"""Traces of the congestion controllers of kernels, for `windlass probe --cca`."""

@@ -1,0 +1,38 @@
+"""The paths on which controllers are traced, drawn from a seed."""
+
+import random
+from dataclasses import dataclass
+
+# An IP packet of the 256 bytes that the probe announces as its MSS, with its headers.
+_PACKET_BYTES = 306
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path: the rate in Mbit/s, the round-trip time in ms, the queue in packets."""
+
+    name: str
+    rate_mbit: float
+    rtt_ms: float
+    queue_packets: int
+
+    @property
+    def limit_packets(self) -> int:
+        """What netem counts: the packets on the way and those in the queue."""
+        on_the_way = self.rate_mbit * 1e3 * self.rtt_ms / 8 / _PACKET_BYTES
+        return int(on_the_way) + self.queue_packets
+
+
+def draw(seed: int, count: int) -> list[Path]:
+    """The first paths of a seed: 8 to 100 Mbit/s, 2 to 126 ms, 50 to 400 packets.
+
+    The rates and times are even on a logarithmic scale.
+    """
+    stream = random.Random(seed)
+    return [_draw(stream, f"{seed}.{number}") for number in range(count)]
+
+
+def _draw(stream: random.Random, name: str) -> Path:
+    rate_mbit = round(10 ** stream.uniform(0.9, 2), 1)
+    rtt_ms = round(10 ** stream.uniform(0.3, 2.1), 1)
+    return Path(name, rate_mbit, rtt_ms, stream.choice([50, 100, 200, 400]))
