@@ -12,11 +12,13 @@ pub(crate) struct AckGate {
     first_byte: SeqNumber,
     /// The highest ACK number that may leave, once the server's first sequence number is known.
     released: Option<SeqNumber>,
-    /// ACKs of the test that are still to be sent, in order.
-    due: VecDeque<SeqNumber>,
+    /// ACKs of the test that are still to be sent, in order, each with its window field.
+    due: VecDeque<(SeqNumber, u16)>,
     /// The next sequence number of this end.
     next: SeqNumber,
     shift_offered: Option<u8>,
+    /// The shift of the window field in force.
+    shift: u8,
     /// The receive window that every ACK advertises, in bytes from the ACK number that is sent. It does
     /// not depend on the withheld ACKs.
     window: u32,
@@ -33,6 +35,7 @@ impl AckGate {
             due: VecDeque::new(),
             next: SeqNumber(0),
             shift_offered: None,
+            shift: 0,
             window,
             window_field: u16::try_from(window).unwrap_or(u16::MAX),
             handshake_acked: false,
@@ -43,9 +46,9 @@ impl AckGate {
     pub(crate) fn connected(&mut self, first_byte: SeqNumber, scales: bool) {
         self.first_byte = first_byte;
         self.released = Some(first_byte);
-        let shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
-        self.window_field = u16::try_from(self.window >> shift).unwrap_or(u16::MAX);
-        self.window = u32::from(self.window_field) << shift;
+        self.shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
+        self.window_field = u16::try_from(self.window >> self.shift).unwrap_or(u16::MAX);
+        self.window = u32::from(self.window_field) << self.shift;
     }
 
     /// Bytes beyond the highest ACK number that the server may send.
@@ -65,23 +68,38 @@ impl AckGate {
 
     /// Queues these ACKs, in ascending order. From now on no ACK beyond the last one leaves.
     pub(crate) fn release(&mut self, acks: impl IntoIterator<Item = SeqNumber>) {
-        self.due.extend(acks);
-        if let Some(last) = self.due.back() {
+        self.due.extend(acks.into_iter().map(|ack| (ack, self.window_field)));
+        if let Some((last, _)) = self.due.back() {
             self.released = Some(*last);
         }
     }
 
+    /// The same with a window that ends at `edge`, however far the ACKs come.
+    pub(crate) fn release_to(
+        &mut self,
+        acks: impl IntoIterator<Item = SeqNumber>,
+        edge: SeqNumber,
+    ) {
+        for ack in acks {
+            self.released = Some(ack);
+            self.open_to(edge);
+            self.due.push_back((ack, self.window_field));
+        }
+    }
+
+    /// Lets the window end at `edge`, or at the next sequence number that its field can express.
+    pub(crate) fn open_to(&mut self, edge: SeqNumber) {
+        let bytes = u32::try_from(edge.distance_from(self.released())).unwrap_or(0);
+        let field = bytes.div_ceil(1 << self.shift);
+        self.window_field = u16::try_from(field).unwrap_or(u16::MAX);
+        self.window = u32::from(self.window_field) << self.shift;
+    }
+
     /// The next queued ACK.
     pub(crate) fn poll_ack(&mut self) -> Option<Segment> {
-        let ack = self.due.pop_front()?;
+        let (ack, window) = self.due.pop_front()?;
         self.handshake_acked = true;
-        Some(Segment {
-            seq: self.next,
-            ack,
-            flags: Flags::ACK,
-            window: self.window_field,
-            ..Segment::default()
-        })
+        Some(Segment { seq: self.next, ack, flags: Flags::ACK, window, ..Segment::default() })
     }
 
     /// Rewrites a segment of the engine to the released ACK number; `None` withholds it.
@@ -89,6 +107,7 @@ impl AckGate {
         if segment.flags.contains(Flags::SYN) {
             self.next = segment.seq.at(1);
             self.shift_offered = segment.options.window_scale;
+            segment.window = segment.window.min(self.window_field);
             return Some(segment);
         }
         let bare = segment.sequence_len() == 0 && !segment.flags.contains(Flags::RST);
@@ -152,6 +171,18 @@ mod tests {
         gate.release([SeqNumber(1300)]);
         let ack = gate.poll_ack().expect("released");
         assert_eq!((ack.seq.0, ack.window), (400, 50_000), "after the request");
+    }
+
+    #[test]
+    fn the_right_edge_stands_still_until_the_last_ack_opens_the_window() {
+        let mut gate = connected();
+        gate.open_to(SeqNumber(3000));
+        gate.release_to([SeqNumber(2000), SeqNumber(2500)], SeqNumber(3000));
+        gate.release_to([SeqNumber(3000)], SeqNumber(7001));
+        let acks = std::iter::from_fn(|| gate.poll_ack()).map(|s| (s.ack.0, s.window));
+        // In units of four bytes, rounded up.
+        assert_eq!(acks.collect::<Vec<_>>(), [(2000, 250), (2500, 125), (3000, 1001)]);
+        assert_eq!(gate.window(), 4004);
     }
 
     #[test]

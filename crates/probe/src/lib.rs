@@ -45,6 +45,7 @@
 
 mod application;
 mod arrivals;
+pub mod burst;
 pub mod classify;
 mod gate;
 pub mod http;
@@ -60,7 +61,9 @@ mod test;
 pub mod tls;
 pub mod wire;
 
-pub use probe::{Ending, Flight, Observation, Order, Probe, Purpose, Report, SynAck};
+pub use probe::{
+    BurstOrder, BurstRun, Ending, Flight, Observation, Order, Probe, Purpose, Report, SynAck,
+};
 pub use session::{Session, Settings, Step};
 pub use target::Target;
 pub use test::{PARTS_MAX, PARTS_POLITE, Test};

@@ -20,6 +20,8 @@ fn report(observation: Observation) -> Report {
         head: None,
         not_http: false,
         observation: Some(observation),
+        packets_asked: None,
+        burst: None,
     }
 }
 

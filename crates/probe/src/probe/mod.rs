@@ -5,11 +5,13 @@
 //! is quiet; then the ACKs of the test, in one burst; then it looks on until the time is over, and
 //! resets. A scout acknowledges as usual instead, and is over with the head of the answer.
 
+mod burst;
 mod growth;
 mod handshake;
 mod report;
 
-pub use report::{Ending, Flight, Observation, Report, SynAck};
+pub use burst::BurstOrder;
+pub use report::{BurstRun, Ending, Flight, Observation, Report, SynAck};
 
 use crate::application::Application;
 use crate::arrivals::{Arrival, Arrivals, Packet};
@@ -17,6 +19,7 @@ use crate::gate::AckGate;
 use crate::test::Test;
 use crate::tls::Tls;
 use crate::wire::{self, Flow, Kind, Received};
+use burst::Burst;
 use growth::Growth;
 use std::sync::Arc;
 use windlass_base::{Ecn, Span, Time};
@@ -37,6 +40,8 @@ pub enum Purpose {
     Scout,
     /// To measure the server's response to the ACKs of a test.
     Measure(Test),
+    /// To measure packets that the server sends at once.
+    Burst(BurstOrder),
 }
 
 /// The task of a connection.
@@ -88,8 +93,18 @@ pub struct Probe {
     /// When the request left.
     asked: Option<Time>,
     /// The last ACK of the test, and its time, which is known once the others have left.
-    last_ack: Option<(SeqNumber, Option<Time>)>,
+    last_ack: Option<LastAck>,
+    burst: Option<BurstRun>,
     report: Option<Report>,
+}
+
+/// The last ACK of a flight.
+#[derive(Copy, Clone, Debug)]
+struct LastAck {
+    ack: SeqNumber,
+    /// The right edge of the window that it offers; `None`: the window as before.
+    edge: Option<SeqNumber>,
+    at: Option<Time>,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +113,7 @@ enum Phase {
     /// Waits for the flight, since this time.
     Flight(Time),
     Growth(Growth),
+    Burst(Burst),
     Over,
 }
 
@@ -113,7 +129,7 @@ impl Probe {
         Probe {
             application: Application::new(order.request.clone(), order.tls.as_ref()),
             backlog: Vec::new(),
-            gate: AckGate::new(order.purpose == Purpose::Scout, order.window),
+            gate: AckGate::new(order.purpose == Purpose::Scout, first_window(&order)),
             stream: Stream::new(connection),
             arrivals: Arrivals::default(),
             phase: Phase::Connecting,
@@ -131,6 +147,7 @@ impl Probe {
             peer_reset: false,
             asked: None,
             last_ack: None,
+            burst: None,
             report: None,
             order,
             flow,
@@ -187,8 +204,9 @@ impl Probe {
         if self.is_over() {
             return None;
         }
-        let last_ack = self.last_ack.and_then(|(_, at)| at);
-        let own = self.quiet_at().into_iter().chain(last_ack).chain([self.deadline()]);
+        let last_ack = self.last_ack.and_then(|last| last.at);
+        let quiet = self.quiet_at().or_else(|| self.burst_quiet_at());
+        let own = quiet.into_iter().chain(last_ack).chain([self.deadline()]);
         own.chain(self.stream.connection().poll_timeout()).min()
     }
 
@@ -198,8 +216,8 @@ impl Probe {
             self.emit(&ack, &[], out);
             return true;
         }
-        if let Some((_, at)) = &mut self.last_ack {
-            at.get_or_insert(now + LAST_ACK_PAUSE);
+        if let Some(last) = &mut self.last_ack {
+            last.at.get_or_insert(now + LAST_ACK_PAUSE);
         }
         while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
             let Some(segment) = self.gate.pass(run.first) else { continue };
@@ -272,6 +290,10 @@ impl Probe {
         }
         self.connected = now;
         self.phase = Phase::Flight(now);
+        if let Purpose::Burst(order) = self.order.purpose {
+            self.gate.open_to(self.first_byte().at(u64::from(order.first_window())));
+            self.phase = Phase::Burst(Burst::new(order, self.order.tls.is_some(), now));
+        }
     }
 
     fn feed(&mut self, now: Time, received: &Received<'_>) {
@@ -300,7 +322,13 @@ impl Probe {
             if let Phase::Growth(growth) = &mut self.phase {
                 growth.before_packet(now, &self.arrivals);
             }
+            let before = (self.arrivals.packets().len(), self.arrivals.retransmissions);
             let arrival = self.arrivals.take(packet, self.reordering());
+            if let Phase::Burst(burst) = &mut self.phase
+                && self.arrivals.retransmissions > before.1
+            {
+                burst.close(before.0);
+            }
             if let Phase::Growth(growth) = &mut self.phase {
                 growth.after_packet(arrival, &self.arrivals);
             }
@@ -334,9 +362,7 @@ impl Probe {
         if now >= self.deadline() {
             return self.give_up();
         }
-        if let Some((ack, _)) = self.last_ack.take_if(|(_, at)| at.is_some_and(|at| at <= now)) {
-            self.gate.release([ack]);
-        }
+        self.release_last_ack(now);
         if let Some(trouble) = self.application.trouble() {
             return self.finish(Ending::TlsFailed { why: trouble.to_owned() });
         }
@@ -347,6 +373,22 @@ impl Probe {
                     self.advance_flight(now, test);
                 }
             }
+            Purpose::Burst(_) => self.advance_burst(now),
+        }
+    }
+
+    /// Sends the last ACK of a flight if its time has come.
+    fn release_last_ack(&mut self, now: Time) {
+        let due = |last: &mut LastAck| last.at.is_some_and(|at| at <= now);
+        match self.last_ack.take_if(due) {
+            Some(LastAck { ack, edge: None, .. }) => self.gate.release([ack]),
+            Some(LastAck { ack, edge: Some(edge), .. }) => {
+                self.gate.release_to([ack], edge);
+                if let Phase::Burst(burst) = &mut self.phase {
+                    burst.open(now);
+                }
+            }
+            None => {}
         }
     }
 
@@ -421,7 +463,8 @@ impl Probe {
         let mut acks = test.acks(&relative);
         let first = self.first_byte().at(self.flight_from);
         let sent = acks.len() as u32;
-        self.last_ack = acks.pop().map(|last| (first.at(last), None));
+        let last = acks.pop().map(|last| first.at(last));
+        self.last_ack = last.map(|ack| LastAck { ack, edge: None, at: None });
         self.gate.release(acks.into_iter().map(|ack| first.at(ack)));
         let flight = Flight::of(&self.arrivals, self.flight_from);
         self.phase = Phase::Growth(Growth::new(
@@ -459,6 +502,7 @@ impl Probe {
             Phase::Connecting => self.begun + self.order.patience,
             Phase::Flight(_) => self.connected + self.order.patience,
             Phase::Growth(growth) => growth.since() + self.order.timeout,
+            Phase::Burst(burst) => burst.opened() + self.order.patience,
             Phase::Over => self.begun,
         }
     }
@@ -468,6 +512,7 @@ impl Probe {
         let ending = match self.phase {
             Phase::Connecting => Ending::Silent,
             Phase::Growth(_) => Ending::Measured,
+            Phase::Burst(_) if self.application.answer_has_begun() => Ending::NotReached,
             _ if connection.peer_window_edge() == 0 => Ending::ZeroWindow,
             _ => Ending::NoAnswer,
         };
@@ -485,6 +530,14 @@ impl Probe {
         };
         self.report = Some(self.make_report(ending, growth));
         self.stream.connection_mut().abort();
+    }
+}
+
+/// The window that the first ACK offers.
+fn first_window(order: &Order) -> u32 {
+    match order.purpose {
+        Purpose::Burst(burst) => burst.first_window(),
+        _ => order.window,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{http, tls};
 fn settings() -> Settings {
     Settings {
         tests: vec![Test::Split(1), Test::Split(4)],
+        bursts: Vec::new(),
         runs: 2,
         acks: 3,
         timeout: Span::from_secs(3),
@@ -34,6 +35,8 @@ fn silent() -> Report {
         head: None,
         not_http: false,
         observation: None,
+        packets_asked: None,
+        burst: None,
     }
 }
 

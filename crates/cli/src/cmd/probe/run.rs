@@ -63,6 +63,7 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
     let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
     Ok(Settings {
         tests,
+        bursts: Vec::new(),
         runs: args.runs,
         acks: args.acks,
         timeout: args.timeout,
