@@ -42,6 +42,8 @@ fn bad_options_are_refused() {
         (&["a.example", "--tests", "A,F"], "expected letters of A to E and S"),
         (&["a.example", "--tests", "A", "--split", "1"], "cannot be used with"),
         (&["a.example", "-4", "-6"], "cannot be used with"),
+        (&["a.example", "--burst", "--tests", "A"], "cannot be used with"),
+        (&["a.example", "--burst=1"], "expected a whole number from 2 to 128"),
         (&["a.example", "--timeout", "soon"], "--timeout"),
         (&["a.example", "--acks", "0"], "--acks"),
         (&["serve", "--address", "10.98.0.2"], "--tun"),
@@ -173,6 +175,30 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(4), "{json}");
     assert_eq!((&json["tests"][1]["test"], &json["tests"][1]["split"]), (&"C".into(), &4.into()));
     assert!(matches!(output.status.code(), Some(0 | 3)), "{json}");
+}
+
+#[test]
+fn bursts_of_a_server_on_this_machine_are_compared() {
+    if skipped() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = format!("http://{}/large", listener.local_addr().expect("bound"));
+    thread::spawn(move || serve(listener));
+    let table = probe(&[&target, "--burst=2,8"]);
+    let printed = text(&table.stdout);
+    for part in ["first RTT", "5 of 5", "8 packets at once", "Mbit/s"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    assert_eq!(table.status.code(), Some(0), "{printed}");
+    let few = probe(&[&target, "--burst=2,8", "--runs", "1", "--json"]);
+    let json: Value = serde_json::from_slice(&few.stdout).expect("JSON");
+    assert_eq!((&json["schema"], &json["kind"]), (&1.into(), &"probe.burst".into()));
+    assert_eq!(json["sizes"][1]["packets"], 8, "{json}");
+    // The server writes its head separately, which may be a short packet more.
+    let arrived = json["runs"][1]["burst"]["arrived"].as_u64();
+    assert!(matches!(arrived, Some(8 | 9)), "{json}");
+    assert_eq!((&json["difference"], few.status.code()), (&Value::Null, Some(3)), "{json}");
 }
 
 #[test]

@@ -93,9 +93,14 @@ impl Arrivals {
         self.packets.iter().map(|packet| packet.len).max().unwrap_or(0)
     }
 
+    /// The end of the data without a gap from `from` on.
+    pub(crate) fn contiguous_end(&self, from: u64) -> u64 {
+        self.seen.range_at(from).map_or(from, |range| range.end)
+    }
+
     /// The ends of the first `count` segments from `from` on, up to the first gap.
     pub(crate) fn segment_ends(&self, from: u64, count: usize) -> Vec<u64> {
-        let limit = self.seen.range_at(from).map_or(from, |range| range.end);
+        let limit = self.contiguous_end(from);
         let mut ends: Vec<u64> = self.packets.iter().map(Packet::end).collect();
         ends.sort_unstable();
         ends.dedup();

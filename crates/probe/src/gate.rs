@@ -18,7 +18,7 @@ pub(crate) struct AckGate {
     /// The next sequence number of this end.
     next: SeqNumber,
     shift_offered: Option<u8>,
-    /// The shift in force (RFC 7323 section 2.2).
+    /// The shift of the window field in force.
     shift: u8,
     /// The receive window that every ACK advertises, in bytes from the ACK number that is sent. It does
     /// not depend on the withheld ACKs.
@@ -31,6 +31,8 @@ pub(crate) struct AckGate {
 #[derive(Copy, Clone, Debug)]
 struct Due {
     number: SeqNumber,
+    /// The window field.
+    window: u16,
     sack: SackBlocks,
     /// ECE, which echoes a mark.
     ece: bool,
@@ -90,8 +92,29 @@ impl AckGate {
 
     /// Queues an ACK with SACK blocks, and with ECE if it echoes a mark.
     pub(crate) fn release_one(&mut self, number: SeqNumber, sack: SackBlocks, ece: bool) {
-        self.due.push_back(Due { number, sack, ece });
+        self.due.push_back(Due { number, window: self.window_field, sack, ece });
         self.released = Some(number);
+    }
+
+    /// Queues these ACKs with a window that ends at `edge`, however far the ACKs come.
+    pub(crate) fn release_to(
+        &mut self,
+        acks: impl IntoIterator<Item = SeqNumber>,
+        edge: SeqNumber,
+    ) {
+        for ack in acks {
+            self.released = Some(ack);
+            self.open_to(edge);
+            self.release_one(ack, SackBlocks::default(), false);
+        }
+    }
+
+    /// Lets the window end at `edge`, or at the next sequence number that its field can express.
+    pub(crate) fn open_to(&mut self, edge: SeqNumber) {
+        let bytes = u32::try_from(edge.distance_from(self.released())).unwrap_or(0);
+        let field = bytes.div_ceil(1 << self.shift);
+        self.window_field = u16::try_from(field).unwrap_or(u16::MAX);
+        self.window = u32::from(self.window_field) << self.shift;
     }
 
     /// The next queued ACK.
@@ -102,7 +125,7 @@ impl AckGate {
             seq: self.next,
             ack: due.number,
             flags: if due.ece { Flags::ACK | Flags::ECE } else { Flags::ACK },
-            window: self.window_field,
+            window: due.window,
             options: Options { sack: due.sack, ..Options::default() },
             ..Segment::default()
         })
@@ -113,6 +136,7 @@ impl AckGate {
         if segment.flags.contains(Flags::SYN) {
             self.next = segment.seq.at(1);
             self.shift_offered = segment.options.window_scale;
+            segment.window = segment.window.min(self.window_field);
             return Some(segment);
         }
         let bare = segment.sequence_len() == 0 && !segment.flags.contains(Flags::RST);
@@ -175,6 +199,18 @@ mod tests {
         gate.release([SeqNumber(1300)]);
         let ack = gate.poll_ack().expect("released");
         assert_eq!((ack.seq.0, ack.window), (400, 50_000), "after the request");
+    }
+
+    #[test]
+    fn the_right_edge_stands_still_until_the_last_ack_opens_the_window() {
+        let mut gate = connected();
+        gate.open_to(SeqNumber(3000));
+        gate.release_to([SeqNumber(2000), SeqNumber(2500)], SeqNumber(3000));
+        gate.release_to([SeqNumber(3000)], SeqNumber(7001));
+        let acks = std::iter::from_fn(|| gate.poll_ack()).map(|s| (s.ack.0, s.window));
+        // In units of four bytes, rounded up.
+        assert_eq!(acks.collect::<Vec<_>>(), [(2000, 250), (2500, 125), (3000, 1001)]);
+        assert_eq!(gate.window(), 4004);
     }
 
     #[test]

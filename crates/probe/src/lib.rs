@@ -46,6 +46,7 @@
 
 mod application;
 mod arrivals;
+pub mod burst;
 pub mod cca;
 pub mod classify;
 pub mod dialogue;
@@ -64,7 +65,8 @@ pub mod tls;
 pub mod wire;
 
 pub use probe::{
-    Ending, Exchanged, Flight, Heard, Observation, Order, Probe, Purpose, Report, SynAck,
+    BurstOrder, BurstRun, Ending, Exchanged, Flight, Heard, Observation, Order, Probe, Purpose,
+    Report, SynAck,
 };
 pub use session::{Session, Settings, Step};
 pub use target::Target;

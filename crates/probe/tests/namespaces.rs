@@ -253,6 +253,52 @@ fn an_initial_window_of_100_is_exact_only_if_the_kernel_held_nothing_back() {
     assert_eq!(all, [106, 106], "{outcome:?}");
 }
 
+/// A bottleneck of 10 Mbit/s at a router: it sends two packets at once, and has places for twelve.
+#[test]
+fn a_burst_of_the_kernel_loses_what_the_queue_of_a_router_does_not_take() {
+    if skipped() || skip_unless(&[Need::Program("tc")]) {
+        return;
+    }
+    let [client, router, server] = [(); 3].map(|()| Namespace::new("wpr"));
+    join((&client, "v"), (&router, "client"));
+    join((&router, "server"), (&server, "peer"));
+    client.bring_up("v", &["10.97.1.1/24"]);
+    router.bring_up("client", &["10.97.1.2/24"]);
+    router.bring_up("server", &["10.97.2.2/24"]);
+    server.bring_up("peer", &["10.97.2.1/24"]);
+    run("ip", &format!("-n {} route add default via 10.97.1.2", client.name()));
+    run("ip", &format!("-n {} route add default via 10.97.2.2", server.name()));
+    router.inside(|| std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("root"));
+    let queue = "qdisc add dev client root tbf rate 10mbit burst 3100 limit 18200";
+    let arguments = format!("-n {} {queue}", router.name());
+    if !Command::new("tc").args(arguments.split(' ')).status().is_ok_and(|s| s.success()) {
+        skip("needs the queue discipline tbf");
+        return;
+    }
+    let listener = server.inside(|| TcpListener::bind("10.97.2.1:80")).expect("a port");
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| while listener.accept().is_ok_and(|(client, _)| answer(client)) {});
+        client.inside(|| {
+            let settings = Settings { bursts: vec![2, 10, 24], ..settings(&[], 6) };
+            let mut driver = Driver::open().expect("root");
+            let target = Target::parse("http://10.97.2.1/").expect("a target");
+            let mut session = Session::new(target, settings);
+            measure(&mut driver, &mut session, |_| ()).expect("sockets");
+            let mut control = TcpStream::connect("10.97.2.1:80").expect("listens");
+            control.write_all(b"GET /next HTTP/1.1\r\n\r\n").expect("open");
+            let _ = control.read(&mut [0; 1]);
+            session.burst_outcome()
+        })
+    });
+    let [_, ten, most] = &outcome.sizes[..] else { panic!("{outcome:?}") };
+    assert_eq!((ten.runs, ten.lost), ((6, 6), 0), "{outcome:?}");
+    // Eight packets of 1514 bytes wait for the rate.
+    let added = ten.added_ms.expect("measured");
+    assert!((8.0..14.0).contains(&added), "{added} ms: {outcome:?}");
+    assert!(most.runs.1 >= 4, "{outcome:?}");
+    assert!((0.3..0.5).contains(&most.loss.value), "10 of 24 have no place: {outcome:?}");
+}
+
 #[test]
 fn a_closed_port_a_silent_host_and_an_unreachable_one_are_distinguished() {
     if skipped() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use windlass_base::Span;
 use windlass_probe::classify::Reaction;
 use windlass_probe::session::Outcome;
-use windlass_probe::{Session, Target, Test};
+use windlass_probe::{Session, Settings, Target, Test};
 use windlass_tcp::{Config, Profile};
 
 /// A page behind TLS.
@@ -87,6 +87,30 @@ fn measure_by(
     let mut session = Session::new(Target::parse(target).expect("a target"), settings(tests, 2));
     world.run(&mut session, &[("host.example", "192.0.2.1")]);
     session.outcome()
+}
+
+#[test]
+fn bursts_behind_tls_begin_after_the_handshake() {
+    let tls = server_config(0, rustls::DEFAULT_VERSIONS);
+    let speaker = move || {
+        let tls = ServerConnection::new(Arc::clone(&tls)).expect("sound");
+        Box::new(TlsSpeaker { tls, page: page(300_000), request: Vec::new() }) as Box<dyn Speaker>
+    };
+    let server = EngineServer::new(config(Profile::Linux, 10), speaker);
+    let mut world = World::new(PATH, 2).with("192.0.2.1:443", server);
+    let target = Target::parse("https://host.example/").expect("a target");
+    let sizes = Settings { bursts: vec![4, 20], ..settings(&[], 5) };
+    let mut session = Session::new(target, sizes);
+    world.run(&mut session, &[("host.example", "192.0.2.1")]);
+    let outcome = session.burst_outcome();
+    for row in &outcome.sizes {
+        assert_eq!((row.runs, row.lost, row.grown), ((5, 5), 0, 5), "{outcome:?}");
+        assert!(
+            row.sent >= 5 * u64::from(row.packets),
+            "records may end in short packets: {row:?}"
+        );
+    }
+    assert_eq!(outcome.sizes.len(), 2);
 }
 
 #[test]

@@ -22,6 +22,8 @@ fn report(observation: Observation) -> Report {
         heard: None,
         observation: Some(observation),
         trace: None,
+        packets_asked: None,
+        burst: None,
     }
 }
 

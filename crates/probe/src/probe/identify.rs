@@ -23,7 +23,7 @@ impl Probe {
     pub(super) fn flags_of_syn(&self) -> Flags {
         match self.order.purpose {
             Purpose::Identify => Flags::ECE | Flags::CWR,
-            Purpose::Scout | Purpose::Open | Purpose::Measure(_) => Flags::empty(),
+            _ => Flags::empty(),
         }
     }
 

@@ -7,13 +7,15 @@
 //! dialogue is HTTP, with as much of the answer as a measurement may need. A connection that opens the way
 //! for the measured one acknowledges as usual too, and is held until the other is over.
 
+mod burst;
 mod growth;
 mod handshake;
 mod identify;
 mod report;
 mod scout;
 
-pub use report::{Ending, Exchanged, Flight, Heard, Observation, Report, SynAck};
+pub use burst::BurstOrder;
+pub use report::{BurstRun, Ending, Exchanged, Flight, Heard, Observation, Report, SynAck};
 
 use crate::application::{Application, Trouble};
 use crate::arrivals::{Arrival, Arrivals, Packet};
@@ -23,6 +25,7 @@ use crate::gate::AckGate;
 use crate::test::Test;
 use crate::tls::Tls;
 use crate::wire::{self, Flow, Kind, Received};
+use burst::Burst;
 use growth::Growth;
 use scout::HOLD_MAX;
 use std::sync::Arc;
@@ -50,6 +53,8 @@ pub enum Purpose {
     Measure(Test),
     /// To see how its congestion controller answers a script.
     Identify,
+    /// To measure packets that the server sends at once.
+    Burst(BurstOrder),
 }
 
 /// The task of a connection.
@@ -103,12 +108,22 @@ pub struct Probe {
     /// Segments that were acknowledged before the flight that is measured.
     acked_before: u32,
     /// The last ACK of the test, and its time, which is known once the others have left.
-    last_ack: Option<(SeqNumber, Option<Time>)>,
+    last_ack: Option<LastAck>,
+    burst: Option<BurstRun>,
     /// The ACK of the handshake may have left.
     has_opened: bool,
     /// The server takes SACK blocks.
     takes_sack: bool,
     report: Option<Report>,
+}
+
+/// The last ACK of a flight.
+#[derive(Copy, Clone, Debug)]
+struct LastAck {
+    ack: SeqNumber,
+    /// The right edge of the window that it offers; `None`: the window as before.
+    edge: Option<SeqNumber>,
+    at: Option<Time>,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +136,7 @@ enum Phase {
     Shaping(Box<Shaper>),
     /// Has opened the way for the measured connection, since this time.
     Held(Time),
+    Burst(Burst),
     Over,
 }
 
@@ -138,7 +154,7 @@ impl Probe {
             backlog: Vec::new(),
             gate: AckGate::new(
                 matches!(order.purpose, Purpose::Scout | Purpose::Open),
-                order.window,
+                first_window(&order),
             ),
             stream: Stream::new(connection),
             arrivals: Arrivals::default(),
@@ -160,6 +176,7 @@ impl Probe {
             last_ack: None,
             has_opened: false,
             takes_sack: false,
+            burst: None,
             report: None,
             order,
             flow,
@@ -216,9 +233,10 @@ impl Probe {
         if self.is_over() {
             return None;
         }
-        let last_ack = self.last_ack.and_then(|(_, at)| at);
+        let last_ack = self.last_ack.and_then(|last| last.at);
         let scout = self.silent_at().filter(|_| self.order.purpose == Purpose::Scout);
-        let own = self.quiet_at().or(scout).into_iter().chain(last_ack).chain([self.deadline()]);
+        let quiet = self.quiet_at().or_else(|| self.burst_quiet_at()).or(scout);
+        let own = quiet.into_iter().chain(last_ack).chain([self.deadline()]);
         let shaper = self.shaper().and_then(Shaper::poll_timeout);
         let opens = self.shaper().map(Shaper::opens_at).filter(|_| !self.has_opened);
         own.chain(shaper).chain(opens).chain(self.stream.connection().poll_timeout()).min()
@@ -231,8 +249,8 @@ impl Probe {
             self.emit(&ack, &[], out);
             return true;
         }
-        if let Some((_, at)) = &mut self.last_ack {
-            at.get_or_insert(now + LAST_ACK_PAUSE);
+        if let Some(last) = &mut self.last_ack {
+            last.at.get_or_insert(now + LAST_ACK_PAUSE);
         }
         if self.shaper().is_some_and(|shaper| now < shaper.opens_at()) {
             return false;
@@ -311,6 +329,10 @@ impl Probe {
         self.connected = now;
         self.phase = match self.order.purpose {
             Purpose::Identify => return self.begin_script(now, segment),
+            Purpose::Burst(order) => {
+                self.gate.open_to(self.first_byte().at(u64::from(order.first_window())));
+                Phase::Burst(Burst::new(order, self.order.tls.is_some(), now))
+            }
             Purpose::Scout | Purpose::Open | Purpose::Measure(_) => Phase::Flight(now),
         };
     }
@@ -341,7 +363,13 @@ impl Probe {
             if let Phase::Growth(growth) = &mut self.phase {
                 growth.before_packet(now, &self.arrivals);
             }
+            let before = (self.arrivals.packets().len(), self.arrivals.retransmissions);
             let arrival = self.arrivals.take(packet, self.reordering());
+            if let Phase::Burst(burst) = &mut self.phase
+                && self.arrivals.retransmissions > before.1
+            {
+                burst.close(before.0);
+            }
             if let Phase::Growth(growth) = &mut self.phase {
                 growth.after_packet(arrival, &self.arrivals);
             }
@@ -375,9 +403,7 @@ impl Probe {
         if now >= self.deadline() {
             return self.give_up();
         }
-        if let Some((ack, _)) = self.last_ack.take_if(|(_, at)| at.is_some_and(|at| at <= now)) {
-            self.gate.release([ack]);
-        }
+        self.release_last_ack(now);
         if let Some(trouble) = self.application.trouble() {
             return self.finish(match trouble {
                 Trouble::Tls(why) => Ending::TlsFailed { why },
@@ -393,6 +419,22 @@ impl Probe {
                 }
             }
             Purpose::Identify => self.advance_script(),
+            Purpose::Burst(_) => self.advance_burst(now),
+        }
+    }
+
+    /// Sends the last ACK of a flight if its time has come.
+    fn release_last_ack(&mut self, now: Time) {
+        let due = |last: &mut LastAck| last.at.is_some_and(|at| at <= now);
+        match self.last_ack.take_if(due) {
+            Some(LastAck { ack, edge: None, .. }) => self.gate.release([ack]),
+            Some(LastAck { ack, edge: Some(edge), .. }) => {
+                self.gate.release_to([ack], edge);
+                if let Phase::Burst(burst) = &mut self.phase {
+                    burst.open(now);
+                }
+            }
+            None => {}
         }
     }
 
@@ -459,7 +501,8 @@ impl Probe {
         let mut acks = test.acks(&relative);
         let first = self.first_byte().at(self.flight_from);
         let sent = acks.len() as u32;
-        self.last_ack = acks.pop().map(|last| (first.at(last), None));
+        let last = acks.pop().map(|last| first.at(last));
+        self.last_ack = last.map(|ack| LastAck { ack, edge: None, at: None });
         self.gate.release(acks.into_iter().map(|ack| first.at(ack)));
         let flight = Flight::of(&self.arrivals, self.flight_from);
         self.phase = Phase::Growth(Growth::new(
@@ -503,6 +546,7 @@ impl Probe {
             Phase::Growth(growth) => growth.since() + self.order.timeout,
             Phase::Shaping(_) => self.connected + TIME_MAX,
             Phase::Held(since) => *since + HOLD_MAX,
+            Phase::Burst(burst) => burst.opened() + self.order.patience,
             Phase::Over => self.begun,
         }
     }
@@ -513,6 +557,7 @@ impl Probe {
             Phase::Connecting => Ending::Silent,
             Phase::Growth(_) | Phase::Shaping(_) => Ending::Measured,
             Phase::Held(_) => Ending::HeadRead,
+            Phase::Burst(_) if self.application.answer_has_begun() => Ending::NotReached,
             _ if connection.peer_window_edge() == 0 => Ending::ZeroWindow,
             _ => Ending::NoAnswer,
         };
@@ -545,6 +590,13 @@ impl Probe {
 const REQUEST_MSS: u16 = 1200;
 /// A request leaves in one flight: the longest has some 11 kB.
 const REQUEST_SEGMENTS: u32 = 16;
+/// The window that the first ACK offers.
+fn first_window(order: &Order) -> u32 {
+    match order.purpose {
+        Purpose::Burst(burst) => burst.first_window(),
+        _ => order.window,
+    }
+}
 
 /// Without SACK, so that the server sends no tail loss probe. Without timestamps, so that servers that
 /// cache data of peers cache less.

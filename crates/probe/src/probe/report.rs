@@ -39,6 +39,10 @@ pub enum Ending {
     Reset,
     /// The answer ended before a window did: there was nothing left to send for more ACKs.
     TooShort,
+    /// A packet was lost before the burst, or none came: the server's window could not grow for it.
+    LostBefore,
+    /// The server's window did not grow to the burst.
+    NotReached,
     /// The TLS handshake failed.
     TlsFailed {
         /// In the TLS library's words.
@@ -67,6 +71,8 @@ impl Ending {
             Ending::ZeroWindow => "zero-window",
             Ending::Reset => "reset",
             Ending::TooShort => "too-short",
+            Ending::LostBefore => "lost-before",
+            Ending::NotReached => "not-reached",
             Ending::TlsFailed { .. } => "tls-failed",
             Ending::TooMuch => "too-much",
             Ending::DialogueFailed { .. } => "dialogue-failed",
@@ -90,6 +96,8 @@ impl fmt::Display for Ending {
             Ending::ZeroWindow => "zero window: connected, but the server takes no request",
             Ending::Reset => "reset by the server",
             Ending::TooShort => "answer too short: it ends before the server has to wait for ACKs",
+            Ending::LostBefore => "a packet was lost while the window grew",
+            Ending::NotReached => "the server's window did not grow so far",
             Ending::TlsFailed { why } => return write!(f, "TLS failed: {why}"),
             Ending::DialogueFailed { why } => return write!(f, "the dialogue failed: {why}"),
             Ending::TooMuch => "flooded: more packets than any stack sends",
@@ -230,6 +238,35 @@ impl Observation {
     }
 }
 
+/// One burst.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BurstRun {
+    /// Packets for which the receive window was opened.
+    pub packets: u32,
+    /// Payload of the longest packet, in bytes.
+    pub packet_bytes: u32,
+    /// Flights that it took to get the server's window so large; 0: the burst is its first flight.
+    pub flights_before: u32,
+    /// Packets for which the first window was opened.
+    pub first_window: u32,
+    /// Packets of the first flight.
+    pub first_flight: u32,
+    /// Packets that arrived.
+    pub arrived: u32,
+    /// Packets that were lost, as the gaps in the stream show.
+    pub lost: u32,
+    /// Whether the offset at which the burst ended is known. If false, more may have been lost.
+    pub end_known: bool,
+    /// Payload that arrived, in bytes.
+    pub bytes: u64,
+    /// Payload of the packet that arrived first, in bytes.
+    pub first_bytes: u32,
+    /// From the request or the ACK that opened the window to the first packet, in milliseconds.
+    pub rtt_first_ms: f64,
+    /// The same to the last packet.
+    pub rtt_last_ms: f64,
+}
+
 /// The result of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -245,6 +282,12 @@ pub struct Report {
     pub not_http: bool,
     /// The counts, if a flight arrived.
     pub observation: Option<Observation>,
+    /// The packets that the server was to send at once, if that was the purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets_asked: Option<u32>,
+    /// The burst, if one arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<BurstRun>,
     /// What a script showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -277,7 +320,7 @@ impl Probe {
     pub(super) fn make_report(&self, ending: Ending, growth: Option<Growth>) -> Report {
         let observation = match self.order.purpose {
             Purpose::Measure(test) => self.observation(test, growth),
-            Purpose::Scout | Purpose::Open | Purpose::Identify => None,
+            Purpose::Scout | Purpose::Open | Purpose::Identify | Purpose::Burst(_) => None,
         };
         let talk = self.application.talk();
         Report {
@@ -294,6 +337,11 @@ impl Probe {
                 server: talk.server.clone(),
                 opened_port: talk.opened,
             }),
+            packets_asked: match self.order.purpose {
+                Purpose::Burst(order) => Some(order.packets),
+                _ => None,
+            },
+            burst: self.burst.clone(),
         }
     }
 

@@ -9,10 +9,11 @@ mod spoken;
 pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
 pub use spoken::{Spoken, WindowAfter};
 
+use crate::burst::BurstOutcome;
 use crate::cca::Library;
 use crate::dialogue::{Dialogue, Exchange, Scheme};
 use crate::http::Head;
-use crate::probe::{Ending, Order, Purpose, Report};
+use crate::probe::{BurstOrder, BurstRun, Ending, Order, Purpose, Report};
 use crate::target::Target;
 use crate::test::Test;
 use crate::tls::Tls;
@@ -28,7 +29,9 @@ use windlass_base::Span;
 pub struct Settings {
     /// The tests of a round.
     pub tests: Vec<Test>,
-    /// How many rounds there are; each runs every test once.
+    /// The sizes of bursts to measure instead, in packets; none: the tests are run.
+    pub bursts: Vec<u16>,
+    /// How many rounds there are; each runs every test or size once.
     pub runs: u32,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
@@ -93,6 +96,8 @@ const WINDOW_MIN_BYTES: u32 = 256 * 1024;
 const WINDOW_UNSCALED_BYTES: u32 = 65_535;
 /// The packets of a first flight that must fit into an unscaled window.
 const FIRST_FLIGHT_PACKETS: u32 = 16;
+/// The packets of a first flight that most servers send at once (RFC 6928).
+const FIRST_BURST_PACKETS: u32 = 10;
 /// The least MSS that every host takes (RFC 9293 §3.7.1).
 const MSS_MIN: u16 = 536;
 
@@ -175,7 +180,7 @@ impl Session {
         if self.settings.controllers.is_some() {
             return (self.reports.len(), identify::TRIALS_MAX);
         }
-        (self.reports.len(), self.settings.tests.len() * self.settings.runs as usize)
+        (self.reports.len(), self.purposes().len() * self.settings.runs as usize)
     }
 
     /// The answer to [`Step::Resolve`].
@@ -226,8 +231,10 @@ impl Session {
                 self.reports.push(report);
                 let measured = |report: &Report| report.ending == Ending::Measured;
                 let tail = self.reports.iter().rev().take(FAILURES_MAX);
-                let hopeless = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
-                if hopeless || self.next_purpose().is_none() {
+                let failing = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
+                // A server may send few packets at once, and not more.
+                let some = !self.settings.bursts.is_empty() && self.reports.iter().any(measured);
+                if failing && !some || self.next_purpose().is_none() {
                     self.stage = Stage::Done;
                 }
             }
@@ -238,6 +245,11 @@ impl Session {
     /// The outcome so far; it is complete after [`Step::Done`].
     pub fn outcome(&self) -> Outcome {
         outcome::make(self)
+    }
+
+    /// The same for bursts, if the settings ask for them.
+    pub fn burst_outcome(&self) -> BurstOutcome {
+        BurstOutcome::of(self.outcome(), &self.settings.bursts)
     }
 
     fn handle_scout(&mut self, found: Found) {
@@ -308,20 +320,70 @@ impl Session {
         self.stage = Stage::Measuring;
     }
 
-    /// The next connection to the server that was found.
+    /// The next measurement. Tests and sizes alternate, so that state that a server keeps about its peer
+    /// affects all alike.
     fn next_purpose(&self) -> Option<Purpose> {
-        match self.settings.controllers {
-            Some(_) => self.wants_trial().then_some(Purpose::Identify),
-            None => self.next_test().map(Purpose::Measure),
+        if self.settings.controllers.is_some() {
+            return self.wants_trial().then_some(Purpose::Identify);
+        }
+        let (done, all) = self.progress();
+        let purposes = self.purposes();
+        let index = done.checked_rem(purposes.len())?;
+        purposes.get(index).copied().filter(|_| done < all)
+    }
+
+    /// The measurements of a round.
+    fn purposes(&self) -> Vec<Purpose> {
+        let (packet_bytes, first_max) = (self.packet_bytes(), self.first_burst_max());
+        let burst = |packets: &u16| {
+            let packets = u32::from(*packets);
+            let first_packets = packets.min(first_max);
+            let fills = self.failures_of(packets) % 2 == 1;
+            Purpose::Burst(BurstOrder { packets, first_packets, fills, packet_bytes })
+        };
+        match self.settings.bursts.is_empty() {
+            true => self.settings.tests.iter().map(|test| Purpose::Measure(*test)).collect(),
+            false => {
+                self.settings.bursts.iter().filter(|n| self.has_room(**n)).map(burst).collect()
+            }
         }
     }
 
-    /// The next test. Tests alternate, so that state that a server keeps about its peer affects all
-    /// alike.
-    fn next_test(&self) -> Option<Test> {
-        let (done, all) = self.progress();
-        let index = done.checked_rem(self.settings.tests.len())?;
-        self.settings.tests.get(index).copied().filter(|_| done < all)
+    /// Whether so many packets fit into the receive window, which may have no scaling.
+    fn has_room(&self, packets: u16) -> bool {
+        let syn_ack = self.found.as_ref().and_then(|found| found.scout.syn_ack);
+        let bytes = u32::from(packets) * self.packet_bytes();
+        syn_ack.is_none_or(|syn_ack| syn_ack.window_scale.is_some())
+            || bytes <= WINDOW_UNSCALED_BYTES
+    }
+
+    /// The most packets for which a burst's first window opens: the server's initial window, if a run has
+    /// shown it. Otherwise twice the largest first flight so far.
+    fn first_burst_max(&self) -> u32 {
+        let runs = || self.reports.iter().flat_map(|report| &report.burst);
+        let flights = |runs: &mut dyn Iterator<Item = &BurstRun>| {
+            runs.map(|run| run.first_flight + if run.flights_before == 0 { run.lost } else { 0 })
+                .max()
+        };
+        let is_short =
+            |run: &&BurstRun| run.flights_before > 0 && run.first_flight < run.first_window;
+        match flights(&mut runs().filter(is_short)) {
+            Some(initial_window) => initial_window.max(1),
+            None => FIRST_BURST_PACKETS.max(2 * flights(&mut runs()).unwrap_or(0)),
+        }
+    }
+
+    /// Runs with bursts of this size that were not measured. After each, the other way to grow is tried.
+    fn failures_of(&self, packets: u32) -> usize {
+        let of_size = self.reports.iter().filter(|report| report.packets_asked == Some(packets));
+        of_size.filter(|report| report.ending != Ending::Measured).count()
+    }
+
+    /// The payload of the longest packet seen in a burst, or the MSS that is announced.
+    fn packet_bytes(&self) -> u32 {
+        let seen = self.reports.iter().flat_map(|report| &report.burst);
+        let mss = self.found.as_ref().map_or(0, |found| self.mss_usual(found.remote));
+        seen.map(|run| run.packet_bytes).max().unwrap_or(u32::from(mss))
     }
 
     fn connect(&self, remote: SocketAddr, url: &Url, purpose: Purpose) -> Step {
@@ -351,6 +413,7 @@ impl Session {
             mss: self.mss(remote, purpose),
             window: match purpose {
                 Purpose::Identify => identify::WINDOW_BYTES,
+                Purpose::Burst(burst) => burst.window(),
                 _ => self.window(remote),
             },
             dialogue,
@@ -395,7 +458,7 @@ impl Session {
         let test = match purpose {
             Purpose::Measure(test) => test,
             Purpose::Identify => return identify::MSS,
-            Purpose::Scout | Purpose::Open => return mss,
+            Purpose::Scout | Purpose::Open | Purpose::Burst(_) => return mss,
         };
         let mss = self.mss_supplied().map_or(mss, |supplied| supplied.min(mss));
         if scaled {

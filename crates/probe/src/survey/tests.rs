@@ -8,6 +8,7 @@ use crate::{http, tls};
 fn settings() -> Settings {
     Settings {
         tests: vec![Test::Split(1), Test::Split(4)],
+        bursts: Vec::new(),
         runs: 2,
         acks: 3,
         timeout: Span::from_secs(3),
@@ -40,6 +41,8 @@ fn silent() -> Report {
         heard: None,
         observation: None,
         trace: None,
+        packets_asked: None,
+        burst: None,
     }
 }
 

@@ -175,6 +175,7 @@ fn is_reset(packet: &[u8]) -> bool {
 pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
     Settings {
         tests: tests.to_vec(),
+        bursts: Vec::new(),
         runs,
         acks: 3,
         timeout: Span::from_secs(3),

@@ -7,7 +7,7 @@ use windlass_probe::cca::{self, Library, Trace};
 use windlass_probe::classify::classify;
 use windlass_probe::dialogue::Dialogue;
 use windlass_probe::wire::{self, Flow, Kind, Meta};
-use windlass_probe::{Order, Probe, Purpose, Test};
+use windlass_probe::{BurstOrder, Order, Probe, Purpose, Test};
 use windlass_tcp::{Flags, Options, Segment, SeqNumber};
 
 const ISN: u32 = u32::MAX - 5000;
@@ -58,6 +58,12 @@ impl World {
             0 => Purpose::Scout,
             1 => Purpose::Measure(Test::Stretch),
             2..=40 => Purpose::Identify,
+            size @ 248.. => Purpose::Burst(BurstOrder {
+                packets: u32::from(size - 247) * 16,
+                first_packets: u32::from(setup[2]),
+                fills: size % 2 == 1,
+                packet_bytes: 1460,
+            }),
             parts => Purpose::Measure(Test::Split(u16::from(parts) * 4)),
         };
         let order = Order {

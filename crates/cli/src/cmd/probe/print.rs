@@ -1,6 +1,8 @@
 //! What `windlass probe` prints for people.
 
 use crate::stdout;
+use windlass_probe::SynAck;
+use windlass_probe::burst::{BurstOutcome, RUNS_MIN, SizeRow};
 use windlass_probe::cca::Controller;
 use windlass_probe::classify::{InitialWindow, Verdict};
 use windlass_probe::session::{Failure, Outcome, TestRow};
@@ -20,37 +22,86 @@ const HEADER: [&str; 12] = [
     "RTT",
 ];
 
+const BURST_HEADER: [&str; 8] =
+    ["packets", "runs", "first RTT", "last RTT", "added", "rate", "lost", "share of loss"];
+
 /// The table of the tests, and what they say.
 pub(super) fn text(outcome: &Outcome) -> String {
     let mut lines = Vec::new();
-    lines.extend(outcome.url.as_ref().map(|url| about(outcome, url)));
+    let Outcome { address, server, syn_ack, .. } = outcome;
+    lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
     if !outcome.tests.is_empty() {
         lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
     }
-    match (&outcome.verdict, &outcome.failure) {
-        _ if outcome.controller.is_some() => {
-            lines.extend(outcome.controller.iter().flat_map(controller));
+    match (&outcome.controller, &outcome.verdict) {
+        (Some(verdict), _) => lines.extend(controller(verdict)),
+        (None, Some(verdict)) => lines.extend(tell(verdict)),
+        (None, None) => {
+            lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
         }
-        (Some(verdict), _) => lines.extend(tell(verdict)),
-        // Its own text names the host, which a redirect may have given.
-        (None, Some(Failure::NoSuchHost { host, why }))
-            if outcome.target.contains(host.as_str()) =>
-        {
-            lines.push(format!("{}: not measured: no such host: {why}", outcome.target));
-        }
-        (None, Some(failure)) => lines.push(format!("{}: not measured: {failure}", outcome.target)),
-        (None, None) => lines.push(format!("{}: not measured", outcome.target)),
     }
     lines.join("\n")
 }
 
-fn about(outcome: &Outcome, url: &str) -> String {
-    let address = outcome.address.as_deref().unwrap_or("?");
-    let server = outcome.server.as_deref().unwrap_or("a server without a name");
-    let announced = outcome.syn_ack.and_then(|syn_ack| syn_ack.mss);
+/// The table of the sizes, and what the largest one costs.
+pub(super) fn burst(outcome: &BurstOutcome) -> String {
+    let mut lines = Vec::new();
+    let BurstOutcome { address, server, syn_ack, .. } = outcome;
+    lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
+    if outcome.sizes.is_empty() {
+        lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
+        return lines.join("\n");
+    }
+    lines.push(stdout::table(&BURST_HEADER, outcome.sizes.iter().map(size)));
+    lines.push(match &outcome.difference {
+        Some(difference) => format!("result: {difference}"),
+        None => format!("undecided: fewer than two sizes have {RUNS_MIN} measured runs"),
+    });
+    lines.extend(outcome.notes.iter().map(|note| format!("note: {note}")));
+    lines.join("\n")
+}
+
+fn size(row: &SizeRow) -> Vec<String> {
+    let ms = |number: Option<f64>| number.map_or("-".to_owned(), |ms| format!("{ms:.2} ms"));
+    let (made, measured) = row.runs;
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let loss = &row.loss;
+    let interval = format!("{} to {} %", percent(loss.low), percent(loss.high));
+    vec![
+        row.packets.to_string(),
+        format!("{measured} of {made}"),
+        ms(row.rtt_first_ms),
+        ms(row.rtt_last_ms),
+        ms(row.added_ms),
+        row.rate_mbit.map_or("-".to_owned(), |rate| format!("{rate:.2} Mbit/s")),
+        format!("{} of {}", row.lost, row.sent),
+        if row.sent > 0 { interval } else { "-".to_owned() },
+    ]
+}
+
+fn not_measured(target: &str, failure: Option<&Failure>) -> String {
+    match failure {
+        // Its own text names the host, which a redirect may have given.
+        Some(Failure::NoSuchHost { host, why }) if target.contains(host.as_str()) => {
+            format!("{target}: not measured: no such host: {why}")
+        }
+        Some(failure) => format!("{target}: not measured: {failure}"),
+        None => format!("{target}: not measured"),
+    }
+}
+
+fn about(
+    url: &str,
+    address: &Option<String>,
+    server: &Option<String>,
+    syn_ack: &Option<SynAck>,
+) -> String {
+    let address = address.as_deref().unwrap_or("?");
+    let server = server.as_deref().unwrap_or("a server without a name");
+    let announced = syn_ack.and_then(|syn_ack| syn_ack.mss);
     let announced =
         announced.map_or("no MSS announced".to_owned(), |mss| format!("MSS {mss} announced"));
-    let hops = outcome.syn_ack.map_or(0, |syn_ack| syn_ack.hop_limit);
+    let hops = syn_ack.map_or(0, |syn_ack| syn_ack.hop_limit);
     // The name comes from the server and goes to a terminal: no control characters.
     let server: String = server.chars().filter(|c| !c.is_control()).take(80).collect();
     format!("{url} at {address}: {server}, {announced}, TTL {hops}")

@@ -5,10 +5,13 @@ use super::{judge, print, serve, survey};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
+use windlass_probe::burst::BurstOutcome;
 use windlass_probe::cca::Library;
 use windlass_probe::dialogue::{Exchange, unescape};
 use windlass_probe::linux::{Driver, measure};
@@ -27,7 +30,8 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
         Some(ProbeCommand::Population(args)) => return serve::population(&args),
         None => {}
     }
-    let settings = settings(&args.tests, &args.how)?;
+    let settings = Settings { bursts: sizes(&args.burst), ..settings(&args.tests, &args.how)? };
+    let is_burst = !settings.bursts.is_empty();
     let Some(target) = args.target else {
         return Err(Failure::Input("HOST|URL: which server?".to_owned()));
     };
@@ -45,14 +49,38 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
     measure(&mut driver, &mut session, |session| bar.set_position(session.progress().0 as u64))
         .map_err(work)?;
     bar.finish_and_clear();
-    let outcome = session.outcome();
-    if args.json {
-        let text = serde_json::to_string(&outcome);
-        stdout::line(&text.map_err(|error| Failure::Work(error.to_string()))?)?;
-    } else {
-        stdout::line(&print::text(&outcome))?;
+    if is_burst {
+        let outcome = session.burst_outcome();
+        tell(args.json, &outcome, print::burst)?;
+        return Ok(burst_exit_code(&outcome));
     }
+    let outcome = session.outcome();
+    tell(args.json, &outcome, print::text)?;
     Ok(exit_code(&outcome))
+}
+
+fn tell<T: Serialize>(json: bool, outcome: &T, text: fn(&T) -> String) -> Result<(), Failure> {
+    match json {
+        true => {
+            let text = serde_json::to_string(outcome);
+            stdout::line(&text.map_err(|error| Failure::Work(error.to_string()))?)
+        }
+        false => stdout::line(&text(outcome)),
+    }
+}
+
+/// The sizes of bursts in ascending order, each once.
+fn sizes(asked: &[u16]) -> Vec<u16> {
+    let sizes: BTreeSet<u16> = asked.iter().copied().collect();
+    sizes.into_iter().collect()
+}
+
+fn burst_exit_code(outcome: &BurstOutcome) -> ExitCode {
+    match (&outcome.difference, outcome.runs.is_empty()) {
+        (Some(_), _) => ExitCode::SUCCESS,
+        (None, false) => ExitCode::from(UNDECIDED),
+        (None, true) => ExitCode::from(NOT_MEASURED),
+    }
 }
 
 /// How to measure: `tests` unless others are asked for.
@@ -74,6 +102,7 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
     let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
     Ok(Settings {
         tests,
+        bursts: Vec::new(),
         runs: args.runs,
         acks: args.acks,
         timeout: args.timeout,

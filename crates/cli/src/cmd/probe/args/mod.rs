@@ -23,6 +23,8 @@ Examples:
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
   windlass probe --cca host/large.iso            # the congestion controller: cubic, reno, bbr ...
+  windlass probe host/large.iso --burst --runs 20          # bursts of 2, 4, 8, 16, 32 and 64 packets
+  windlass probe host/large.iso --burst=3,20 --runs 20     # what 20 packets at once cost more than 3
   windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
   windlass probe serve --help                    # servers to try it on
   windlass probe ftp://host/large.iso            # other servers: ftp, smtp, smtps, imap, imaps, ssh, \
@@ -40,12 +42,16 @@ for what their protocol gives to everybody, and with a short answer the probe an
 explains the tests, the models and the words of the verdict. With https no certificate is verified: \
 the probe measures the host that answers.
 
+With --burst the server sends so many packets at once. The path's bottleneck delays the last of them behind \
+the others, and may drop some. The probe prints the delay and the loss for each size, and how much more \
+the largest size costs than the smallest.
+
 Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
 packets.
 
 Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
-Exit status: 0 the reaction is decided; 1 failure while working: not permitted, no sockets; 2 bad \
+Exit status: 0 the reaction is decided, or two sizes are compared; 1 failure while working: not permitted, no sockets; 2 bad \
 arguments; 3 measured, but undecided; 4 not measured: no such host, refused, unreachable, silent, no \
 HTTP, no such dialogue; 130 interrupted.";
 
@@ -61,6 +67,11 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "LETTERS", value_delimiter = ',', value_parser = parse_test)]
     #[arg(default_value = "A,B,C,D,E,S", conflicts_with = "split")]
     pub tests: Vec<Test>,
+    /// Measure instead what a larger flight costs: the delay and the loss of so many packets sent at once
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, value_delimiter = ',')]
+    #[arg(default_missing_value = "2,4,8,16,32,64", value_parser = whole::<u16>(2..=128))]
+    #[arg(conflicts_with_all = ["tests", "split", "acks"])]
+    pub burst: Vec<u16>,
     #[command(flatten)]
     pub how: MeasureArgs,
     /// Print a JSON object, with every run, instead of a table

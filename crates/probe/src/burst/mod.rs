@@ -1,0 +1,255 @@
+//! What a larger flight costs at the bottleneck of a path: the delay of its last packet, and loss.
+//!
+//! Packets that a server sends at once arrive at the rate of the bottleneck, each behind those before it.
+//! The delay that the last one has more than the first is the queue that the flight has built up. Packets
+//! that no queue took are missing. Runs of several sizes show both as functions of the size.
+
+mod statistics;
+
+pub use statistics::Estimate;
+
+use crate::probe::{BurstRun, Ending, Report, SynAck};
+use crate::session::{Failure, Outcome};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The version of the format of [`BurstOutcome`] as JSON.
+const SCHEMA_VERSION: u32 = 1;
+/// The fewest runs of a size from which the interval of a median is taken.
+pub const RUNS_MIN: usize = 5;
+/// Headers of a packet on the wire, in bytes: IPv4 and TCP without options.
+const HEADER_BYTES: u64 = 40;
+
+/// The outcome of a session that measured bursts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BurstOutcome {
+    /// The version of this kind of document; 1.
+    pub schema: u32,
+    /// The kind of document: `probe.burst`.
+    pub kind: &'static str,
+    /// As the user named it.
+    pub target: String,
+    /// The measured URL, after redirects.
+    pub url: Option<String>,
+    /// The server's address, as text.
+    pub address: Option<String>,
+    /// The Server header of its answer.
+    pub server: Option<String>,
+    /// The fields of its SYN-ACK.
+    pub syn_ack: Option<SynAck>,
+    /// A line for each size, in ascending order.
+    pub sizes: Vec<SizeRow>,
+    /// The largest size beside the smallest, of those with [`RUNS_MIN`] measured runs; `None` with fewer than
+    /// two such sizes.
+    pub difference: Option<Difference>,
+    /// Remarks for the user.
+    pub notes: Vec<String>,
+    /// The reason why no run was measured.
+    pub failure: Option<Failure>,
+    /// Every run.
+    pub runs: Vec<Report>,
+}
+
+/// The runs of one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeRow {
+    /// Packets sent at once.
+    pub packets: u32,
+    /// Runs, and how many of them were measured.
+    pub runs: (u32, u32),
+    /// From the request or the ACK to the first packet, in milliseconds; the median.
+    pub rtt_first_ms: Option<f64>,
+    /// The same to the last packet that arrived.
+    pub rtt_last_ms: Option<f64>,
+    /// The delay of the last packet beyond that of the first, in milliseconds; the median of the runs.
+    pub added_ms: Option<f64>,
+    /// The rate at which the packets arrived, headers included, in Mbit/s; the median of the runs.
+    pub rate_mbit: Option<f64>,
+    /// Packets sent in all measured runs.
+    pub sent: u64,
+    /// Packets lost in all measured runs.
+    pub lost: u64,
+    /// The share of lost packets.
+    pub loss: Estimate,
+    /// How many runs it took several flights to get the window so large.
+    pub grown: u32,
+}
+
+/// What a larger flight costs more than a smaller one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Packets of the larger flight.
+    pub packets: u32,
+    /// Packets of the smaller flight.
+    pub than: u32,
+    /// The delay of the last packet beyond that of the first, larger less smaller, in milliseconds.
+    pub added_ms: Estimate,
+    /// The share of lost packets, larger less smaller.
+    pub loss: Estimate,
+}
+
+impl BurstOutcome {
+    /// Judges the runs of a session that was to measure these sizes.
+    pub fn of(outcome: Outcome, sizes: &[u16]) -> BurstOutcome {
+        let runs: Vec<&BurstRun> = outcome.runs.iter().flat_map(|run| &run.burst).collect();
+        let asked: BTreeSet<u32> = outcome.runs.iter().flat_map(|run| run.packets_asked).collect();
+        let known: Vec<(u32, Vec<&BurstRun>)> =
+            asked.iter().map(|packets| (*packets, measured(&runs, *packets))).collect();
+        let difference = difference(&known);
+        let mut notes = notes(&outcome.runs, &known);
+        let left_out = sizes.iter().filter(|n| !asked.contains(&u32::from(**n)));
+        if outcome.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none()) {
+            notes.extend(left_out.map(|packets| {
+                format!("{packets} packets: more than a window of 65,535 bytes without scaling")
+            }));
+        }
+        let sizes = known.iter().map(|(packets, runs)| row(*packets, runs, &outcome.runs));
+        BurstOutcome {
+            schema: SCHEMA_VERSION,
+            kind: "probe.burst",
+            sizes: sizes.collect(),
+            difference,
+            notes,
+            target: outcome.target,
+            url: outcome.url,
+            address: outcome.address,
+            server: outcome.server,
+            syn_ack: outcome.syn_ack,
+            failure: outcome.failure,
+            runs: outcome.runs,
+        }
+    }
+}
+
+/// The runs of this size that sent it whole. A run whose end is not known counts if another one shows that
+/// the server sends as many.
+fn measured<'a>(runs: &[&'a BurstRun], packets: u32) -> Vec<&'a BurstRun> {
+    let of_size = || runs.iter().copied().filter(|run| run.packets == packets);
+    let is_reached = of_size().any(|run| run.end_known);
+    of_size().filter(|_| is_reached).collect()
+}
+
+/// Packets of the run that were lost. If its end is not known, all that are missing.
+fn lost(run: &BurstRun) -> u64 {
+    let lost = match run.end_known {
+        true => run.lost,
+        false => run.packets.saturating_sub(run.arrived).max(run.lost),
+    };
+    u64::from(lost)
+}
+
+fn added_ms(run: &BurstRun) -> f64 {
+    run.rtt_last_ms - run.rtt_first_ms
+}
+
+/// The rate in Mbit/s at which what follows the first packet arrived; `None` if all came at one time.
+fn rate_mbit(run: &BurstRun) -> Option<f64> {
+    let after_first = u64::from(run.arrived.saturating_sub(1));
+    let bytes = run.bytes.saturating_sub(u64::from(run.first_bytes)) + after_first * HEADER_BYTES;
+    (added_ms(run) > 0.0).then(|| bytes as f64 * 8.0 / (added_ms(run) * 1e3))
+}
+
+fn row(packets: u32, runs: &[&BurstRun], reports: &[Report]) -> SizeRow {
+    let all = reports.iter().filter(|report| report.packets_asked == Some(packets)).count();
+    let middle = |number: &dyn Fn(&BurstRun) -> Option<f64>| {
+        let numbers: Vec<f64> = runs.iter().filter_map(|run| number(run)).collect();
+        statistics::median(&numbers)
+    };
+    let (sent, lost) = losses(runs);
+    SizeRow {
+        packets,
+        runs: (all as u32, runs.len() as u32),
+        rtt_first_ms: middle(&|run| Some(run.rtt_first_ms)),
+        rtt_last_ms: middle(&|run| Some(run.rtt_last_ms)),
+        added_ms: middle(&|run| Some(added_ms(run))),
+        rate_mbit: middle(&rate_mbit),
+        sent,
+        lost,
+        loss: statistics::share(lost, sent),
+        grown: runs.iter().filter(|run| run.flights_before > 0).count() as u32,
+    }
+}
+
+/// Packets sent and lost in all of these runs.
+fn losses(runs: &[&BurstRun]) -> (u64, u64) {
+    let lost: u64 = runs.iter().map(|run| lost(run)).sum();
+    (runs.iter().map(|run| u64::from(run.arrived)).sum::<u64>() + lost, lost)
+}
+
+/// The largest size beside the smallest, of those with enough runs for an interval.
+fn difference(sizes: &[(u32, Vec<&BurstRun>)]) -> Option<Difference> {
+    let mut reached = sizes.iter().filter(|(_, runs)| runs.len() >= RUNS_MIN);
+    let (than, less) = reached.next()?;
+    let (packets, more) = reached.next_back()?;
+    let added = |runs: &[&BurstRun]| runs.iter().map(|run| added_ms(run)).collect::<Vec<f64>>();
+    let loss = |runs: &[&BurstRun]| {
+        let (sent, lost) = losses(runs);
+        statistics::share(lost, sent)
+    };
+    Some(Difference {
+        packets: *packets,
+        than: *than,
+        added_ms: statistics::median_difference(&added(more), &added(less))?,
+        loss: statistics::share_difference(loss(more), loss(less)),
+    })
+}
+
+fn notes(reports: &[Report], sizes: &[(u32, Vec<&BurstRun>)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (packets, runs) in sizes {
+        let all: Vec<&Report> =
+            reports.iter().filter(|report| report.packets_asked == Some(*packets)).collect();
+        let failed: Vec<&&Report> =
+            all.iter().filter(|report| report.ending != Ending::Measured).collect();
+        if let Some(first) = failed.first() {
+            let (count, of) = (failed.len(), all.len());
+            notes.push(format!("{count} of {of} runs with {packets} packets: {}", first.ending));
+        } else if runs.is_empty() {
+            notes.push(format!("{packets} packets: not known how many of them the server sent"));
+        }
+        let grown = runs.iter().filter(|run| run.flights_before > 0).count();
+        if grown > 0 {
+            notes.push(format!(
+                "{grown} of {} runs with {packets} packets: smaller flights went before, because the \
+                 first window is smaller",
+                all.len()
+            ));
+        }
+    }
+    notes
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (packets, than) = (self.packets, self.than);
+        let (added, loss) = (&self.added_ms, &self.loss);
+        let ms = |x: f64| if x.abs() < 10.0 { format!("{x:.2}") } else { format!("{x:.1}") };
+        let delay = format!("{} ms ({} to {})", ms(added.value), ms(added.low), ms(added.high));
+        let percent = |x: f64| format!("{:.1}", x * 100.0);
+        let [value, low, high] = [loss.value, loss.low, loss.high].map(percent);
+        let lost = format!("{value} % ({low} to {high})");
+        match (added.low > 0.0, loss.low > 0.0) {
+            (true, true) => write!(
+                f,
+                "{packets} packets at once add {delay} and lose {lost} more than {than} packets"
+            ),
+            (true, false) => write!(
+                f,
+                "{packets} packets at once add {delay} more than {than} packets; the loss is no \
+                 different for certain: {lost} more"
+            ),
+            (false, true) => write!(
+                f,
+                "{packets} packets at once lose {lost} more than {than} packets; the delay is no \
+                 different for certain: {delay} more"
+            ),
+            (false, false) => write!(
+                f,
+                "no certain difference between {packets} packets at once and {than}; more than {} ms \
+                 or {high} % of loss would have been seen",
+                ms(added.high.max(0.0)),
+            ),
+        }
+    }
+}
