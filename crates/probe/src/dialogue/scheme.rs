@@ -110,7 +110,9 @@ impl Dialogue {
             "bittorrent" => match path.as_deref().and_then(info_hash) {
                 Some(info_hash) => Dialogue::BitTorrent { info_hash },
                 None => {
-                    return wrong("expected bittorrent://HOST:PORT/INFOHASH, 40 hexadecimal digits");
+                    return wrong(
+                        "expected bittorrent://HOST:PORT/INFOHASH, 40 hexadecimal digits",
+                    );
                 }
             },
             "ssh" => Dialogue::Ssh,

@@ -202,8 +202,12 @@ impl Probe {
             return None;
         }
         let last_ack = self.last_ack.and_then(|(_, at)| at);
-        let scout = self.silent_at().filter(|_| self.order.purpose == Purpose::Scout);
-        let own = self.quiet_at().or(scout).into_iter().chain(last_ack).chain([self.deadline()]);
+        let own = self
+            .quiet_at()
+            .or(self.silent_at())
+            .into_iter()
+            .chain(last_ack)
+            .chain([self.deadline()]);
         own.chain(self.stream.connection().poll_timeout()).min()
     }
 

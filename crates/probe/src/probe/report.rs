@@ -312,7 +312,7 @@ impl Probe {
         })
     }
 
-    fn is_web(&self) -> bool {
+    pub(super) fn is_web(&self) -> bool {
         matches!(self.order.dialogue, Dialogue::Http { .. })
     }
 }

@@ -168,6 +168,14 @@ impl Session {
         }
     }
 
+    /// The least pause between the last connection and the next one.
+    pub fn pause_min(&self) -> Span {
+        match self.step() {
+            Step::Connect { order, .. } if self.found.is_some() => order.dialogue.pause_min(),
+            _ => Span::ZERO,
+        }
+    }
+
     /// Completed and planned runs, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
         (self.reports.len(), self.settings.tests.len() * self.settings.runs as usize)
