@@ -279,7 +279,7 @@ fn transmission(bed: &Bed) -> (Vec<Background>, Vec<String>) {
     let script = format!(
         "exec transmission-daemon -f --config-dir {folder}/config --download-dir {folder}/torrent \
          --bind-address-ipv4 {ADDRESS} --peerport 51413 --no-portmap --no-dht --no-utp --no-lpd \
-         --no-auth --rpc-bind-address {ADDRESS}"
+         --no-auth --rpc-bind-address {ADDRESS} --allowed {ADDRESS}"
     );
     let server = bed.start(&script, 9091);
     let remote = |arguments: &str| {
@@ -308,9 +308,9 @@ const APACHE_CONF: &str = "ServerRoot FOLDER\nPidFile FOLDER/pid\nListen ADDRESS
     ErrorLog /dev/stderr\nDefaultRuntimeDir FOLDER\nDocumentRoot FOLDER/www\nUser www-data\nGroup www-data\n";
 const LIGHTTPD_CONF: &str = "server.document-root = \"FOLDER/www\"\nserver.bind = \"ADDRESS\"\n\
     server.port = 80\nmimetype.assign = ( \".bin\" => \"application/octet-stream\" )\n";
-const HAPROXY_CONF: &str = "defaults\n mode http\n timeout client 60s\n timeout server 60s\n \
-    timeout connect 5s\nfrontend f\n bind ADDRESS:80\n \
-    http-request return status 200 content-type text/plain file FOLDER/www/big.bin\nglobal\n tune.bufsize 600000\n";
+const HAPROXY_CONF: &str = "global\n tune.bufsize 600000\ndefaults\n mode http\n timeout client 60s\n \
+    timeout server 60s\n timeout connect 5s\nfrontend f\n bind ADDRESS:80\n \
+    http-request return status 200 content-type text/plain file FOLDER/www/big.bin\n";
 
 fn web(bed: &Bed, name: &str, configuration: &str, script: &str) -> (Vec<Background>, Vec<String>) {
     bed.write("www/big.bin", big());

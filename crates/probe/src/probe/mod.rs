@@ -67,6 +67,9 @@ pub struct Order {
     pub mss: u16,
     /// The receive window, in bytes.
     pub window: u32,
+    /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
+    /// answer that neither the dialogue nor a FIN tells.
+    pub supply: u64,
 }
 
 /// One connection.
@@ -422,9 +425,11 @@ impl Probe {
         }
     }
 
-    /// Whether the server's stream has ended: by FIN, or because the dialogue has the whole answer.
+    /// Whether the server's stream has ended: by FIN, because the dialogue has the whole answer, or because the
+    /// server had no more before.
     fn answer_has_ended(&self) -> bool {
-        self.stream.connection().peer_closed() || self.application.talk().ended
+        let supplied = self.order.supply > 0 && self.arrivals.end() >= self.order.supply;
+        self.stream.connection().peer_closed() || self.application.talk().ended || supplied
     }
 
     fn divide(&mut self, now: Time, test: Test) {

@@ -6,7 +6,7 @@ use windlass_base::{Span, Time};
 /// A scout that hears nothing new for this long, or three round trips, has heard the whole answer.
 const SILENCE: Span = Span::from_secs(1);
 /// As much of an answer as any measurement needs: 128 segments of Ethernet.
-const ENOUGH_BYTES: u64 = 128 * 1460;
+pub(super) const ENOUGH_BYTES: u64 = 128 * 1460;
 /// How long a connection stays open for the measured one. Servers of FTP wait about as long for it.
 pub(super) const HOLD_MAX: Span = Span::from_secs(60);
 

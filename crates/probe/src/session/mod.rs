@@ -341,6 +341,7 @@ impl Session {
             patience: self.settings.patience.max(dialogue.patience_min()),
             mss: self.mss(remote),
             window: self.window(remote),
+            supply: self.supply(),
             dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }

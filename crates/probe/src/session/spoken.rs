@@ -41,6 +41,11 @@ impl Session {
         self.found.as_ref()?.scout.heard.as_ref()
     }
 
+    /// All that the server sends, in bytes; 0 if it is not known.
+    pub(super) fn supply(&self) -> u64 {
+        self.scouted().filter(|heard| heard.whole).map_or(0, |heard| heard.bytes)
+    }
+
     /// The largest MSS with which the answer fills a large first flight and the packets that the tests
     /// provoke; `None` if the answer is not known to be short. Each run in a row that brought nothing
     /// doubles it: some paths and systems refuse so small an MSS.

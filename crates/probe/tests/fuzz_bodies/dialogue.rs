@@ -64,6 +64,7 @@ impl<'a> World<'a> {
             patience: Span::from_secs(6),
             mss: if cut & 1 == 0 { 88 } else { 1460 },
             window: 256 * 1024,
+            supply: 0,
         };
         let reno = std::sync::Arc::new(windlass_tcp::cc::Reno);
         let listen = Connection::listen(Profile::Linux.config(1460, reno), SeqNumber(7));
