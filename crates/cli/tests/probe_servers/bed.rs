@@ -28,6 +28,8 @@ pub(crate) struct Bed {
 impl Bed {
     pub(crate) fn new(path: Line) -> Bed {
         let (client, server) = (Namespace::new("wpd"), Namespace::new("wpd"));
+        // In slow start CUBIC counts bytes; BBR, the default of some machines, has none like it.
+        server.sysctl("ipv4/tcp_congestion_control", "cubic");
         let folder = std::env::temp_dir().join(unique("wpd"));
         fs::create_dir(&folder).expect("a folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));

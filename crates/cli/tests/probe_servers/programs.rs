@@ -294,7 +294,10 @@ fn transmission(bed: &Bed) -> (Vec<Background>, Vec<String>) {
         )
     };
     remote(&format!("-a {folder}/file.torrent"));
-    wait_until("transmission has the file", || remote("-t1 -i").contains("Percent Done: 100%"));
+    wait_until("transmission has the file", || {
+        let about = remote("-t1 -i");
+        about.contains("Percent Done: 100%") && about.contains("State: Idle")
+    });
     let about = remote("-t1 -i");
     let hash = about.lines().find_map(|line| line.trim().strip_prefix("Hash: ")).expect("a hash");
     (vec![server], vec![format!("bittorrent://{ADDRESS}:51413/{hash}")])
