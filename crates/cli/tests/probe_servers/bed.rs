@@ -28,8 +28,6 @@ pub(crate) struct Bed {
 impl Bed {
     pub(crate) fn new(path: Line) -> Bed {
         let (client, server) = (Namespace::new("wpd"), Namespace::new("wpd"));
-        // In slow start CUBIC counts bytes; BBR, the default of some machines, has none like it.
-        server.sysctl("ipv4/tcp_congestion_control", "cubic");
         let folder = std::env::temp_dir().join(unique("wpd"));
         fs::create_dir(&folder).expect("a folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
@@ -47,8 +45,11 @@ impl Bed {
         bed
     }
 
+    /// Sets it, and a controller that counts bytes in slow start: BBR, the default of some machines, has no
+    /// slow start like that. Reno is part of every kernel.
     pub(crate) fn set_initial_window(&self, packets: u32) {
-        self.server.ip(&format!("route change 10.96.7.0/24 dev far initcwnd {packets}"));
+        let route = format!("10.96.7.0/24 dev far initcwnd {packets} congctl reno");
+        self.server.ip(&format!("route change {route}"));
     }
 
     /// Starts a server with all its processes in a namespace of their own, so that all end with it, and waits

@@ -79,7 +79,7 @@ impl Ssh {
 impl Talker for Ssh {
     fn open(&mut self, talk: &mut Talk) {
         let mut algorithms = vec![KEXINIT];
-        // The cookie: it need not be random for a key that nobody uses.
+        // The cookie: it need not be random for a key that encrypts nothing.
         algorithms.extend([0x57; 16]);
         for names in ALGORITHMS {
             algorithms.extend((names.len() as u32).to_be_bytes());
