@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-new verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root:
 
 verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
 	cargo test --locked --package windlass --test new -- --ignored --nocapture
+
+verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
+	@scripts/setup-verify-probe
+	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4 verify::
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou

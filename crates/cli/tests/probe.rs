@@ -35,7 +35,15 @@ fn skipped() -> bool {
 fn bad_options_are_refused() {
     for (arguments, printed) in [
         (&[][..], "HOST|URL"),
-        (&["ftp://a.example/"], "expected http or https"),
+        (&["gopher://a.example/"], "expected one of http, https, ftp"),
+        (&["tcp://a.example/"], "write HOST:PORT"),
+        (&["bittorrent://a.example:6881/x"], "INFOHASH"),
+        (&["a.example", "--dialogue", "gopher"], "expected first or one of http"),
+        (&["ssh://a.example", "--dialogue", "smtp"], "the URL has another dialogue"),
+        (&["a.example", "--send", "x"], "for tcp://HOST:PORT"),
+        (&["tcp://a.example:7", "--send", r"\q"], "expected \\r"),
+        (&["tcp://a.example:7", "--send", "@/no/such/file"], "/no/such/file"),
+        (&["tcp://a.example:7", "--until", "("], "--until"),
         (&["a.example", "--split", "0"], "--split"),
         (&["a.example", "--split", "1025"], "--split"),
         (&["a.example", "--split", "1,65"], "--force"),

@@ -1,6 +1,7 @@
 //! The peer protocol of BitTorrent: the handshake, the peer's pieces, and once it sends to this side, requests
 //! for the first block of some pieces.
 
+use super::lines::skip;
 use super::{Talk, Talker};
 
 const PROTOCOL: &[u8; 20] = b"\x13BitTorrent protocol";
@@ -24,7 +25,7 @@ pub(super) struct BitTorrent {
     /// The beginning of a handshake or of a message.
     begun: Vec<u8>,
     /// Bytes of a message that are still to come, and are not needed.
-    skip: u32,
+    skip: u64,
     shaken: bool,
     /// The first pieces that the peer has.
     pieces: Vec<u32>,
@@ -60,9 +61,7 @@ impl BitTorrent {
 
     fn take_message(&mut self, bytes: &mut &[u8], talk: &mut Talk) {
         if self.skip > 0 {
-            let skipped = self.skip.min(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-            self.skip -= skipped;
-            *bytes = &bytes[skipped as usize..];
+            skip(&mut self.skip, bytes);
             self.look_for_the_end(talk);
             return;
         }
@@ -83,7 +82,7 @@ impl BitTorrent {
             BITFIELD | HAVE => self.take_pieces(len as usize, bytes),
             message => {
                 self.begun.clear();
-                self.skip = len - 1;
+                self.skip = u64::from(len - 1);
                 self.take_signal(message, talk);
             }
         }

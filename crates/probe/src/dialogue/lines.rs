@@ -1,4 +1,4 @@
-//! The lines of a server that speaks in text.
+//! The lines of a server that speaks in text, and what else parsers of streams share.
 
 /// The part of a line that is kept. RFC 5321 section 4.5.3.1.5 permits 512 bytes.
 const LINE_BYTES_MAX: usize = 1024;
@@ -26,6 +26,13 @@ impl Lines {
         line.pop_if(|byte| *byte == b'\r');
         Some(line)
     }
+}
+
+/// Leaves out bytes that are not needed: as many as are `left`, if they are there.
+pub(super) fn skip(left: &mut u64, bytes: &mut &[u8]) {
+    let skipped = (*left).min(bytes.len() as u64);
+    *left -= skipped;
+    *bytes = &bytes[skipped as usize..];
 }
 
 /// The code of the last line of a reply in SMTP and FTP (RFC 5321 section 4.2, RFC 959 section 4.2).

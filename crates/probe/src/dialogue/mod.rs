@@ -98,6 +98,15 @@ impl Dialogue {
         }
     }
 
+    /// The least pause before a connection to a server that has just had one. Transmission closes the second
+    /// of two connections within a second.
+    pub(crate) fn pause_min(&self) -> Span {
+        match self {
+            Dialogue::BitTorrent { .. } => Span::from_secs(2),
+            _ => Span::ZERO,
+        }
+    }
+
     pub(crate) fn start(&self) -> Box<dyn Talker> {
         match self {
             Dialogue::Http { request } => Box::new(http::Http::new(request.clone())),

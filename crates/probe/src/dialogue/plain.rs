@@ -13,6 +13,18 @@ pub struct Exchange {
     pub until: Option<Regex>,
 }
 
+impl Exchange {
+    /// An exchange whose answer is complete where the expression `until` matches.
+    ///
+    /// # Errors
+    ///
+    /// The error says what is wrong with the expression.
+    pub fn new(send: Vec<u8>, until: Option<&str>) -> Result<Exchange, String> {
+        let until = until.map(Regex::new).transpose().map_err(|error| error.to_string())?;
+        Ok(Exchange { send, until })
+    }
+}
+
 /// The bytes before the newest ones in which a match may begin.
 const MATCH_BYTES_MAX: usize = 4096;
 

@@ -1,7 +1,7 @@
 //! Redis: INFO, many times in one segment. A server that wants a password answers each with an error, which
 //! is data too.
 
-use super::lines::Lines;
+use super::lines::{Lines, skip};
 use super::{Talk, Talker};
 
 /// Statistics of some five kilobytes each, or errors of some 40 bytes.
@@ -45,9 +45,7 @@ impl Talker for Redis {
     fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
         talk.begun |= !bytes.is_empty();
         while !bytes.is_empty() && talk.trouble.is_none() {
-            let skipped = self.skip.min(bytes.len() as u64);
-            self.skip -= skipped;
-            bytes = &bytes[skipped as usize..];
+            skip(&mut self.skip, &mut bytes);
             if self.skip == 0
                 && let Some(line) = self.lines.next(&mut bytes)
             {

@@ -2,7 +2,7 @@
 //! client may guess (RFC 4253 section 7.1); by offering one method only it guesses right. The server answers
 //! with its algorithms, its host key and a signature: some two kilobytes. More than that takes the keys.
 
-use super::lines::Lines;
+use super::lines::{Lines, skip};
 use super::{Talk, Talker};
 
 const KEXINIT: u8 = 20;
@@ -34,7 +34,7 @@ pub(super) struct Ssh {
     /// The beginning of a packet: its length, padding length and message number.
     begun: Vec<u8>,
     /// Bytes of a packet that are still to come.
-    skip: u32,
+    skip: u64,
     /// The identification has been heard.
     identified: bool,
     /// The packet under way is the last one without encryption.
@@ -55,9 +55,7 @@ impl Ssh {
     fn take_packet(&mut self, bytes: &mut &[u8], talk: &mut Talk) {
         talk.begun = true;
         if self.skip > 0 {
-            let skipped = self.skip.min(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-            self.skip -= skipped;
-            *bytes = &bytes[skipped as usize..];
+            skip(&mut self.skip, bytes);
         } else {
             let missing = 6 - self.begun.len();
             let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
@@ -69,7 +67,7 @@ impl Ssh {
             if !(2..=PACKET_BYTES_MAX).contains(&len) {
                 return talk.fail("no packet of SSH follows its identification");
             }
-            self.skip = len - 2;
+            self.skip = u64::from(len - 2);
             self.last = message == NEWKEYS;
         }
         talk.ended |= self.last && self.skip == 0;
@@ -79,7 +77,7 @@ impl Ssh {
 impl Talker for Ssh {
     fn open(&mut self, talk: &mut Talk) {
         let mut algorithms = vec![KEXINIT];
-        // The cookie: it need not be random for a key that nobody uses.
+        // The cookie: it need not be random for a key that encrypts nothing.
         algorithms.extend([0x57; 16]);
         for names in ALGORITHMS {
             algorithms.extend((names.len() as u32).to_be_bytes());
@@ -127,7 +125,7 @@ mod tests {
     fn packets_are_padded_to_eight_bytes() {
         for len in 1..40 {
             let packet = packet(&vec![1; len]);
-            assert!(packet.len() % 8 == 0 && packet[4] >= 4, "{len}");
+            assert!(packet.len().is_multiple_of(8) && packet[4] >= 4, "{len}");
             assert_eq!(usize::from(packet[4]) + len + 5, packet.len());
         }
     }

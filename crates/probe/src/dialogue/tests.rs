@@ -66,13 +66,12 @@ fn smtp_says_ehlo_and_pipelines_recipients_without_a_mail() {
 
 #[test]
 fn imap_asks_before_the_greeting_unless_tls_comes_first() {
-    let replies: String =
-        (0..200).map(|n| format!("* CAPABILITY IMAP4rev1\r\na{n} OK done\r\n")).collect();
+    let replies = "* CAPABILITY IMAP4rev1\r\na OK done\r\n".repeat(64);
     let sent = hears_all("imap://h/", &[b"* OK ready\r\n", replies.as_bytes()]);
-    assert!(sent[0].starts_with("a0 CAPABILITY\r\na1 CAPABILITY\r\n"));
+    assert!(sent[0].starts_with("a CAPABILITY\r\na CAPABILITY\r\n"));
     let turns = [&b"* OK ready\r\ns OK begin\r\n"[..], replies.as_bytes()];
     let sent = hears_all("imap+starttls://h/", &turns);
-    assert_eq!((sent[0].as_str(), sent[1].starts_with("a0 ")), ("s STARTTLS\r\n", true));
+    assert_eq!((sent[0].as_str(), sent[1].starts_with("a CAP")), ("s STARTTLS\r\n", true));
     assert!(trouble("imap://h/", &[b"* BYE busy\r\n"]).contains("BYE busy"));
     assert!(trouble("imap+starttls://h/", &[b"* OK x\r\ns BAD no\r\n"]).contains("STARTTLS"));
 }
@@ -165,8 +164,9 @@ fn bittorrent_requests_the_pieces_that_the_peer_has_once_it_may() {
 
 #[test]
 fn a_text_of_the_user_ends_where_the_expression_matches() {
-    let until = Some(regex::bytes::Regex::new(r"(?m)^END\r$").expect("an expression"));
-    let dialogue = Dialogue::Plain(Exchange { send: b"stats\r\n".to_vec(), until });
+    let exchange = Exchange::new(b"stats\r\n".to_vec(), Some(r"(?m)^END\r$"));
+    let dialogue = Dialogue::Plain(exchange.expect("an expression"));
+    assert!(Exchange::new(Vec::new(), Some("(")).is_err());
     for piece in [1, 4, 1000] {
         let stats = b"STAT a 1\r\n".repeat(500);
         let (talk, sent) = converse(&dialogue, &[&stats], piece);

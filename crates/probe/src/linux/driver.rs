@@ -306,6 +306,10 @@ pub fn measure(
                 session.handle_addresses(addresses.map_err(|error| error.to_string()));
             }
             Step::Connect { remote, order } => {
+                let begin = driver.now() + session.pause_min();
+                while driver.now() < begin {
+                    driver.poll(begin.saturating_since(driver.now()))?;
+                }
                 driver.connect(0, remote, *order)?;
                 let report = loop {
                     if let Some((_, report)) = driver.poll(WAIT_MAX)?.pop() {

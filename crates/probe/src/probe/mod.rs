@@ -76,6 +76,9 @@ pub struct Order {
     pub mss: u16,
     /// The receive window, in bytes.
     pub window: u32,
+    /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
+    /// answer that neither the dialogue nor a FIN tells.
+    pub supply: u64,
 }
 
 /// One connection.
@@ -234,8 +237,7 @@ impl Probe {
             return None;
         }
         let last_ack = self.last_ack.and_then(|last| last.at);
-        let scout = self.silent_at().filter(|_| self.order.purpose == Purpose::Scout);
-        let quiet = self.quiet_at().or_else(|| self.burst_quiet_at()).or(scout);
+        let quiet = self.quiet_at().or_else(|| self.burst_quiet_at()).or(self.silent_at());
         let own = quiet.into_iter().chain(last_ack).chain([self.deadline()]);
         let shaper = self.shaper().and_then(Shaper::poll_timeout);
         let opens = self.shaper().map(Shaper::opens_at).filter(|_| !self.has_opened);
@@ -490,9 +492,11 @@ impl Probe {
         }
     }
 
-    /// Whether the server's stream has ended: by FIN, or because the dialogue has the whole answer.
+    /// Whether the server's stream has ended: by FIN, because the dialogue has the whole answer, or because the
+    /// server had no more before.
     fn answer_has_ended(&self) -> bool {
-        self.stream.connection().peer_closed() || self.application.talk().ended
+        let supplied = self.order.supply > 0 && self.arrivals.end() >= self.order.supply;
+        self.stream.connection().peer_closed() || self.application.talk().ended || supplied
     }
 
     fn divide(&mut self, now: Time, test: Test) {

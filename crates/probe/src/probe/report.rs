@@ -1,6 +1,7 @@
 //! The report of a connection.
 
 use super::growth::Growth;
+use super::scout::ENOUGH_BYTES;
 use super::{Probe, Purpose};
 use crate::arrivals::Arrivals;
 use crate::cca::Trace;
@@ -301,7 +302,7 @@ pub struct Report {
 pub struct Heard {
     /// All new data of the connection, in bytes, with what preceded the answer and with TLS.
     pub bytes: u64,
-    /// Whether it is the whole answer.
+    /// Of a scout: it is all that the server sends.
     pub whole: bool,
     /// The server's greeting.
     pub server: Option<String>,
@@ -333,7 +334,7 @@ impl Probe {
             trace: None,
             heard: (!self.is_web()).then(|| Heard {
                 bytes: self.arrivals.end(),
-                whole: self.answer_has_ended(),
+                whole: self.arrivals.end() < ENOUGH_BYTES,
                 server: talk.server.clone(),
                 opened_port: talk.opened,
             }),
@@ -391,7 +392,7 @@ impl Probe {
         self.arrivals.first_from(end, self.reordering()).map_or(0, |start| start - end)
     }
 
-    fn is_web(&self) -> bool {
+    pub(super) fn is_web(&self) -> bool {
         matches!(self.order.dialogue, Dialogue::Http { .. })
     }
 }

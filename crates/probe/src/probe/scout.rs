@@ -1,13 +1,12 @@
 //! Connections that measure nothing: scouts, and those that open the way for the measured one.
 
-use super::{Ending, Phase, Probe};
-use crate::dialogue::Dialogue;
+use super::{Ending, Phase, Probe, Purpose};
 use windlass_base::{Span, Time};
 
 /// A scout that hears nothing new for this long, or three round trips, has heard the whole answer.
 const SILENCE: Span = Span::from_secs(1);
 /// As much of an answer as any measurement needs: 128 segments of Ethernet.
-const ENOUGH_BYTES: u64 = 128 * 1460;
+pub(super) const ENOUGH_BYTES: u64 = 128 * 1460;
 /// How long a connection stays open for the measured one. Servers of FTP wait about as long for it.
 pub(super) const HOLD_MAX: Span = Span::from_secs(60);
 
@@ -15,7 +14,7 @@ impl Probe {
     pub(super) fn advance_scout(&mut self, now: Time) {
         let talk = self.application.talk();
         let closed = self.stream.connection().peer_closed();
-        if matches!(self.order.dialogue, Dialogue::Http { .. }) {
+        if self.is_web() {
             if talk.head.is_some() || talk.not_http {
                 self.finish(Ending::HeadRead);
             } else if closed {
@@ -30,9 +29,10 @@ impl Probe {
         }
     }
 
-    /// When a scout has heard the whole answer, unless more comes.
+    /// When a scout has heard the whole answer, unless more comes. `None` with HTTP, whose head it waits for.
     pub(super) fn silent_at(&self) -> Option<Time> {
-        let begun = self.application.answer_has_begun();
+        let scouts = self.order.purpose == Purpose::Scout && !self.is_web();
+        let begun = scouts && self.application.answer_has_begun();
         let last = self.arrivals.last_new().filter(|_| begun)?;
         Some(last + SILENCE.max(self.rtt_or(Span::ZERO) * 3))
     }

@@ -175,6 +175,14 @@ impl Session {
         }
     }
 
+    /// The least pause between the last connection and the next one.
+    pub fn pause_min(&self) -> Span {
+        match self.step() {
+            Step::Connect { order, .. } if self.found.is_some() => order.dialogue.pause_min(),
+            _ => Span::ZERO,
+        }
+    }
+
     /// Completed and planned runs, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
         if self.settings.controllers.is_some() {
@@ -416,6 +424,7 @@ impl Session {
                 Purpose::Burst(burst) => burst.window(),
                 _ => self.window(remote),
             },
+            supply: self.supply(),
             dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }

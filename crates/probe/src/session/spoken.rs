@@ -41,6 +41,11 @@ impl Session {
         self.found.as_ref()?.scout.heard.as_ref()
     }
 
+    /// All that the server sends, in bytes; 0 if it is not known.
+    pub(super) fn supply(&self) -> u64 {
+        self.scouted().filter(|heard| heard.whole).map_or(0, |heard| heard.bytes)
+    }
+
     /// The largest MSS with which the answer fills a large first flight and the packets that the tests
     /// provoke; `None` if the answer is not known to be short. Each run in a row that brought nothing
     /// doubles it: some paths and systems refuse so small an MSS.
@@ -124,4 +129,57 @@ fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> 
         exact: false,
     };
     Some(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::classify;
+    use crate::model::Model;
+    use crate::model::tests::run;
+    use crate::test::Test;
+
+    /// Reports of a byte counter with a window of 12 in its measured flight.
+    fn reports(exchanged: Exchanged) -> Vec<Report> {
+        let report = |test: Test| Report {
+            ending: Ending::Measured,
+            syn_ack: None,
+            rtt_ms: None,
+            head: None,
+            not_http: false,
+            observation: Some(Observation {
+                exchanged: Some(exchanged),
+                ..run(Model::PerByteUnlimited, test, 12, 3)
+            }),
+            heard: None,
+            packets_asked: None,
+            burst: None,
+            trace: None,
+        };
+        vec![report(Test::Split(1)), report(Test::Split(4))]
+    }
+
+    fn window(exchanged: Exchanged) -> (InitialWindow, Option<WindowAfter>) {
+        let reports = reports(exchanged);
+        let mut verdict = classify(&reports, false);
+        let after = after_acks(&reports, &mut verdict);
+        (verdict.initial_window.expect("seen"), after)
+    }
+
+    #[test]
+    fn a_window_after_acks_bounds_the_initial_window() {
+        let exchanged = Exchanged { acked_segments: 2, window_ended_flight: true };
+        let (initial, after) = window(exchanged);
+        let seen = (initial.packets, initial.segments, initial.bytes, initial.exact);
+        assert_eq!(seen, (10, 10, 10 * 1460, false));
+        assert_eq!(after, Some(WindowAfter { acked_segments: 2, packets: 12, exact: true }));
+        let (initial, after) = window(Exchanged { acked_segments: 0, ..exchanged });
+        assert_eq!((initial.packets, initial.exact, after), (12, true, None));
+    }
+
+    #[test]
+    fn a_short_end_that_waited_for_an_ack_makes_no_window_exact() {
+        let (initial, _) = window(Exchanged { acked_segments: 0, window_ended_flight: false });
+        assert_eq!((initial.packets, initial.exact), (12, false));
+    }
 }

@@ -200,7 +200,8 @@ impl Survey {
     pub fn handle_report(&mut self, now: Time, host: usize, report: Report) {
         let Some(Host { session, .. }) = self.under_way.get_mut(&host) else { return };
         session.handle_report(report);
-        self.resting.insert((now + self.pace.pause, host));
+        let pause = self.pace.pause.max(session.pause_min());
+        self.resting.insert((now + pause, host));
     }
 
     fn begin(&mut self, now: Time, host: usize) {

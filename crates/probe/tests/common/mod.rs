@@ -210,5 +210,6 @@ pub(crate) fn order(test: Test) -> Order {
         patience: Span::from_secs(6),
         mss: 1460,
         window: 256 * 1024,
+        supply: 0,
     }
 }

@@ -75,6 +75,7 @@ impl World {
             patience: Span::from_secs(6),
             mss: 1460,
             window: 64 << (setup[2] / 16),
+            supply: 0,
         };
         let probe = Probe::new(order, flow, ISN, Time::ZERO);
         let (client_next, server_next) = (SeqNumber(0), 1_000_000);

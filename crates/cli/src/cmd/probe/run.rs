@@ -116,7 +116,8 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
         user_agent: args.user_agent.clone(),
         controllers: args.cca.then(library).transpose()?,
         scheme: args.dialogue,
-        exchange: Exchange { send: to_send(args)?, until: args.until.clone() },
+        exchange: Exchange::new(to_send(args)?, args.until.as_deref())
+            .map_err(|error| Failure::Input(format!("--until: {error}")))?,
         tls,
     })
 }

@@ -8,7 +8,6 @@ pub(crate) use survey::Survey;
 
 use crate::value::{parse_test, parse_time, whole};
 use clap::{Args, Subcommand};
-use regex::bytes::Regex;
 use serve::SERVE_HELP;
 use std::path::PathBuf;
 use survey::SURVEY_HELP;
@@ -162,8 +161,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "TEXT|@FILE")]
     pub send: Option<String>,
     /// With tcp and tls: the answer is complete where this matches [default: at the end of the connection]
-    #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
-    pub until: Option<Regex>,
+    #[arg(long, value_name = "REGEX")]
+    pub until: Option<String>,
     /// Only IPv4
     #[arg(short = '4', conflicts_with = "v6")]
     pub v4: bool,
