@@ -24,6 +24,8 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     samples: Vec<Sample>,
+    /// How far a signature of each controller may be from its samples.
+    reach: BTreeMap<String, f64>,
 }
 
 /// What a signature says of the controller.
@@ -35,14 +37,28 @@ pub struct Identity {
     /// How far the next controller is, beside this one: 1 if this one is exact, 0.5 if both are as near.
     /// Zero if it is unknown.
     pub confidence: f64,
-    /// The nearest controllers of the library, and the distance of each.
-    pub nearest: Vec<(String, f64)>,
+    /// The nearest controllers of the library.
+    pub nearest: Vec<Near>,
 }
 
-/// A signature that is further from all samples belongs to no known controller.
-const UNKNOWN_FROM: f64 = 0.06;
-/// Two controllers coincide if the further one is nearer than this, and not much further than the nearer.
-const SAME_WITHIN: f64 = 0.015;
+/// A controller of the library, and how near its nearest sample is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Near {
+    /// Its name.
+    pub controller: String,
+    /// The distance of [`Signature::distance`].
+    pub distance: f64,
+    /// That distance in units of how much the controller's own samples differ; above 1 it is another one.
+    pub score: f64,
+}
+
+/// A controller's signatures reach as far as its samples lie apart, times this.
+const REACH_FACTOR: f64 = 1.3;
+/// The least reach, and the greatest: samples of controllers that draw at random lie far apart.
+const REACH_MIN: f64 = 0.04;
+const REACH_MAX: f64 = 0.2;
+/// Scores that differ by less name two controllers.
+const SAME_WITHIN: f64 = 0.2;
 /// Entries of [`Identity::nearest`].
 const NEAREST: usize = 3;
 
@@ -64,51 +80,71 @@ impl Library {
     pub fn read(text: &str) -> Result<Library, serde_json::Error> {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let samples: Result<Vec<Sample>, _> = lines.map(serde_json::from_str).collect();
-        Ok(Library { samples: samples? })
+        Ok(Library::of(samples?))
     }
 
     /// A library of these samples.
     pub fn of(samples: Vec<Sample>) -> Library {
-        Library { samples }
+        let mut reach = BTreeMap::new();
+        for sample in &samples {
+            let others = samples.iter().filter(|other| {
+                other.controller == sample.controller
+                    && other.rtt_ms == sample.rtt_ms
+                    && !std::ptr::eq(*other, sample)
+            });
+            let nearest = others.filter_map(|other| sample.distance(&sample_parts(other)));
+            let nearest = nearest.min_by(f64::total_cmp).unwrap_or(0.0) * REACH_FACTOR;
+            let widest = reach.entry(sample.controller.clone()).or_insert(REACH_MIN);
+            *widest = nearest.clamp(*widest, REACH_MAX);
+        }
+        Library { samples, reach }
     }
 
     /// The controllers of the library.
-    pub fn controllers(&self) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            self.samples.iter().map(|sample| sample.controller.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub fn controllers(&self) -> impl Iterator<Item = &str> {
+        self.reach.keys().map(String::as_str)
     }
 
     /// The controllers whose signatures are near this one; `rtt_ms` is the script's round-trip time.
     pub fn identify(&self, signature: &Signature, rtt_ms: f64) -> Identity {
-        let mut nearest = BTreeMap::<&str, f64>::new();
+        let mut distances = BTreeMap::<&str, f64>::new();
         for sample in self.samples.iter().filter(|sample| sample.rtt_ms == rtt_ms) {
-            let known = Signature { parts: sample.parts.clone() };
-            let Some(distance) = signature.distance(&known) else { continue };
-            let best = nearest.entry(&sample.controller).or_insert(distance);
+            let Some(distance) = sample.distance(signature) else { continue };
+            let best = distances.entry(&sample.controller).or_insert(distance);
             *best = best.min(distance);
         }
-        let mut nearest: Vec<(String, f64)> =
-            nearest.into_iter().map(|(name, distance)| (name.to_owned(), distance)).collect();
-        nearest.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let near = |(name, distance): (&str, f64)| {
+            let reach = self.reach.get(name).copied().unwrap_or(REACH_MIN);
+            Near { controller: name.to_owned(), distance, score: distance / reach }
+        };
+        let mut nearest: Vec<Near> = distances.into_iter().map(near).collect();
+        nearest.sort_by(|a, b| a.score.total_cmp(&b.score));
         nearest.truncate(NEAREST);
         judge(nearest)
     }
 }
 
-fn judge(nearest: Vec<(String, f64)>) -> Identity {
-    let Some(best) = nearest.first().map(|(_, distance)| *distance) else {
+impl Sample {
+    fn distance(&self, signature: &Signature) -> Option<f64> {
+        sample_parts(self).distance(signature)
+    }
+}
+
+fn sample_parts(sample: &Sample) -> Signature {
+    Signature { parts: sample.parts.clone() }
+}
+
+fn judge(nearest: Vec<Near>) -> Identity {
+    let best = nearest.first().map(|near| near.score).filter(|score| *score <= 1.0);
+    let Some(best) = best else {
         return Identity { controllers: Vec::new(), confidence: 0.0, nearest };
     };
-    let known = best < UNKNOWN_FROM;
-    let same =
-        |(_, distance): &&(String, f64)| known && (*distance == best || *distance < SAME_WITHIN);
+    let same = |near: &&Near| near.score <= 1.0 && near.score - best < SAME_WITHIN;
     let controllers: Vec<String> =
-        nearest.iter().filter(same).map(|(name, _)| name.clone()).collect();
-    let next = nearest.get(controllers.len().max(1)).map_or(1.0, |(_, distance)| *distance);
-    let confidence = if known { next / (next + best).max(f64::MIN_POSITIVE) } else { 0.0 };
+        nearest.iter().filter(same).map(|near| near.controller.clone()).collect();
+    // Nothing else within reach, in a library of few controllers: as far as one just out of reach.
+    let next = nearest.get(controllers.len()).map_or(1.0, |near| near.score);
+    let confidence = next / (next + best).max(f64::MIN_POSITIVE);
     Identity { controllers, confidence, nearest }
 }
 
@@ -130,7 +166,7 @@ mod tests {
     fn identify(log: f64) -> Identity {
         let samples = vec![sample("half", -0.69), sample("most", -0.13), sample("twin", -0.135)];
         let signature = Signature { parts: sample("", log).parts };
-        Library { samples }.identify(&signature, 160.0)
+        Library::of(samples).identify(&signature, 160.0)
     }
 
     #[test]
@@ -140,7 +176,7 @@ mod tests {
         assert!(half.confidence > 0.9, "{half:?}");
         let unknown = identify(-0.4);
         assert_eq!((unknown.controllers.len(), unknown.confidence), (0, 0.0));
-        assert_eq!(unknown.nearest[0].0, "twin");
+        assert_eq!(unknown.nearest[0].controller, "twin");
     }
 
     #[test]
@@ -150,6 +186,7 @@ mod tests {
 
     #[test]
     fn the_library_of_this_version_can_be_read() {
-        assert!(!Library::measured().expect("sound").controllers().is_empty());
+        let library = Library::measured().expect("sound");
+        assert!(library.controllers().count() >= 16);
     }
 }

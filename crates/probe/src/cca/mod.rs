@@ -12,9 +12,9 @@ mod signature;
 mod trace;
 mod verdict;
 
-pub use library::{Identity, Library, Sample};
+pub use library::{Identity, Library, Near, Sample};
 pub use script::{Event, RTTS, Script, Show, Stage};
 pub(crate) use shaper::{Data, Shaper, TIME_MAX};
-pub use signature::{Part, Signature};
+pub use signature::{Part, SEGMENTS_ADDED, Signature};
 pub use trace::{Round, Trace};
 pub use verdict::{Answer, Controller, Marks, judge};

@@ -93,9 +93,11 @@ fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> O
     }
     if identity.controllers.is_empty() {
         return Some(match identity.nearest.first() {
-            Some((name, distance)) => {
-                format!("no known controller is near; the nearest, {name}, is {distance:.2} away")
-            }
+            Some(near) => format!(
+                "no known controller is near; the nearest, {}, is {:.2} away, {:.1} times as far as its own \
+                 signatures reach",
+                near.controller, near.distance, near.score
+            ),
             None => "no signature for this round-trip time".to_owned(),
         });
     }

@@ -19,8 +19,8 @@ _ADDRESS = "10.55.0.1"
 NEW_ECN = "new-ecn"
 # (namespace, device, address), a pair of devices for each link.
 _LINKS = (
-    ((_SERVER, "up", f"{_ADDRESS}/24"), (_ROUTER, "left", "10.55.0.254/24")),
-    ((_ROUTER, "right", "10.56.0.254/24"), (_CLIENT, "up", "10.56.0.1/24")),
+    ((_SERVER, "to-router", f"{_ADDRESS}/24"), (_ROUTER, "to-server", "10.55.0.254/24")),
+    ((_ROUTER, "to-client", "10.56.0.254/24"), (_CLIENT, "to-router", "10.56.0.1/24")),
 )
 
 
@@ -74,7 +74,7 @@ def _lay_out() -> None:
 def _trace(path: Path, plan: dict) -> None:
     shape = (f"{path.rate_mbit}mbit", f"{path.rtt_ms}ms", str(path.limit_packets))
     netem = ("netem", "rate", shape[0], "delay", shape[1], "limit", shape[2])
-    _run(_in(_ROUTER, "tc", "qdisc", "replace", "dev", "right", "root", *netem))
+    _run(_in(_ROUTER, "tc", "qdisc", "replace", "dev", "to-client", "root", *netem))
     for index, name in enumerate(plan["controllers"]):
         url = f"http://{_ADDRESS}:{FIRST_PORT + index}/"
         command = _in(_CLIENT, plan["windlass"], "probe", "--cca", "--json", url)

@@ -55,7 +55,8 @@ fn judge(file: &Path, library: &Library) -> Result<Controller, Failure> {
 
 fn row(file: String, verdict: &Controller) -> Vec<String> {
     let marks = verdict.marks.map(|marks| marks.answer.name().to_owned());
-    let nearest = verdict.identity.nearest.iter().map(|(name, away)| format!("{name} {away:.3}"));
+    let nearest = verdict.identity.nearest.iter();
+    let nearest = nearest.map(|near| format!("{} {:.3}", near.controller, near.distance));
     vec![
         file,
         verdict.names(),

@@ -129,8 +129,10 @@ fn row(row: &TestRow) -> Vec<String> {
 /// The controller, what is near, the answer to marks, and the windows that it rests on.
 fn controller(verdict: &Controller) -> Vec<String> {
     let mut lines = vec![format!("congestion controller: {verdict}")];
-    let near = verdict.identity.nearest.iter().map(|(name, away)| format!("{name} {away:.3}"));
-    lines.push(format!("distances: {}", near.collect::<Vec<_>>().join(", ")));
+    let near = verdict.identity.nearest.iter();
+    let near =
+        near.map(|near| format!("{} {:.3} ({:.1})", near.controller, near.distance, near.score));
+    lines.push(format!("distances (in units of its own): {}", near.collect::<Vec<_>>().join(", ")));
     lines.push(match verdict.marks {
         Some(marks) => format!("ECN: {marks}"),
         None => "ECN: not negotiated, or the answer to marks was not seen".to_owned(),
