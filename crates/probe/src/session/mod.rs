@@ -175,10 +175,11 @@ impl Session {
         }
     }
 
-    /// The least pause between the last connection and the next one.
+    /// The least pause before the next connection: before the first one too, as another probe may have just
+    /// ended.
     pub fn pause_min(&self) -> Span {
         match self.step() {
-            Step::Connect { order, .. } if self.found.is_some() => order.dialogue.pause_min(),
+            Step::Connect { order, .. } => order.dialogue.pause_min(),
             _ => Span::ZERO,
         }
     }
