@@ -1,6 +1,8 @@
 //! `windlass probe` as a user meets it. What needs CAP_NET_RAW is skipped without it.
 #![cfg(target_os = "linux")]
 
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpCongestion;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +10,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::{Command, Output, id};
 use std::thread;
 use windlass_testbed::{Need, skip, skip_unless};
 
@@ -51,6 +54,8 @@ fn bad_options_are_refused() {
         (&["a.example", "--tests", "A", "--split", "1"], "cannot be used with"),
         (&["a.example", "-4", "-6"], "cannot be used with"),
         (&["a.example", "--burst", "--tests", "A"], "cannot be used with"),
+        (&["a.example", "--cca", "--runs", "2"], "cannot be used with"),
+        (&["judge", "/no/such/file"], "/no/such/file"),
         (&["a.example", "--burst=1"], "expected a whole number from 2 to 128"),
         (&["a.example", "--timeout", "soon"], "--timeout"),
         (&["a.example", "--acks", "0"], "--acks"),
@@ -207,6 +212,52 @@ fn bursts_of_a_server_on_this_machine_are_compared() {
     let arrived = json["runs"][1]["burst"]["arrived"].as_u64();
     assert!(matches!(arrived, Some(8 | 9)), "{json}");
     assert_eq!((&json["difference"], few.status.code()), (&Value::Null, Some(3)), "{json}");
+}
+
+/// A listener whose connections use this controller; `None` if the kernel has no such one.
+fn listen_with(controller: &str) -> Option<TcpListener> {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let name = std::ffi::OsString::from(controller);
+    setsockopt(&listener, TcpCongestion, &name).ok().map(|()| listener)
+}
+
+#[test]
+fn the_controller_of_a_server_is_identified_and_its_stored_trace_judged_again() {
+    if skipped() {
+        return;
+    }
+    let Some(listener) = listen_with("cubic") else {
+        skip("this kernel has no CUBIC");
+        return;
+    };
+    let target = format!("http://{}/large", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n";
+                let _ = client.read(&mut [0; 1024]);
+                let _ = client.write_all(&[head.as_bytes(), &[b'x'; 9_000_000]].concat());
+            });
+        }
+    });
+    let output = probe(&[&target, "--cca", "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let controller = &json["controller"];
+    assert_eq!(controller["controllers"], serde_json::json!(["cubic"]), "{controller}");
+    assert_eq!((&json["verdict"], output.status.code()), (&Value::Null, Some(0)), "{json}");
+    assert_eq!(controller["marks"]["answer"], "once", "{controller}");
+    assert!(controller["bytes"].as_u64().is_some_and(|bytes| bytes < 9_000_000), "{controller}");
+
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cubic-{}.json", id()));
+    fs::write(&file, &output.stdout).expect("written");
+    let again = probe(&["judge", file.to_str().expect("text"), "--json"]);
+    let judged: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(judged["controller"]["nearest"], controller["nearest"]);
+    fs::write(&file, "{}").expect("written");
+    let bad = probe(&["judge", file.to_str().expect("text")]);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(text(&bad.stderr).contains("cubic-"), "{}", text(&bad.stderr));
+    fs::remove_file(&file).expect("it was written");
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(crate) struct Probe {
     /// Measure instead what a larger flight costs: the delay and the loss of so many packets sent at once
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, value_delimiter = ',')]
     #[arg(default_missing_value = "2,4,8,16,32,64", value_parser = whole::<u16>(2..=128))]
-    #[arg(conflicts_with_all = ["tests", "split", "acks"])]
+    #[arg(conflicts_with_all = ["tests", "split", "acks", "cca"])]
     pub burst: Vec<u16>,
     #[command(flatten)]
     pub how: MeasureArgs,
@@ -128,7 +128,7 @@ pub(crate) struct Judge {
 pub(crate) struct MeasureArgs {
     /// Which congestion controller does the server run? Follows a script of losses, delays and marks instead
     /// of the tests; 12 s and 1 to 8 MB
-    #[arg(long, conflicts_with_all = ["split", "runs", "acks", "timeout"])]
+    #[arg(long, conflicts_with_all = ["split", "runs", "acks", "timeout", "tests"])]
     pub cca: bool,
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
