@@ -56,7 +56,7 @@ impl fmt::Display for Show {
 /// What happens at the beginning of a stage.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing.
+    /// No event.
     None,
     /// The next new packet is lost.
     LoseOne,
@@ -90,7 +90,7 @@ const PACKETS_PER_S: u32 = 2_000;
 const RISE: f64 = 1.375;
 
 impl Script {
-    /// The stages by which controllers are told apart, at this round-trip time.
+    /// The stages that distinguish controllers, at this round-trip time.
     pub fn standard(rtt: Span) -> Script {
         let stage = |show, rtt_factor, event, rounds| Stage {
             show,

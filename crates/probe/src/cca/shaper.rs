@@ -1,7 +1,7 @@
 //! The receiver and the bottleneck in one: decides when, and whether, a packet is acknowledged.
 //!
-//! A packet that the path itself lost is acknowledged as if it had come, since nobody needs its bytes: so
-//! the server sees the losses of the script and no others.
+//! A packet that the path itself lost is acknowledged as if it had come, since the probe needs none of its
+//! bytes. So the server sees the losses of the script and no others.
 
 use super::script::{Event, Script, Stage};
 use super::trace::{Round, Trace};

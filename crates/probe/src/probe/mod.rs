@@ -11,19 +11,19 @@ mod burst;
 mod growth;
 mod handshake;
 mod identify;
+mod order;
 mod report;
 mod scout;
 
 pub use burst::BurstOrder;
+pub use order::{Order, Purpose};
 pub use report::{BurstRun, Ending, Exchanged, Flight, Heard, Observation, Report, SynAck};
 
 use crate::application::{Application, Trouble};
 use crate::arrivals::{Arrival, Arrivals, Packet};
 use crate::cca::{Shaper, TIME_MAX};
-use crate::dialogue::Dialogue;
 use crate::gate::AckGate;
 use crate::test::Test;
-use crate::tls::Tls;
 use crate::wire::{self, Flow, Kind, Received};
 use burst::Burst;
 use growth::Growth;
@@ -39,47 +39,6 @@ use windlass_tcp::{Config, Connection, Error, Event, Flags, Profile, SeqNumber, 
 /// keep back what an ACK allows for the next one to come (`tcp_tso_should_defer`), and after the last
 /// there is none.
 const LAST_ACK_PAUSE: Span = Span::from_millis(3);
-
-/// The purpose of a connection.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To find out whether a server answers: with HTTP to read the head of the answer, else to learn how many
-    /// bytes the dialogue brings.
-    Scout,
-    /// To open the way to the connection that is measured, as the control connection of FTP does. It stays
-    /// open after its report, see [`Probe::is_held`].
-    Open,
-    /// To measure the server's response to the ACKs of a test.
-    Measure(Test),
-    /// To see how its congestion controller answers a script.
-    Identify,
-    /// To measure packets that the server sends at once.
-    Burst(BurstOrder),
-}
-
-/// The task of a connection.
-#[derive(Clone, Debug)]
-pub struct Order {
-    /// Scout or measurement.
-    pub purpose: Purpose,
-    /// How to get the server to send.
-    pub dialogue: Dialogue,
-    /// The TLS settings; `None` without TLS.
-    pub tls: Option<Tls>,
-    /// How many of the first segments are acknowledged.
-    pub acks: u16,
-    /// How long to observe the server after the ACKs.
-    pub timeout: Span,
-    /// The longest wait for the handshake, and again for an answer.
-    pub patience: Span,
-    /// The MSS to announce, in bytes.
-    pub mss: u16,
-    /// The receive window, in bytes.
-    pub window: u32,
-    /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
-    /// answer that neither the dialogue nor a FIN tells.
-    pub supply: u64,
-}
 
 /// One connection.
 #[derive(Debug)]
