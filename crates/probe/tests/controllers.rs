@@ -5,7 +5,7 @@ mod common;
 use common::server::{EngineServer, page, says};
 use common::{Path, World};
 use std::sync::{Arc, OnceLock};
-use windlass_base::Span;
+use windlass_base::{Rng, Span};
 use windlass_probe::cca::{Answer, Controller, Library, Sample, Signature, Trace};
 use windlass_probe::{Session, Settings, Target};
 use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
@@ -165,17 +165,37 @@ impl cc::Controller for MadeUpController {
     }
 }
 
+const MADE_UP: [MadeUp; 3] = [
+    MadeUp { growth: 3.0, factor: 0.6 },
+    MadeUp { growth: 0.2, factor: 0.9 },
+    MadeUp { growth: 6.0, factor: 0.35 },
+];
+
 #[test]
 fn controllers_that_nobody_knows_are_unknown() {
     let measured = Library::measured().expect("sound");
-    for rule in [
-        MadeUp { growth: 3.0, factor: 0.6 },
-        MadeUp { growth: 0.2, factor: 0.9 },
-        MadeUp { growth: 6.0, factor: 0.35 },
-    ] {
+    for rule in MADE_UP {
         for library in [library(), measured.clone()] {
             let (verdict, _) = measure(Arc::new(rule), path(20, 0.0), library, 8 << 20);
             assert_eq!(verdict.names(), "unknown", "{rule:?}: {verdict:?}");
         }
+    }
+}
+
+#[test]
+#[ignore = "a minute; make verify-probe"]
+fn controllers_that_nobody_knows_are_unknown_on_twenty_paths() {
+    let measured = Library::measured().expect("sound");
+    let mut rng = Rng::new(1);
+    for rule in MADE_UP {
+        let verdicts: Vec<String> = (0..20)
+            .map(|_| {
+                let path = path(1 + rng.below(70), rng.uniform() * 0.02);
+                measure(Arc::new(rule), path, measured.clone(), 8 << 20).0.names()
+            })
+            .collect();
+        let unknown = verdicts.iter().filter(|names| *names == "unknown").count();
+        println!("{rule:?}: {unknown} of 20 unknown; {verdicts:?}");
+        assert!(unknown >= 16, "{rule:?}: {verdicts:?}");
     }
 }

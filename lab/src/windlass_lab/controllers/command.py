@@ -12,7 +12,8 @@ from windlass_lab.core.locate import find_windlass
 EXAMPLES = """\
 examples:
   windlass-lab controllers trace --seed 1 --paths 3 --out out/library
-  windlass-lab controllers library out/library > crates/probe/src/cca/library.jsonl
+  windlass-lab controllers trace --seed 1 --paths 2 --far --out out/far
+  windlass-lab controllers library out/library out/far > crates/probe/src/cca/library.jsonl
   windlass-lab controllers trace --seed 2 --paths 20 --out out/held-out
   windlass-lab controllers judge out/held-out               # by the signatures of this version
   windlass-lab controllers judge out/held-out --library mine.jsonl --json
@@ -46,6 +47,7 @@ def _add_trace(steps: argparse._SubParsersAction, positive: Callable[[str], int]
     step = steps.add_parser("trace", help="trace controllers on paths from a seed")
     option = step.add_argument
     option("--seed", type=int, default=1, metavar="N", help="which paths (default: 1)")
+    option("--far", action="store_true", help="round-trip times of 158 to 295 ms, not 2 to 126")
     option("--paths", type=positive, default=3, metavar="N", help="how many (default: 3)")
     option(
         "--controllers",
@@ -82,6 +84,7 @@ def _trace(options: argparse.Namespace) -> int:
         find_windlass(options.windlass),
         seed=options.seed,
         paths=options.paths,
+        far=options.far,
         controllers=options.controllers.split(","),
         kernel=options.kernel,
         out=options.out,

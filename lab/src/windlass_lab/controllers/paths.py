@@ -23,16 +23,23 @@ class Path:
         return int(on_the_way) + self.queue_packets
 
 
-def draw(seed: int, count: int) -> list[Path]:
-    """The first paths of a seed: 8 to 100 Mbit/s, 2 to 126 ms, 50 to 400 packets.
+# Decimal logarithms of round-trip times in ms: for scripts of 160 ms, and for those of 320 ms.
+_NEAR = (0.3, 2.1)
+_FAR = (2.2, 2.47)
+
+
+def draw(seed: int, count: int, *, far: bool = False) -> list[Path]:
+    """The first paths of a seed: 8 to 100 Mbit/s, 2 to 126 ms, or far 158 to 295 ms, and queues of
+    50 to 400 packets.
 
     The rates and times are even on a logarithmic scale.
     """
     stream = random.Random(seed)
-    return [_draw(stream, f"{seed}.{number}") for number in range(count)]
+    name, times = (f"far{seed}", _FAR) if far else (f"{seed}", _NEAR)
+    return [_draw(stream, f"{name}.{number}", times) for number in range(count)]
 
 
-def _draw(stream: random.Random, name: str) -> Path:
+def _draw(stream: random.Random, name: str, times: tuple[float, float]) -> Path:
     rate_mbit = round(10 ** stream.uniform(0.9, 2), 1)
-    rtt_ms = round(10 ** stream.uniform(0.3, 2.1), 1)
+    rtt_ms = round(10 ** stream.uniform(*times), 1)
     return Path(name, rate_mbit, rtt_ms, stream.choice([50, 100, 200, 400]))

@@ -11,7 +11,7 @@ from pathlib import Path
 from windlass_lab.controllers.paths import draw
 from windlass_lab.core.errors import LabError, RunError
 
-# Those of Debian's kernels, without tcp_lp, which is for transfers in the background; and New-ECN by BPF.
+# Those of Debian's kernels without tcp_lp, which is for the background; and New-ECN by BPF.
 CONTROLLERS = (
     *("reno", "cubic", "bbr", "vegas", "westwood", "htcp", "illinois", "bic"),
     *("hybla", "scalable", "yeah", "veno", "nv", "highspeed", "dctcp", "cdg", "new-ecn"),
@@ -25,6 +25,7 @@ def trace(
     *,
     seed: int,
     paths: int,
+    far: bool,
     controllers: Sequence[str],
     kernel: str,
     out: Path,
@@ -41,7 +42,7 @@ def trace(
     out.mkdir(parents=True, exist_ok=True)
     wanted = [
         path
-        for path in draw(seed, paths)
+        for path in draw(seed, paths, far=far)
         if not all(_is_whole(out / f"{path.name}-{name}.json") for name in controllers)
     ]
     if not wanted:
