@@ -62,6 +62,7 @@ verify-new: setup ## Build, test and run the crate that `windlass new` writes wh
 verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
 	@scripts/setup-verify-probe
 	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4 verify::
+	cargo test --locked --package windlass-probe --test controllers -- --ignored --nocapture
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou

@@ -96,8 +96,9 @@ pub(crate) struct Shaper {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Echo {
     Never,
-    /// Since a mark; the flag: the sender has answered by CWR.
+    /// On every ACK, until the sender answers by CWR.
     UntilCwr,
+    /// On the ACK of every packet of this many.
     Every(u32),
 }
 
