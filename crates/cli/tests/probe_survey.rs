@@ -95,7 +95,7 @@ fn answer(mut client: TcpStream) {
 fn a_bad_survey_is_refused_and_nothing_is_written() {
     let folder = Folder::new("refused");
     let hosts = folder.file("hosts.txt", "a.example\n");
-    let wrong = folder.file("wrong.txt", "a.example\nftp://b.example/\n");
+    let wrong = folder.file("wrong.txt", "a.example\ngopher://b.example/\n");
     let list = folder.file("list.txt", "10.0.0.0/8\nb.example\n");
     let (new, old) = (folder.path("new"), folder.path("."));
     let cases: [(&[&str], &str); 9] = [
