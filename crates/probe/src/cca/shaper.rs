@@ -277,7 +277,7 @@ impl Shaper {
         let ece = match self.echo {
             Echo::Never => false,
             Echo::UntilCwr => true,
-            Echo::Every(n) => self.delivered_packets % n.max(1) == 0,
+            Echo::Every(n) => self.delivered_packets.is_multiple_of(n.max(1)),
         };
         self.round_marked |= ece;
         self.acks_sent.push_back((now, number));
