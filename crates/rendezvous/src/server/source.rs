@@ -12,9 +12,13 @@ use crate::message::Nonce;
 
 /// Half of the time for which a nonce is valid.
 const NONCE_EPOCH: Span = Span::from_secs(120);
-/// Entries of each table. A source shares its entry with few others, and an attacker cannot choose
+/// Entries of each table. A source shares its place with few others, and an attacker cannot choose
 /// with whom, since the place is a keyed hash.
 const ENTRIES: usize = 1 << 15;
+/// Addresses that have a credit at one place. With one only, two hosts at the same place would end
+/// each other's credit. The hosts of a session ask for a relay at the same times, and the challenge is
+/// longer than the first Allocate request (RFC 8489, section 9.2.3.1): neither would ever get it.
+const CREDITS_PER_PLACE: usize = 8;
 /// Bytes that the server may send to an address after it has proved itself, beyond what it sends.
 const VERIFIED_CREDIT_BYTES: u32 = 64 << 10;
 
@@ -65,21 +69,25 @@ pub(crate) fn network(address: SocketAddr) -> u64 {
 /// The bytes that may be sent to each address. An address that has not proved itself gets at most
 /// what came from it, so that the server cannot amplify a flood with forged sources.
 pub(super) struct Credits {
-    entries: Vec<Option<(SocketAddr, u32)>>,
+    /// At each place, the address that was last used stands first.
+    places: Vec<[Option<(SocketAddr, u32)>; CREDITS_PER_PLACE]>,
 }
 
 impl Credits {
     pub(super) fn new() -> Credits {
-        Credits { entries: vec![None; ENTRIES] }
+        Credits { places: vec![[None; CREDITS_PER_PLACE]; ENTRIES / CREDITS_PER_PLACE] }
     }
 
+    /// The credit of an address. A new address takes the entry of the one that was silent longest.
     fn entry(&mut self, secret: &Secret, address: SocketAddr) -> &mut u32 {
-        let at = secret.hash(2, address) as usize % ENTRIES;
-        let entry = &mut self.entries[at];
-        if entry.is_none_or(|(of, _)| of != address) {
-            *entry = Some((address, 0));
+        let at = secret.hash(2, address) as usize % self.places.len();
+        let place = &mut self.places[at];
+        let known = place.iter().position(|one| one.is_some_and(|(of, _)| of == address));
+        place[..=known.unwrap_or(CREDITS_PER_PLACE - 1)].rotate_right(1);
+        if known.is_none() {
+            place[0] = None;
         }
-        &mut entry.as_mut().expect("just filled").1
+        &mut place[0].get_or_insert((address, 0)).1
     }
 
     /// A datagram of `len` bytes came from the address.
@@ -155,6 +163,39 @@ mod tests {
         assert!(credits.spend(&SECRET, host, 60) && !credits.spend(&SECRET, host, 41));
         credits.verified(&SECRET, host);
         assert!(credits.spend(&SECRET, host, 5000));
+    }
+
+    /// Addresses at the same place of the table of credits.
+    fn neighbours(count: usize) -> Vec<SocketAddr> {
+        let places = ENTRIES / CREDITS_PER_PLACE;
+        let all = (0..=u32::MAX).map(|bits| SocketAddr::from((std::net::Ipv4Addr::from(bits), 1)));
+        all.filter(|host| (SECRET.hash(2, host) as usize).is_multiple_of(places))
+            .take(count)
+            .collect()
+    }
+
+    #[test]
+    fn neighbours_that_take_turns_keep_their_credits() {
+        let mut credits = Credits::new();
+        let hosts = neighbours(8);
+        for _ in 0..2 {
+            hosts.iter().for_each(|host| credits.received(&SECRET, *host, 40));
+        }
+        assert!(hosts.iter().all(|host| credits.spend(&SECRET, *host, 60)));
+        assert!(!hosts.iter().any(|host| credits.spend(&SECRET, *host, 21)), "no one else's");
+    }
+
+    #[test]
+    fn the_neighbour_that_was_silent_longest_loses_its_credit() {
+        let mut credits = Credits::new();
+        let hosts = neighbours(9);
+        hosts[..8].iter().for_each(|host| credits.verified(&SECRET, *host));
+        credits.received(&SECRET, hosts[0], 1);
+        credits.received(&SECRET, hosts[8], 1);
+        assert!(!credits.spend(&SECRET, hosts[8], 2), "credit of an earlier address");
+        let kept = [0, 2, 3, 4, 5, 6, 7];
+        assert!(kept.iter().all(|at| credits.spend(&SECRET, hosts[*at], 5000)));
+        assert!(!credits.spend(&SECRET, hosts[1], 1));
     }
 
     #[test]
