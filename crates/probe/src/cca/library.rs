@@ -119,8 +119,9 @@ impl Library {
         };
         let mut nearest: Vec<Near> = distances.into_iter().map(near).collect();
         nearest.sort_by(|a, b| a.score.total_cmp(&b.score));
-        nearest.truncate(NEAREST);
-        judge(nearest)
+        let mut identity = judge(nearest);
+        identity.nearest.truncate(NEAREST.max(identity.controllers.len()));
+        identity
     }
 }
 
@@ -182,6 +183,14 @@ mod tests {
     #[test]
     fn controllers_that_coincide_are_named_together() {
         assert_eq!(identify(-0.131).controllers, ["most", "twin"]);
+    }
+
+    #[test]
+    fn all_controllers_that_coincide_are_named() {
+        let names = ["a", "b", "c", "d", "e"];
+        let library = Library::of(names.map(|name| sample(name, -0.69)).into());
+        let signature = Signature { parts: sample("", -0.69).parts };
+        assert_eq!(library.identify(&signature, 160.0).controllers, names);
     }
 
     #[test]

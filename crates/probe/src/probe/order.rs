@@ -13,7 +13,7 @@ pub enum Purpose {
     /// bytes the dialogue brings.
     Scout,
     /// To open the way to the connection that is measured, as the control connection of FTP does. It stays
-    /// open after its report, see [`Probe::is_held`].
+    /// open after its report, see [`super::Probe::is_held`].
     Open,
     /// To measure the server's response to the ACKs of a test.
     Measure(Test),
