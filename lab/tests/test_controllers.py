@@ -8,13 +8,14 @@ import pytest
 from windlass_lab.cli import main
 from windlass_lab.controllers.judge import Verdict, read_verdicts, samples, summary, table
 from windlass_lab.controllers.paths import draw
+from windlass_lab.controllers.trace import trace
 from windlass_lab.core.errors import LabError
 
 
 def verdict(controller: str, *found: str, path: str = "1.0") -> Verdict:
     why = None if found else "no known controller is near"
     parts = [{"show": "loss", "logs": [-0.6931471, -0.5]}]
-    return Verdict(path, controller, found, 0.9, why, 160.0, parts)
+    return Verdict("6.1", path, controller, found, 0.9, why, 160.0, parts)
 
 
 def test_a_seed_draws_the_same_paths_however_many_are_asked_for() -> None:
@@ -50,7 +51,7 @@ def test_a_matrix_counts_right_wrong_and_unknown() -> None:
 
 
 def test_samples_are_the_signatures_that_were_seen() -> None:
-    nothing = Verdict("1.1", "reno", (), 0.0, "silent", 160.0, [])
+    nothing = Verdict("6.1", "1.1", "reno", (), 0.0, "silent", 160.0, [])
     (sample,) = samples([verdict("reno", "reno"), nothing])
     assert sample["source"] == "Linux 6.1, path 1.0"
     assert sample["parts"] == [{"show": "loss", "logs": [-0.6931, -0.5]}]
@@ -66,7 +67,7 @@ def test_the_command_judges_runs_by_the_program(
 ) -> None:
     program = tmp_path / "windlass"
     judged = {
-        "file": "2.3-cubic.json",
+        "file": str(tmp_path / "2.3-cubic.json"),
         "controller": {
             "controllers": ["cubic"],
             "confidence": 0.97,
@@ -78,11 +79,29 @@ def test_the_command_judges_runs_by_the_program(
     program.write_text(f"#!/bin/sh\necho '{json.dumps(judged)}'\n")
     program.chmod(0o755)
     (tmp_path / "2.3-cubic.json").write_text("{}")
+    (tmp_path / "about.json").write_text('{"kernel": "7.3"}')
     arguments = ["controllers", "judge", str(tmp_path), "--windlass", str(program)]
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["macro_average"] == 1.0
     assert main(arguments) == 0
     assert "cubic           1 of 1" in capsys.readouterr().out
+    assert main(["controllers", "library", str(tmp_path), "--windlass", str(program)]) == 0
+    assert capsys.readouterr().out == ""
     program.write_text("#!/bin/sh\necho 'error: broken' >&2\nexit 2\n")
     assert main(arguments) == 3
     assert "broken" in capsys.readouterr().err
+
+
+def test_a_folder_holds_the_runs_of_one_kernel(tmp_path: Path) -> None:
+    (tmp_path / "about.json").write_text('{"kernel": "6.1"}')
+    with pytest.raises(LabError, match=r"has runs of Linux 6\.1"):
+        trace(
+            Path("windlass"),
+            seed=1,
+            paths=1,
+            far=False,
+            controllers=["reno"],
+            kernel="7.3",
+            out=tmp_path,
+            resume=True,
+        )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass_lab.controllers.trace import kernel_of
 from windlass_lab.core.errors import LabError, RunError
 
 UNKNOWN = "unknown"
@@ -16,6 +17,7 @@ UNKNOWN = "unknown"
 class Verdict:
     """What the probe says of a run: the controllers that it may be; none: unknown."""
 
+    kernel: str
     path: str
     controller: str
     found: tuple[str, ...]
@@ -35,19 +37,22 @@ def read_verdicts(windlass: Path, folders: Sequence[Path], library: Path | None)
     files = sorted(file for folder in folders for file in folder.glob("*-*.json"))
     if not files:
         raise LabError(f"{folders[0]}: no runs of `windlass-lab controllers trace`")
+    kernels = {folder: kernel_of(folder) for folder in folders}
     command = [str(windlass), "probe", "judge", "--json"]
     if library is not None:
         command += ["--library", str(library)]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
     if done.returncode != 0:
         raise RunError(f"windlass probe judge: {done.stderr.strip()}")
-    return [_verdict(json.loads(line)) for line in done.stdout.splitlines()]
+    lines = map(json.loads, done.stdout.splitlines())
+    return [_verdict(line, kernels[Path(line["file"]).parent]) for line in lines]
 
 
-def _verdict(line: dict) -> Verdict:
+def _verdict(line: dict, kernel: str) -> Verdict:
     path, controller = Path(line["file"]).stem.split("-", 1)
     found = line["controller"]
     return Verdict(
+        kernel=kernel,
         path=path,
         controller=controller,
         found=tuple(found["controllers"]),
@@ -65,7 +70,7 @@ def samples(verdicts: Sequence[Verdict]) -> Iterator[dict]:
             yield {
                 "controller": verdict.controller,
                 "rtt_ms": verdict.rtt_ms,
-                "source": f"Linux 6.1, path {verdict.path}",
+                "source": f"Linux {verdict.kernel}, path {verdict.path}",
                 "parts": [
                     {"show": part["show"], "logs": [round(log, 4) for log in part["logs"]]}
                     for part in verdict.parts

@@ -16,6 +16,8 @@ CONTROLLERS = (
     *("reno", "cubic", "bbr", "vegas", "westwood", "htcp", "illinois", "bic"),
     *("hybla", "scalable", "yeah", "veno", "nv", "highspeed", "dctcp", "cdg", "new-ecn"),
 )
+# What all runs of a folder share.
+ABOUT = "about.json"
 # For one run of one controller; some ten seconds are usual on an idle machine.
 _RUN_S = 120
 
@@ -40,6 +42,10 @@ def trace(
     if out.exists() and any(out.iterdir()) and not resume:
         raise LabError(f"--out: {out} is not empty; --resume goes on in it")
     out.mkdir(parents=True, exist_ok=True)
+    about = out / ABOUT
+    if about.exists() and kernel_of(out) != kernel:
+        raise LabError(f"--out: {out} has runs of Linux {kernel_of(out)}")
+    about.write_text(json.dumps({"kernel": kernel}) + "\n")
     wanted = [
         path
         for path in draw(seed, paths, far=far)
@@ -66,6 +72,14 @@ def trace(
         ]
         if subprocess.run(command, check=False).returncode != 0:
             raise RunError("the emulated machine failed")
+
+
+def kernel_of(folder: Path) -> str:
+    """The kernel whose controllers a folder has. Raises `LabError` where none is named."""
+    try:
+        return str(json.loads((folder / ABOUT).read_text())["kernel"])
+    except (OSError, ValueError, KeyError) as error:
+        raise LabError(f"{folder / ABOUT}: not of `controllers trace`: {error}") from error
 
 
 def _is_whole(file: Path) -> bool:
