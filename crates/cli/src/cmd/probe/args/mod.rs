@@ -22,37 +22,40 @@ Examples:
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
   windlass probe --cca host/large.iso            # the congestion controller: cubic, reno, bbr ...
-  windlass probe host/large.iso --burst --runs 20          # bursts of 2, 4, 8, 16, 32 and 64 packets
-  windlass probe host/large.iso --burst=3,20 --runs 20     # what 20 packets at once cost more than 3
-  windlass probe survey hosts.txt --out survey/  # thousands of servers: windlass probe survey --help
+  windlass probe host/large.iso --burst --runs 20       # bursts of 2, 4, 8, 16, 32, 64 packets
+  windlass probe host/large.iso --burst=3,20 --runs 20  # what 20 packets at once cost beside 3
+  windlass probe survey hosts.txt --out survey/  # thousands of servers: probe survey --help
   windlass probe serve --help                    # servers to try it on
-  windlass probe ftp://host/large.iso            # other servers: ftp, smtp, smtps, imap, imaps, ssh, \
-rsync, redis
-  windlass probe --dialogue ssh host:2222        # the same without a URL; smtp+starttls, imap+starttls
+  windlass probe ftp://host/large.iso            # also smtp, smtps, imap, imaps, ssh, redis
+  windlass probe --dialogue ssh host:2222        # also smtp+starttls, imap+starttls
   windlass probe rsync://host/module/large.iso; windlass probe bittorrent://host:51413/INFOHASH
-  windlass probe tcp://host:13                   # a server that speaks first; tls://host:1300 with TLS
+  windlass probe tcp://host:13                   # a server that speaks first; tls:// with TLS
   windlass probe tcp://host:11211 --send 'stats\\r\\n' --until '(?m)^END\\r$'
   windlass probe tls://host:5000 --send @request.bin
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
 name something large: an answer of less than twice the initial window tells little. Other dialogues ask \
-for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. docs/reference/probe.md \
-explains the tests, the models and the words of the verdict. With https no certificate is verified: \
-the probe measures the host that answers.
+for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. \
+docs/reference/probe.md explains the tests, the models and the words of the verdict. With https no \
+certificate is verified: the probe measures the host that answers.
 
 With --burst the server sends so many packets at once. The path's bottleneck delays the last of them behind \
 the others, and may drop some. The probe prints the delay and the loss for each size, and how much more \
 the largest size costs than the smallest.
+
+With --cca the probe is the bottleneck of one connection, or two. It loses a packet, raises and lowers the \
+round-trip time and echoes marks of congestion, and compares the windows with those of known controllers. \
+The page is asked for again until it suffices.
 
 Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
 packets.
 
 Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
-Exit status: 0 the reaction is decided, or two sizes are compared; 1 failure while working: not permitted, no sockets; 2 bad \
-arguments; 3 measured, but undecided; 4 not measured: no such host, refused, unreachable, silent, no \
-HTTP, no such dialogue; 130 interrupted.";
+Exit status: 0 the reaction is decided, two sizes are compared, or the controller is known; 1 failure \
+while working: not permitted, no sockets; 2 bad arguments; 3 measured, but undecided; 4 not measured: no \
+such host, refused, unreachable, silent, no HTTP, no such dialogue; 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
