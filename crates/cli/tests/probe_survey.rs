@@ -142,6 +142,10 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let printed = text(&survey(&[&hosts, "--dry-run", "--cca"]).stdout);
+    for part in ["a trial of its congestion controller", "some 6,", "30 hosts under way"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
 }
 
 #[test]
@@ -191,6 +195,13 @@ fn hosts_are_measured_kept_and_after_a_torn_end_resumed() {
     assert_eq!(output.status.code(), Some(2));
     let printed = text(&output.stderr);
     assert!(printed.contains("runs was 2 and is 3") && printed.lines().count() == 1, "{printed}");
+    let asked = folder.read("out/survey.json");
+    let mut other: Value = serde_json::from_str(&asked).expect("JSON");
+    other["arguments"]["measures"] = "controllers".into();
+    fs::write(folder.path("out/survey.json"), other.to_string()).expect("written");
+    let printed = text(&run("2", &["--resume"]).stderr);
+    assert!(printed.contains("measures was \"controllers\" and is null"), "{printed}");
+    fs::write(folder.path("out/survey.json"), asked).expect("written");
     let output = run("2", &["--resume"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let again = folder.read("out/hosts.csv");

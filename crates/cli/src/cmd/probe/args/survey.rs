@@ -46,7 +46,7 @@ pub(crate) struct Survey {
     /// New connections a second, at most, to all hosts together
     #[arg(long, value_name = "N", default_value = "50", value_parser = parse_connection_rate)]
     pub rate: f64,
-    /// Hosts under way at once, at most [default: as many as have connections in ten seconds]
+    /// Hosts under way at once, at most [default: as many as have connections in ten seconds; with --cca 30]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub under_way: Option<u32>,
     /// Between two connections to a host

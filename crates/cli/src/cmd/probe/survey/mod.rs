@@ -28,6 +28,8 @@ use windlass_probe::{Settings, http};
 
 /// Default of `--under-way`: the hosts that get a connection within this time, in seconds.
 const UNDER_WAY_S: f64 = 10.0;
+/// Hosts under way at once with --cca: each may send 5 Mbit/s.
+const UNDER_WAY_CCA: f64 = 30.0;
 const INTERRUPTED: u8 = 130;
 
 /// Does what the arguments say.
@@ -163,7 +165,9 @@ fn with_contact(mut settings: Settings, contact: Option<&str>) -> Settings {
 }
 
 fn pace(args: &Args) -> Pace {
-    let under_way = args.under_way.map_or((args.rate * UNDER_WAY_S).ceil(), f64::from);
+    let by_rate = (args.rate * UNDER_WAY_S).ceil();
+    let usual = if args.how.cca { by_rate.min(UNDER_WAY_CCA) } else { by_rate };
+    let under_way = args.under_way.map_or(usual, f64::from);
     Pace { rate: args.rate, under_way_max: (under_way as usize).max(1), pause: args.pause }
 }
 

@@ -5,6 +5,9 @@ use windlass_base::Span;
 use windlass_probe::survey::{Exclusions, Pace};
 use windlass_probe::{Settings, Target};
 
+/// What a trial of a controller takes.
+const TRIAL: Span = Span::from_secs(12);
+
 /// The text of a dry run: hosts, pace and duration. Nothing has been sent yet.
 pub(super) fn text(
     hosts: &[String],
@@ -17,10 +20,12 @@ pub(super) fn text(
     let excluded = literal.iter().filter(|address| exclusions.contains(**address)).count();
     let tests: Vec<String> = settings.tests.iter().map(|test| test.to_string()).collect();
     let left = hosts.len() - done.min(hosts.len());
-    let runs = settings.tests.len() * settings.runs as usize;
+    let identifies = settings.controllers.is_some();
+    let runs = if identifies { 1 } else { settings.tests.len() * settings.runs as usize };
+    let run = if identifies { TRIAL } else { settings.timeout };
     // A scout, and the measurements.
     let connections = left.saturating_sub(excluded) * (1 + runs);
-    let a_host = (settings.timeout + pace.pause) * runs as u64;
+    let a_host = (run + pace.pause) * runs as u64;
     let by_rate = Span::from_secs_f64(connections as f64 / pace.rate);
     let rounds = left.div_ceil(pace.under_way_max) as u64;
     let least = by_rate.max(a_host * rounds);
@@ -32,14 +37,17 @@ pub(super) fn text(
             hosts.len() - literal.len(),
         ),
         format!("exclusions: {} networks", exclusions.len()),
-        format!(
-            "of each host: one page at a time, tests {}, {} runs each, {} segments acknowledged; {} s \
-             between connections",
-            tests.join(","),
-            settings.runs,
-            settings.acks,
-            pace.pause.as_secs_f64()
-        ),
+        match identifies {
+            true => "of each host: a trial of its congestion controller, or two".to_owned(),
+            false => format!(
+                "of each host: one page at a time, tests {}, {} runs each, {} segments acknowledged; \
+                 {} s between connections",
+                tests.join(","),
+                settings.runs,
+                settings.acks,
+                pace.pause.as_secs_f64()
+            ),
+        },
         format!(
             "connections: some {connections}, at most {} a second, {} hosts under way at once",
             pace.rate, pace.under_way_max

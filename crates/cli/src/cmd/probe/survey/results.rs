@@ -44,6 +44,7 @@ impl Manifest {
             ("dialogue", settings.scheme.map(|scheme| scheme.name.to_owned())),
             ("send", Some(settings.exchange.send.escape_ascii().to_string())),
             ("until", settings.exchange.until.as_ref().map(ToString::to_string)),
+            ("measures", settings.controllers.as_ref().map(|_| "controllers".to_owned())),
         ];
         // Surveys from before these arguments have no such keys.
         let dialogue = dialogue.into_iter().filter_map(|(name, value)| {
@@ -78,7 +79,7 @@ impl Manifest {
     /// The first argument that differs, as it was and as it is.
     fn difference(&self, now: &Manifest) -> Option<String> {
         let differs = |name: &&String| self.arguments.get(*name) != now.arguments.get(*name);
-        let name = now.arguments.keys().find(differs)?;
+        let name = self.arguments.keys().chain(now.arguments.keys()).find(differs)?;
         let value = |of: &Manifest| of.arguments.get(name).cloned().unwrap_or_default().to_string();
         Some(format!("{name} was {} and is {}", value(self), value(now)))
     }

@@ -19,6 +19,9 @@ pub(super) struct Summary {
     outcomes: BTreeMap<String, usize>,
     /// By `reaction`, of those that were measured.
     reactions: BTreeMap<String, usize>,
+    /// By `controller`, if it was asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    controllers: BTreeMap<String, usize>,
     /// Packets of an exact initial window, of those that were measured.
     initial_windows: BTreeMap<u32, usize>,
     /// Those whose initial window is a lower bound.
@@ -44,6 +47,7 @@ impl Summary {
             done: rows.len(),
             outcomes: BTreeMap::new(),
             reactions: BTreeMap::new(),
+            controllers: BTreeMap::new(),
             initial_windows: BTreeMap::new(),
             initial_windows_at_least: 0,
             connections,
@@ -60,6 +64,9 @@ impl Summary {
         *self.outcomes.entry(row.outcome.clone()).or_default() += 1;
         if !row.reaction.is_empty() {
             *self.reactions.entry(row.reaction.clone()).or_default() += 1;
+        }
+        if !row.controller.is_empty() {
+            *self.controllers.entry(row.controller.clone()).or_default() += 1;
         }
         match (row.initial_window_packets, row.initial_window_exact) {
             (Some(packets), Some(true)) => *self.initial_windows.entry(packets).or_default() += 1,
@@ -79,14 +86,14 @@ impl Summary {
             windows.push(("lower bounds".to_owned(), self.initial_windows_at_least));
         }
         let named = |counts: &BTreeMap<String, usize>| {
-            let mut named: Vec<(String, usize)> =
-                counts.iter().map(|(name, count)| (name.replace('-', " "), *count)).collect();
-            named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let mut named = by_count(counts);
+            named.iter_mut().for_each(|(name, _)| *name = name.replace('-', " "));
             named
         };
         let parts = [
             counts("outcome", &named(&self.outcomes)),
             counts("reaction", &named(&self.reactions)),
+            counts("controller", &by_count(&self.controllers)),
             counts("initial window", &windows),
         ];
         let took = duration(Span::from_secs_f64(self.duration_s));
@@ -104,6 +111,14 @@ impl Summary {
         }
         text.join("\n\n")
     }
+}
+
+/// The names and their counts, the largest first.
+fn by_count(counts: &BTreeMap<String, usize>) -> Vec<(String, usize)> {
+    let mut named: Vec<(String, usize)> =
+        counts.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    named
 }
 
 fn counts(what: &str, counts: &[(String, usize)]) -> Option<String> {
