@@ -216,6 +216,38 @@ def test_a_killed_survey_is_shown_as_far_as_it_got(copy, lost):
     assert ("ends in a row that is not whole" in printed) == survey.torn
 
 
+def test_a_survey_of_controllers_has_them_in_place_of_reactions(tmp_path, capsys):
+    folder = tmp_path / "cca"
+    shutil.copytree(DATA / "spring", folder)
+    # As `windlass probe survey --cca` writes them: no test, no counts, three columns more.
+    for name, own in (
+        ("hosts.csv", ("controller", "controller_confidence", "marks")),
+        ("runs.csv", ()),
+    ):
+        with (folder / name).open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row, found in zip(
+            rows, ["cubic", "cubic", "dctcp or reno", "unknown"] * 9, strict=False
+        ):
+            row |= dict.fromkeys(set(row) - {"host", "run", "ending", "outcome", "address"}, "")
+            row |= dict(zip(own, (found, "0.9", "once"), strict=False))
+        with (folder / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    survey = read(folder, "cca")
+    assert [host.verdict for host in survey.hosts[:4]] == [
+        "cubic",
+        "cubic",
+        "dctcp or reno",
+        "undecided",
+    ]
+    assert survey.runs == []
+    assert main(["survey", str(folder), "--out", str(tmp_path / "o")]) == 0
+    assert "dctcp or reno" in capsys.readouterr().out
+    assert "dctcp or reno" in (tmp_path / "o" / "report.html").read_text()
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_survey_without_a_host_has_a_page(copy, rows, tmp_path, capsys):
     folder = copy("spring")

@@ -7,7 +7,7 @@ from windlass_lab.core.plot_parts import Drawn, Panel
 from windlass_lab.core.plot_servers import histogram
 from windlass_lab.core.text import NONE, figure
 from windlass_lab.papers.split_ack.survey import HISTOGRAMS, STATEMENTS, Histogram
-from windlass_lab.surveys.words import VERDICTS
+from windlass_lab.surveys import words
 
 Counts = Mapping[Any, int]
 # The statements that are about a table of the thesis belong to this figure, its test.
@@ -80,11 +80,10 @@ def verdicts(surveys: Sequence[Mapping]) -> Drawn:
         "verdicts",
         surveys,
         lambda survey: {
-            name: survey["verdicts"][verdict]
-            for verdict, name in VERDICTS.items()
-            if verdict in survey["verdicts"]
+            words.verdict(name): survey["verdicts"][name]
+            for name in words.verdicts(survey["verdicts"])
         },
-        title="Reactions to split ACKs",
+        title="Reactions to split ACKs, or congestion controllers",
         note="Of the servers that were measured, or measured and undecided.",
         axis="",
     )

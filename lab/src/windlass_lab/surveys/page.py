@@ -209,8 +209,7 @@ def _grouped(by: str, surveys: Sequence[Mapping]) -> Section:
 
 def _group_table(groups: Sequence[Mapping], heading: str, label: str) -> Table:
     seen = {verdict for group in groups for verdict in group["verdicts"]}
-    verdicts = [name for name in words.VERDICTS if name in seen]
-    verdicts += sorted(seen.difference(verdicts))
+    verdicts = words.verdicts(seen)
     rows = [
         (
             group["name"],
@@ -232,7 +231,7 @@ def _group_table(groups: Sequence[Mapping], heading: str, label: str) -> Table:
 def text(document: Mapping) -> str:
     """The result for a terminal."""
     surveys = document["surveys"]
-    verdicts = [name for name in words.VERDICTS if any(name in s["verdicts"] for s in surveys)]
+    verdicts = words.verdicts(name for survey in surveys for name in survey["verdicts"])
     parts = [
         table([words.survey_headings(), *map(words.survey_row, surveys)]),
         "\n".join(words.warnings(surveys)),

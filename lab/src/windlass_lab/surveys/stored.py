@@ -40,7 +40,7 @@ class Host:
 
     @property
     def verdict(self) -> str:
-        """The reaction, `undecided` or `not-measured`."""
+        """The reaction or the congestion controller, `undecided` or `not-measured`."""
         return self.reaction or NOT_MEASURED
 
     @property
@@ -81,7 +81,8 @@ def read(folder: Path, label: str) -> Survey:
             raise LabError(f"{folder / HOSTS}: line {line}: a second row of {host.name}")
         done.add(host.name)
     for line, row in run_rows:
-        if row["ending"] == MEASURED:
+        # A trial of a controller is no run of a test.
+        if row["ending"] == MEASURED and row["test"]:
             for column in ("data_packets", "retransmissions"):
                 _value(folder / RUNS, line, row, column, int)
     return Survey(
@@ -92,7 +93,7 @@ def read(folder: Path, label: str) -> Survey:
         arguments=manifest["arguments"],
         listed=manifest["hosts"],
         hosts=hosts,
-        runs=[row for _, row in run_rows if row["host"] in done],
+        runs=[row for _, row in run_rows if row["host"] in done and row["test"]],
         torn=hosts_torn or runs_torn,
     )
 
@@ -183,12 +184,18 @@ def _host(path: Path, line: int, row: Mapping[str, str]) -> Host:
         ttl=value("ttl", int),
         hops=value("hops", int),
         rtt_ms=value("rtt_ms", float),
-        reaction=row["reaction"],
+        reaction=row["reaction"] or _controller(row),
         window=value("initial_window_packets", int),
         window_min=value("initial_window_packets_min", int),
         window_max=value("initial_window_packets_max", int),
         window_exact=row["initial_window_exact"] == "true",
     )
+
+
+def _controller(row: Mapping[str, str]) -> str:
+    """What a survey with --cca has in place of a reaction."""
+    found = row.get("controller", "")
+    return UNDECIDED if found == "unknown" else found
 
 
 def _value(

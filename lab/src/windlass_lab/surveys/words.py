@@ -1,11 +1,12 @@
 """What the page and the text call the values of a survey."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from windlass_lab.core.text import NONE
 
 VERDICTS = {
     "counts-acks": "counts ACKs",
+    "counts-acks-and-more": "counts ACKs, and more",
     "counts-bytes": "counts bytes",
     "negative": "negative",
     "no-growth": "no growth",
@@ -13,6 +14,13 @@ VERDICTS = {
     "undecided": "undecided",
     "not-measured": "not measured",
 }
+
+
+def verdicts(seen: Iterable[str]) -> list[str]:
+    """Those that were seen, reactions in their order, then controllers."""
+    names = set(seen)
+    known = [name for name in VERDICTS if name in names]
+    return known + sorted(names.difference(VERDICTS))
 
 
 def verdict(name: str) -> str:
