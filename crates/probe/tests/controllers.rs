@@ -65,7 +65,7 @@ fn make_library() -> Library {
             controller: (*name).to_owned(),
             rtt_ms: trace.rtt_ms,
             source: "a test".to_owned(),
-            parts: Signature::of(trace).parts,
+            signature: Signature::of(trace),
         }
     };
     Library::of(KNOWN.iter().map(sample).collect())

@@ -1,6 +1,6 @@
 //! Signatures of known controllers, and the verdict on a signature.
 
-use super::signature::{Part, Signature};
+use super::signature::Signature;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub struct Sample {
     /// Where it was measured: a kernel or the simulator, and the path.
     pub source: String,
     /// Its signature.
-    pub parts: Vec<Part>,
+    #[serde(flatten)]
+    pub signature: Signature,
 }
 
 /// Signatures of known controllers.
@@ -92,7 +93,7 @@ impl Library {
                     && other.rtt_ms == sample.rtt_ms
                     && !std::ptr::eq(*other, sample)
             });
-            let nearest = others.filter_map(|other| sample.distance(&sample_parts(other)));
+            let nearest = others.filter_map(|other| sample.signature.distance(&other.signature));
             let nearest = nearest.min_by(f64::total_cmp).unwrap_or(0.0) * REACH_FACTOR;
             let widest = reach.entry(sample.controller.clone()).or_insert(REACH_MIN);
             *widest = nearest.clamp(*widest, REACH_MAX);
@@ -109,7 +110,7 @@ impl Library {
     pub fn identify(&self, signature: &Signature, rtt_ms: f64) -> Identity {
         let mut distances = BTreeMap::<&str, f64>::new();
         for sample in self.samples.iter().filter(|sample| sample.rtt_ms == rtt_ms) {
-            let Some(distance) = sample.distance(signature) else { continue };
+            let Some(distance) = signature.distance(&sample.signature) else { continue };
             let best = distances.entry(&sample.controller).or_insert(distance);
             *best = best.min(distance);
         }
@@ -123,16 +124,6 @@ impl Library {
         identity.nearest.truncate(NEAREST.max(identity.controllers.len()));
         identity
     }
-}
-
-impl Sample {
-    fn distance(&self, signature: &Signature) -> Option<f64> {
-        sample_parts(self).distance(signature)
-    }
-}
-
-fn sample_parts(sample: &Sample) -> Signature {
-    Signature { parts: sample.parts.clone() }
 }
 
 fn judge(nearest: Vec<Near>) -> Identity {
@@ -152,6 +143,7 @@ fn judge(nearest: Vec<Near>) -> Identity {
 #[cfg(test)]
 mod tests {
     use super::super::script::Show;
+    use super::super::signature::Part;
     use super::*;
 
     fn sample(controller: &str, log: f64) -> Sample {
@@ -160,14 +152,13 @@ mod tests {
             controller: controller.into(),
             rtt_ms: 160.0,
             source: "a test".into(),
-            parts: vec![part],
+            signature: Signature { parts: vec![part] },
         }
     }
 
     fn identify(log: f64) -> Identity {
         let samples = vec![sample("half", -0.69), sample("most", -0.13), sample("twin", -0.135)];
-        let signature = Signature { parts: sample("", log).parts };
-        Library::of(samples).identify(&signature, 160.0)
+        Library::of(samples).identify(&sample("", log).signature, 160.0)
     }
 
     #[test]
@@ -189,7 +180,7 @@ mod tests {
     fn all_controllers_that_coincide_are_named() {
         let names = ["a", "b", "c", "d", "e"];
         let library = Library::of(names.map(|name| sample(name, -0.69)).into());
-        let signature = Signature { parts: sample("", -0.69).parts };
+        let signature = sample("", -0.69).signature;
         assert_eq!(library.identify(&signature, 160.0).controllers, names);
     }
 

@@ -1,7 +1,7 @@
 //! The trials by which a session identifies the server's congestion controller.
 
 use super::{Failure, Session};
-use crate::cca::{self, Controller, Library, Trace};
+use crate::cca::{self, Controller, Trace};
 use crate::dialogue::Dialogue;
 use crate::http;
 use url::Url;
@@ -25,7 +25,9 @@ impl Session {
     /// What the trials so far say; `None` before the first, or if controllers are not asked for.
     pub(super) fn controller(&self) -> Option<Controller> {
         let library = self.settings.controllers.as_ref()?;
-        judge(self, library)
+        let traces: Vec<&Trace> =
+            self.reports.iter().filter_map(|report| report.trace.as_ref()).collect();
+        cca::judge(&traces, library)
     }
 
     /// Why no trial has shown anything.
@@ -54,10 +56,4 @@ impl Session {
         let request = http::requests(url, &self.settings.user_agent, count as usize);
         Dialogue::Http { request }
     }
-}
-
-fn judge(session: &Session, library: &Library) -> Option<Controller> {
-    let traces: Vec<&Trace> =
-        session.reports.iter().filter_map(|report| report.trace.as_ref()).collect();
-    cca::judge(&traces, library)
 }
