@@ -50,7 +50,13 @@ fn sessions_are_direct_where_they_can_be_and_relayed_elsewhere() {
         (Gateway::UdpBlocked, Gateway::Public, "relayed"),
     ];
     for (a, b, path) in cells {
-        let found = pair(Family::V4, a, b).expect("as theory says");
+        let mut found = pair(Family::V4, a, b).expect("as theory says");
+        if path == "relayed" && found.starts_with("direct") {
+            // The random port was the one that the other host expects: one crossing in 20,000, so a
+            // second one in a row is no chance.
+            eprintln!("{} and {}: {found}; once more", a.name(), b.name());
+            found = pair(Family::V4, a, b).expect("as theory says");
+        }
         assert!(found.starts_with(path), "{} and {}: {found}", a.name(), b.name());
     }
 }

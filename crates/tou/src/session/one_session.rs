@@ -162,12 +162,19 @@ impl Session {
         Some(self.since + patience)
     }
 
-    /// The message with this host's candidates, all of them.
+    /// The message with this host's candidates, all of them. The peer then knows them.
     pub(super) fn offer(&mut self, tag: u32, kind: Kind) -> Offer {
+        let offer = self.repeated(tag, kind);
         self.trickle_at = None;
+        self.sent_candidates = offer.candidates.iter().map(|sent| sent.address).collect();
+        offer
+    }
+
+    /// The same message once more. The peer ignores it if it has the first one, so candidates that are
+    /// new since then still wait to be sent.
+    pub(super) fn repeated(&self, tag: u32, kind: Kind) -> Offer {
         let ice = self.restart.as_ref().unwrap_or(&self.ice);
         let candidates = ice.candidates().0;
-        self.sent_candidates = candidates.iter().map(|sent| sent.address).collect();
         Offer { kind, tag, credentials: ice.credentials().clone(), candidates }
     }
 
@@ -285,5 +292,31 @@ impl Session {
                 self.restart = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::ice::{Clock, credentials};
+    use std::net::SocketAddr;
+
+    #[test]
+    fn a_repeated_answer_leaves_new_candidates_to_be_sent() {
+        let at = |last| SocketAddr::from(([192, 0, 2, last], 7000));
+        let peer = windlass_identity::SecretKey::from_seed([7; 32]).public_key();
+        let mut ice = Ice::new(Clock::new(), false, credentials([1; 32]), 1);
+        ice.add_local(at(1)).expect("a candidate");
+        let via = (0, [0; 16]);
+        let mut session = Session::new(Time::ZERO, peer, false, ice, via);
+        session.answered = true;
+        assert_eq!(session.offer(1, Kind::Answer).candidates.len(), 1);
+
+        session.ice.add_relayed(at(9), at(1)).expect("a candidate");
+        session.note_news(Time::ZERO);
+        // The network has repeated the offer, and the peer has the first answer already.
+        assert_eq!(session.repeated(1, Kind::Answer).candidates.len(), 2);
+        let news = session.news(Time::ZERO + TRICKLE_DELAY, 1).expect("the relay is news");
+        assert_eq!(news.candidates[0].address, at(9));
     }
 }

@@ -196,8 +196,11 @@ impl Host {
         }
         let Some(session) = self.sessions.get_mut(&tag) else { return };
         session.answered = true;
-        let body = session.offer(tag, Kind::Answer).encode();
-        self.servers[server].answer(introduction, body);
+        let answer = match repeated {
+            true => session.repeated(tag, Kind::Answer),
+            false => session.offer(tag, Kind::Answer),
+        };
+        self.servers[server].answer(introduction, answer.encode());
         self.want_relays(now);
     }
 
