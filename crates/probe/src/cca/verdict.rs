@@ -111,10 +111,12 @@ fn mean(signatures: &[&Signature]) -> Signature {
         let same = |one: &&Signature| {
             one.parts.iter().find(|each| each.show == part.show).map(|each| each.logs.clone())
         };
-        let all: Vec<Vec<f64>> = signatures.iter().filter_map(same).collect();
-        let count = all.len().max(1) as f64;
-        let logs = (0..part.logs.len())
-            .map(|round| all.iter().filter_map(|logs| logs.get(round)).sum::<f64>() / count);
+        let all: Vec<Vec<Option<f64>>> = signatures.iter().filter_map(same).collect();
+        let logs = (0..part.logs.len()).map(|round| {
+            let seen: Vec<f64> =
+                all.iter().filter_map(|logs| logs.get(round).copied().flatten()).collect();
+            (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
+        });
         Part { show: part.show, logs: logs.collect() }
     };
     Signature { parts: first.parts.iter().map(of_stage).collect() }
@@ -122,11 +124,12 @@ fn mean(signatures: &[&Signature]) -> Signature {
 
 fn marks(signature: &Signature) -> Option<Marks> {
     let part = |show| signature.parts.iter().find(|part| part.show == show);
-    let after_one = part(Show::Mark)?.logs.first()?.exp();
+    let after_one = (*part(Show::Mark)?.logs.first()?)?.exp();
     let many = part(Show::Marks)?;
     // The first rounds: at a few segments the window falls no more.
     let rounds = 3.min(many.logs.len());
-    let per_round = (many.logs.get(rounds.checked_sub(1)?)? / rounds as f64).exp();
+    let last = (*many.logs.get(rounds.checked_sub(1)?)?)?;
+    let per_round = (last / rounds as f64).exp();
     let answer = match (1.0 - after_one, 1.0 - per_round) {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
         (one, many) if one < FALL_MIN || many < one * 0.5 => Answer::InProportion,
@@ -187,7 +190,8 @@ mod tests {
     use super::*;
 
     fn answer(one: f64, many: f64) -> Option<Answer> {
-        let marks_of = |show, logs: Vec<f64>| Part { show, logs };
+        let marks_of =
+            |show, logs: Vec<f64>| Part { show, logs: logs.into_iter().map(Some).collect() };
         let logs = (1..=6).map(|round| many.ln() * f64::from(round)).collect();
         let parts = vec![marks_of(Show::Mark, vec![one.ln(); 5]), marks_of(Show::Marks, logs)];
         marks(&Signature { parts }).map(|marks| marks.answer)

@@ -138,7 +138,9 @@ fn controller(verdict: &Controller) -> Vec<String> {
         None => "ECN: not negotiated, or the answer to marks was not seen".to_owned(),
     });
     for part in &verdict.signature.parts {
-        let factors = part.logs.iter().map(|log| format!("{:.2}", log.exp()));
+        let factor =
+            |log: &Option<f64>| log.map_or("-".to_owned(), |log| format!("{:.2}", log.exp()));
+        let factors = part.logs.iter().map(factor);
         lines.push(format!("{}: {}", part.show, factors.collect::<Vec<_>>().join(" ")));
     }
     let (trials, seen) = verdict.trials;
