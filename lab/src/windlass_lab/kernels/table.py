@@ -106,8 +106,8 @@ def by_setting(runs: list[Run]) -> str:
         refused[run.kernel] += run.found is None
         if run.found and _differs(before[run.kernel, run.controller].found, run.found):
             cells = " | ".join(_cell(run.found, test) for test in "ACES")
-            told = f"{run.found.window} | {cells} | {run.found.reaction}"
-            changed.append(f"| {run.kernel} | `{run.setting}` | {run.value} | {told} |")
+            shown = f"{run.found.window} | {cells} | {run.found.reaction}"
+            changed.append(f"| {run.kernel} | `{run.setting}` | {run.value} | {shown} |")
     lines = [
         f"Linux {kernel}: {len(names)} settings, {_values(runs, kernel)} values, of which the "
         f"kernel refused {refused[kernel]}."
