@@ -73,7 +73,7 @@ def test_the_tables_join_controllers_and_show_what_a_setting_changed(
     assert "| 6.1 | reno, cubic | 10 | 16 |  | 16 |" in printed
     assert "| 6.1 | bbr2 | not in this kernel |" in printed
     assert "Linux 6.1: 2 settings, 3 values, of which the kernel refused 1." in printed
-    assert "| 6.1 | `tcp_wmem` | 1 2 3 | 10 | 4 | 4 | 4 | 4 | counts-bytes none |" in printed
+    assert "| 6.1 | `tcp_wmem` | 1 2 3 | 10 | 4 | 4 | 4 | 4 | counts-bytes, no limit |" in printed
     assert "`tcp_sack`" not in printed
 
 

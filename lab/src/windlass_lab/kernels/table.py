@@ -55,7 +55,6 @@ def _found(probe: dict | None) -> Found | None:
     verdict = probe["verdict"] or {}
     window = verdict.get("initial_window") or {}
     exact = "" if window.get("exact") else "at least "
-    reaction = verdict.get("reaction") or {}
     return Found(
         f"{exact}{window['packets']}" if window else "unknown",
         {
@@ -63,8 +62,17 @@ def _found(probe: dict | None) -> Found | None:
             for test in probe["tests"]
             if test["data_packets"]
         },
-        " ".join(str(part) for part in reaction.values()) or str(probe["failure"]),
+        _words(verdict["reaction"]) if verdict else str(probe["failure"]),
     )
+
+
+def _words(reaction: dict) -> str:
+    if "why" in reaction:
+        return f"{reaction['kind']}: {reaction['why'].split(':')[0]}"
+    limit = reaction.get("limit")
+    if limit is None:
+        return str(reaction["kind"])
+    return f"{reaction['kind']}, {'no limit' if limit == 'none' else f'L = {limit}'}"
 
 
 def defaults(runs: list[Run]) -> dict[tuple[str, str], Run]:
