@@ -103,6 +103,8 @@ enum counter {
 	COUNT_FLOWS_ADDED,
 	COUNT_FLOWS_REMOVED,
 	COUNT_LEASE_OVER,
+	COUNT_LISTS,
+	COUNT_LISTS_KEPT,
 	/* By enum ecn_event, a bit each. */
 	COUNT_EVENTS = 16,
 	/* By enum ecn_reason: connections bypassed, episodes passed over, ECT withdrawn. */

@@ -93,6 +93,10 @@ counters! {
     flows_removed = 11;
     /// SYNs, and packets of known connections, that passed because the daemon's lease had expired.
     lease_over = 12;
+    /// Lists of GRO (rx-gro-list) that the proxy changed as a whole.
+    lists = 13;
+    /// Lists of GRO of which only the first packet was changed, since this kernel cannot do more.
+    lists_kept = 14;
     /// SYNs of served hosts to which the proxy added the request for ECN.
     upgraded = EVENTS;
     /// Handshakes after which both ends have ECN.

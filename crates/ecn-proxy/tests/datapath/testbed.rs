@@ -121,6 +121,35 @@ impl Testbed {
         }
     }
 
+    /// Both hosts send packets as they are on the wire, and the router joins them into lists of GRO,
+    /// which it cuts again on their way out.
+    pub(crate) fn let_lists_form(&self) {
+        for host in [self.host(), self.far()] {
+            host.run("ethtool", "-K router tso off");
+        }
+        for device in ["near", "far"] {
+            let features = "gro on rx-gro-list on tx-gso-list off";
+            self.router().run("ethtool", &format!("-K {device} {features}"));
+        }
+    }
+
+    /// Acts on packets of the far host as they leave it.
+    pub(crate) fn at_far_host(&self) -> Marker {
+        self.far().inside(|| Marker::attach("router", TC_EGRESS))
+    }
+
+    /// The packets that the served host (or the far host) has received with a codepoint, and
+    /// without.
+    pub(crate) fn codepoints(&self, of_host: bool, ipv6: bool) -> (u64, u64) {
+        let namespace = if of_host { self.host() } else { self.far() };
+        let count = |name: &str| match ipv6 {
+            true => namespace.counter6(&format!("Ip6{name}")),
+            false => namespace.counter(name),
+        };
+        let with = ["InECT0Pkts", "InECT1Pkts", "InCEPkts"].map(count);
+        (with.iter().sum(), count("InNoECTPkts"))
+    }
+
     /// The served host is refused.
     pub(crate) fn connect_to_closed_port(&self) {
         let refused = self.host().inside(|| TcpStream::connect((CLOSED, 1))).expect_err("closed");
