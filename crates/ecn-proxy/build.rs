@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use windlass_bpf_build::Programs;
 
-const SOURCES: [&str; 2] = ["bpf/ecn_proxy.bpf.c", "tests/datapath/mark.bpf.c"];
+const SOURCES: [&str; 3] =
+    ["bpf/ecn_proxy.bpf.c", "bpf/ecn_proxy_without_types.bpf.c", "tests/datapath/mark.bpf.c"];
 
 fn main() -> ExitCode {
     Programs::new("windlass ecn-proxy", &SOURCES)

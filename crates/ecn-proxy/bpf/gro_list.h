@@ -15,6 +15,20 @@
 /* include/linux/skbuff.h */
 #define SKB_GSO_FRAGLIST (1 << 18)
 
+/* The loader sets it to 0 on kernels that would mistake the moved part for a damaged list. */
+const volatile __u32 can_split_lists SEC(".rodata.lists") = 1;
+
+#ifdef WITHOUT_KERNEL_TYPES
+
+/* Where the kernel keeps the kind of a super-packet is not known. */
+static __always_inline int is_list(struct __sk_buff *skb)
+{
+	(void)skb;
+	return 0;
+}
+
+#else
+
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
 struct skb_shared_info {
@@ -29,9 +43,6 @@ struct sk_buff {
 /* Linux 6.2. TCP has lists since 6.10, and some routers' kernels since 6.6. */
 extern void *bpf_cast_to_kern_ctx(void *context) __ksym __weak;
 extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
-
-/* The loader sets it to 0 on kernels that would mistake the moved part for a damaged list. */
-const volatile __u32 can_split_lists SEC(".rodata.lists") = 1;
 
 static __always_inline int is_list(struct __sk_buff *skb)
 {
@@ -48,6 +59,8 @@ static __always_inline int is_list(struct __sk_buff *skb)
 	info = bpf_rdonly_cast(kernel_skb->head + kernel_skb->end, type);
 	return !!(info->gso_type & SKB_GSO_FRAGLIST);
 }
+
+#endif
 
 /* Makes the kernel copy the header of a list to all its packets; 0, or -1 without memory. */
 static __always_inline int split_list(struct __sk_buff *skb, const struct view *view)

@@ -95,6 +95,25 @@ fn the_service_manager_is_told_when_it_is_ready_reloads_and_stops() {
     assert_eq!(proxy.wait().code(), Some(0));
 }
 
+/// As on many small routers, whose kernels are built without CONFIG_DEBUG_INFO_BTF.
+#[test]
+fn without_the_types_of_the_kernel_it_serves_and_warns() {
+    if skipped(&["unshare", "mount"]) {
+        return;
+    }
+    let bed = Bed::new();
+    let hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\"";
+    let mut command = bed.on_router("unshare");
+    command.args(["--mount", "sh", "-c", hide, "sh", WINDLASS]);
+    command.args(["ecn-proxy", "run", "--client-side", LAN, "--socket"]);
+    command.arg(bed.path("proxy.sock"));
+    let proxy = Proxy::start(command);
+    proxy.wait_for("running");
+    assert!(bed.serves());
+    let is_warned = || bed.json("status")["warnings"].to_string().contains("rx-gro-list off");
+    assert!(eventually(is_warned), "{}", bed.json("status"));
+}
+
 #[test]
 fn an_interface_may_come_later_go_and_come_again() {
     if skipped(&[]) {

@@ -146,6 +146,14 @@ pub(super) fn lists_kept(kept: u64, kernel: &str) -> Option<String> {
     })
 }
 
+/// What to warn of where lists of GRO are not recognised.
+pub(super) fn lists_unknown(kernel: &str) -> String {
+    format!(
+        "Linux {kernel} does not tell its types (CONFIG_DEBUG_INFO_BTF), so lists of packets \
+         (rx-gro-list) are not recognised; keep it off: `ethtool -K INTERFACE rx-gro-list off`"
+    )
+}
+
 /// The devices below a bridge, a VLAN or a bond, at any depth.
 pub(super) fn devices_below(interface: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -163,9 +163,13 @@ impl Proxy {
         };
         let names: Vec<_> = self.interfaces.names().collect();
         found.extend(offload::served_twice(&names, offload::devices_below));
+        let features = self.datapath.features();
+        if !features.types {
+            found.push(offload::lists_unknown(&features.kernel));
+        }
         match self.datapath.counters() {
             Ok(counters) => {
-                let kernel = &self.datapath.features().kernel;
+                let kernel = &features.kernel;
                 found.extend(offload::lists_kept(counters.lists_kept, kernel));
             }
             Err(error) => found.push(format!("counters not read: {error}")),

@@ -12,6 +12,12 @@ use windlass_bpf::{Aligned, log, older, release};
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o")));
 
+/// The same for kernels without [`KERNEL_TYPES`], which cannot tell lists of GRO.
+static OBJECT_WITHOUT_TYPES: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy_without_types.bpf.o")));
+/// Where a kernel with CONFIG_DEBUG_INFO_BTF tells its types.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
 /// The first Linux that cuts a list of GRO by the header of its first packet after an edit. Earlier ones
@@ -76,8 +82,14 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
 }
 
+/// Whether the kernel tells its types (BTF).
+pub(super) fn knows_types() -> bool {
+    Path::new(KERNEL_TYPES).exists()
+}
+
 fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {
-    let mut object = ObjectBuilder::default().name("ecn_proxy")?.open_memory(&OBJECT.0)?;
+    let bytes = if knows_types() { &OBJECT.0 } else { &OBJECT_WITHOUT_TYPES.0 };
+    let mut object = ObjectBuilder::default().name("ecn_proxy")?.open_memory(bytes)?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         resize(&mut map, &name, settings)?;

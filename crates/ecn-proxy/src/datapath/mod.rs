@@ -70,6 +70,8 @@ pub struct Features {
     pub kernel: String,
     /// Whether the programs are attached by TCX.
     pub tcx: bool,
+    /// Whether the kernel tells its types (BTF). Without them lists of GRO are not recognised.
+    pub types: bool,
     /// The folder of the pins, if the tables and links outlive the process.
     pub pinned: Option<PathBuf>,
     /// Whether existing pinned tables were reused.
@@ -95,6 +97,7 @@ impl Datapath {
         let (object, reused) = load::load(settings)?;
         let kernel = windlass_bpf::release();
         let features = Features {
+            types: load::knows_types(),
             tcx: !settings.clsact && !windlass_bpf::older(&kernel, (6, 6)),
             kernel,
             pinned: settings.pin.clone(),

@@ -137,11 +137,6 @@ pub(super) const TOOLS: &[Tool] = &[
                 "earlier ones were not tried",
                 "a kernel from 6.1 on",
             ),
-            required(
-                Check::KernelTypes,
-                "the programs are fitted to this kernel by its types (CO-RE)",
-                "a kernel with CONFIG_DEBUG_INFO_BTF=y",
-            ),
             required(Check::Capability(Capability::Bpf), "loads the programs", AS_ROOT),
             required(
                 Check::Capability(Capability::NetAdmin),
@@ -152,6 +147,11 @@ pub(super) const TOOLS: &[Tool] = &[
                 Check::Capability(Capability::Perfmon),
                 "without it the verifier finds the programs too complex",
                 AS_ROOT,
+            ),
+            optional(
+                Check::KernelTypes,
+                "the programs recognise lists of GRO (rx-gro-list), which else must be off",
+                "a kernel with CONFIG_DEBUG_INFO_BTF=y",
             ),
             optional(
                 Check::KernelType("tcx_link"),
