@@ -36,6 +36,11 @@ pub struct Marks {
     pub per_round: f64,
     /// In words.
     pub answer: Answer,
+    /// The feedback was that of AccECN (RFC 9768): after one mark there was one, and each of the others was
+    /// counted. Otherwise ECE went on for a round after the first mark, and came with each of the others.
+    pub accurate: bool,
+    /// Marks in each of the rounds with a quarter marked, the mean of the first three.
+    pub marks_per_round: f64,
 }
 
 /// How a server answers CE marks.
@@ -70,7 +75,7 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
     Some(Controller {
         identity,
         why,
-        marks: marks(&signature),
+        marks: marks(&signature, traces),
         signature,
         rtt_ms: first.rtt_ms,
         trials: (traces.len() as u32, seen.len() as u32),
@@ -120,19 +125,36 @@ fn mean(signatures: &[&Signature]) -> Signature {
     Signature { parts: first.parts.iter().map(of_stage).collect() }
 }
 
-fn marks(signature: &Signature) -> Option<Marks> {
+/// The rounds with a quarter marked that count: at a few segments the window falls no more.
+const ROUNDS_OF_MARKS: usize = 3;
+
+fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
     let part = |show| signature.parts.iter().find(|part| part.show == show);
     let after_one = part(Show::Mark)?.logs.first()?.exp();
     let many = part(Show::Marks)?;
-    // The first rounds: at a few segments the window falls no more.
-    let rounds = 3.min(many.logs.len());
+    let rounds = ROUNDS_OF_MARKS.min(many.logs.len());
     let per_round = (many.logs.get(rounds.checked_sub(1)?)? / rounds as f64).exp();
+    let accurate = traces.iter().all(|trace| trace.accurate);
     let answer = match (1.0 - after_one, 1.0 - per_round) {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
-        (one, many) if one < FALL_MIN || many < one * 0.5 => Answer::InProportion,
+        (one, _) if one < FALL_MIN => Answer::InProportion,
+        // More marks, a deeper fall.
+        (one, many) if accurate && many > one * 1.5 => Answer::InProportion,
+        // Without AccECN the one mark has been fed back for a round, as if all packets were marked.
+        (one, many) if !accurate && many < one * 0.5 => Answer::InProportion,
         _ => Answer::Once,
     };
-    Some(Marks { after_one, per_round, answer })
+    let marks_per_round = marks_per_round(traces);
+    Some(Marks { after_one, per_round, answer, accurate, marks_per_round })
+}
+
+fn marks_per_round(traces: &[&Trace]) -> f64 {
+    let of_trace = |trace: &&Trace| {
+        let rounds = trace.rounds.iter().filter(|round| round.show == Show::Marks);
+        rounds.take(ROUNDS_OF_MARKS).map(|round| round.marks).collect::<Vec<u32>>()
+    };
+    let marks: Vec<u32> = traces.iter().flat_map(of_trace).collect();
+    f64::from(marks.iter().sum::<u32>()) / marks.len().max(1) as f64
 }
 
 impl Controller {
@@ -175,9 +197,10 @@ impl fmt::Display for Marks {
             Answer::InProportion => "answers marks in proportion",
         };
         let (one, many) = (self.after_one, self.per_round);
+        let feedback = if self.accurate { "AccECN: " } else { "" };
         write!(
             f,
-            "{words} (window times {one:.2} after one, {many:.2} a round if a quarter is marked)"
+            "{words} ({feedback}window times {one:.2} after one, {many:.2} a round if a quarter is marked)"
         )
     }
 }
@@ -186,20 +209,32 @@ impl fmt::Display for Marks {
 mod tests {
     use super::*;
 
-    fn answer(one: f64, many: f64) -> Option<Answer> {
+    fn answer(one: f64, many: f64, accurate: bool) -> Option<Answer> {
         let marks_of = |show, logs: Vec<f64>| Part { show, logs };
         let logs = (1..=6).map(|round| many.ln() * f64::from(round)).collect();
         let parts = vec![marks_of(Show::Mark, vec![one.ln(); 5]), marks_of(Show::Marks, logs)];
-        marks(&Signature { parts }).map(|marks| marks.answer)
+        let trace = Trace { accurate, ..Trace::default() };
+        marks(&Signature { parts }, &[&trace]).map(|marks| marks.answer)
     }
 
     #[test]
     fn reno_answers_marks_once_dctcp_in_proportion_and_bbr_not_at_all() {
-        assert_eq!(answer(0.5, 0.5), Some(Answer::Once));
-        assert_eq!(answer(0.7, 0.7), Some(Answer::Once));
-        assert_eq!(answer(0.99, 0.97), Some(Answer::InProportion));
-        assert_eq!(answer(1.0, 1.0), Some(Answer::None));
-        assert_eq!(marks(&Signature::default()), None);
+        for accurate in [false, true] {
+            assert_eq!(answer(0.5, 0.5, accurate), Some(Answer::Once));
+            assert_eq!(answer(0.7, 0.7, accurate), Some(Answer::Once));
+            assert_eq!(answer(0.99, 0.97, accurate), Some(Answer::InProportion));
+            assert_eq!(answer(1.0, 1.0, accurate), Some(Answer::None));
+        }
+        assert_eq!(marks(&Signature::default(), &[]), None);
+    }
+
+    #[test]
+    fn one_mark_alone_falls_less_in_proportion_and_a_round_of_them_more() {
+        // With AccECN there is one mark; without, a whole round of echoes.
+        assert_eq!(answer(0.9, 0.8, true), Some(Answer::InProportion));
+        assert_eq!(answer(0.9, 0.8, false), Some(Answer::Once));
+        assert_eq!(answer(0.5, 0.9, true), Some(Answer::Once));
+        assert_eq!(answer(0.5, 0.9, false), Some(Answer::InProportion));
     }
 
     #[test]

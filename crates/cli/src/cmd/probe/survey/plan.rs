@@ -23,8 +23,9 @@ pub(super) fn text(
     let identifies = settings.controllers.is_some();
     let runs = if identifies { 1 } else { settings.tests.len() * settings.runs as usize };
     let run = if identifies { TRIAL } else { settings.timeout };
-    // A scout, and the measurements.
-    let connections = left.saturating_sub(excluded) * (1 + runs);
+    // A scout, one that asks for ECN, and the measurements.
+    let before = 1 + usize::from(settings.ecn);
+    let connections = left.saturating_sub(excluded) * (before + runs);
     let a_host = (run + pace.pause) * runs as u64;
     let by_rate = Span::from_secs_f64(connections as f64 / pace.rate);
     let rounds = left.div_ceil(pace.under_way_max) as u64;
