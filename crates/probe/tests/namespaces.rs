@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tun_rs::{DeviceBuilder, SyncDevice};
 use windlass_base::{Span, Time};
 use windlass_probe::classify::{Limit, Reaction};
+use windlass_probe::ecn::{Answer, Capability, Echo, Mode};
 use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
@@ -225,6 +226,78 @@ fn this_kernel_gains_nothing_and_its_initial_window_is_found_exactly() {
         scope.spawn(|| serve_windows(&server, &listener, &INITIAL_WINDOWS));
         client.inside(measure);
     });
+}
+
+/// The ECN of this kernel as a server, by IPv4 and IPv6, with each of these values of `net.ipv4.tcp_ecn`. `None`
+/// if it refuses one of them.
+fn ecn_of_this_kernel(values: &[&str]) -> Option<Vec<Capability>> {
+    let (client, server) = kernel_server();
+    let set = |value: &str| server.inside(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", value));
+    if !values.iter().all(|value| set(value).is_ok()) {
+        return None;
+    }
+    let listener = server.inside(|| TcpListener::bind("[::]:80")).expect("a port");
+    Some(thread::scope(|scope| {
+        scope.spawn(|| while listener.accept().is_ok_and(|(client, _)| answer(client)) {});
+        let mut found = Vec::new();
+        for value in values {
+            set(value).expect("taken before");
+            for host in ["http://10.97.0.2/", "http://[fd97::2]/"] {
+                let settings = Settings { ecn: true, ..short(&[Test::BASELINE], 1) };
+                let outcome = client.inside(|| probe(host, settings));
+                assert_eq!(outcome.runs.len(), 1, "the tests follow: {outcome:?}");
+                found.push(outcome.ecn.expect("asked"));
+            }
+        }
+        client.inside(next_setting);
+        found
+    }))
+}
+
+/// The server's packets with data that arrived as Not-ECT and as ECT(0).
+fn data(capability: &Capability) -> (u32, u32) {
+    let trial = capability.trial().expect("answered");
+    (trial.arrived.not_ect, trial.arrived.ect_0)
+}
+
+#[test]
+fn this_kernel_echoes_marks_unless_its_ecn_is_off() {
+    if skipped() {
+        return;
+    }
+    let found = ecn_of_this_kernel(&["0", "1", "2"]).expect("any kernel takes these");
+    let (off, on) = found.split_at(2);
+    for capability in off {
+        assert_eq!(capability.answer, Some(Answer::None), "{capability:?}");
+        assert_eq!((capability.feedback, capability.runs.len()), (None, 2), "{capability:?}");
+        assert_eq!(data(capability).1, 0, "{capability:?}");
+    }
+    for capability in on {
+        assert_eq!(capability.answer, Some(Answer::Classic), "{capability:?}");
+        let echoes = (Some(Echo::Echoes), 1);
+        assert_eq!((capability.feedback, capability.runs.len()), echoes, "{capability:?}");
+        let (not_ect, ect_0) = data(capability);
+        assert!(not_ect == 0 && ect_0 > 0, "{capability:?}");
+    }
+}
+
+/// Linux takes these values since 6.19.
+#[test]
+fn a_kernel_with_accecn_counts_the_marks() {
+    if skipped() {
+        return;
+    }
+    let Some(found) = ecn_of_this_kernel(&["3", "4", "5"]) else {
+        skip("needs a kernel with AccECN (net.ipv4.tcp_ecn = 3)");
+        return;
+    };
+    for capability in found {
+        assert_eq!((capability.mode, capability.feedback), (Mode::Accurate, Some(Echo::Counts)));
+        let trial = capability.trial().expect("answered");
+        assert!(!trial.negotiation.is_mangled() && trial.counted() == Some(2), "{trial:?}");
+        let (not_ect, ect_0) = data(&capability);
+        assert!(not_ect == 0 && ect_0 > 0, "{capability:?}");
+    }
 }
 
 /// While it expects an ACK soon, Linux keeps back what is less than a third of its window and than 64 KB
