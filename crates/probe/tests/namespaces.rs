@@ -4,84 +4,23 @@
 
 mod common;
 
+use common::namespace::{DELAY, kernel_server, probe, skipped, with_server};
 use common::server::{EngineServer, Server, config, page, says};
 use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, settings};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-use tun_rs::{DeviceBuilder, SyncDevice};
-use windlass_base::{Span, Time};
+use tun_rs::DeviceBuilder;
+use windlass_base::Span;
 use windlass_probe::classify::{Limit, Reaction};
 use windlass_probe::ecn::{Answer, Capability, Echo, Mode};
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::session::Failure;
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
 use windlass_testbed::{Namespace, Need, join, run, skip, skip_unless};
-
-/// Whether the test cannot run; prints the reason.
-fn skipped() -> bool {
-    skip_unless(&[Need::Root, Need::Program("ip")])
-}
-
-fn probe(target: &str, settings: Settings) -> Outcome {
-    let mut driver = Driver::open().expect("root");
-    let mut session = Session::new(Target::parse(target).expect("a target"), settings);
-    measure(&mut driver, &mut session, |_| ()).expect("sockets");
-    session.outcome()
-}
-
-/// The RTT to the server behind the TUN device, long enough that a loaded machine does not split flights.
-const DELAY: Duration = Duration::from_millis(40);
-
-/// Lets the server answer at the other end of a TUN device until `stop`.
-fn serve(tun: &SyncDevice, server: &mut dyn Server, stop: &AtomicBool) {
-    let start = Instant::now();
-    let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
-    let mut way: std::collections::VecDeque<(Instant, Vec<u8>)> = Default::default();
-    let mut buffer = vec![0; 65536];
-    while !stop.load(Ordering::Relaxed) {
-        while let Ok(len) = tun.recv(&mut buffer) {
-            server.handle_packet(now(), &buffer[..len]);
-        }
-        if server.poll_timeout().is_some_and(|at| at <= now()) {
-            server.handle_timeout(now());
-        }
-        while let Some(packet) = server.poll_packet(now()) {
-            way.push_back((Instant::now() + DELAY, packet));
-        }
-        while way.front().is_some_and(|(due, _)| *due <= Instant::now()) {
-            let packet = way.pop_front().expect("there").1;
-            tun.send(&packet).expect("the device is up");
-        }
-        thread::sleep(Duration::from_micros(300));
-    }
-}
-
-/// Runs `body` in a namespace with 10.98.0.1 and fd98::1. Behind a TUN device a server has every other
-/// address of these networks.
-fn with_server<T: Send>(
-    server: impl FnOnce() -> Box<dyn Server> + Send,
-    body: impl FnOnce() -> T + Send,
-) -> T {
-    let namespace = Namespace::new("wpr");
-    namespace.inside(|| {
-        let tun = DeviceBuilder::new().name("server").build_sync().expect("/dev/net/tun");
-        tun.set_nonblocking(true).expect("a device");
-        namespace.bring_up("server", &["10.98.0.1/24", "fd98::1/64"]);
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| serve(&tun, &mut *server(), &stop));
-            let result = body();
-            stop.store(true, Ordering::Relaxed);
-            result
-        })
-    })
-}
 
 /// The engine there.
 fn with_engine<T: Send>(
@@ -153,15 +92,6 @@ fn smoltcp_behind_a_real_device_counts_bytes_since_0_14_and_nothing_before() {
         let reaction = outcome.verdict.expect("measured").reaction;
         assert_eq!(reaction, Reaction::NoCongestionWindow, "{host}");
     }
-}
-
-/// The client's namespace, and another in which the kernel serves port 80 at 10.97.0.2 and fd97::2.
-fn kernel_server() -> (Namespace, Namespace) {
-    let (client, server) = (Namespace::new("wpr"), Namespace::new("wpr"));
-    join((&client, "v"), (&server, "peer"));
-    client.bring_up("v", &["10.97.0.1/24", "fd97::1/64"]);
-    server.bring_up("peer", &["10.97.0.2/24", "fd97::2/64"]);
-    (client, server)
 }
 
 /// Serves with one initial window after another. Each serves until its control connection comes,
