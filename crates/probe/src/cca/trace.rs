@@ -26,6 +26,9 @@ pub struct Trace {
     pub path_marks: u32,
     /// The path lost or marked so many packets that the script ended.
     pub lossy: bool,
+    /// The server reset the connection.
+    #[serde(default)]
+    pub reset: bool,
     /// Packets that the server sent again without a loss of the script.
     pub repeated: u32,
     /// All bytes that arrived.

@@ -85,11 +85,15 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
 
 fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> Option<String> {
     if traces.iter().any(|trace| trace.lossy) {
-        return Some("the path loses too many packets".to_owned());
+        return Some("the path loses or marks too many packets".to_owned());
     }
     if seen.is_empty() {
         let most = traces.iter().map(|trace| trace.bytes).max().unwrap_or(0);
-        return Some(format!("the server's data ended, or it fell silent, after {most} bytes"));
+        let what = match traces.iter().any(|trace| trace.reset) {
+            true => "the server reset the connection",
+            false => "the server's data ended, or it fell silent,",
+        };
+        return Some(format!("{what} after {most} bytes"));
     }
     let differ = seen.windows(2).filter_map(|pair| pair[0].distance(pair[1]));
     let most = differ.fold(0.0, f64::max);

@@ -23,7 +23,7 @@ pub use report::{BurstRun, Ending, Exchanged, Flight, Heard, Observation, Report
 
 use crate::application::{Application, Trouble};
 use crate::arrivals::{Arrival, Arrivals, Packet};
-use crate::cca::{Shaper, TIME_MAX};
+use crate::cca::{Shaper, TIME_MAX, Trace};
 use crate::ecn::Endpoint;
 use crate::gate::AckGate;
 use crate::test::Test;
@@ -508,7 +508,10 @@ impl Probe {
         let phase = std::mem::replace(&mut self.phase, Phase::Over);
         let (growth, trace) = match phase {
             Phase::Growth(growth) => (Some(growth), None),
-            Phase::Shaping(shaper) => (None, Some(shaper.into_trace())),
+            Phase::Shaping(shaper) => {
+                let reset = ending == Ending::Reset;
+                (None, Some(Trace { reset, ..shaper.into_trace() }))
+            }
             _ => (None, None),
         };
         let report = self.make_report(ending, growth);
