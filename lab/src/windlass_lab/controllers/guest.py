@@ -1,7 +1,7 @@
 """Traces controllers inside an emulated machine, which is all theirs.
 
 `python -m windlass_lab.controllers.guest PLAN`, where PLAN is a JSON object: windlass, out,
-controllers, paths. Each run writes `PATH-CONTROLLER.json`, what the probe prints.
+controllers, tcp_ecn, paths. Each run writes `PATH-CONTROLLER.json`, what the probe prints.
 """
 
 import json
@@ -26,7 +26,7 @@ _LINKS = (
 
 def main(plan: dict) -> None:
     """Makes all runs of the plan."""
-    _lay_out()
+    _lay_out(plan["tcp_ecn"])
     for name in plan["controllers"]:
         if name == NEW_ECN:
             _run([plan["windlass"], "cc", "load", name])
@@ -50,7 +50,7 @@ def main(plan: dict) -> None:
         server.wait()
 
 
-def _lay_out() -> None:
+def _lay_out(tcp_ecn: int) -> None:
     for name in (_SERVER, _ROUTER, _CLIENT):
         _ip("netns", "add", name)
         _ip("-n", name, "link", "set", "lo", "up")
@@ -67,7 +67,7 @@ def _lay_out() -> None:
     _ip("-n", _CLIENT, "route", "add", "default", "via", "10.56.0.254")
     _run(_in(_ROUTER, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
     # No connection shall remember what the one before it met.
-    settings = ("net.ipv4.tcp_ecn=2", "net.ipv4.tcp_no_metrics_save=1")
+    settings = (f"net.ipv4.tcp_ecn={tcp_ecn}", "net.ipv4.tcp_no_metrics_save=1")
     _run(_in(_SERVER, "sysctl", "-qw", *settings))
 
 

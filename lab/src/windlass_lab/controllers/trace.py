@@ -30,6 +30,7 @@ def trace(
     far: bool,
     controllers: Sequence[str],
     kernel: str,
+    tcp_ecn: int,
     out: Path,
     resume: bool,
 ) -> None:
@@ -42,10 +43,7 @@ def trace(
     if out.exists() and any(out.iterdir()) and not resume:
         raise LabError(f"--out: {out} is not empty; --resume goes on in it")
     out.mkdir(parents=True, exist_ok=True)
-    about = out / ABOUT
-    if about.exists() and kernel_of(out) != kernel:
-        raise LabError(f"--out: {out} has runs of Linux {kernel_of(out)}")
-    about.write_text(json.dumps({"kernel": kernel}) + "\n")
+    _claim(out, {"kernel": kernel, "tcp_ecn": tcp_ecn})
     wanted = [
         path
         for path in draw(seed, paths, far=far)
@@ -57,6 +55,7 @@ def trace(
         "windlass": str(windlass),
         "out": str(out.resolve()),
         "controllers": list(controllers),
+        "tcp_ecn": tcp_ecn,
         "paths": [asdict(path) for path in wanted],
     }
     timeout_s = 300 + _RUN_S * len(controllers) * len(wanted)
@@ -74,11 +73,29 @@ def trace(
             raise RunError("the emulated machine failed")
 
 
+def _claim(folder: Path, about: dict) -> None:
+    """Says what the runs of a folder share. Raises `LabError` where it has others."""
+    if (folder / ABOUT).exists():
+        # Folders from before this setting had its default.
+        stored = {"tcp_ecn": 2} | _about(folder)
+        if stored != about:
+            raise LabError(
+                f"--out: {folder} has runs of Linux {stored['kernel']} with tcp_ecn "
+                f"{stored['tcp_ecn']}"
+            )
+    (folder / ABOUT).write_text(json.dumps(about) + "\n")
+
+
 def kernel_of(folder: Path) -> str:
     """The kernel whose controllers a folder has. Raises `LabError` where none is named."""
+    return str(_about(folder)["kernel"])
+
+
+def _about(folder: Path) -> dict:
     try:
-        return str(json.loads((folder / ABOUT).read_text())["kernel"])
-    except (OSError, ValueError, KeyError) as error:
+        about = json.loads((folder / ABOUT).read_text())
+        return {**about, "kernel": about["kernel"]}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise LabError(f"{folder / ABOUT}: not of `controllers trace`: {error}") from error
 
 
