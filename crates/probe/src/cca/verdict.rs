@@ -15,7 +15,8 @@ pub struct Controller {
     pub identity: Identity,
     /// The reason why it is unknown, in words for the user.
     pub why: Option<String>,
-    /// How it answers marks; `None` without ECN, or if the trials ended before.
+    /// How it answers marks; `None` without ECN, if the trials ended before, or if the receive window limits the
+    /// server.
     pub marks: Option<Marks>,
     /// The mean of the trials, on which the verdict rests.
     pub signature: Signature,
@@ -129,11 +130,16 @@ fn mean(signatures: &[&Signature]) -> Signature {
     Signature { parts: first.parts.iter().map(of_stage).collect() }
 }
 
+/// A congestion window that is larger is not seen, in segments.
+const WINDOW_SEEN_MAX: f64 = 500.0;
 /// The rounds with a quarter marked that count: at a few segments the window falls no more.
 const ROUNDS_OF_MARKS: usize = 3;
 
 fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
     let part = |show| signature.parts.iter().find(|part| part.show == show);
+    if traces.iter().any(|trace| hides_falls(trace)) {
+        return None;
+    }
     let after_one = part(Show::Mark)?.logs.first()?.exp();
     let many = part(Show::Marks)?;
     let rounds = ROUNDS_OF_MARKS.min(many.logs.len());
@@ -143,13 +149,19 @@ fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
         (one, _) if one < FALL_MIN => Answer::InProportion,
         // More marks, a deeper fall.
-        (one, many) if accurate && many > one * 1.5 => Answer::InProportion,
+        (one, many) if accurate && many > one * 2.0 => Answer::InProportion,
         // Without AccECN the one mark has been fed back for a round, as if all packets were marked.
         (one, many) if !accurate && many < one * 0.5 => Answer::InProportion,
         _ => Answer::Once,
     };
     let marks_per_round = marks_per_round(traces);
     Some(Marks { after_one, per_round, answer, accurate, marks_per_round })
+}
+
+/// Whether the receive window, of 512 segments, limits the server at the first mark: a smaller congestion window
+/// may then be as much as before.
+fn hides_falls(trace: &Trace) -> bool {
+    trace.windows(Show::Mark).first().is_some_and(|window| *window >= WINDOW_SEEN_MAX)
 }
 
 fn marks_per_round(traces: &[&Trace]) -> f64 {
@@ -211,6 +223,7 @@ impl fmt::Display for Marks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trace::Round;
     use super::*;
 
     fn answer(one: f64, many: f64, accurate: bool) -> Option<Answer> {
@@ -233,10 +246,32 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_the_receive_window_limits_does_not_show_the_answer() {
+        let round = |window| Round {
+            show: Show::Mark,
+            at_ms: 0.0,
+            window,
+            recovering: false,
+            marked: true,
+            marks: 1,
+        };
+        let part = |show| Part { show, logs: vec![0.0; 6] };
+        let signature = Signature { parts: vec![part(Show::Mark), part(Show::Marks)] };
+        let answer = |window| {
+            let trace = Trace { rounds: vec![round(window)], ..Trace::default() };
+            marks(&signature, &[&trace]).map(|marks| marks.answer)
+        };
+        assert_eq!(answer(511.0), None);
+        assert_eq!(answer(400.0), Some(Answer::None));
+    }
+
+    #[test]
     fn one_mark_alone_falls_less_in_proportion_and_a_round_of_them_more() {
         // With AccECN there is one mark; without, a whole round of echoes.
-        assert_eq!(answer(0.9, 0.8, true), Some(Answer::InProportion));
-        assert_eq!(answer(0.9, 0.8, false), Some(Answer::Once));
+        assert_eq!(answer(0.92, 0.8, true), Some(Answer::InProportion));
+        assert_eq!(answer(0.92, 0.8, false), Some(Answer::Once));
+        // Illinois, which falls by less where it grows fast.
+        assert_eq!(answer(0.928, 0.886, true), Some(Answer::Once));
         assert_eq!(answer(0.5, 0.9, true), Some(Answer::Once));
         assert_eq!(answer(0.5, 0.9, false), Some(Answer::InProportion));
     }
