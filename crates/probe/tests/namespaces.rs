@@ -176,7 +176,10 @@ fn ecn_of_this_kernel(values: &[&str]) -> Option<Vec<Capability>> {
                 let settings = Settings { ecn: true, ..short(&[Test::BASELINE], 1) };
                 let outcome = client.inside(|| probe(host, settings));
                 assert_eq!(outcome.runs.len(), 1, "the tests follow: {outcome:?}");
-                found.push(outcome.ecn.expect("asked"));
+                let capability = outcome.ecn.expect("asked");
+                // The rows of docs/results/probe-ecn.md.
+                println!("tcp_ecn {value}, {host}: {capability}");
+                found.push(capability);
             }
         }
         client.inside(next_setting);
