@@ -2,15 +2,17 @@
 
 mod common;
 
-use common::server::{Raw, Server};
+use common::server::{EngineServer, Raw, Server, config, page, says};
 use common::{PATH, World, order, settings};
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span, Time};
 use windlass_probe::ecn::{AccEcnOption, Answer, Ask, Capability, Echo, EcnFields, Mode, Trial};
+use windlass_probe::session::Outcome;
+use windlass_probe::survey::HostRow;
 use windlass_probe::wire::{self, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Session, Settings, Target, Test};
-use windlass_tcp::{Flags, Options, Segment, SeqNumber};
+use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
 
 const ADDRESS: &str = "192.0.2.1:80";
 const ISN: u32 = 7000;
@@ -185,9 +187,8 @@ fn trial(script: &Script) -> (Trial, Vec<Seen>) {
     (report.ecn.expect("answered"), seen)
 }
 
-/// The server's ECN as a session finds it before its tests.
-fn capability(script: &Script) -> Capability {
-    let (server, _) = server(script);
+/// A session that asks for ECN before its tests.
+fn ask(server: impl Server) -> Outcome {
     let settings = Settings {
         ecn: true,
         patience: Span::from_secs(8),
@@ -197,7 +198,12 @@ fn capability(script: &Script) -> Capability {
     let target = Target::parse("http://192.0.2.1/").expect("a target");
     let mut session = Session::new(target, settings);
     World::new(PATH, 1).with(ADDRESS, server).run(&mut session, &[]);
-    session.outcome().ecn.expect("asked")
+    session.outcome()
+}
+
+/// The server's ECN as a session finds it.
+fn capability(script: &Script) -> Capability {
+    ask(server(script).0).ecn.expect("asked")
 }
 
 fn accurate() -> Script {
@@ -345,6 +351,34 @@ fn a_third_syn_asks_for_nothing_in_case_the_path_drops_those_that_do() {
     let negotiation = report.ecn.expect("answered").negotiation;
     assert!(negotiation.fell_back(), "{negotiation:?}");
     assert!(later(&seen).all(|packet| packet.ip == Ecn::NotEct && packet.ace == 0), "{seen:?}");
+}
+
+#[test]
+fn the_engine_echoes_marks_if_it_has_ecn() {
+    let capability = |enabled: bool| {
+        let config = config(Profile::Linux, 10).with(|c| c.ecn.enabled = enabled);
+        let server = EngineServer::new(config, says(page(50_000)));
+        ask(server).ecn.expect("asked")
+    };
+    let on = capability(true);
+    assert_eq!((on.answer, on.feedback), (Some(Answer::Classic), Some(Echo::Echoes)), "{on:?}");
+    let trial = on.trial().expect("answered");
+    assert!(trial.arrived.ect_0 > 0 && trial.arrived.not_ect == 0, "{trial:?}");
+    let off = capability(false);
+    assert_eq!((off.answer, off.runs.len()), (Some(Answer::None), 2), "{off:?}");
+}
+
+#[test]
+fn surveys_have_the_ecn_of_a_host_in_its_row() {
+    let row = |script: &Script| {
+        let row = HostRow::of("a.example", &ask(server(script).0));
+        (row.ecn, row.ecn_feedback, row.ecn_data)
+    };
+    let expected = |texts: [&str; 3]| texts.map(str::to_owned).into();
+    assert_eq!(row(&accurate()), expected(["accurate", "counts", "ect-0"]));
+    assert_eq!(row(&Script::default()), expected(["none", "", "not-ect"]));
+    let deaf = Script { deaf: u32::MAX, ..accurate() };
+    assert_eq!(row(&deaf), expected(["", "", ""]), "no server was found");
 }
 
 #[test]

@@ -12,13 +12,13 @@ const MARKED: std::ops::RangeInclusive<u32> = 2..=3;
 /// Packets by codepoint.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct Codepoints {
-    /// Not-ECT.
+    /// Those that are Not-ECT.
     pub not_ect: u32,
-    /// ECT(0).
+    /// Those that are ECT(0).
     pub ect_0: u32,
-    /// ECT(1).
+    /// Those that are ECT(1).
     pub ect_1: u32,
-    /// CE.
+    /// Those that are CE.
     pub ce: u32,
 }
 
@@ -145,8 +145,12 @@ impl Endpoint {
         let mode = self.mode();
         let segment = &received.segment;
         if segment.flags.contains(Flags::SYN) {
-            // The ACK of the first one was lost, or both crossed.
-            self.handshake = (mode == Mode::Accurate).then_some(received.ecn.ip);
+            // The ACK of the first one was lost, or both crossed. The mode stays, whatever this one says
+            // (RFC 9768 section 3.1.5), but only one that agrees has its codepoint fed back.
+            let again = Negotiation::of(self.ask, segment.flags, &received.ecn, self.syns);
+            if mode == Mode::Accurate && again.mode() == Mode::Accurate {
+                self.handshake = Some(received.ecn.ip);
+            }
             return;
         }
         let Some(trial) = self.trial.as_mut().filter(|_| self.probes) else { return };

@@ -51,11 +51,11 @@ pub enum Answer {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// AccECN.
+    /// That of RFC 9768: counters.
     Accurate,
-    /// Classic ECN.
+    /// That of RFC 3168: a flag, once in a round trip.
     Classic,
-    /// No ECN.
+    /// The connection has no ECN.
     None,
 }
 

@@ -4,7 +4,7 @@
 use super::server::Server;
 use std::cell::Cell;
 use std::rc::Rc;
-use windlass_base::{Ecn, Time};
+use windlass_base::Time;
 use windlass_probe::ecn::EcnFields;
 use windlass_probe::wire::{self, Flow, Incoming, Kind, Meta};
 use windlass_tcp::{Flags, Segment};
@@ -85,7 +85,6 @@ impl<S: Server> Server for AccurateServer<S> {
                 false => 0,
             };
             ecn.set_ace(&mut segment.flags, ace);
-            ecn.ip = Ecn::NotEct;
         }))
     }
 
