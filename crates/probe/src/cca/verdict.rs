@@ -58,6 +58,9 @@ pub enum Answer {
 
 /// A window that falls by less has not been reduced.
 const FALL_MIN: f64 = 0.03;
+/// The share of marked packets where many are. An answer in proportion falls by no more than that: by half of
+/// it with DCTCP (RFC 8257 section 3.3).
+const SHARE_MARKED: f64 = 0.25;
 /// Two trials that differ by more disagree.
 const DISAGREE_FROM: f64 = 0.06;
 
@@ -147,6 +150,8 @@ fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
     let accurate = traces.iter().all(|trace| trace.accurate);
     let answer = match (1.0 - after_one, 1.0 - per_round) {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
+        // CDG tolerates one mark.
+        (_, many) if many > SHARE_MARKED => Answer::Once,
         (one, _) if one < FALL_MIN => Answer::InProportion,
         // More marks, a deeper fall.
         (one, many) if accurate && many > one * 2.0 => Answer::InProportion,
@@ -273,6 +278,8 @@ mod tests {
         // Illinois, which falls by less where it grows fast.
         assert_eq!(answer(0.928, 0.886, true), Some(Answer::Once));
         assert_eq!(answer(0.5, 0.9, true), Some(Answer::Once));
+        // CDG, which tolerates one mark.
+        assert_eq!(answer(1.0, 0.64, true), Some(Answer::Once));
         assert_eq!(answer(0.5, 0.9, false), Some(Answer::InProportion));
     }
 

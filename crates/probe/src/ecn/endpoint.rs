@@ -150,6 +150,7 @@ impl Endpoint {
             let again = Negotiation::of(self.ask, segment.flags, &received.ecn, self.syns);
             if mode == Mode::Accurate && again.mode() == Mode::Accurate {
                 self.handshake = Some(received.ecn.ip);
+                self.receiver.take_syn_ack(received.ecn.ip);
             }
             return;
         }
@@ -298,5 +299,59 @@ impl Trial {
     /// Whether the server agreed on a form of ECN.
     pub fn is_capable(&self) -> bool {
         !matches!(self.negotiation.answer, Answer::None | Answer::Reflected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(flags: Flags, payload_len: u32, ip: Ecn) -> Received<'static> {
+        Received {
+            segment: Segment { flags, payload_len, ..Segment::default() },
+            payload: &[],
+            hop_limit: 64,
+            segment_bytes: None,
+            ecn: EcnFields { ip, ..EcnFields::default() },
+        }
+    }
+
+    /// The ACE field of the next pure ACK.
+    fn ack(endpoint: &mut Endpoint) -> u8 {
+        let mut segment = Segment { flags: Flags::ACK, ..Segment::default() };
+        let fields = endpoint.stamp(&mut segment);
+        fields.ace(segment.flags)
+    }
+
+    #[test]
+    fn a_classic_receiver_echoes_a_mark_until_the_sender_answers() {
+        let mut endpoint = Endpoint::new(Ask::Classic, true);
+        let flags = Flags::SYN | Flags::ACK | Flags::ECE;
+        endpoint.handle_syn_ack(&received(flags, 0, Ecn::NotEct));
+        let mut after = |flags, ip| {
+            endpoint.handle_segment(&received(flags, 1000, ip));
+            ack(&mut endpoint)
+        };
+        assert_eq!(after(Flags::ACK, Ecn::Ect0), 0);
+        assert_eq!(after(Flags::ACK, Ecn::Ce), 0b001);
+        assert_eq!(after(Flags::ACK, Ecn::Ect0), 0b001);
+        // The packet that answers is marked itself.
+        assert_eq!(after(Flags::ACK | Flags::CWR, Ecn::Ce), 0b001);
+        assert_eq!(after(Flags::ACK | Flags::CWR, Ecn::Ect0), 0);
+    }
+
+    #[test]
+    fn only_a_repeated_syn_ack_that_agrees_is_fed_back_as_the_first_was() {
+        let mut endpoint = Endpoint::new(Ask::Accurate, true);
+        let agrees = Flags::SYN | Flags::ACK | Flags::CWR;
+        endpoint.handle_syn_ack(&received(agrees, 0, Ecn::NotEct));
+        assert_eq!([ack(&mut endpoint), ack(&mut endpoint)], [0b010, 5]);
+        endpoint.handle_segment(&received(agrees, 0, Ecn::Ce));
+        assert_eq!([ack(&mut endpoint), ack(&mut endpoint)], [0b110, 6]);
+        // Counted once, however often it comes.
+        endpoint.handle_segment(&received(agrees, 0, Ecn::Ce));
+        assert_eq!([ack(&mut endpoint), ack(&mut endpoint)], [0b110, 6]);
+        endpoint.handle_segment(&received(Flags::SYN | Flags::ACK, 0, Ecn::NotEct));
+        assert_eq!(ack(&mut endpoint), 6);
     }
 }

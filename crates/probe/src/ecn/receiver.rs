@@ -14,14 +14,30 @@ pub struct Receiver {
     ect0_bytes: u32,
     ce_bytes: u32,
     ect1_bytes: u32,
+    /// A SYN-ACK was marked.
+    syn_ack_marked: bool,
 }
 
 impl Receiver {
     /// A client's receiver once the SYN-ACK has arrived with this codepoint. It counts a mark on the SYN-ACK
     /// (RFC 9768 section 3.2.2.1, table 3).
     pub fn after_syn_ack(syn_ack: Ecn) -> Receiver {
-        let ce_packets = if syn_ack == Ecn::Ce { 6 } else { 5 };
-        Receiver { ce_packets, ect0_bytes: 1, ce_bytes: 0, ect1_bytes: 1 }
+        let mut receiver = Receiver {
+            ce_packets: 5,
+            ect0_bytes: 1,
+            ce_bytes: 0,
+            ect1_bytes: 1,
+            syn_ack_marked: false,
+        };
+        receiver.take_syn_ack(syn_ack);
+        receiver
+    }
+
+    /// Counts a mark on a SYN-ACK, of which there may be several, once (RFC 9768 section 3.2.2.2).
+    pub fn take_syn_ack(&mut self, codepoint: Ecn) {
+        if codepoint == Ecn::Ce && !std::mem::replace(&mut self.syn_ack_marked, true) {
+            self.take(codepoint, 1, 0);
+        }
     }
 
     /// Counts packets that arrive with this codepoint, and their payload.
