@@ -46,10 +46,11 @@ the others, and may drop some. The probe prints the delay and the loss for each 
 the largest size costs than the smallest.
 
 With --cca the probe is the bottleneck of one connection, or two. It loses a packet, raises and lowers the \
-round-trip time and echoes marks of congestion, and compares the windows with those of known controllers. \
+round-trip time and feeds back marks of congestion, and compares the windows with those of known controllers. \
 The page is asked for again until it suffices.
 
-With --ecn a connection asks for AccECN (RFC 9768) before the tests, and another one for classic ECN if the server agrees on nothing. Two packets of the request are marked, for the server to count.
+With --ecn a connection asks for AccECN (RFC 9768) before the tests, and another one for classic ECN if the \
+server agrees on nothing. Two packets of the request are marked, for the server to count.
 
 Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
 packets.
