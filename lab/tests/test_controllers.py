@@ -97,7 +97,7 @@ def test_the_command_judges_runs_by_the_program(
     [
         ('{"kernel": "6.1"}', r"has runs of Linux 6\.1 with tcp_ecn 2"),
         ('{"kernel": "7.3", "tcp_ecn": 3}', r"has runs of Linux 7\.3 with tcp_ecn 3"),
-        ('{"tcp_ecn": 2}', "not of `controllers trace`"),
+        ('{"tcp_ecn": 2}', "not a folder of runs"),
     ],
 )
 def test_a_folder_holds_the_runs_of_one_kernel(tmp_path: Path, about: str, why: str) -> None:

@@ -36,6 +36,35 @@ pub fn is_there(link: &Link) -> bool {
     })
 }
 
+/// Programs that one hook takes at most: BPF_MPROG_MAX of the kernel.
+const PROGRAMS_MAX: usize = 64;
+
+/// The ids of the programs that all users have attached to the interface `index` by TCX.
+///
+/// # Errors
+///
+/// The kernel has no TCX, or refuses.
+#[expect(unsafe_code, reason = "libbpf-rs has no call for it")]
+pub fn tcx_programs(index: u32, ingress: bool) -> std::io::Result<Vec<u32>> {
+    let index = i32::try_from(index).map_err(std::io::Error::other)?;
+    let hook = if ingress { libbpf_sys::BPF_TCX_INGRESS } else { libbpf_sys::BPF_TCX_EGRESS };
+    let mut ids = vec![0; PROGRAMS_MAX];
+    let mut options = libbpf_sys::bpf_prog_query_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t,
+        prog_ids: ids.as_mut_ptr(),
+        ..Default::default()
+    };
+    options.__bindgen_anon_1.count = PROGRAMS_MAX as u32;
+    // SAFETY: `prog_ids` has room for `count` ids, and both outlive the call.
+    let status = unsafe { libbpf_sys::bpf_prog_query_opts(index, hook, &raw mut options) };
+    if status < 0 {
+        return Err(std::io::Error::from_raw_os_error(-status));
+    }
+    // SAFETY: all fields of the union are the same number.
+    ids.truncate(unsafe { options.__bindgen_anon_1.count } as usize);
+    Ok(ids)
+}
+
 /// The position of a filter: interface, direction and rank among the filters there.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterSlot {

@@ -191,9 +191,9 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
 			ecn_clear_triple(packet, edit);
 	} else if (packet->flags & ECN_RST) {
-		/* Some devices reset connections whose SYN requests ECN. */
+		/* Some devices reset connections whose SYN requests ECN (RFC 3168 section 6.1.1.1). */
 		if ((flow->notes & (ECN_NOTE_UPGRADED | ECN_NOTE_PLAIN_SYN)) == upgraded_once)
-			edit->events |= ECN_EVENT_DESTINATION_FAILED;
+			edit->events |= ECN_EVENT_REFUSED;
 		else if (flow->syn_triple == ECN_TRIPLE_NONE)
 			edit->events |= ECN_EVENT_PLAIN_REFUSED;
 		ecn_close(flow, edit);

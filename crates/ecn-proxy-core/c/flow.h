@@ -141,7 +141,7 @@ enum ecn_event {
 	ECN_EVENT_BYPASS = 0x000040,
 	/* A SYN passes without ECN because the first one was not answered. */
 	ECN_EVENT_FALLBACK = 0x000080,
-	/* The caller should remember that ECN SYNs to the destination fail. */
+	/* The far host answered the first SYN without ECN after one with ECN: ECN may be the cause. */
 	ECN_EVENT_DESTINATION_FAILED = 0x000100,
 	/* A packet for the served host arrived with CE. */
 	ECN_EVENT_CE = 0x000200,
@@ -175,10 +175,14 @@ enum ecn_event {
 	ECN_EVENT_ECT_WITHDRAWN = 0x800000,
 	/* The connection was reset, or closed in both directions. */
 	ECN_EVENT_CLOSED = 0x1000000,
-	/* A destination remembered as failing resets a plain SYN too: ECN is not the cause. */
+	/* A plain SYN in place of one that requests ECN was reset too: ECN is not the cause. */
 	ECN_EVENT_PLAIN_REFUSED = 0x2000000,
 	/* The proxy absorbed the retransmission; a later ACK of the far host answers it. */
 	ECN_EVENT_KEPT_BACK = 0x4000000,
+	/* The SYN that requests ECN was reset: the port is closed, or ECN is the cause. */
+	ECN_EVENT_REFUSED = 0x8000000,
+	/* The far host accepted a plain SYN in place of one that requests ECN. */
+	ECN_EVENT_PLAIN_ACCEPTED = 0x10000000,
 };
 
 /* ecn_flow.notes */
@@ -288,7 +292,9 @@ struct ecn_flow {
 	__u8 held_acks;
 	/* enum ecn_simultaneous_open */
 	__u8 simultaneous;
-	__u8 reserved[3];
+	/* SYNs without ECN that followed the one that requests it, at most 2. */
+	__u8 plain_syns;
+	__u8 reserved[2];
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");

@@ -165,15 +165,20 @@ ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_policy *
 {
 	int upgraded = from_host && flow->notes & ECN_NOTE_UPGRADED;
 
-	if (ecn_triple(syn) != ECN_TRIPLE_NONE || flow->notes & ECN_NOTE_PLAIN_SYN)
+	if (ecn_triple(syn) != ECN_TRIPLE_NONE)
 		return;
+	if (flow->notes & ECN_NOTE_PLAIN_SYN) {
+		flow->plain_syns = 2;
+		return;
+	}
 	if (upgraded && policy->keeps_asking && !policy->off) {
 		ecn_set_flags(edit, ECN_ECE | ECN_CWR);
 		return;
 	}
 	flow->notes |= ECN_NOTE_PLAIN_SYN;
+	flow->plain_syns = 1;
 	if (upgraded)
-		edit->events |= ECN_EVENT_FALLBACK | ECN_EVENT_DESTINATION_FAILED;
+		edit->events |= ECN_EVENT_FALLBACK;
 }
 
 ECN_INLINE int ecn_is_opening(const struct ecn_flow *flow, __u8 from_host)
@@ -203,6 +208,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 
 	if (flow->syn_triple == ECN_TRIPLE_NONE) {
 		flow->phase = ECN_PHASE_BYPASS;
+		edit->events |= ECN_EVENT_PLAIN_ACCEPTED;
 		return;
 	}
 	if (excluded) {
@@ -231,6 +237,9 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 		flow->far_tsval = syn_ack->tsval;
 	} else if (triple == ECN_TRIPLE_NONE) {
 		edit->events |= ECN_EVENT_NEITHER;
+		/* A path that loses plain SYNs too, as in an outage, shows nothing about ECN. */
+		if (flow->plain_syns == 1)
+			edit->events |= ECN_EVENT_DESTINATION_FAILED;
 		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
 	} else {
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);

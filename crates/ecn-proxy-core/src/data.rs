@@ -98,7 +98,7 @@ bitflags::bitflags! {
         const BYPASS = 0x000040;
         /// A SYN passes without ECN because the first one was not answered.
         const FALLBACK = 0x000080;
-        /// The caller should remember that ECN SYNs to the destination fail.
+        /// The far host answered the first SYN without ECN after one with ECN: ECN may be the cause.
         const DESTINATION_FAILED = 0x000100;
         /// A packet for the served host arrived with CE.
         const CE = 0x000200;
@@ -132,10 +132,14 @@ bitflags::bitflags! {
         const ECT_WITHDRAWN = 0x800000;
         /// The connection was reset, or closed in both directions.
         const CLOSED = 0x1000000;
-        /// A destination remembered as failing resets a SYN without ECN too.
+        /// A SYN without ECN in place of one that requests it was reset too: ECN is not the cause.
         const PLAIN_REFUSED = 0x2000000;
         /// The proxy absorbed the retransmission of a virtual loss; a later ACK of the far host answers it.
         const KEPT_BACK = 0x4000000;
+        /// The SYN that requests ECN was reset: the port is closed, or ECN is the cause.
+        const REFUSED = 0x8000000;
+        /// The far host accepted a SYN without ECN in place of one that requests it.
+        const PLAIN_ACCEPTED = 0x10000000;
     }
 }
 

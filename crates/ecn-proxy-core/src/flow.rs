@@ -53,7 +53,8 @@ pub(crate) struct RawFlow {
     rounds: u8,
     pub(crate) held_acks: u8,
     simultaneous: u8,
-    reserved: [u8; 3],
+    plain_syns: u8,
+    reserved: [u8; 2],
 }
 
 /// The state that the proxy keeps for a connection. The default stands for an unknown one.

@@ -69,17 +69,42 @@ fn a_host_that_asks_for_ecn_or_accecn_itself_is_never_touched() {
 
 /// RFC 3168 section 6.1.1.1.
 #[test]
-fn the_same_syn_again_passes_without_ecn_and_the_destination_is_reported() {
+fn the_same_syn_again_passes_without_ecn() {
     let mut watch = Watch::new(Policy::default());
     let first = syn(Flags::empty(), ISN, all_options());
     watch.pass(&first, Side::Host);
     let (edit, out) = watch.pass(&first, Side::Host);
     assert_eq!(out.forward, [first]);
-    assert_eq!(edit.events, Events::FALLBACK | Events::DESTINATION_FAILED);
+    assert_eq!(edit.events, Events::FALLBACK);
     assert_eq!(watch.pass(&first, Side::Host).0, Edit::default(), "reported once");
     // The far host received the first SYN: only the proxy can echo its CE.
     watch.pass(&syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options()), Side::Far);
     assert_eq!(watch.flow.phase(), Phase::Proxied);
+}
+
+/// What the SYN-ACK without ECN shows after this many SYNs without ECN behind the one with it.
+fn answer_after(plain_syns: usize) -> Events {
+    let mut watch = Watch::new(Policy::default());
+    let first = syn(Flags::empty(), ISN, all_options());
+    for _ in 0..1 + plain_syns {
+        watch.pass(&first, Side::Host);
+    }
+    let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
+    watch.pass(&answer, Side::Far).0.events
+}
+
+#[test]
+fn a_destination_is_reported_once_it_answers_the_first_syn_without_ecn() {
+    let without = Events::NEITHER | Events::BYPASS;
+    assert_eq!(answer_after(0), without);
+    assert_eq!(answer_after(1), without | Events::DESTINATION_FAILED);
+}
+
+/// In an outage SYNs without ECN get lost too.
+#[test]
+fn a_destination_that_does_not_answer_a_plain_syn_at_once_is_not_reported() {
+    let without = Events::NEITHER | Events::BYPASS;
+    assert_eq!((answer_after(2), answer_after(5)), (without, without));
 }
 
 /// As with Linux's net.ipv4.tcp_ecn_fallback = 0.
@@ -105,7 +130,8 @@ fn a_destination_that_fails_gets_no_upgraded_syn() {
     assert_eq!((keep, edit.actions, edit.reason()), (true, Actions::empty(), Reason::Fallback));
     let answer = syn_ack(Flags::empty(), FAR_ISN, ISN + 1, all_options());
     let edit = flow.handle_packet(&Policy::default(), &answer, Side::Far);
-    assert_eq!((edit, flow.phase()), (Edit::default(), Phase::Bypass));
+    assert_eq!(edit, Edit { events: Events::PLAIN_ACCEPTED, ..Edit::default() });
+    assert_eq!(flow.phase(), Phase::Bypass);
 }
 
 /// A closed port refuses every SYN.
@@ -121,14 +147,14 @@ fn a_destination_that_refuses_a_plain_syn_too_has_nothing_against_ecn() {
 }
 
 #[test]
-fn a_reset_that_answers_an_upgraded_syn_passes_and_reports_the_destination() {
+fn a_reset_that_answers_an_upgraded_syn_passes_and_is_reported() {
     let mut watch = Watch::new(Policy::default());
     watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
     let flags = Flags::RST | Flags::ACK;
     let reset = Packet { ack: ISN + 1, flags, ..Packet::default() };
     let (edit, out) = watch.pass(&reset, Side::Far);
     assert_eq!(out.forward, [reset]);
-    assert_eq!(edit.events, Events::DESTINATION_FAILED | Events::CLOSED);
+    assert_eq!(edit.events, Events::REFUSED | Events::CLOSED);
 }
 
 #[test]

@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "acks.h"
+#include "gro_list.h"
 #include "watch.h"
 
 /* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
@@ -66,6 +67,21 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 	return TC_ACT_SHOT;
 }
 
+/* Whether an edit of the packet reaches all of its segments. */
+SPLIT int prepare_list(struct __sk_buff *skb)
+{
+	struct run run;
+
+	if (!begin(&run))
+		return 0;
+	if (!can_split_lists) {
+		count(&run, COUNT_LISTS_KEPT);
+		return 1;
+	}
+	count(&run, COUNT_LISTS);
+	return split_list(skb, &run.work->view) == 0;
+}
+
 static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 {
 	struct run run;
@@ -92,6 +108,11 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 	if (!actions)
 		return TC_ACT_UNSPEC;
 	count(&run, COUNT_EDITED);
+	if (ECN_RARELY(skb->gso_size && is_list(skb)) && !prepare_list(skb)) {
+		count(&run, COUNT_EDIT_FAILED);
+		/* A served host must not see a codepoint; the kernel drops without memory, too. */
+		return flags & PROGRAM_FROM_HOST ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+	}
 	if (ECN_RARELY(actions != ECN_DO_CODEPOINT))
 		return carry_out(skb, flags);
 	if (set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)

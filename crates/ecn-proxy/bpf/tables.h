@@ -65,12 +65,16 @@ struct handshake {
 	struct ecn_flow machine;
 	/* 1: the served host opens. */
 	__u32 by_host;
-	__u32 reserved;
+	/* Time of the SYN that asks for ECN, in units of 2^FAILURE_SHIFT ns. */
+	__u32 asked;
 };
+
+/* About a millisecond: 2^32 of them are 52 days. */
+#define FAILURE_SHIFT 20
 
 /* struct host.ecn */
 enum host_ecn {
-	/* All connections so far have failed, but too few of them to decide. */
+	/* All answers so far were to SYNs without ECN, but too few of them to decide. */
 	HOST_UNKNOWN = 0,
 	HOST_CAPABLE = 1,
 	HOST_WITHOUT = 2,
@@ -79,14 +83,16 @@ enum host_ecn {
 
 struct host {
 	__u64 seen_ns;
-	/* When a SYN that asked for ECN last went unanswered. */
+	/* When the last failure showed: a SYN that asked for ECN failed, and one without it did not. */
 	__u64 failed_ns;
 	/* enum host_ecn */
 	__u32 ecn;
 	__u32 connections;
-	/* Connections in a row of which such a SYN went unanswered. */
+	/* Such failures in a row. */
 	__u32 failures;
-	__u32 reserved;
+	/* The port that last refused a SYN with ECN, 0: none; the next SYN to it goes without. */
+	__be16 refused_port;
+	__u16 reserved;
 };
 
 enum counter {
@@ -103,6 +109,8 @@ enum counter {
 	COUNT_FLOWS_ADDED,
 	COUNT_FLOWS_REMOVED,
 	COUNT_LEASE_OVER,
+	COUNT_LISTS,
+	COUNT_LISTS_KEPT,
 	/* By enum ecn_event, a bit each. */
 	COUNT_EVENTS = 16,
 	/* By enum ecn_reason: connections bypassed, episodes passed over, ECT withdrawn. */

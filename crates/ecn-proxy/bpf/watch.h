@@ -36,7 +36,7 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 		run->counters->values[base + reason]++;
 }
 
-#define EVENTS 27
+#define EVENTS 29
 
 SPLIT int count_all_events(void)
 {
@@ -137,8 +137,41 @@ static __always_inline int is_room(struct run *run)
 /* Queues drop SYNs too, so fewer failures in a row prove nothing. */
 #define FAILURES_MAX 3
 
-static __always_inline void note_failure(struct run *run, struct host *host)
+/* The entry of the far host, a new one if there is none; 0 if the kernel refuses. */
+static __always_inline struct host *far_host(struct run *run)
 {
+	struct work *work = run->work;
+	struct host *known = bpf_map_lookup_elem(&hosts, work->key.far);
+
+	if (known)
+		return known;
+	__builtin_memset(&work->host, 0, sizeof(work->host));
+	work->host.seen_ns = work->packet.now_ns;
+	bpf_map_update_elem(&hosts, work->key.far, &work->host, BPF_ANY);
+	return bpf_map_lookup_elem(&hosts, work->key.far);
+}
+
+static __always_inline void remember_host(struct run *run, __u32 ecn)
+{
+	struct host *host = far_host(run);
+
+	if (!host)
+		return;
+	host->seen_ns = run->work->packet.now_ns;
+	host->failures = 0;
+	host->refused_port = 0;
+	host->ecn = ecn;
+	host->connections++;
+}
+
+/*
+ * SYNs that were under way together may have been lost together, in an outage: they count once. `asked`
+ * is the time of the SYN that failed, in units of 2^FAILURE_SHIFT ns.
+ */
+static __always_inline void note_failure(struct run *run, struct host *host, __u32 asked)
+{
+	if (host->failures && ecn_before(asked, host->failed_ns >> FAILURE_SHIFT))
+		return;
 	host->failed_ns = run->work->packet.now_ns;
 	if (host->failures < FAILURES_MAX)
 		host->failures++;
@@ -146,48 +179,58 @@ static __always_inline void note_failure(struct run *run, struct host *host)
 		host->ecn = HOST_FAILED;
 }
 
-/* The host resets plain SYNs too, so ECN was not the cause. */
-static __always_inline void forget_failures(struct run *run)
+/* Whether SYNs with ECN are known to have reached the host not long ago. */
+static __always_inline int has_answered(struct run *run, const struct host *host)
+{
+	return (host->ecn == HOST_CAPABLE || host->ecn == HOST_WITHOUT) &&
+	       run->work->packet.now_ns - host->seen_ns < run->settings->fallback_ns;
+}
+
+/* A closed port, or a device that resets SYNs with ECN: the next SYN to that port shows which. */
+static __always_inline void note_refusal(struct run *run)
+{
+	struct host *host;
+
+	if (run->settings->policy.keeps_asking)
+		return;
+	host = far_host(run);
+	if (host && !has_answered(run, host))
+		host->refused_port = run->work->key.far_port;
+}
+
+/* The answer to a SYN without ECN, sent to a host that fails or to the port of a refusal. */
+static __always_inline void note_plain_answer(struct run *run, int accepted)
 {
 	struct host *host = bpf_map_lookup_elem(&hosts, run->work->key.far);
 
-	if (!host || host->ecn != HOST_FAILED)
+	if (!host || host->refused_port != run->work->key.far_port)
 		return;
-	host->failures = 0;
-	host->ecn = HOST_UNKNOWN;
-}
-
-static __always_inline void remember_host(struct run *run, __u32 ecn)
-{
-	struct work *work = run->work;
-	struct host *known = bpf_map_lookup_elem(&hosts, work->key.far);
-	struct host *host = known ? known : &work->host;
-
-	if (!known)
-		__builtin_memset(host, 0, sizeof(*host));
-	host->seen_ns = work->packet.now_ns;
-	if (ecn == HOST_FAILED) {
-		note_failure(run, host);
-	} else {
-		host->failures = 0;
-		host->ecn = ecn;
-		host->connections++;
-	}
-	if (!known)
-		bpf_map_update_elem(&hosts, work->key.far, host, BPF_ANY);
+	host->refused_port = 0;
+	if (accepted)
+		note_failure(run, host, run->work->packet.now_ns >> FAILURE_SHIFT);
 }
 
 /* Only for an answer to the served host, since a SYN may be forged. */
 static __always_inline void remember_answer(struct run *run, const struct handshake *handshake)
 {
 	__u32 events = run->work->edit.events;
+	struct host *host;
 
-	if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH))
+	if (events & (ECN_EVENT_PROXIED | ECN_EVENT_BOTH)) {
 		remember_host(run, HOST_CAPABLE);
-	/* The answer to a plain SYN does not show how the host handles ECN. */
-	else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER) &&
-		 !(handshake->machine.notes & ECN_NOTE_PLAIN_SYN))
+	} else if (ECN_RARELY(events & ECN_EVENT_DESTINATION_FAILED)) {
+		host = far_host(run);
+		if (host)
+			note_failure(run, host, handshake->asked);
+	} else if (ECN_RARELY(events & ECN_EVENT_REFUSED)) {
+		note_refusal(run);
+	} else if (ECN_RARELY(events & (ECN_EVENT_PLAIN_ACCEPTED | ECN_EVENT_PLAIN_REFUSED))) {
+		note_plain_answer(run, !!(events & ECN_EVENT_PLAIN_ACCEPTED));
+	} else if (events & (ECN_EVENT_CLIENT_ONLY | ECN_EVENT_NEITHER) &&
+		   !(handshake->machine.notes & ECN_NOTE_PLAIN_SYN)) {
+		/* The answer to a plain SYN does not show how the host handles ECN. */
 		remember_host(run, HOST_WITHOUT);
+	}
 }
 
 static __always_inline int destination_fails(struct run *run)
@@ -195,7 +238,11 @@ static __always_inline int destination_fails(struct run *run)
 	struct work *work = run->work;
 	struct host *host = bpf_map_lookup_elem(&hosts, work->key.far);
 
-	return host && host->ecn == HOST_FAILED &&
+	if (!host)
+		return 0;
+	if (ECN_RARELY(host->refused_port) && host->refused_port == work->key.far_port)
+		return 1;
+	return host->ecn == HOST_FAILED &&
 	       work->packet.now_ns - host->failed_ns < run->settings->fallback_ns;
 }
 
@@ -250,6 +297,8 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	if (!kept)
 		return 1;
 	work->handshake.seen_ns = work->packet.now_ns;
+	if (work->edit.events & ECN_EVENT_UPGRADED)
+		work->handshake.asked = work->packet.now_ns >> FAILURE_SHIFT;
 	work->handshake.by_host = work->handshake.machine.phase == ECN_PHASE_HOST_OPENS;
 	bpf_map_update_elem(&handshakes, &work->key, &work->handshake, BPF_ANY);
 	return 1;
@@ -413,18 +462,6 @@ static __always_inline void clear_edit(struct ecn_edit *edit)
 		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
 }
 
-/* Records what the packet shows about the destination, and counts the events. */
-static __always_inline void take_note(struct run *run)
-{
-	__u32 events = run->work->edit.events;
-
-	if (ECN_RARELY(events & ECN_EVENT_DESTINATION_FAILED))
-		remember_host(run, HOST_FAILED);
-	if (ECN_RARELY(events & ECN_EVENT_PLAIN_REFUSED))
-		forget_failures(run);
-	count_events(run);
-}
-
 /* Runs the state machine for a SYN without ACK; 0 if the proxy ignores it. */
 static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, const int from_host)
 {
@@ -435,7 +472,7 @@ static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, con
 	clear_edit(&run->work->edit);
 	read_segment(skb, run->work);
 	asked = from_host ? open_by_host() : open_by_far_host();
-	take_note(run);
+	count_events(run);
 	return asked;
 }
 
@@ -458,7 +495,7 @@ static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, c
 	}
 	if (flow)
 		serve(run, flow, from_host);
-	take_note(run);
+	count_events(run);
 	return asked;
 }
 

@@ -1,6 +1,6 @@
 //! What each way through the programs costs by itself, without a network: `paths [REPEATS]` runs
 //! single frames through the programs again and again (BPF_PROG_TEST_RUN) and prints the
-//! nanoseconds of one run. Needs root.
+//! nanoseconds of one run, then the packets of short connections, once each. Needs root.
 
 use std::error::Error;
 use windlass_ecn_proxy::datapath::{Datapath, Settings};
@@ -11,6 +11,9 @@ const ACK: u8 = 0x10;
 /// MSS, SACK permitted, timestamps, window scale.
 const SYN_OPTIONS: &[u8] = &[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
 const TIMESTAMPS: &[u8] = &[1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1];
+
+/// The first port of the short connections.
+const PORTS: u16 = 10_000;
 
 /// A frame of Ethernet, IPv4 and TCP; nothing looks at its checksums.
 fn frame(from_host: bool, flags: u8, numbers: [u32; 2], options: &[u8], payload: u16) -> Vec<u8> {
@@ -27,6 +30,46 @@ fn frame(from_host: bool, flags: u8, numbers: [u32; 2], options: &[u8], payload:
     bytes.extend(options);
     bytes.resize(bytes.len() + usize::from(payload), 7);
     bytes
+}
+
+/// A packet of a short connection: its name, whether the served host sends it, and its frame.
+type Step = (&'static str, bool, Vec<u8>);
+
+/// A request and its response, as an HTTP client and server send them.
+fn short_connection() -> [Step; 10] {
+    let step = |name, from_host, flags, numbers, options, payload| {
+        (name, from_host, frame(from_host, flags, numbers, options, payload))
+    };
+    [
+        step("SYN", true, 0x02, [1000, 0], SYN_OPTIONS, 0),
+        step("SYN-ACK", false, 0x52, [5000, 1001], SYN_OPTIONS, 0),
+        step("ACK", true, ACK, [1001, 5001], TIMESTAMPS, 0),
+        step("request", true, 0x18, [1001, 5001], TIMESTAMPS, 80),
+        step("ACK of the request", false, ACK, [5001, 1081], TIMESTAMPS, 0),
+        step("response", false, 0x18, [5001, 1081], TIMESTAMPS, 900),
+        step("ACK of the response", true, ACK, [1081, 5901], TIMESTAMPS, 0),
+        step("FIN of the far host", false, 0x11, [5901, 1081], TIMESTAMPS, 0),
+        step("FIN of the host", true, 0x11, [1081, 5902], TIMESTAMPS, 0),
+        step("last ACK", false, ACK, [5902, 1082], TIMESTAMPS, 0),
+    ]
+}
+
+/// Prints the mean nanoseconds of each packet over `count` connections, each from another port.
+fn print_short_connections(datapath: &Datapath, count: u16) -> Result<(), Box<dyn Error>> {
+    let mut steps = short_connection();
+    let mut sums = [0; 10];
+    for port in PORTS..PORTS + count {
+        for ((_, from_host, frame), sum) in steps.iter_mut().zip(&mut sums) {
+            let (program, at) = if *from_host { (FROM_HOST, 34) } else { (TO_HOST, 36) };
+            frame[at..at + 2].copy_from_slice(&port.to_be_bytes());
+            *sum += datapath.time_frame(program, frame, 1)?.as_nanos();
+        }
+    }
+    for ((name, ..), sum) in steps.iter().zip(sums) {
+        println!("short connection, {name}: {} ns", sum / u128::from(count));
+    }
+    println!("short connection, all: {} ns", sums.iter().sum::<u128>() / u128::from(count));
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,5 +94,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     print("served, ACK of the far host", TO_HOST, &far_ack)?;
     let sack = [TIMESTAMPS, &[1, 1, 5, 10, 0, 0, 4, 0xe9, 0, 0, 6, 0xe9]].concat();
     print("served, ACK with a block", TO_HOST, &frame(false, ACK, [5001, 1001], &sack, 0))?;
-    Ok(())
+    print_short_connections(&datapath, 20_000)
 }

@@ -83,7 +83,7 @@ impl EcnProxy {
 
     /// A single lost SYN proves little, because queues drop SYNs too.
     fn remember(&mut self, far: NodeId, events: Events) {
-        let tells = Events::DESTINATION_FAILED | Events::SERVER_ONLY | Events::PLAIN_REFUSED;
+        let tells = Events::DESTINATION_FAILED | Events::SERVER_ONLY;
         if !events.intersects(tells) {
             return;
         }

@@ -141,7 +141,7 @@ impl Namespace {
         written.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    /// A counter of the namespace's TCP, by the name that nstat gives it without the prefix.
+    /// A counter of the namespace's IPv4 and TCP, by the name that nstat gives it without the prefix.
     ///
     /// # Panics
     ///
@@ -157,6 +157,21 @@ impl Namespace {
             pair.get(1)?.split(' ').nth(column)?.parse().ok()
         });
         value.unwrap_or_else(|| panic!("no counter {name}"))
+    }
+
+    /// A counter of the namespace's IPv6, by the name that nstat gives it.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel has no such counter.
+    pub fn counter6(&self, name: &str) -> u64 {
+        let read = || fs::read_to_string("/proc/thread-self/net/snmp6").expect("readable");
+        let table = self.inside(read);
+        let value = table.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            (words.next() == Some(name)).then(|| words.next())?
+        });
+        value.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no counter {name}"))
     }
 
     /// Gives a device addresses and sets it up. A veth hands packets to the processor that sent

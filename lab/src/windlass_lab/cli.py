@@ -20,6 +20,7 @@ from windlass_lab.core.output import RESULT_KIND as RESULT
 from windlass_lab.core.registry import ENTRIES, all_papers, find
 from windlass_lab.core.request import Request
 from windlass_lab.core.windlass import Sampling, Windlass
+from windlass_lab.kernels import command as kernels
 from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
 from windlass_lab.surveys import command as surveys
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)
     controllers.add(commands, _positive)
+    kernels.add(commands)
     testbed.add(commands, _positive)
     return parser
 

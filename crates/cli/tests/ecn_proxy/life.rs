@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use windlass_testbed::skip;
+use windlass_testbed::{Need, skip, skip_unless, unique};
 
 #[test]
 fn a_second_daemon_at_the_same_socket_is_refused() {
@@ -235,14 +235,62 @@ fn pinned_it_leaves_no_gap_until_it_is_stopped() {
     assert!(!bed.serves());
 }
 
+/// Else both sets of programs would edit each packet.
+#[test]
+fn the_programs_of_a_killed_daemon_with_pins_are_not_joined_by_others() {
+    if skipped(&[]) || skip_unless(&[Need::BpfFileSystem]) {
+        return;
+    }
+    let folder = Pins::new();
+    let bed = Bed::new();
+    let pin = format!("--pin={}", folder.0.display());
+    let mut first = bed.run(&["--client-side", LAN, &pin]);
+    first.wait_for("running");
+    let hook = bed.json("status")["interfaces"][0]["attached"]["hook"].clone();
+    first.signal("KILL");
+    first.wait();
+    if hook == "tcx" {
+        let mut without = bed.run(&["--client-side", LAN]);
+        let line = without.wait_for("error: interface lan: another ECN proxy serves lan");
+        assert!(line.contains("--pin"), "{line}");
+        assert_eq!(without.wait().code(), Some(1));
+        assert!(bed.serves(), "the programs of the first are untouched");
+    }
+    let mut next = bed.run(&["--client-side", LAN, &pin]);
+    next.wait_for("running");
+    assert_eq!(bed.json("status")["features"]["reused"], true);
+    assert!(bed.ask(&["stop"]).status.success());
+    assert_eq!(next.wait().code(), Some(0));
+    bed.run_plain();
+}
+
+#[test]
+fn a_second_daemon_at_the_same_interface_is_refused() {
+    if skipped(&[]) {
+        return;
+    }
+    let bed = Bed::new();
+    let _first = bed.run_plain();
+    if bed.json("status")["interfaces"][0]["attached"]["hook"] != "tcx" {
+        skip("needs TCX");
+        return;
+    }
+    let mut command = bed.on_router(WINDLASS);
+    command.args(["ecn-proxy", "run", "--client-side", LAN, "--socket"]);
+    command.arg(bed.path("second.sock"));
+    let mut second = Proxy::start(command);
+    second.wait_for("another ECN proxy serves lan");
+    assert_eq!(second.wait().code(), Some(1));
+    assert!(bed.serves());
+}
+
 /// A folder in the BPF file system, gone with the value.
 struct Pins(PathBuf);
 
 impl Pins {
     fn new() -> Pins {
         let at = Path::new("/sys/fs/bpf");
-        let name = format!("windlass-test-{}", std::process::id());
-        Pins(at.join(name))
+        Pins(at.join(unique("windlass-test-")))
     }
 }
 

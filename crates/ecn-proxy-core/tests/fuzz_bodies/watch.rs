@@ -56,7 +56,8 @@ impl Watch {
             self.flow.handle_packet(&self.policy, packet, from)
         };
         self.check(&before, packet, &edit, from);
-        self.destination_fails |= edit.events.contains(Events::DESTINATION_FAILED);
+        let fails = Events::DESTINATION_FAILED | Events::REFUSED;
+        self.destination_fails |= edit.events.intersects(fails);
         self.destination_fails &= !edit.events.contains(Events::PLAIN_REFUSED);
         self.events |= edit.events;
         (edit, Outcome::new(packet, &edit))

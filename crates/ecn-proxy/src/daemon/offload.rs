@@ -135,6 +135,17 @@ pub(super) fn served_twice(
     warnings
 }
 
+/// What to warn of: `kept` lists of GRO of which the programs could change the first packet only.
+pub(super) fn lists_kept(kept: u64, kernel: &str) -> Option<String> {
+    (kept > 0).then(|| {
+        format!(
+            "Linux {kernel} joins packets into lists (rx-gro-list), of which the ECN proxy can \
+             change the first packet only; run `ethtool -K INTERFACE rx-gro-list off` for every \
+             interface, or use Linux 6.12"
+        )
+    })
+}
+
 /// The devices below a bridge, a VLAN or a bond, at any depth.
 pub(super) fn devices_below(interface: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -199,6 +210,13 @@ mod tests {
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].starts_with("eth1.7 is above eth1, and both are served"));
         assert_eq!(served_twice(&[&vlan, &other], below), Vec::<String>::new());
+    }
+
+    #[test]
+    fn lists_that_were_not_changed_as_a_whole_are_warned_of() {
+        assert_eq!(lists_kept(0, "6.11.0"), None);
+        let warning = lists_kept(1, "6.11.0").expect("a list");
+        assert!(warning.contains("Linux 6.11.0") && warning.contains("rx-gro-list off"));
     }
 
     #[test]

@@ -163,6 +163,13 @@ impl Proxy {
         };
         let names: Vec<_> = self.interfaces.names().collect();
         found.extend(offload::served_twice(&names, offload::devices_below));
+        match self.datapath.counters() {
+            Ok(counters) => {
+                let kernel = &self.datapath.features().kernel;
+                found.extend(offload::lists_kept(counters.lists_kept, kernel));
+            }
+            Err(error) => found.push(format!("counters not read: {error}")),
+        }
         for message in found.iter().filter(|message| !self.warnings.contains(message)) {
             warn!("{message}");
         }

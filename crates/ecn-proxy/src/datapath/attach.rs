@@ -3,9 +3,11 @@
 use super::error::doing;
 use super::load::links_folder;
 use super::{Attachment, Error, Hook, Side};
+use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, Object, ProgramMut};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tracing::warn;
 use windlass_bpf::Interface;
 use windlass_bpf::tc::{self, Filter, FilterSlot};
 
@@ -59,6 +61,9 @@ impl Attached {
                 .ok_or_else(|| Error::Unreadable(format!("the object has no program {wanted}")))?;
             let path = pin.map(|folder| pin_path(folder, index, side, ingress));
             let program_link = if has_tcx {
+                if !path.as_ref().is_some_and(|path| path.exists()) {
+                    refuse_other_proxy(name, index, ingress)?;
+                }
                 let link = tcx(&mut program, index, path.as_deref());
                 AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?)
             } else {
@@ -92,6 +97,35 @@ impl Attached {
             AttachedProgram::Clsact(filter) => filter.is_there(),
         })
     }
+}
+
+/// Fails if the interface has the programs of another proxy, which a killed daemon leaves pinned: both
+/// would edit each packet.
+fn refuse_other_proxy(name: &str, index: u32, ingress: bool) -> Result<(), Error> {
+    let ids = tc::tcx_programs(index, ingress);
+    let ids = ids.map_err(|error| Error::kernel("listing the programs", error.into()))?;
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let found: Vec<_> = ProgInfoIter::default().filter(|info| ids.contains(&info.id)).collect();
+    if found.iter().any(|info| is_program_name(&info.name.to_string_lossy())) {
+        return Err(Error::OtherProxy(name.to_owned()));
+    }
+    if found.len() < ids.len() {
+        // Names take CAP_SYS_ADMIN (bpf(2), BPF_PROG_GET_FD_BY_ID).
+        warn!(
+            interface = name,
+            "other programs are attached, and only root can see whether an ECN proxy is among them"
+        );
+    }
+    Ok(())
+}
+
+fn is_program_name(name: &str) -> bool {
+    [Side::ClientSide, Side::NetworkSide].iter().any(|side| {
+        let is_named = |ingress, ethernet| program_name(*side, ingress, ethernet) == name;
+        DIRECTIONS.iter().any(|ingress| is_named(*ingress, true) || is_named(*ingress, false))
+    })
 }
 
 fn pin_path(pin: &Path, index: u32, side: Side, ingress: bool) -> PathBuf {

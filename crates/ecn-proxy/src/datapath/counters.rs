@@ -93,6 +93,10 @@ counters! {
     flows_removed = 11;
     /// SYNs, and packets of known connections, that passed because the daemon's lease had expired.
     lease_over = 12;
+    /// Lists of GRO (rx-gro-list) that the proxy changed as a whole.
+    lists = 13;
+    /// Lists of GRO of which only the first packet was changed, since this kernel cannot do more.
+    lists_kept = 14;
     /// SYNs of served hosts to which the proxy added the request for ECN.
     upgraded = EVENTS;
     /// Handshakes after which both ends have ECN.
@@ -109,7 +113,7 @@ counters! {
     bypassed = EVENTS + 6;
     /// Retransmitted SYNs that passed without ECN because the first one got no answer.
     fallbacks = EVENTS + 7;
-    /// Connections whose SYN with ECN was refused or got no answer.
+    /// Connections whose SYN with ECN got no answer, and whose first one without it did.
     destinations_failed = EVENTS + 8;
     /// Packets for served hosts that arrived with CE: the network's marks.
     marks = EVENTS + 9;
@@ -143,10 +147,14 @@ counters! {
     ect_withdrawn = EVENTS + 23;
     /// Connections reset, or closed on both sides.
     closed = EVENTS + 24;
-    /// Plain SYNs refused by a far host that had failed with ECN: the proxy asks it for ECN again.
+    /// SYNs left without ECN, after failures of the far host or a refusal of the port, that were refused.
     plain_refused = EVENTS + 25;
     /// Retransmissions of virtual losses that the proxy held back, since the far host has the data.
     kept_back = EVENTS + 26;
+    /// SYNs with ECN that were refused, by a closed port or because of ECN.
+    refused = EVENTS + 27;
+    /// SYNs left without ECN, after failures of the far host or a refusal of the port, that were accepted.
+    plain_accepted = EVENTS + 28;
 }
 
 impl Counters {

@@ -13,6 +13,8 @@ pub enum Error {
     OtherSide(String),
     /// The proxy does not stand at that interface.
     NotAttached(String),
+    /// Another proxy's programs are attached to that interface.
+    OtherProxy(String),
     /// The kernel lacks what is needed.
     Kernel(String),
     /// The kernel does not let this user.
@@ -79,6 +81,11 @@ impl fmt::Display for Error {
                 write!(f, "the proxy stands at {name} already, facing the other side")
             }
             Error::NotAttached(name) => write!(f, "the proxy does not stand at {name}"),
+            Error::OtherProxy(name) => write!(
+                f,
+                "another ECN proxy serves {name}: stop it, or start with the --pin of the one that \
+                 left its programs; removing its folder below /sys/fs/bpf detaches them"
+            ),
             Error::NotPermitted(what) => write!(
                 f,
                 "not permitted: run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON ({what})"

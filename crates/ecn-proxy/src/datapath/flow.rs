@@ -165,10 +165,10 @@ pub enum HostEcn {
     Capable,
     /// The host has answered without ECN.
     NotCapable,
-    /// ECN SYNs of three connections in a row were not answered. The proxy does not request ECN from
+    /// Three connections in a row were answered only without ECN. The proxy does not request ECN from
     /// the host for a while.
     Unreachable,
-    /// One or two ECN SYNs were not answered, which may be chance. The proxy still requests ECN.
+    /// One or two were, which may be chance, or ports refused. The proxy still requests ECN.
     Unknown,
 }
 

@@ -14,6 +14,9 @@ static OBJECT: &Aligned<[u8]> =
 
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
+/// The first Linux that cuts a list of GRO by the header of its first packet after an edit. Earlier ones
+/// that have lists of TCP (6.10) take such a list for a sound one, and read beyond its end.
+const LISTS_SPLIT: (u32, u32) = (6, 12);
 /// The tables that outlive the process when pinned.
 const PINNED: [&str; 9] = [
     "settings",
@@ -96,6 +99,10 @@ fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_r
         ".rodata.log" => {
             let log = u32::from(settings.decisions_bytes.is_some());
             map.set_initial_value(&log.to_ne_bytes())
+        }
+        ".rodata.lists" => {
+            let can_split = u32::from(!older(&release(), LISTS_SPLIT));
+            map.set_initial_value(&can_split.to_ne_bytes())
         }
         ".rodata.parts" => map.set_initial_value(&settings.parts_left_out.to_ne_bytes()),
         _ => Ok(()),

@@ -32,6 +32,8 @@ use settings::InForce;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Offset of `gso_size` in `struct __sk_buff`.
+const GSO_SIZE_AT: usize = 176;
 /// Entries of a table read at once.
 const BATCH: u32 = 4096;
 
@@ -279,9 +281,24 @@ impl Datapath {
     ///
     /// There is no such program, or the kernel refuses to run it.
     pub fn run_frame(&self, program: &str, frame: &[u8]) -> Result<(i32, Vec<u8>), Error> {
+        self.run_super_packet(program, frame, 0)
+    }
+
+    /// The same on a super-packet of segments with `segment_bytes` of payload; 0: an ordinary packet.
+    ///
+    /// # Errors
+    ///
+    /// There is no such program, or the kernel refuses to run it.
+    pub fn run_super_packet(
+        &self,
+        program: &str,
+        frame: &[u8],
+        segment_bytes: u32,
+    ) -> Result<(i32, Vec<u8>), Error> {
         let mut out = vec![0; frame.len() + 256];
         let length;
         let mut context = [0; 192];
+        context[GSO_SIZE_AT..GSO_SIZE_AT + 4].copy_from_slice(&segment_bytes.to_ne_bytes());
         let action = {
             let program = self.program(program)?;
             let result = program

@@ -5,7 +5,7 @@ use crate::skip;
 use crate::testbed::{ProxyMachine, Testbed};
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::{HostEcn, Settings};
-use windlass_testbed::wait_until;
+use windlass_testbed::{Need, skip_unless, wait_until};
 
 /// SYNs with ECN so far, and those that went without as the first was lost.
 fn asked(bed: &Testbed) -> (u64, u64) {
@@ -62,20 +62,71 @@ fn a_destination_that_fails_three_times_is_left_alone_for_a_while() {
     assert_eq!((asked(&bed), host(&bed)), ((4, 3), HostEcn::Capable));
 }
 
+/// The SYN to a refused port is the one without ECN, which shows that ECN was not the cause.
 #[test]
-fn a_closed_port_is_not_taken_for_a_path_that_fails() {
+fn closed_ports_do_not_put_a_destination_off_ecn() {
     if skip() {
         return;
     }
     let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
-    for upgraded in 1..=3 {
-        bed.connect_to_closed_port();
-        assert_eq!(asked(&bed), (upgraded, 0));
+    for round in 1..=3 {
+        bed.connect_to_closed_port(1);
+        assert_eq!(asked(&bed), (round, 0));
+        bed.connect_to_closed_port(1);
+        assert_eq!((asked(&bed), counters(&bed).plain_refused), ((round, 0), round));
+    }
+    // As a port scan does.
+    for port in 2..=9 {
+        bed.connect_to_closed_port(port);
+    }
+    assert_eq!((asked(&bed), host(&bed)), ((11, 0), HostEcn::Unknown));
+    bed.connect(false, true, "cubic");
+    assert_eq!((asked(&bed), host(&bed)), ((12, 0), HostEcn::Capable));
+}
+
+#[test]
+fn closed_ports_of_a_host_that_has_agreed_are_asked_as_before() {
+    if skip() {
+        return;
+    }
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
+    bed.connect(false, true, "cubic");
+    for upgraded in 2..=6 {
+        bed.connect_to_closed_port(1);
+        assert_eq!((asked(&bed), host(&bed)), ((upgraded, 0), HostEcn::Capable));
+    }
+}
+
+#[test]
+fn syns_lost_in_one_outage_count_as_one_failure() {
+    const SYNS: u32 = 6;
+    if skip() {
+        return;
+    }
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
+    bed.connect(false, true, "cubic");
+    bed.upward.drop_ecn_syns(SYNS);
+    bed.connect_at_once(SYNS);
+    assert_eq!(counters(&bed).destinations_failed, u64::from(SYNS));
+    assert_eq!((asked(&bed), host(&bed)), ((7, 6), HostEcn::Capable));
+    bed.connect(false, true, "cubic");
+    assert_eq!((asked(&bed), counters(&bed).proxied), ((8, 6), 2));
+}
+
+/// RFC 3168 section 6.1.1.1: the connection after a refused one gets through without ECN.
+#[test]
+fn a_device_that_resets_syns_with_ecn_is_found_out() {
+    if skip() || skip_unless(&[Need::Program("nft")]) {
+        return;
+    }
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
+    let server = bed.reset_ecn_syns();
+    for round in 1..=3 {
+        server.refuses();
+        server.accepts();
+        assert_eq!((asked(&bed), counters(&bed).plain_accepted), ((round, 0), round));
     }
     assert_eq!(host(&bed), HostEcn::Unreachable);
-    bed.connect_to_closed_port();
-    assert_eq!((asked(&bed), host(&bed)), ((3, 0), HostEcn::Unknown));
-    bed.connect(false, true, "cubic");
-    assert_eq!((asked(&bed), host(&bed)), ((4, 0), HostEcn::Capable));
-    assert_eq!(counters(&bed).plain_refused, 1);
+    server.accepts();
+    assert_eq!(asked(&bed), (3, 0));
 }

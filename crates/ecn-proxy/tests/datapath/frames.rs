@@ -226,6 +226,48 @@ fn every_shape_of_packet_is_edited_with_right_checksums() {
     }
 }
 
+/// BIG TCP: a super-packet of more than 64 kB has no length in its IP header, and with IPv6 a jumbo
+/// option (RFC 2675 section 2) that newer kernels leave out.
+#[test]
+fn super_packets_without_a_length_are_served() {
+    if skip() {
+        return;
+    }
+    let datapath = load();
+    for (network, ipv6, jumbo) in [(1, false, false), (2, true, false), (3, true, true)] {
+        let extensions = if jumbo { vec![0] } else { vec![] };
+        let shape = Shape { network, extensions, ..Shape::plain(ipv6) };
+        let run = |from_host, codepoint, tcp: &Tcp| {
+            let mut frame = shape.frame(from_host, codepoint, tcp);
+            let is_data = !tcp.payload.is_empty();
+            if is_data {
+                let length_at = shape.ip_at() + if ipv6 { 4 } else { 2 };
+                frame[length_at..length_at + 2].fill(0);
+            }
+            if is_data && jumbo {
+                let option = [6, 0, 0xc2, 4, 0, 1, 0x38, 0x80];
+                frame[shape.ip_at() + 40..shape.tcp_at()].copy_from_slice(&option);
+            }
+            let segment_bytes = if is_data { 20 } else { 0 };
+            let program = program(from_host);
+            let (action, out) =
+                datapath.run_super_packet(program, &frame, segment_bytes).expect("runs");
+            assert_eq!((action, out.len()), (ON, frame.len()), "{shape:?}");
+            shape.codepoint(&out)
+        };
+        run(true, 0, &syn());
+        run(false, 0, &Tcp { seq: 5000, ack: 1001, flags: SYN_ACK | ECE, ..syn() });
+        let ack = Tcp { seq: 1001, ack: 5001, flags: ACK, options: timestamps(), payload: vec![] };
+        run(true, 0, &ack);
+        let far = Tcp { seq: 5001, ack: 1001, payload: vec![7; 100], ..ack.clone() };
+        assert_eq!(run(false, 3, &far), 0, "{shape:?}");
+        assert_eq!(run(true, 0, &Tcp { payload: vec![9; 100], ..ack }), 2, "{shape:?}");
+    }
+    let counters = datapath.counters().expect("readable");
+    assert_eq!((counters.malformed, counters.edit_failed), (0, 0));
+    assert_eq!(counters.tcp, counters.packets);
+}
+
 #[test]
 fn truncated_frames_pass_unchanged() {
     if skip() {

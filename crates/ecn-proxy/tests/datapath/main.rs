@@ -7,6 +7,7 @@ mod fallback;
 mod flood;
 mod frames;
 mod life;
+mod lists;
 mod marks;
 mod negotiation;
 mod pages;

@@ -10,8 +10,9 @@ use libbpf_rs::{
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::thread;
 use windlass_ecn_proxy::datapath::{Datapath, Settings, Side};
 use windlass_testbed::{Namespace, PATIENT_TIMERS, Routed, SocketOptions, connect};
 
@@ -121,10 +122,63 @@ impl Testbed {
         }
     }
 
+    /// Both hosts send packets as they are on the wire, and the router joins them into lists of GRO,
+    /// which it cuts again on their way out.
+    pub(crate) fn let_lists_form(&self) {
+        for host in [self.host(), self.far()] {
+            host.run("ethtool", "-K router tso off");
+        }
+        for device in ["near", "far"] {
+            let features = "gro on rx-gro-list on tx-gso-list off";
+            self.router().run("ethtool", &format!("-K {device} {features}"));
+        }
+    }
+
+    /// Acts on packets of the far host as they leave it.
+    pub(crate) fn at_far_host(&self) -> Marker {
+        self.far().inside(|| Marker::attach("router", TC_EGRESS))
+    }
+
+    /// The packets that the served host (or the far host) has received with a codepoint, and
+    /// without.
+    pub(crate) fn codepoints(&self, of_host: bool, ipv6: bool) -> (u64, u64) {
+        let namespace = if of_host { self.host() } else { self.far() };
+        let count = |name: &str| match ipv6 {
+            true => namespace.counter6(&format!("Ip6{name}")),
+            false => namespace.counter(name),
+        };
+        let with = ["InECT0Pkts", "InECT1Pkts", "InCEPkts"].map(count);
+        (with.iter().sum(), count("InNoECTPkts"))
+    }
+
     /// The served host is refused.
-    pub(crate) fn connect_to_closed_port(&self) {
-        let refused = self.host().inside(|| TcpStream::connect((CLOSED, 1))).expect_err("closed");
-        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    pub(crate) fn connect_to_closed_port(&self, port: u16) {
+        refuse(self.host(), SocketAddr::from((FAR, port)));
+    }
+
+    /// So many connections of the served host whose SYNs are under way together.
+    pub(crate) fn connect_at_once(&self, count: u32) {
+        let listener = self.far().inside(|| TcpListener::bind((FAR, 0))).expect("a port");
+        let address = listener.local_addr().expect("bound");
+        // Threads inherit the namespace.
+        self.host().inside(|| {
+            thread::scope(|scope| {
+                for _ in 0..count {
+                    scope.spawn(|| TcpStream::connect(address).expect("connects"));
+                }
+            });
+        });
+    }
+
+    /// A server of the far host behind a device that resets SYNs with ECN.
+    pub(crate) fn reset_ecn_syns(&self) -> BehindResets<'_> {
+        let nft = |rule: &str| self.far().run("nft", rule);
+        nft("add table ip t");
+        nft("add chain ip t in { type filter hook input priority 0 ; }");
+        let asks = "tcp flags & ( syn | ack | ecn | cwr ) == syn | ecn | cwr";
+        nft(&format!("add rule ip t in {asks} reject with tcp reset"));
+        let listener = self.far().inside(|| TcpListener::bind((FAR, 0))).expect("a port");
+        BehindResets { host: self.host(), listener }
     }
 
     /// Sets a key below net/ipv4 on the served host.
@@ -161,8 +215,32 @@ impl Testbed {
     }
 }
 
-/// An address of the far host at which no port is open.
-const CLOSED: &str = "10.9.2.2";
+/// The far host.
+const FAR: Ipv4Addr = Ipv4Addr::new(10, 9, 2, 2);
+fn refuse(host: &Namespace, address: SocketAddr) {
+    let refused = host.inside(|| TcpStream::connect(address)).expect_err("closed");
+    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+}
+
+/// See [`Testbed::reset_ecn_syns`].
+pub(crate) struct BehindResets<'a> {
+    host: &'a Namespace,
+    listener: TcpListener,
+}
+
+impl BehindResets<'_> {
+    fn address(&self) -> SocketAddr {
+        self.listener.local_addr().expect("bound")
+    }
+
+    pub(crate) fn refuses(&self) {
+        refuse(self.host, self.address());
+    }
+
+    pub(crate) fn accepts(&self) {
+        self.host.inside(|| TcpStream::connect(self.address())).expect("connects");
+    }
+}
 
 fn socket_options(controller: &str) -> SocketOptions<'_> {
     SocketOptions { controller: Some(controller), receive_buffer: Some(RECEIVE_BUFFER) }

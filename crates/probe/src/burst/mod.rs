@@ -20,6 +20,10 @@ const SCHEMA_VERSION: u32 = 1;
 pub const RUNS_MIN: usize = 5;
 /// Headers of a packet on the wire, in bytes: IPv4 and TCP without options.
 const HEADER_BYTES: u64 = 40;
+/// Flights of fewer packets arrive too fast for their rate to be measured well.
+const PACING_FROM: u32 = 8;
+/// Rates of flights of two sizes at the same bottleneck differ by less.
+const PACING_FACTOR: f64 = 1.3;
 
 /// The outcome of a session that measured bursts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,6 +102,7 @@ impl BurstOutcome {
             asked.iter().map(|packets| (*packets, measured(&runs, *packets))).collect();
         let difference = difference(&known);
         let mut notes = notes(&outcome.runs, &known);
+        notes.extend(pacing(&rates(&known)));
         let left_out = sizes.iter().filter(|n| !asked.contains(&u32::from(**n)));
         if outcome.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none()) {
             notes.extend(left_out.map(|packets| {
@@ -148,6 +153,28 @@ fn rate_mbit(run: &BurstRun) -> Option<f64> {
     let after_first = u64::from(run.arrived.saturating_sub(1));
     let bytes = run.bytes.saturating_sub(u64::from(run.first_bytes)) + after_first * HEADER_BYTES;
     (added_ms(run) > 0.0).then(|| bytes as f64 * 8.0 / (added_ms(run) * 1e3))
+}
+
+/// The median rate of each size, in Mbit/s.
+fn rates(sizes: &[(u32, Vec<&BurstRun>)]) -> Vec<(u32, f64)> {
+    let rate = |runs: &[&BurstRun]| {
+        statistics::median(&runs.iter().filter_map(|run| rate_mbit(run)).collect::<Vec<f64>>())
+    };
+    sizes.iter().filter_map(|(packets, runs)| Some((*packets, rate(runs)?))).collect()
+}
+
+/// A note if larger flights arrive faster: a bottleneck gives all of them its own rate, a server that
+/// paces gives each one that of its window.
+fn pacing(rates: &[(u32, f64)]) -> Option<String> {
+    let mut of_many = rates.iter().filter(|(packets, _)| *packets >= PACING_FROM);
+    let (few, slow) = of_many.next()?;
+    let (many, fast) = of_many.next_back()?;
+    (*fast > slow * PACING_FACTOR).then(|| {
+        format!(
+            "the server spaces its packets (pacing): {few} come at {slow:.1} Mbit/s, {many} at \
+             {fast:.1}; the delay is at least in part its own, and not the path's"
+        )
+    })
 }
 
 fn row(packets: u32, runs: &[&BurstRun], reports: &[Report]) -> SizeRow {
@@ -251,5 +278,19 @@ impl fmt::Display for Difference {
                 ms(added.high.max(0.0)),
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_flights_at_higher_rates_are_paced() {
+        // BBR and CUBIC of Linux 6.18 behind a link of 50 Mbit/s.
+        let note = pacing(&[(4, 57.06), (16, 9.66), (32, 12.86), (64, 25.33)]).expect("paced");
+        assert!(note.contains("16 come at 9.7 Mbit/s, 64 at 25.3"), "{note}");
+        assert_eq!(pacing(&[(4, 48.82), (16, 54.70), (32, 51.48)]), None);
+        assert_eq!(pacing(&[(2, 1.0), (4, 9.0), (64, 10.0)]), None);
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn sample(controller: &str, log: f64) -> Sample {
-        let part = Part { show: Show::Loss, logs: vec![log; 14] };
+        let part = Part { show: Show::Loss, logs: vec![Some(log); 14] };
         Sample {
             controller: controller.into(),
             rtt_ms: 160.0,

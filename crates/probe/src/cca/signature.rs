@@ -11,8 +11,8 @@ pub struct Part {
     /// The stage.
     pub show: Show,
     /// Natural logarithms of window over window before, one for each round, both with
-    /// [`SEGMENTS_ADDED`] more segments.
-    pub logs: Vec<f64>,
+    /// [`SEGMENTS_ADDED`] more segments. `None` for a round in a dip ([`Trace::windows`]).
+    pub logs: Vec<Option<f64>>,
 }
 
 /// The signature of a trace.
@@ -47,27 +47,30 @@ impl Signature {
                 Show::Loss | Show::LossAtDelay => losses.next(),
                 _ => before,
             };
-            before = windows.last().copied().or(before);
+            before = windows.iter().flatten().last().copied().or(before);
             let Some(reference) = reference.filter(|window| *window >= 1.0) else { continue };
             let is_mark = matches!(show, Show::Mark | Show::Marks);
             if windows.len() < rounds || is_mark && !trace.ecn {
                 continue;
             }
-            let log =
-                |window: &f64| ((window + SEGMENTS_ADDED) / (reference + SEGMENTS_ADDED)).ln();
-            parts.push(Part { show, logs: windows.iter().take(rounds).map(log).collect() });
+            let log = |window: f64| ((window + SEGMENTS_ADDED) / (reference + SEGMENTS_ADDED)).ln();
+            let logs = windows.into_iter().take(rounds).map(|window| window.map(log));
+            parts.push(Part { show, logs: logs.collect() });
         }
         Signature { parts }
     }
 
     /// The distance to another signature: the mean over the stages that both have, of the root mean square
-    /// difference of the logarithms. `None` if they have no stage in common.
+    /// difference of the logarithms. A stage counts if both have at least half of its rounds. `None` if
+    /// there is no such stage.
     pub fn distance(&self, other: &Signature) -> Option<f64> {
         let of_part = |part: &Part| {
             let same = other.parts.iter().find(|each| each.show == part.show)?;
-            let pairs = part.logs.iter().zip(&same.logs);
-            let sum: f64 = pairs.clone().map(|(a, b)| (a - b) * (a - b)).sum();
-            Some((sum / pairs.len().max(1) as f64).sqrt())
+            let pairs = part.logs.iter().zip(&same.logs).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+            let squares: Vec<f64> = pairs.map(|(a, b)| (a - b) * (a - b)).collect();
+            let count = squares.len();
+            let mean = squares.iter().sum::<f64>() / count as f64;
+            (count > 0 && count * 2 >= part.logs.len()).then(|| mean.sqrt())
         };
         let distances: Vec<f64> = self.parts.iter().filter_map(of_part).collect();
         let mean = distances.iter().sum::<f64>() / distances.len() as f64;
@@ -76,7 +79,7 @@ impl Signature {
 }
 
 /// The windows of the steady rounds of a stage. The round in which marks begin is the answer to none.
-fn steady(trace: &Trace, show: Show) -> Vec<f64> {
+fn steady(trace: &Trace, show: Show) -> Vec<Option<f64>> {
     let mut windows = trace.windows(show);
     if matches!(show, Show::Mark | Show::Marks) && !windows.is_empty() {
         windows.remove(0);
@@ -109,12 +112,23 @@ mod tests {
         let half: Vec<f64> = (0..14).map(|_| 50.0).collect();
         let signature = Signature::of(&trace(&[(Show::Loss, &half)]));
         assert_eq!(signature.parts.len(), 1);
-        assert!(signature.parts[0].logs.iter().all(|log| (log + 0.62).abs() < 0.01));
+        assert!(signature.parts[0].logs.iter().flatten().all(|log| (log + 0.62).abs() < 0.01));
         let mut double = trace(&[(Show::Loss, &half)]);
         double.losses[0] *= 2.0;
         double.rounds.iter_mut().for_each(|round| round.window *= 2.0);
         let distance = signature.distance(&Signature::of(&double));
         assert!(distance.is_some_and(|distance| distance < 0.05), "{distance:?}");
+    }
+
+    #[test]
+    fn rounds_in_a_dip_count_for_no_distance() {
+        let steady = [100.0; 14];
+        let mut dips = steady;
+        (dips[6], dips[7]) = (4.0, 4.0);
+        let [steady, dips] =
+            [steady, dips].map(|windows| Signature::of(&trace(&[(Show::Loss, &windows)])));
+        assert_eq!(dips.parts[0].logs.iter().filter(|log| log.is_none()).count(), 2);
+        assert_eq!(steady.distance(&dips), Some(0.0));
     }
 
     #[test]

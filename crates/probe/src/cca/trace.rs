@@ -57,10 +57,72 @@ pub struct Round {
     pub marks: u32,
 }
 
+/// A dip: a window falls below this share of the one before without a loss, as BBR's does when it
+/// measures the round-trip time, once in ten seconds. The time of a dip has nothing to do with the
+/// script.
+const DIP_BELOW: f64 = 1.0 / 6.0;
+/// A dip has ended when the window has this share of the one before it.
+const DIP_UNTIL: f64 = 0.5;
+/// Windows below this say nothing when they fall, in segments.
+const DIP_FROM: f64 = 64.0;
+
 impl Trace {
-    /// The windows of the steady rounds of a stage.
-    pub fn windows(&self, show: Show) -> Vec<f64> {
-        let of_stage = self.rounds.iter().filter(|round| round.show == show && !round.recovering);
-        of_stage.map(|round| round.window).collect()
+    /// The windows of the steady rounds of a stage; `None` for a round in a dip.
+    pub fn windows(&self, show: Show) -> Vec<Option<f64>> {
+        let dips = self.dips();
+        let of_stage = self.rounds.iter().zip(dips);
+        let of_stage = of_stage.filter(|(round, _)| round.show == show && !round.recovering);
+        of_stage.map(|(round, dips)| (!dips).then_some(round.window)).collect()
+    }
+
+    /// For each round whether it is in a dip.
+    fn dips(&self) -> Vec<bool> {
+        let (mut last, mut before_dip) = (None::<f64>, None::<f64>);
+        let in_dip = |round: &Round| {
+            if round.recovering {
+                (last, before_dip) = (None, None);
+                return false;
+            }
+            if before_dip.is_some_and(|before| round.window >= before * DIP_UNTIL) {
+                before_dip = None;
+            }
+            let fallen = |last: &f64| *last >= DIP_FROM && round.window < *last * DIP_BELOW;
+            before_dip = before_dip.or(last.filter(fallen));
+            last = Some(round.window);
+            before_dip.is_some()
+        };
+        self.rounds.iter().map(in_dip).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(rounds: &[(f64, bool)]) -> Vec<Option<f64>> {
+        let round = |&(window, recovering): &(f64, bool)| Round {
+            show: Show::Delay,
+            at_ms: 0.0,
+            window,
+            recovering,
+            marked: false,
+            marks: 0,
+        };
+        let rounds = rounds.iter().map(round).collect();
+        Trace { rounds, ..Trace::default() }.windows(Show::Delay)
+    }
+
+    #[test]
+    fn a_dip_is_left_out_until_the_window_is_back() {
+        let steady = |window| (window, false);
+        let found = windows(&[400.0, 4.0, 4.0, 90.0, 380.0, 190.0].map(steady));
+        assert_eq!(found, [Some(400.0), None, None, None, Some(380.0), Some(190.0)]);
+    }
+
+    #[test]
+    fn a_fall_after_a_loss_or_from_a_small_window_is_no_dip() {
+        let fall = windows(&[(400.0, false), (50.0, true), (10.0, false), (11.0, false)]);
+        assert_eq!(fall, [Some(400.0), Some(10.0), Some(11.0)]);
+        assert_eq!(windows(&[(40.0, false), (4.0, false)]), [Some(40.0), Some(4.0)]);
     }
 }

@@ -124,10 +124,12 @@ fn mean(signatures: &[&Signature]) -> Signature {
         let same = |one: &&Signature| {
             one.parts.iter().find(|each| each.show == part.show).map(|each| each.logs.clone())
         };
-        let all: Vec<Vec<f64>> = signatures.iter().filter_map(same).collect();
-        let count = all.len().max(1) as f64;
-        let logs = (0..part.logs.len())
-            .map(|round| all.iter().filter_map(|logs| logs.get(round)).sum::<f64>() / count);
+        let all: Vec<Vec<Option<f64>>> = signatures.iter().filter_map(same).collect();
+        let logs = (0..part.logs.len()).map(|round| {
+            let seen: Vec<f64> =
+                all.iter().filter_map(|logs| logs.get(round).copied().flatten()).collect();
+            (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
+        });
         Part { show: part.show, logs: logs.collect() }
     };
     Signature { parts: first.parts.iter().map(of_stage).collect() }
@@ -143,10 +145,11 @@ fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
     if traces.iter().any(|trace| hides_falls(trace)) {
         return None;
     }
-    let after_one = part(Show::Mark)?.logs.first()?.exp();
+    let after_one = (*part(Show::Mark)?.logs.first()?)?.exp();
     let many = part(Show::Marks)?;
     let rounds = ROUNDS_OF_MARKS.min(many.logs.len());
-    let per_round = (many.logs.get(rounds.checked_sub(1)?)? / rounds as f64).exp();
+    let last = (*many.logs.get(rounds.checked_sub(1)?)?)?;
+    let per_round = (last / rounds as f64).exp();
     let accurate = traces.iter().all(|trace| trace.accurate);
     let answer = match (1.0 - after_one, 1.0 - per_round) {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
@@ -166,7 +169,10 @@ fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
 /// Whether the receive window, of 512 segments, limits the server at the first mark: a smaller congestion window
 /// may then be as much as before.
 fn hides_falls(trace: &Trace) -> bool {
-    trace.windows(Show::Mark).first().is_some_and(|window| *window >= WINDOW_SEEN_MAX)
+    trace
+        .windows(Show::Mark)
+        .first()
+        .is_some_and(|first| first.is_some_and(|window| window >= WINDOW_SEEN_MAX))
 }
 
 fn marks_per_round(traces: &[&Trace]) -> f64 {
@@ -232,7 +238,8 @@ mod tests {
     use super::*;
 
     fn answer(one: f64, many: f64, accurate: bool) -> Option<Answer> {
-        let marks_of = |show, logs: Vec<f64>| Part { show, logs };
+        let marks_of =
+            |show, logs: Vec<f64>| Part { show, logs: logs.into_iter().map(Some).collect() };
         let logs = (1..=6).map(|round| many.ln() * f64::from(round)).collect();
         let parts = vec![marks_of(Show::Mark, vec![one.ln(); 5]), marks_of(Show::Marks, logs)];
         let trace = Trace { accurate, ..Trace::default() };
@@ -260,7 +267,7 @@ mod tests {
             marked: true,
             marks: 1,
         };
-        let part = |show| Part { show, logs: vec![0.0; 6] };
+        let part = |show| Part { show, logs: vec![Some(0.0); 6] };
         let signature = Signature { parts: vec![part(Show::Mark), part(Show::Marks)] };
         let answer = |window| {
             let trace = Trace { rounds: vec![round(window)], ..Trace::default() };

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.controllers.trace import kernel_of
 from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.emulated.machine import kernel_of
 
 UNKNOWN = "unknown"
 
@@ -72,7 +72,7 @@ def samples(verdicts: Sequence[Verdict]) -> Iterator[dict]:
                 "rtt_ms": verdict.rtt_ms,
                 "source": f"Linux {verdict.kernel}, path {verdict.path}",
                 "parts": [
-                    {"show": part["show"], "logs": [round(log, 4) for log in part["logs"]]}
+                    {"show": part["show"], "logs": [log and round(log, 4) for log in part["logs"]]}
                     for part in verdict.parts
                 ],
             }

@@ -139,7 +139,9 @@ fn controller(verdict: &Controller) -> Vec<String> {
         None => "marks: no ECN, or the answer was not seen".to_owned(),
     });
     for part in &verdict.signature.parts {
-        let factors = part.logs.iter().map(|log| format!("{:.2}", log.exp()));
+        let factor =
+            |log: &Option<f64>| log.map_or("-".to_owned(), |log| format!("{:.2}", log.exp()));
+        let factors = part.logs.iter().map(factor);
         lines.push(format!("{}: {}", part.show, factors.collect::<Vec<_>>().join(" ")));
     }
     let (trials, seen) = verdict.trials;

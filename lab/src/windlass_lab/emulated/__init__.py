@@ -1,0 +1,1 @@
+"""Programs of the lab in an emulated machine with another kernel: scripts/with-kernel."""

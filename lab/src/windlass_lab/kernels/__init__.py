@@ -1,0 +1,1 @@
+"""How kernels answer split ACKs: each controller, and each setting of their TCP."""
