@@ -150,9 +150,12 @@ fn marks(signature: &Signature, traces: &[&Trace]) -> Option<Marks> {
     let rounds = ROUNDS_OF_MARKS.min(many.logs.len());
     let last = (*many.logs.get(rounds.checked_sub(1)?)?)?;
     let per_round = (last / rounds as f64).exp();
+    // A window that was smaller before, and stays, has another reason: BBR's varies by itself.
+    let falls_on = many.logs.iter().flatten().next().is_some_and(|first| last < *first);
     let accurate = traces.iter().all(|trace| trace.accurate);
     let answer = match (1.0 - after_one, 1.0 - per_round) {
         (one, many) if one < FALL_MIN && many < FALL_MIN / 3.0 => Answer::None,
+        (one, _) if one < FALL_MIN && !falls_on => Answer::None,
         // CDG tolerates one mark.
         (_, many) if many > SHARE_MARKED => Answer::Once,
         (one, _) if one < FALL_MIN => Answer::InProportion,
@@ -275,6 +278,19 @@ mod tests {
         };
         assert_eq!(answer(511.0), None);
         assert_eq!(answer(400.0), Some(Answer::None));
+    }
+
+    #[test]
+    fn a_window_that_does_not_fall_on_while_marks_go_on_is_no_answer() {
+        let part =
+            |show, logs: &[f64]| Part { show, logs: logs.iter().copied().map(Some).collect() };
+        let answer = |logs: &[f64]| {
+            let parts = vec![part(Show::Mark, &[-0.01; 5]), part(Show::Marks, logs)];
+            marks(&Signature { parts }, &[]).map(|marks| marks.answer)
+        };
+        // BBR of Linux 7.3, whose window was small for a moment when the marks began; DCTCP.
+        assert_eq!(answer(&[-0.49, -0.2, -0.2, -0.2, -0.2, -0.2]), Some(Answer::None));
+        assert_eq!(answer(&[-0.034, -0.034, -0.045, -0.07, -0.1]), Some(Answer::InProportion));
     }
 
     #[test]
