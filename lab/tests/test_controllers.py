@@ -92,9 +92,17 @@ def test_the_command_judges_runs_by_the_program(
     assert "broken" in capsys.readouterr().err
 
 
-def test_a_folder_holds_the_runs_of_one_kernel(tmp_path: Path) -> None:
-    (tmp_path / "about.json").write_text('{"kernel": "6.1"}')
-    with pytest.raises(LabError, match=r"has runs of Linux 6\.1"):
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        ('{"kernel": "6.1"}', r"has runs of Linux 6\.1 with tcp_ecn 2"),
+        ('{"kernel": "7.3", "tcp_ecn": 3}', r"has runs of Linux 7\.3 with tcp_ecn 3"),
+        ('{"tcp_ecn": 2}', "not a folder of runs"),
+    ],
+)
+def test_a_folder_holds_the_runs_of_one_kernel(tmp_path: Path, about: str, why: str) -> None:
+    (tmp_path / "about.json").write_text(about)
+    with pytest.raises(LabError, match=why):
         trace(
             Path("windlass"),
             seed=1,
@@ -102,6 +110,7 @@ def test_a_folder_holds_the_runs_of_one_kernel(tmp_path: Path) -> None:
             far=False,
             controllers=["reno"],
             kernel="7.3",
+            tcp_ecn=2,
             out=tmp_path,
             resume=True,
         )

@@ -248,6 +248,25 @@ def test_a_survey_of_controllers_has_them_in_place_of_reactions(tmp_path, capsys
     assert "dctcp or reno" in (tmp_path / "o" / "report.html").read_text()
 
 
+def test_a_survey_that_asked_for_ecn_tabulates_the_answers(copy, tmp_path):
+    answers = ["accurate", "classic", "classic", "none", "none", "none", "reflected", ""]
+    # As `windlass probe survey --ecn` writes them: three columns more.
+    folder = copy(
+        "spring",
+        {
+            url(letter): {"ecn": answer, "ecn_feedback": "", "ecn_data": ""}
+            for letter, answer in zip("abcdefgh", answers, strict=True)
+        },
+    )
+    found = document([read(folder, "asked"), SPRING], Networks())["surveys"]
+    assert found[0]["ecn"] == {"none": 3, "classic": 2, "accurate": 1, "reflected": 1}
+    assert found[1]["ecn"] == {}
+    assert main(["survey", str(folder), "--out", str(tmp_path / "o")]) == 0
+    rows = (tmp_path / "o" / "data" / "ecn.csv").read_text()
+    assert "classic ECN" in rows and "reflects the flags" in rows
+    assert "reflects the flags" in (tmp_path / "o" / "report.html").read_text()
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_survey_without_a_host_has_a_page(copy, rows, tmp_path, capsys):
     folder = copy("spring")

@@ -55,6 +55,7 @@ fn bad_options_are_refused() {
         (&["a.example", "-4", "-6"], "cannot be used with"),
         (&["a.example", "--burst", "--tests", "A"], "cannot be used with"),
         (&["a.example", "--cca", "--runs", "2"], "cannot be used with"),
+        (&["a.example", "--burst", "--ecn"], "cannot be used with"),
         (&["judge", "/no/such/file"], "/no/such/file"),
         (&["a.example", "--burst=1"], "expected a whole number from 2 to 128"),
         (&["a.example", "--timeout", "soon"], "--timeout"),
@@ -221,15 +222,8 @@ fn listen_with(controller: &str) -> Option<TcpListener> {
     setsockopt(&listener, TcpCongestion, &name).ok().map(|()| listener)
 }
 
-#[test]
-fn the_controller_of_a_server_is_identified_and_its_stored_trace_judged_again() {
-    if skipped() {
-        return;
-    }
-    let Some(listener) = listen_with("cubic") else {
-        skip("this kernel has no CUBIC");
-        return;
-    };
+/// Answers each request with 9 MB; returns the URL.
+fn serve_large(listener: TcpListener) -> String {
     let target = format!("http://{}/large", listener.local_addr().expect("bound"));
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
@@ -240,12 +234,52 @@ fn the_controller_of_a_server_is_identified_and_its_stored_trace_judged_again() 
             });
         }
     });
+    target
+}
+
+#[test]
+fn the_ecn_of_a_server_is_told_before_its_tests() {
+    if skipped() {
+        return;
+    }
+    let target = serve_large(TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let short = ["--tests", "A", "--runs", "1", "--timeout", "200ms"];
+    let printed = text(&probe(&[&[&*target, "--ecn"], &short[..]].concat()).stdout);
+    // Which one depends on net.ipv4.tcp_ecn of this machine.
+    assert!(printed.contains("\nECN: "), "{printed}");
+    let output = probe(&[&[&*target, "--ecn", "--json"], &short[..]].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let first = &json["ecn"]["runs"][0]["ecn"];
+    assert_eq!(
+        (&first["ask"], &first["syn_ack"]),
+        (&"accurate".into(), &"not-ect".into()),
+        "{json}"
+    );
+    let output = probe(&[&[&*target, "--json"], &short[..]].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json.get("ecn"), None, "only if asked: {json}");
+}
+
+#[test]
+fn the_controller_of_a_server_is_identified_and_its_stored_trace_judged_again() {
+    if skipped() {
+        return;
+    }
+    let Some(listener) = listen_with("cubic") else {
+        skip("this kernel has no CUBIC");
+        return;
+    };
+    let target = serve_large(listener);
     let output = probe(&[&target, "--cca", "--json"]);
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let controller = &json["controller"];
     assert_eq!(controller["controllers"], serde_json::json!(["cubic"]), "{controller}");
     assert_eq!((&json["verdict"], output.status.code()), (&Value::Null, Some(0)), "{json}");
     assert_eq!(controller["marks"]["answer"], "once", "{controller}");
+    // A server that answers marks has ECN, and the controller's trial uses what was found before.
+    let (mode, accurate) = (&json["ecn"]["mode"], &controller["marks"]["accurate"]);
+    assert_ne!(mode, "none", "{json}");
+    assert_eq!(accurate.as_bool(), Some(mode == "accurate"), "{json}");
     assert!(controller["bytes"].as_u64().is_some_and(|bytes| bytes < 9_000_000), "{controller}");
 
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cubic-{}.json", id()));

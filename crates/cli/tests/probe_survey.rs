@@ -143,7 +143,9 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     let printed = text(&survey(&[&hosts, "--dry-run", "--cca"]).stdout);
-    for part in ["a trial of its congestion controller", "some 6,", "30 hosts under way"] {
+    for part in
+        ["a trial of its congestion controller", "asks for AccECN", "some 9,", "30 hosts under way"]
+    {
         assert!(printed.contains(part), "{part}: {printed}");
     }
 }

@@ -120,15 +120,25 @@ impl AckGate {
     /// The next queued ACK.
     pub(crate) fn poll_ack(&mut self) -> Option<Segment> {
         let due = self.due.pop_front()?;
-        self.handshake_acked = true;
         Some(Segment {
-            seq: self.next,
             ack: due.number,
             flags: if due.ece { Flags::ACK | Flags::ECE } else { Flags::ACK },
             window: due.window,
             options: Options { sack: due.sack, ..Options::default() },
-            ..Segment::default()
+            ..self.bare_ack()
         })
+    }
+
+    /// Another ACK of what has been acknowledged already.
+    pub(crate) fn bare_ack(&mut self) -> Segment {
+        self.handshake_acked = true;
+        Segment {
+            seq: self.next,
+            ack: self.released(),
+            flags: Flags::ACK,
+            window: self.window_field,
+            ..Segment::default()
+        }
     }
 
     /// Rewrites a segment of the engine to the released ACK number; `None` withholds it.

@@ -50,6 +50,7 @@ pub mod burst;
 pub mod cca;
 pub mod classify;
 pub mod dialogue;
+pub mod ecn;
 mod gate;
 pub mod http;
 #[cfg(target_os = "linux")]

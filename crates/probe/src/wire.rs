@@ -1,7 +1,7 @@
 //! Packets in and out: the engine's segments in real IP headers.
 
+use crate::ecn::EcnFields;
 use std::net::{IpAddr, SocketAddr};
-use windlass_base::Ecn;
 use windlass_tcp::Segment;
 use windlass_tcp::segment::ip::{self, Addresses, IPV6_HEADER_LEN, IpHeader, PROTOCOL_TCP};
 use windlass_tcp::segment::wire::{self, CHECKSUM_FIELD, MAX_HEADER_LEN, Ports, WireError};
@@ -91,6 +91,8 @@ pub struct Received<'a> {
     pub hop_limit: u8,
     /// See [`Meta::segment_bytes`].
     pub segment_bytes: Option<u16>,
+    /// Its fields for ECN that the engine does not know.
+    pub ecn: EcnFields,
 }
 
 impl Received<'_> {
@@ -130,6 +132,7 @@ fn parse_tcp<'a>(header: &IpHeader, bytes: &'a [u8], meta: Meta) -> Option<Incom
             payload: &bytes[at..],
             hop_limit: header.hop_limit,
             segment_bytes: meta.segment_bytes.filter(|len| *len > 0),
+            ecn: EcnFields::read(header.ecn, &bytes[..at]),
         }),
         _ => Kind::Damaged,
     };
@@ -198,18 +201,32 @@ pub fn emit(
     identification: u16,
     out: &mut Vec<u8>,
 ) {
+    emit_with_ecn(flow, segment, &EcnFields::default(), payload, identification, out);
+}
+
+/// The same with fields for ECN beside the segment's.
+pub fn emit_with_ecn(
+    flow: &Flow,
+    segment: &Segment,
+    ecn: &EcnFields,
+    payload: &[&[u8]],
+    identification: u16,
+    out: &mut Vec<u8>,
+) {
     let Some(addresses) = flow.addresses() else { return };
     let ports = Ports { source: flow.local.port(), destination: flow.remote.port() };
     let mut tcp = vec![0; MAX_HEADER_LEN];
     let header_len = wire::emit(segment, ports, &mut tcp);
     tcp.truncate(header_len);
+    ecn.write(&mut tcp);
+    let header_len = tcp.len();
     payload.iter().for_each(|piece| tcp.extend_from_slice(piece));
     let (header, body) = tcp.split_at(header_len);
     let checksum = wire::checksum(&addresses, header, body);
     tcp[CHECKSUM_FIELD].copy_from_slice(&checksum.to_be_bytes());
     let header = IpHeader {
         addresses,
-        ecn: Ecn::NotEct,
+        ecn: ecn.ip,
         hop_limit: HOP_LIMIT,
         protocol: PROTOCOL_TCP,
         identification,

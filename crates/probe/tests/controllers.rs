@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::server::{EngineServer, page, says};
+use common::accurate::AccurateServer;
+use common::server::{EngineServer, Server, page, says};
 use common::{Path, World};
 use std::sync::{Arc, OnceLock};
 use windlass_base::{Rng, Span};
-use windlass_probe::cca::{Answer, Controller, Library, Sample, Signature, Trace};
+use windlass_probe::cca::{Answer, Controller, Library, Sample, Show, Signature, Trace};
 use windlass_probe::{Session, Settings, Target};
 use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
 use windlass_tcp::{Config, Profile};
@@ -38,6 +39,10 @@ fn measure(
     bytes: usize,
 ) -> (Controller, Vec<Trace>) {
     let server = EngineServer::new(config(controller), says(page(bytes)));
+    measure_server(server, path, library)
+}
+
+fn measure_server(server: impl Server, path: Path, library: Library) -> (Controller, Vec<Trace>) {
     let mut world = World::new(path, 1).with("192.0.2.1:80", server);
     let target = Target::parse("http://192.0.2.1/").expect("a target");
     let mut session = Session::new(target, settings(library));
@@ -87,6 +92,38 @@ fn controllers_are_told_apart_on_paths_that_the_library_does_not_have() {
 }
 
 #[test]
+fn with_accecn_one_mark_is_fed_back_once_and_the_controllers_are_the_same() {
+    for name in KNOWN {
+        let engine = EngineServer::new(config(known(name)), says(page(8 << 20)));
+        let (server, marks) = AccurateServer::new(engine);
+        let (verdict, traces) = measure_server(server, path(20, 0.0), library());
+        let [trace] = &traces[..] else { panic!("one trial: {verdict:?}") };
+        assert!(trace.ecn && trace.accurate, "{name}");
+        assert_eq!(verdict.identity.controllers, [name], "{verdict:?}");
+        let seen = verdict.marks.expect("whole");
+        assert_eq!((seen.answer, seen.accurate), (Answer::Once, true), "{name}: {seen:?}");
+        let of = |show| {
+            let rounds = trace.rounds.iter().filter(move |round| round.show == show);
+            rounds.map(|round| round.marks).sum::<u32>()
+        };
+        assert_eq!(of(Show::Mark), 1, "{name}: {trace:?}");
+        // What the server reads out of ACE is what the script has fed back.
+        let fed_back: u32 = trace.rounds.iter().map(|round| round.marks).sum();
+        let last_round = 40;
+        assert!(of(Show::Marks) > 8 && fed_back <= marks.get(), "{name}: {fed_back}");
+        assert!(marks.get() <= fed_back + last_round, "{name}: {} {fed_back}", marks.get());
+    }
+}
+
+#[test]
+fn without_accecn_a_mark_is_fed_back_until_the_server_answers() {
+    let (_, traces) = measure(known("reno"), path(20, 0.0), Library::default(), 8 << 20);
+    let rounds = traces[0].rounds.iter().filter(|round| round.show == Show::Mark);
+    let marks: u32 = rounds.map(|round| round.marks).sum();
+    assert!(marks > 10 && !traces[0].accurate, "{marks}");
+}
+
+#[test]
 fn losses_of_the_path_are_hidden_from_the_server() {
     let (_, clean) = measure(known("reno"), path(20, 0.0), Library::default(), 8 << 20);
     let (_, lossy) = measure(known("reno"), path(20, 0.02), Library::default(), 8 << 20);
@@ -98,7 +135,7 @@ fn losses_of_the_path_are_hidden_from_the_server() {
 #[test]
 fn a_path_that_loses_much_ends_the_script() {
     let (verdict, _) = measure(known("reno"), path(20, 0.12), library(), 8 << 20);
-    assert_eq!(verdict.to_string(), "unknown: the path loses too many packets");
+    assert_eq!(verdict.to_string(), "unknown: the path loses or marks too many packets");
 }
 
 #[test]

@@ -4,83 +4,23 @@
 
 mod common;
 
+use common::namespace::{DELAY, kernel_server, probe, skipped, with_server};
 use common::server::{EngineServer, Server, config, page, says};
 use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, settings};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-use tun_rs::{DeviceBuilder, SyncDevice};
-use windlass_base::{Span, Time};
+use tun_rs::DeviceBuilder;
+use windlass_base::Span;
 use windlass_probe::classify::{Limit, Reaction};
+use windlass_probe::ecn::{Answer, Capability, Echo, Mode};
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::session::Failure;
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
 use windlass_testbed::{Namespace, Need, join, run, skip, skip_unless};
-
-/// Whether the test cannot run; prints the reason.
-fn skipped() -> bool {
-    skip_unless(&[Need::Root, Need::Program("ip")])
-}
-
-fn probe(target: &str, settings: Settings) -> Outcome {
-    let mut driver = Driver::open().expect("root");
-    let mut session = Session::new(Target::parse(target).expect("a target"), settings);
-    measure(&mut driver, &mut session, |_| ()).expect("sockets");
-    session.outcome()
-}
-
-/// The RTT to the server behind the TUN device, long enough that a loaded machine does not split flights.
-const DELAY: Duration = Duration::from_millis(40);
-
-/// Lets the server answer at the other end of a TUN device until `stop`.
-fn serve(tun: &SyncDevice, server: &mut dyn Server, stop: &AtomicBool) {
-    let start = Instant::now();
-    let now = || Time::from_nanos(start.elapsed().as_nanos() as u64);
-    let mut way: std::collections::VecDeque<(Instant, Vec<u8>)> = Default::default();
-    let mut buffer = vec![0; 65536];
-    while !stop.load(Ordering::Relaxed) {
-        while let Ok(len) = tun.recv(&mut buffer) {
-            server.handle_packet(now(), &buffer[..len]);
-        }
-        if server.poll_timeout().is_some_and(|at| at <= now()) {
-            server.handle_timeout(now());
-        }
-        while let Some(packet) = server.poll_packet(now()) {
-            way.push_back((Instant::now() + DELAY, packet));
-        }
-        while way.front().is_some_and(|(due, _)| *due <= Instant::now()) {
-            let packet = way.pop_front().expect("there").1;
-            tun.send(&packet).expect("the device is up");
-        }
-        thread::sleep(Duration::from_micros(300));
-    }
-}
-
-/// Runs `body` in a namespace with 10.98.0.1 and fd98::1. Behind a TUN device a server has every other
-/// address of these networks.
-fn with_server<T: Send>(
-    server: impl FnOnce() -> Box<dyn Server> + Send,
-    body: impl FnOnce() -> T + Send,
-) -> T {
-    let namespace = Namespace::new("wpr");
-    namespace.inside(|| {
-        let tun = DeviceBuilder::new().name("server").build_sync().expect("/dev/net/tun");
-        tun.set_nonblocking(true).expect("a device");
-        namespace.bring_up("server", &["10.98.0.1/24", "fd98::1/64"]);
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| serve(&tun, &mut *server(), &stop));
-            let result = body();
-            stop.store(true, Ordering::Relaxed);
-            result
-        })
-    })
-}
 
 /// The engine there.
 fn with_engine<T: Send>(
@@ -154,15 +94,6 @@ fn smoltcp_behind_a_real_device_counts_bytes_since_0_14_and_nothing_before() {
     }
 }
 
-/// The client's namespace, and another in which the kernel serves port 80 at 10.97.0.2 and fd97::2.
-fn kernel_server() -> (Namespace, Namespace) {
-    let (client, server) = (Namespace::new("wpr"), Namespace::new("wpr"));
-    join((&client, "v"), (&server, "peer"));
-    client.bring_up("v", &["10.97.0.1/24", "fd97::1/64"]);
-    server.bring_up("peer", &["10.97.0.2/24", "fd97::2/64"]);
-    (client, server)
-}
-
 /// Serves with one initial window after another. Each serves until its control connection comes,
 /// the request for /next.
 fn serve_windows(server: &Namespace, listener: &TcpListener, initial_windows: &[u32]) {
@@ -225,6 +156,81 @@ fn this_kernel_gains_nothing_and_its_initial_window_is_found_exactly() {
         scope.spawn(|| serve_windows(&server, &listener, &INITIAL_WINDOWS));
         client.inside(measure);
     });
+}
+
+/// The ECN of this kernel as a server, by IPv4 and IPv6, with each of these values of `net.ipv4.tcp_ecn`. `None`
+/// if it refuses one of them.
+fn ecn_of_this_kernel(values: &[&str]) -> Option<Vec<Capability>> {
+    let (client, server) = kernel_server();
+    let set = |value: &str| server.inside(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", value));
+    if !values.iter().all(|value| set(value).is_ok()) {
+        return None;
+    }
+    let listener = server.inside(|| TcpListener::bind("[::]:80")).expect("a port");
+    Some(thread::scope(|scope| {
+        scope.spawn(|| while listener.accept().is_ok_and(|(client, _)| answer(client)) {});
+        let mut found = Vec::new();
+        for value in values {
+            set(value).expect("taken before");
+            for host in ["http://10.97.0.2/", "http://[fd97::2]/"] {
+                let settings = Settings { ecn: true, ..short(&[Test::BASELINE], 1) };
+                let outcome = client.inside(|| probe(host, settings));
+                assert_eq!(outcome.runs.len(), 1, "the tests follow: {outcome:?}");
+                let capability = outcome.ecn.expect("asked");
+                // The rows of docs/results/probe-ecn.md.
+                println!("tcp_ecn {value}, {host}: {capability}");
+                found.push(capability);
+            }
+        }
+        client.inside(next_setting);
+        found
+    }))
+}
+
+/// The server's packets with data that arrived as Not-ECT and as ECT(0).
+fn data(capability: &Capability) -> (u32, u32) {
+    let trial = capability.trial().expect("answered");
+    (trial.arrived.not_ect, trial.arrived.ect_0)
+}
+
+#[test]
+fn this_kernel_echoes_marks_unless_its_ecn_is_off() {
+    if skipped() {
+        return;
+    }
+    let found = ecn_of_this_kernel(&["0", "1", "2"]).expect("any kernel takes these");
+    let (off, on) = found.split_at(2);
+    for capability in off {
+        assert_eq!(capability.answer, Some(Answer::None), "{capability:?}");
+        assert_eq!((capability.feedback, capability.runs.len()), (None, 2), "{capability:?}");
+        assert_eq!(data(capability).1, 0, "{capability:?}");
+    }
+    for capability in on {
+        assert_eq!(capability.answer, Some(Answer::Classic), "{capability:?}");
+        let echoes = (Some(Echo::Echoes), 1);
+        assert_eq!((capability.feedback, capability.runs.len()), echoes, "{capability:?}");
+        let (not_ect, ect_0) = data(capability);
+        assert!(not_ect == 0 && ect_0 > 0, "{capability:?}");
+    }
+}
+
+/// Linux takes these values since 6.19.
+#[test]
+fn a_kernel_with_accecn_counts_the_marks() {
+    if skipped() {
+        return;
+    }
+    let Some(found) = ecn_of_this_kernel(&["3", "4", "5"]) else {
+        skip("needs a kernel with AccECN (net.ipv4.tcp_ecn = 3)");
+        return;
+    };
+    for capability in found {
+        assert_eq!((capability.mode, capability.feedback), (Mode::Accurate, Some(Echo::Counts)));
+        let trial = capability.trial().expect("answered");
+        assert!(!trial.negotiation.is_mangled() && trial.counted() == Some(2), "{trial:?}");
+        let (not_ect, ect_0) = data(&capability);
+        assert!(not_ect == 0 && ect_0 > 0, "{capability:?}");
+    }
 }
 
 /// While it expects an ACK soon, Linux keeps back what is less than a third of its window and than 64 KB

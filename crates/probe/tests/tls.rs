@@ -11,6 +11,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use windlass_base::Span;
 use windlass_probe::classify::Reaction;
+use windlass_probe::ecn::{Echo, Mode};
 use windlass_probe::session::Outcome;
 use windlass_probe::{Session, Settings, Target, Test};
 use windlass_tcp::{Config, Profile};
@@ -79,29 +80,48 @@ fn measure_by(
     target: &str,
     tests: &[Test],
 ) -> Outcome {
+    run(tls, path, tcp, target, settings(tests, 2)).outcome()
+}
+
+fn run(
+    tls: Arc<ServerConfig>,
+    path: Path,
+    tcp: Config,
+    target: &str,
+    settings: Settings,
+) -> Session {
     let speaker = move || {
         let tls = ServerConnection::new(Arc::clone(&tls)).expect("sound");
         Box::new(TlsSpeaker { tls, page: page(300_000), request: Vec::new() }) as Box<dyn Speaker>
     };
     let mut world = World::new(path, 2).with("192.0.2.1:443", EngineServer::new(tcp, speaker));
-    let mut session = Session::new(Target::parse(target).expect("a target"), settings(tests, 2));
+    let mut session = Session::new(Target::parse(target).expect("a target"), settings);
     world.run(&mut session, &[("host.example", "192.0.2.1")]);
-    session.outcome()
+    session
+}
+
+#[test]
+fn a_server_behind_tls_echoes_the_marks_on_the_first_packets_until_the_client_answers() {
+    for version in [&TLS12, &TLS13] {
+        let tcp = config(Profile::Linux, 10).with(|c| c.ecn.enabled = true);
+        let settings = Settings { ecn: true, ..settings(&[Test::BASELINE], 1) };
+        let tls = server_config(0, &[version]);
+        let outcome = run(tls, PATH, tcp, "https://host.example/", settings).outcome();
+        let ecn = outcome.ecn.expect("asked");
+        assert_eq!((ecn.mode, ecn.feedback), (Mode::Classic, Some(Echo::Echoes)), "{version:?}");
+        let trial = ecn.trial().expect("answered");
+        // ACKs of the handshake, and a few before the CWR of the request arrives.
+        let packets = trial.arrived.ect_0;
+        assert!(trial.feedback.echoes < packets, "{version:?}: {trial:?}");
+        assert!(packets > 3 && trial.arrived.not_ect == 0, "{version:?}: {trial:?}");
+    }
 }
 
 #[test]
 fn bursts_behind_tls_begin_after_the_handshake() {
     let tls = server_config(0, rustls::DEFAULT_VERSIONS);
-    let speaker = move || {
-        let tls = ServerConnection::new(Arc::clone(&tls)).expect("sound");
-        Box::new(TlsSpeaker { tls, page: page(300_000), request: Vec::new() }) as Box<dyn Speaker>
-    };
-    let server = EngineServer::new(config(Profile::Linux, 10), speaker);
-    let mut world = World::new(PATH, 2).with("192.0.2.1:443", server);
-    let target = Target::parse("https://host.example/").expect("a target");
     let sizes = Settings { bursts: vec![4, 20], ..settings(&[], 5) };
-    let mut session = Session::new(target, sizes);
-    world.run(&mut session, &[("host.example", "192.0.2.1")]);
+    let session = run(tls, PATH, config(Profile::Linux, 10), "https://host.example/", sizes);
     let outcome = session.burst_outcome();
     for row in &outcome.sizes {
         assert_eq!((row.runs, row.lost, row.grown), ((5, 5), 0, 5), "{outcome:?}");

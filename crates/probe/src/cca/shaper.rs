@@ -5,6 +5,7 @@
 
 use super::script::{Event, Script, Stage};
 use super::trace::{Round, Trace};
+use crate::ecn::Mode;
 use std::collections::VecDeque;
 use std::ops::Range;
 use windlass_base::{Span, Time};
@@ -18,7 +19,7 @@ pub(crate) const TIME_MAX: Span = Span::from_secs(25);
 const BYTES_MAX: u64 = 8_000_000;
 /// The most packets that are taken.
 const PACKETS_MAX: u32 = 60_000;
-/// The script ends on a path that loses more packets than this share, beyond one burst: to hide its losses
+/// The script ends on a path that loses or marks more packets than this share, beyond one burst: to hide that
 /// would leave its other users with them.
 const PATH_LOSS_MAX: f64 = 0.05;
 const PATH_LOSSES_FREE: u32 = 250;
@@ -32,8 +33,8 @@ const GAP_BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct Ack {
     pub(crate) number: u64,
     pub(crate) sack: Vec<Range<u64>>,
-    /// Echoes a CE mark.
-    pub(crate) ece: bool,
+    /// Feeds back a CE mark.
+    pub(crate) marked: bool,
 }
 
 /// A data packet as it arrives.
@@ -43,6 +44,8 @@ pub(crate) struct Data {
     pub(crate) len: u32,
     /// The sender says that it has reduced its window (RFC 3168).
     pub(crate) cwr: bool,
+    /// The path has marked it.
+    pub(crate) marked: bool,
     /// The sender's stream ends with it.
     pub(crate) fin: bool,
 }
@@ -76,7 +79,8 @@ pub(crate) struct Shaper {
     /// The ACK number that began the round.
     round_begin: u64,
     round_window: u64,
-    round_marked: bool,
+    /// ACKs of this round that fed back a mark.
+    round_marks: u32,
     /// A loss of the script was not repaired during the whole of this round.
     round_recovering: bool,
     /// When the first ACK left that shows the loss.
@@ -98,16 +102,19 @@ enum Echo {
     Never,
     /// On every ACK, until the sender answers by CWR.
     UntilCwr,
+    /// On the next ACK.
+    Once,
     /// On the ACK of every packet of this many.
     Every(u32),
 }
 
 impl Shaper {
-    pub(crate) fn new(script: Script, path_rtt: Span, ecn: bool, now: Time) -> Shaper {
+    pub(crate) fn new(script: Script, path_rtt: Span, ecn: Mode, now: Time) -> Shaper {
         let trace = Trace {
             rtt_ms: script.rtt.as_millis_f64(),
             path_rtt_ms: path_rtt.as_millis_f64(),
-            ecn,
+            ecn: ecn != Mode::None,
+            accurate: ecn == Mode::Accurate,
             ..Trace::default()
         };
         Shaper {
@@ -128,7 +135,7 @@ impl Shaper {
             round_end: None,
             round_begin: 0,
             round_window: 0,
-            round_marked: false,
+            round_marks: 0,
             round_recovering: false,
             loss_shown: None,
             losses: 0,
@@ -173,6 +180,7 @@ impl Shaper {
         }
         self.trace.bytes += u64::from(data.len);
         self.trace.mss = self.trace.mss.max(data.len);
+        self.trace.path_marks += u32::from(data.marked);
         if data.cwr && self.echo == Echo::UntilCwr {
             self.echo = Echo::Never;
         }
@@ -264,7 +272,8 @@ impl Shaper {
     pub(crate) fn poll_ack(&mut self, now: Time) -> Option<Ack> {
         let all_in = self.queue.is_empty() && self.end.is_some_and(|end| self.highest >= end);
         let arrived = self.trace.bytes as f64 / f64::from(self.trace.mss.max(1));
-        let lost = f64::from(self.trace.path_losses.saturating_sub(PATH_LOSSES_FREE));
+        let lost = self.trace.path_losses.saturating_add(self.trace.path_marks);
+        let lost = f64::from(lost.saturating_sub(PATH_LOSSES_FREE));
         self.trace.lossy |= lost > PATH_LOSS_MAX * arrived;
         let too_much = self.trace.bytes > BYTES_MAX || self.packets > PACKETS_MAX;
         let too_much = too_much || self.trace.lossy;
@@ -274,12 +283,16 @@ impl Shaper {
         self.delivered.insert(range.clone());
         self.delivered_packets = self.delivered_packets.wrapping_add(1);
         let number = self.delivered.range_at(0).map_or(0, |first| first.end);
-        let ece = match self.echo {
+        let marked = match self.echo {
             Echo::Never => false,
             Echo::UntilCwr => true,
+            Echo::Once => {
+                self.echo = Echo::Never;
+                true
+            }
             Echo::Every(n) => self.delivered_packets.is_multiple_of(n.max(1)),
         };
-        self.round_marked |= ece;
+        self.round_marks += u32::from(marked);
         self.acks_sent.push_back((now, number));
         if self.lost.as_ref().is_some_and(|lost| range.start >= lost.end) {
             self.loss_shown.get_or_insert(now);
@@ -287,7 +300,7 @@ impl Shaper {
         if self.round_end.is_some_and(|end| number >= end) {
             self.end_round(now, number);
         }
-        Some(Ack { number, sack: self.blocks(number, &range), ece })
+        Some(Ack { number, sack: self.blocks(number, &range), marked })
     }
 
     /// The SACK blocks: first the one with the newest packet (RFC 2018 section 4).
@@ -307,13 +320,14 @@ impl Shaper {
             at_ms: now.saturating_since(self.begun).as_millis_f64(),
             window,
             recovering: self.round_recovering,
-            marked: self.round_marked,
+            marked: self.round_marks > 0,
+            marks: self.round_marks,
         });
         self.recovery = self.recovery.filter(|point| number < *point);
         let recovering = self.lost.is_some() || self.recovery.is_some() || self.lose_next;
         let steady = !std::mem::replace(&mut self.round_recovering, recovering);
         (self.round_end, self.round_begin) = (None, number);
-        (self.round_window, self.round_marked) = (0, false);
+        (self.round_window, self.round_marks) = (0, 0);
         self.steady += u32::from(steady);
         let enough = stage.until_window.is_some_and(|segments| window >= f64::from(segments));
         if steady && (enough || self.steady >= stage.rounds) {
@@ -330,6 +344,8 @@ impl Shaper {
             return;
         };
         self.echo = match stage.event {
+            // Accurate feedback counts the one mark; classic feedback lasts until CWR.
+            Event::MarkOne if self.trace.accurate => Echo::Once,
             Event::MarkOne => Echo::UntilCwr,
             Event::MarkEvery(n) => Echo::Every(n),
             Event::None | Event::LoseOne => Echo::Never,

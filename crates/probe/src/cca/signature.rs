@@ -93,8 +93,14 @@ mod tests {
     use crate::cca::Round;
 
     fn trace(windows: &[(Show, &[f64])]) -> Trace {
-        let round =
-            |show, window| Round { show, at_ms: 0.0, window, recovering: false, marked: false };
+        let round = |show, window| Round {
+            show,
+            at_ms: 0.0,
+            window,
+            recovering: false,
+            marked: false,
+            marks: 0,
+        };
         let rounds = windows
             .iter()
             .flat_map(|(show, windows)| windows.iter().map(|window| round(*show, *window)));

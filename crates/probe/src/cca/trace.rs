@@ -12,14 +12,23 @@ pub struct Trace {
     pub path_rtt_ms: f64,
     /// Payload of the longest packet, in bytes.
     pub mss: u32,
-    /// The server negotiated ECN (RFC 3168).
+    /// The server negotiated ECN.
     pub ecn: bool,
+    /// The feedback is that of AccECN (RFC 9768).
+    #[serde(default)]
+    pub accurate: bool,
     /// The script came to its end.
     pub complete: bool,
     /// Packets that the path lost, and which were acknowledged all the same.
     pub path_losses: u32,
-    /// The path lost so many packets that the script ended.
+    /// Packets that the path marked, which was not fed back.
+    #[serde(default)]
+    pub path_marks: u32,
+    /// The path lost or marked so many packets that the script ended.
     pub lossy: bool,
+    /// The server reset the connection.
+    #[serde(default)]
+    pub reset: bool,
     /// Packets that the server sent again without a loss of the script.
     pub repeated: u32,
     /// All bytes that arrived.
@@ -41,8 +50,11 @@ pub struct Round {
     pub window: f64,
     /// A loss of the script was not yet repaired: the window is no steady one.
     pub recovering: bool,
-    /// An ACK of it echoed a mark.
+    /// An ACK of it fed back a mark.
     pub marked: bool,
+    /// ACKs of it that fed back a mark.
+    #[serde(default)]
+    pub marks: u32,
 }
 
 /// A dip: a window falls below this share of the one before without a loss, as BBR's does when it
@@ -94,6 +106,7 @@ mod tests {
             window,
             recovering,
             marked: false,
+            marks: 0,
         };
         let rounds = rounds.iter().map(round).collect();
         Trace { rounds, ..Trace::default() }.windows(Show::Delay)

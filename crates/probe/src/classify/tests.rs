@@ -20,6 +20,7 @@ fn report(observation: Observation) -> Report {
         head: None,
         not_http: false,
         heard: None,
+        ecn: None,
         observation: Some(observation),
         trace: None,
         packets_asked: None,

@@ -8,10 +8,12 @@
 //! for the measured one acknowledges as usual too, and is held until the other is over.
 
 mod burst;
+mod ecn;
 mod growth;
 mod handshake;
 mod identify;
 mod order;
+mod outgoing;
 mod report;
 mod scout;
 
@@ -21,10 +23,11 @@ pub use report::{BurstRun, Ending, Exchanged, Flight, Heard, Observation, Report
 
 use crate::application::{Application, Trouble};
 use crate::arrivals::{Arrival, Arrivals, Packet};
-use crate::cca::{Shaper, TIME_MAX};
+use crate::cca::{Shaper, TIME_MAX, Trace};
+use crate::ecn::Endpoint;
 use crate::gate::AckGate;
 use crate::test::Test;
-use crate::wire::{self, Flow, Kind, Received};
+use crate::wire::{Flow, Kind, Received};
 use burst::Burst;
 use growth::Growth;
 use scout::HOLD_MAX;
@@ -34,11 +37,6 @@ use windlass_tcp::cc::Reno;
 use windlass_tcp::config::AckPolicy;
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Config, Connection, Error, Event, Flags, Profile, SeqNumber, State};
-
-/// How long the last ACK of a test comes after the others. Within a millisecond of a write Linux may
-/// keep back what an ACK allows for the next one to come (`tcp_tso_should_defer`), and after the last
-/// there is none.
-const LAST_ACK_PAUSE: Span = Span::from_millis(3);
 
 /// One connection.
 #[derive(Debug)]
@@ -76,6 +74,8 @@ pub struct Probe {
     has_opened: bool,
     /// The server takes SACK blocks.
     takes_sack: bool,
+    /// ECN, if the order asks for it.
+    ecn: Option<Endpoint>,
     report: Option<Report>,
 }
 
@@ -115,7 +115,7 @@ impl Probe {
             application: Application::new(&order.dialogue, order.tls.as_ref()),
             backlog: Vec::new(),
             gate: AckGate::new(
-                matches!(order.purpose, Purpose::Scout | Purpose::Open),
+                matches!(order.purpose, Purpose::Scout | Purpose::Open | Purpose::Ecn(_)),
                 first_window(&order),
             ),
             stream: Stream::new(connection),
@@ -138,6 +138,7 @@ impl Probe {
             last_ack: None,
             has_opened: false,
             takes_sack: false,
+            ecn: order.endpoint(),
             burst: None,
             report: None,
             order,
@@ -203,50 +204,14 @@ impl Probe {
         own.chain(shaper).chain(opens).chain(self.stream.connection().poll_timeout()).min()
     }
 
-    /// Appends the next packet to send to `out`; false if there is none.
-    pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        self.release_shaped(now);
-        if let Some(ack) = self.gate.poll_ack() {
-            self.emit(&ack, &[], out);
-            return true;
-        }
-        if let Some(last) = &mut self.last_ack {
-            last.at.get_or_insert(now + LAST_ACK_PAUSE);
-        }
-        if self.shaper().is_some_and(|shaper| now < shaper.opens_at()) {
-            return false;
-        }
-        self.has_opened = self.shaper().is_some();
-        let flags_of_syn = self.flags_of_syn();
-        while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
-            let Some(mut segment) = self.gate.pass(run.first) else { continue };
-            if segment.flags.contains(Flags::SYN) {
-                segment.flags |= flags_of_syn;
-                segment.options.mss = Some(self.order.mss);
-                self.syns += 1;
-                self.syn_sent = Some(now);
-            }
-            let reply_to_reset = segment.flags.contains(Flags::RST) && self.peer_reset;
-            if reply_to_reset {
-                continue;
-            }
-            self.identification = self.identification.wrapping_add(1);
-            wire::emit(&self.flow, &segment, &payload, self.identification, out);
-            return true;
-        }
-        false
-    }
-
-    fn emit(&mut self, segment: &windlass_tcp::Segment, payload: &[&[u8]], out: &mut Vec<u8>) {
-        self.identification = self.identification.wrapping_add(1);
-        wire::emit(&self.flow, segment, payload, self.identification, out);
-    }
-
     fn handle_segment(&mut self, now: Time, received: &Received<'_>) {
         if matches!(self.phase, Phase::Connecting) {
             return self.handle_handshake(now, received);
         }
         let segment = &received.segment;
+        if segment.flags.contains(Flags::SYN) && segment.seq.at(1) == self.first_byte() {
+            self.read_ecn(received);
+        }
         let Some(offset) = self.offset(segment.seq) else { return };
         let released = self.released();
         let edge = released + u64::from(self.gate.window());
@@ -263,6 +228,7 @@ impl Probe {
         } else if offset + u64::from(segment.payload_len) > edge {
             self.beyond_window = self.beyond_window.saturating_add(1);
         } else {
+            self.read_ecn(received);
             self.count(now, offset, received);
         }
         self.feed(now, received);
@@ -277,6 +243,9 @@ impl Probe {
         let segment = &received.segment;
         let options = &segment.options;
         self.gate.connected(segment.seq.at(1), options.window_scale.is_some());
+        if let Some(ecn) = &mut self.ecn {
+            ecn.handle_syn_ack(received);
+        }
         self.syn_ack = Some(SynAck {
             mss: options.mss,
             window: segment.window,
@@ -294,7 +263,9 @@ impl Probe {
                 self.gate.open_to(self.first_byte().at(u64::from(order.first_window())));
                 Phase::Burst(Burst::new(order, self.order.tls.is_some(), now))
             }
-            Purpose::Scout | Purpose::Open | Purpose::Measure(_) => Phase::Flight(now),
+            Purpose::Scout | Purpose::Ecn(_) | Purpose::Open | Purpose::Measure(_) => {
+                Phase::Flight(now)
+            }
         };
     }
 
@@ -372,7 +343,7 @@ impl Probe {
             });
         }
         match self.order.purpose {
-            Purpose::Scout => self.advance_scout(now),
+            Purpose::Scout | Purpose::Ecn(_) => self.advance_scout(now),
             Purpose::Open => self.advance_opening(now),
             Purpose::Measure(test) => {
                 if matches!(self.phase, Phase::Flight(_)) {
@@ -410,9 +381,7 @@ impl Probe {
                 self.asked = Some(now);
                 self.before_request(now);
             }
-            if let Ok(taken) = self.stream.write(&self.backlog) {
-                self.backlog.drain(..taken);
-            }
+            self.write_backlog();
         }
     }
 
@@ -539,7 +508,10 @@ impl Probe {
         let phase = std::mem::replace(&mut self.phase, Phase::Over);
         let (growth, trace) = match phase {
             Phase::Growth(growth) => (Some(growth), None),
-            Phase::Shaping(shaper) => (None, Some(shaper.into_trace())),
+            Phase::Shaping(shaper) => {
+                let reset = ending == Ending::Reset;
+                (None, Some(Trace { reset, ..shaper.into_trace() }))
+            }
             _ => (None, None),
         };
         let report = self.make_report(ending, growth);

@@ -2,6 +2,7 @@
 
 use super::BurstOrder;
 use crate::dialogue::Dialogue;
+use crate::ecn::Ask;
 use crate::test::Test;
 use crate::tls::Tls;
 use windlass_base::Span;
@@ -12,6 +13,9 @@ pub enum Purpose {
     /// To find out whether a server answers: with HTTP to read the head of the answer, else to learn how many
     /// bytes the dialogue brings.
     Scout,
+    /// To learn what ECN the server speaks: the SYN asks, some packets of the request are marked, and the
+    /// feedback is read.
+    Ecn(Ask),
     /// To open the way to the connection that is measured, as the control connection of FTP does. It stays
     /// open after its report, see [`super::Probe::is_held`].
     Open,
@@ -45,4 +49,6 @@ pub struct Order {
     /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
     /// answer that neither the dialogue nor a FIN tells.
     pub supply: u64,
+    /// What a SYN asks for to identify the congestion controller; `None`: AccECN.
+    pub ecn: Option<Ask>,
 }

@@ -6,6 +6,7 @@ use super::{Probe, Purpose};
 use crate::arrivals::Arrivals;
 use crate::cca::Trace;
 use crate::dialogue::Dialogue;
+use crate::ecn::{Endpoint, Trial};
 use crate::http::Head;
 use crate::test::Test;
 use serde::Serialize;
@@ -295,6 +296,9 @@ pub struct Report {
     /// What a dialogue other than HTTP has heard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Heard>,
+    /// ECN, if the SYN asked for it and was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Trial>,
 }
 
 /// What a dialogue has heard.
@@ -321,7 +325,7 @@ impl Probe {
     pub(super) fn make_report(&self, ending: Ending, growth: Option<Growth>) -> Report {
         let observation = match self.order.purpose {
             Purpose::Measure(test) => self.observation(test, growth),
-            Purpose::Scout | Purpose::Open | Purpose::Identify | Purpose::Burst(_) => None,
+            _ => None,
         };
         let talk = self.application.talk();
         Report {
@@ -343,6 +347,7 @@ impl Probe {
                 _ => None,
             },
             burst: self.burst.clone(),
+            ecn: self.ecn.as_ref().and_then(Endpoint::trial).cloned(),
         }
     }
 

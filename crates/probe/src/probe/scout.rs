@@ -31,7 +31,8 @@ impl Probe {
 
     /// When a scout has heard the whole answer, unless more comes. `None` with HTTP, whose head it waits for.
     pub(super) fn silent_at(&self) -> Option<Time> {
-        let scouts = self.order.purpose == Purpose::Scout && !self.is_web();
+        let scouts =
+            matches!(self.order.purpose, Purpose::Scout | Purpose::Ecn(_)) && !self.is_web();
         let begun = scouts && self.application.answer_has_begun();
         let last = self.arrivals.last_new().filter(|_| begun)?;
         Some(last + SILENCE.max(self.rtt_or(Span::ZERO) * 3))

@@ -12,6 +12,7 @@ pub use spoken::{Spoken, WindowAfter};
 use crate::burst::BurstOutcome;
 use crate::cca::Library;
 use crate::dialogue::{Dialogue, Exchange, Scheme};
+use crate::ecn::{Ask, Capability, Mode};
 use crate::http::Head;
 use crate::probe::{BurstOrder, BurstRun, Ending, Order, Purpose, Report};
 use crate::target::Target;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub scheme: Option<Scheme>,
     /// The dialogue of `tcp` and `tls`.
     pub exchange: Exchange,
+    /// Learn first what ECN the server speaks.
+    pub ecn: bool,
     /// Identify the congestion controller by this library, instead of running tests.
     pub controllers: Option<Arc<Library>>,
     /// The client's TLS configuration.
@@ -116,6 +119,8 @@ pub struct Session {
     failure: Option<Failure>,
     found: Option<Found>,
     reports: Vec<Report>,
+    /// The connections that asked for ECN.
+    ecn_reports: Vec<Report>,
     /// The port that the last connection opened for the next one.
     opened_port: Option<u16>,
 }
@@ -151,6 +156,7 @@ impl Session {
             failure: None,
             found: None,
             reports: Vec::new(),
+            ecn_reports: Vec::new(),
             opened_port: None,
         };
         session.try_next();
@@ -237,7 +243,10 @@ impl Session {
                 }
             }
             Stage::Measuring => {
-                self.reports.push(report);
+                match self.next_ask() {
+                    Some(_) => self.ecn_reports.push(report),
+                    None => self.reports.push(report),
+                }
                 let measured = |report: &Report| report.ending == Ending::Measured;
                 let tail = self.reports.iter().rev().take(FAILURES_MAX);
                 let failing = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
@@ -249,6 +258,18 @@ impl Session {
             }
             _ => {}
         }
+    }
+
+    /// What to ask the server for, unless its ECN is known or not asked for.
+    fn next_ask(&self) -> Option<Ask> {
+        Capability::next_ask(&self.ecn_reports).filter(|_| self.settings.ecn)
+    }
+
+    /// What brings ECN, as far as it is known.
+    fn known_ask(&self) -> Option<Ask> {
+        let capability = Capability::of(&self.ecn_reports)?;
+        let trial = capability.trial().filter(|_| capability.mode != Mode::None)?;
+        Some(trial.negotiation.ask)
     }
 
     /// The outcome so far; it is complete after [`Step::Done`].
@@ -332,6 +353,9 @@ impl Session {
     /// The next measurement. Tests and sizes alternate, so that state that a server keeps about its peer
     /// affects all alike.
     fn next_purpose(&self) -> Option<Purpose> {
+        if let Some(ask) = self.next_ask() {
+            return Some(Purpose::Ecn(ask));
+        }
         if self.settings.controllers.is_some() {
             return self.wants_trial().then_some(Purpose::Identify);
         }
@@ -426,6 +450,7 @@ impl Session {
                 _ => self.window(remote),
             },
             supply: self.supply(),
+            ecn: self.known_ask(),
             dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }
@@ -468,7 +493,7 @@ impl Session {
         let test = match purpose {
             Purpose::Measure(test) => test,
             Purpose::Identify => return identify::MSS,
-            Purpose::Scout | Purpose::Open | Purpose::Burst(_) => return mss,
+            Purpose::Scout | Purpose::Ecn(_) | Purpose::Open | Purpose::Burst(_) => return mss,
         };
         let mss = self.mss_supplied().map_or(mss, |supplied| supplied.min(mss));
         if scaled {

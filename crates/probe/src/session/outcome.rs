@@ -4,6 +4,7 @@ use super::{Session, Spoken, Stage};
 use crate::cca::Controller;
 use crate::classify::{Verdict, classify, median};
 use crate::dialogue::Scheme;
+use crate::ecn::Capability;
 use crate::model::Model;
 use crate::probe::{Ending, Observation, Report, SynAck};
 use crate::test::Test;
@@ -50,6 +51,9 @@ pub struct Outcome {
     /// The dialogue, if it is another one than HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Spoken>,
+    /// Its ECN, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Capability>,
 }
 
 /// Why a server was not measured.
@@ -201,6 +205,7 @@ pub(super) fn make(session: &Session) -> Outcome {
         failure: session.failure.clone().or_else(|| session.no_trace()).filter(|_| done),
         runs: session.reports.clone(),
         dialogue,
+        ecn: Capability::of(&session.ecn_reports),
     }
 }
 

@@ -152,6 +152,7 @@ mod tests {
                 ..run(Model::PerByteUnlimited, test, 12, 3)
             }),
             heard: None,
+            ecn: None,
             packets_asked: None,
             burst: None,
             trace: None,

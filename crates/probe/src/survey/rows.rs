@@ -2,6 +2,7 @@
 
 use crate::cca::Controller;
 use crate::classify::{Limit, Reaction};
+use crate::ecn::{Capability, Echo};
 use crate::probe::Report;
 use crate::session::Outcome;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,17 @@ pub struct HostRow {
     /// How it answers CE marks: `none`, `once`, `in-proportion`; empty if it has no ECN.
     #[serde(default)]
     pub marks: String,
+    /// Its answer to a SYN that asks for ECN: `accurate`, `reserved`, `classic`, `none`, `reflected`; `unknown` if
+    /// no SYN was answered; empty if not asked.
+    #[serde(default)]
+    pub ecn: String,
+    /// How it feeds back marks: `counts`, `miscounts`, `zeroed`, `echoes`, `silent`; may be empty.
+    #[serde(default)]
+    pub ecn_feedback: String,
+    /// The codepoint of most of its packets with data once ECN was asked for, on arrival: `not-ect`, `ect-0`,
+    /// `ect-1`, `ce`.
+    #[serde(default)]
+    pub ecn_data: String,
 }
 
 impl HostRow {
@@ -91,6 +103,8 @@ impl HostRow {
         let (name, why) = ending(outcome);
         let controller = outcome.controller.as_ref();
         let marks = controller.and_then(|verdict| verdict.marks);
+        let ecn = outcome.ecn.as_ref();
+        let trial = ecn.and_then(Capability::trial);
         HostRow {
             host: plain(host),
             outcome: name.to_owned(),
@@ -125,6 +139,13 @@ impl HostRow {
             controller: controller.map(Controller::names).unwrap_or_default(),
             controller_confidence: controller.map(|verdict| verdict.identity.confidence),
             marks: marks.map(|marks| marks.answer.name().to_owned()).unwrap_or_default(),
+            ecn: ecn.map(Capability::answer_name).unwrap_or_default().to_owned(),
+            ecn_feedback: ecn
+                .and_then(|ecn| ecn.feedback)
+                .map(Echo::name)
+                .unwrap_or_default()
+                .to_owned(),
+            ecn_data: trial.map(|trial| trial.arrived.most()).unwrap_or_default().to_owned(),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A world for probes: servers made of the engine, and hostile ones, behind a path in virtual time.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod accurate;
+#[cfg(target_os = "linux")]
+pub(crate) mod namespace;
 pub(crate) mod server;
 pub(crate) mod smoltcp;
 
@@ -185,6 +188,7 @@ pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
         user_agent: http::USER_AGENT.to_owned(),
         scheme: None,
         exchange: Exchange::default(),
+        ecn: false,
         controllers: None,
         tls: tls::client_config().expect("sound"),
     }
@@ -211,5 +215,6 @@ pub(crate) fn order(test: Test) -> Order {
         mss: 1460,
         window: 256 * 1024,
         supply: 0,
+        ecn: None,
     }
 }

@@ -65,6 +65,7 @@ impl<'a> World<'a> {
             mss: if cut & 1 == 0 { 88 } else { 1460 },
             window: 256 * 1024,
             supply: 0,
+            ecn: None,
         };
         let reno = std::sync::Arc::new(windlass_tcp::cc::Reno);
         let listen = Connection::listen(Profile::Linux.config(1460, reno), SeqNumber(7));

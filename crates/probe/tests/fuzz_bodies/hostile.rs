@@ -2,10 +2,11 @@
 //! must end in time with a report, and must send only valid packets.
 
 use std::net::SocketAddr;
-use windlass_base::{Span, Time};
+use windlass_base::{Ecn, Span, Time};
 use windlass_probe::cca::{self, Library, Trace};
 use windlass_probe::classify::classify;
 use windlass_probe::dialogue::Dialogue;
+use windlass_probe::ecn::{AccEcnOption, Ask, EcnFields};
 use windlass_probe::wire::{self, Flow, Kind, Meta};
 use windlass_probe::{BurstOrder, Order, Probe, Purpose, Test};
 use windlass_tcp::{Flags, Options, Segment, SeqNumber};
@@ -58,6 +59,8 @@ impl World {
             0 => Purpose::Scout,
             1 => Purpose::Measure(Test::Stretch),
             2..=40 => Purpose::Identify,
+            41..=60 => Purpose::Ecn(Ask::Accurate),
+            61..=65 => Purpose::Ecn(Ask::Classic),
             size @ 248.. => Purpose::Burst(BurstOrder {
                 packets: u32::from(size - 247) * 16,
                 first_packets: u32::from(setup[2]),
@@ -76,6 +79,7 @@ impl World {
             mss: 1460,
             window: 64 << (setup[2] / 16),
             supply: 0,
+            ecn: None,
         };
         let probe = Probe::new(order, flow, ISN, Time::ZERO);
         let (client_next, server_next) = (SeqNumber(0), 1_000_000);
@@ -108,7 +112,10 @@ impl World {
         let len = usize::from(byte(3)) * usize::from(byte(4) % 16);
         let flags = match byte(1) {
             0..=99 => Flags::ACK,
-            100..=179 => Flags::SYN | Flags::ACK,
+            // With each combination of ECE and CWR.
+            flags @ 100..=179 => {
+                Flags::SYN | Flags::ACK | Flags::from_bits_retain((flags & 0b11) << 6)
+            }
             flags => Flags::from_bits_retain(flags),
         };
         let options = Options {
@@ -147,7 +154,8 @@ impl World {
     fn send(&mut self, segment: &Segment, payload: &[u8], how: u8, step: &[u8]) {
         let back = Flow { local: self.flow.remote, remote: self.flow.local };
         let mut packet = Vec::new();
-        wire::emit(&back, segment, &[payload], 0, &mut packet);
+        let ecn = ecn_fields(how, step);
+        wire::emit_with_ecn(&back, segment, &ecn, &[payload], 0, &mut packet);
         let damaged = how >= 200;
         if damaged {
             let at = usize::from(step[0]) * 7 % packet.len();
@@ -163,5 +171,17 @@ impl World {
         {
             self.probe.handle_packet(self.now, &incoming.kind);
         }
+    }
+}
+
+/// Fields for ECN, of bits that decide on less elsewhere.
+fn ecn_fields(how: u8, step: &[u8]) -> EcnFields {
+    let bits = step.get(5).copied().unwrap_or(0) >> 2;
+    let count = u32::from(how) << 16;
+    let option = AccEcnOption { ect0: Some(count), ce: Some(count + 1), ect1: None };
+    EcnFields {
+        ip: Ecn::from_bits(how),
+        ae: bits & 1 == 1,
+        option: (bits & 2 == 2).then_some(option),
     }
 }

@@ -56,6 +56,13 @@ def _add_trace(steps: argparse._SubParsersAction, positive: Callable[[str], int]
         help=f"which controllers (default: {','.join(CONTROLLERS)})",
     )
     option("--kernel", default="6.1", metavar="VERSION", help="Debian's kernel (default: 6.1)")
+    option(
+        "--tcp-ecn",
+        type=int,
+        choices=range(6),
+        default=2,
+        help="the servers' net.ipv4.tcp_ecn; from 3 on AccECN, since Linux 6.19 (default: 2)",
+    )
     option("--out", type=Path, required=True, metavar="DIR", help="a file for each run goes there")
     option("--resume", action="store_true", help="leave out the paths whose runs are in DIR")
     option("--windlass", type=Path, metavar="PATH", help="the binary")
@@ -87,6 +94,7 @@ def _trace(options: argparse.Namespace) -> int:
         far=options.far,
         controllers=options.controllers.split(","),
         kernel=options.kernel,
+        tcp_ecn=options.tcp_ecn,
         out=options.out,
         resume=options.resume,
     )

@@ -1,7 +1,7 @@
 """Traces controllers inside an emulated machine, which is all theirs.
 
 `python -m windlass_lab.controllers.guest PLAN`, where PLAN is a JSON object: windlass, out,
-controllers, paths. Each run writes `PATH-CONTROLLER.json`, what the probe prints.
+controllers, tcp_ecn, paths. Each run writes `PATH-CONTROLLER.json`, what the probe prints.
 """
 
 import json
@@ -20,7 +20,7 @@ NEW_ECN = "new-ecn"
 
 def main(plan: dict) -> None:
     """Makes all runs of the plan."""
-    lay_out()
+    lay_out(plan["tcp_ecn"])
     for name in plan["controllers"]:
         if name == NEW_ECN:
             run([plan["windlass"], "cc", "load", name])

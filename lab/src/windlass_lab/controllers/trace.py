@@ -25,6 +25,7 @@ def trace(
     far: bool,
     controllers: Sequence[str],
     kernel: str,
+    tcp_ecn: int,
     out: Path,
     resume: bool,
 ) -> None:
@@ -33,7 +34,7 @@ def trace(
     Raises `LabError` outside of the repository or where `out` has other runs, `RunError` where the
     machine fails.
     """
-    prepare(out, kernel, resume=resume)
+    prepare(out, kernel, tcp_ecn=tcp_ecn, resume=resume)
     wanted = [
         path
         for path in draw(seed, paths, far=far)
@@ -45,6 +46,7 @@ def trace(
         "windlass": str(windlass),
         "out": str(out.resolve()),
         "controllers": list(controllers),
+        "tcp_ecn": tcp_ecn,
         "paths": [asdict(path) for path in wanted],
     }
     limit_s = _RUN_S * len(controllers) * len(wanted)

@@ -14,25 +14,36 @@ ABOUT = "about.json"
 _BOOT_S = 300
 
 
-def prepare(out: Path, kernel: str, *, resume: bool) -> None:
-    """Makes the folder for runs of one kernel, whose name `ABOUT` keeps there.
+def prepare(out: Path, kernel: str, *, tcp_ecn: int = 2, resume: bool) -> None:
+    """Makes the folder for runs of one kernel and `net.ipv4.tcp_ecn`, which `ABOUT` keeps there.
 
     Raises `LabError` where `out` has other runs.
     """
     if out.exists() and any(out.iterdir()) and not resume:
         raise LabError(f"--out: {out} is not empty; --resume goes on in it")
     out.mkdir(parents=True, exist_ok=True)
-    about = out / ABOUT
-    if about.exists() and kernel_of(out) != kernel:
-        raise LabError(f"--out: {out} has runs of Linux {kernel_of(out)}")
-    about.write_text(json.dumps({"kernel": kernel}) + "\n")
+    about = {"kernel": kernel, "tcp_ecn": tcp_ecn}
+    if (out / ABOUT).exists():
+        # Folders from before this setting had its default.
+        stored = {"tcp_ecn": 2} | _about(out)
+        if stored != about:
+            raise LabError(
+                f"--out: {out} has runs of Linux {stored['kernel']} with tcp_ecn "
+                f"{stored['tcp_ecn']}"
+            )
+    (out / ABOUT).write_text(json.dumps(about) + "\n")
 
 
 def kernel_of(folder: Path) -> str:
     """The kernel that the runs of a folder were made on. Raises `LabError` where none is named."""
+    return str(_about(folder)["kernel"])
+
+
+def _about(folder: Path) -> dict:
     try:
-        return str(json.loads((folder / ABOUT).read_text())["kernel"])
-    except (OSError, ValueError, KeyError) as error:
+        about = json.loads((folder / ABOUT).read_text())
+        return {**about, "kernel": about["kernel"]}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise LabError(f"{folder / ABOUT}: not a folder of runs: {error}") from error
 
 

@@ -11,8 +11,8 @@ _LINKS = (
 )
 
 
-def lay_out() -> None:
-    """Makes the namespaces and their links."""
+def lay_out(tcp_ecn: int = 2) -> None:
+    """Makes the namespaces and their links; `tcp_ecn` is that of the server."""
     for name in (SERVER, _ROUTER, CLIENT):
         ip("netns", "add", name)
         ip("-n", name, "link", "set", "lo", "up")
@@ -29,7 +29,7 @@ def lay_out() -> None:
     ip("-n", CLIENT, "route", "add", "default", "via", "10.56.0.254")
     run(inside(_ROUTER, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
     # No connection shall remember what the one before it met.
-    settings = ("net.ipv4.tcp_ecn=2", "net.ipv4.tcp_no_metrics_save=1")
+    settings = (f"net.ipv4.tcp_ecn={tcp_ecn}", "net.ipv4.tcp_no_metrics_save=1")
     run(inside(SERVER, "sysctl", "-qw", *settings))
 
 

@@ -52,6 +52,7 @@ def _survey(survey: Survey, networks: Networks) -> dict:
         "verdicts": dict(Counter(h.verdict for h in hosts if _was_seen(h)).most_common()),
         "initial_windows": _windows(hosts, exact=True),
         "initial_windows_at_least": _windows(hosts, exact=False),
+        "ecn": dict(Counter(host.ecn for host in hosts if host.ecn).most_common()),
         "figures": _figures(survey),
         "groups": {by: grouped(hosts, label_of) for by, label_of in labels.items()},
     }

@@ -89,6 +89,20 @@ def verdicts(surveys: Sequence[Mapping]) -> Drawn:
     )
 
 
+def ecn(surveys: Sequence[Mapping]) -> Drawn:
+    """Hosts by the ECN that they agree on."""
+    return _draw(
+        "ecn",
+        surveys,
+        lambda survey: {
+            label: survey["ecn"][name] for name, label in words.ECN.items() if name in survey["ecn"]
+        },
+        title="ECN",
+        note="Of the servers that were asked for AccECN (RFC 9768), and else for classic ECN.",
+        axis="",
+    )
+
+
 def _draw(
     id_: str,
     surveys: Sequence[Mapping],

@@ -130,7 +130,7 @@ def _shown(of: Histogram, drawn: Drawn, surveys: Sequence[Mapping]) -> Shown:
 
 
 def _verdicts(surveys: Sequence[Mapping]) -> Section:
-    drawn = [figures.verdicts(surveys), figures.initial_windows(surveys)]
+    drawn = [figures.verdicts(surveys), figures.initial_windows(surveys), figures.ecn(surveys)]
     tables = []
     for survey in surveys:
         rows = [

@@ -37,6 +37,7 @@ class Host:
     window_min: int | None
     window_max: int | None
     window_exact: bool
+    ecn: str
 
     @property
     def verdict(self) -> str:
@@ -189,6 +190,8 @@ def _host(path: Path, line: int, row: Mapping[str, str]) -> Host:
         window_min=value("initial_window_packets_min", int),
         window_max=value("initial_window_packets_max", int),
         window_exact=row["initial_window_exact"] == "true",
+        # Surveys without --ecn have nothing in it, and older ones no such column.
+        ecn=row.get("ecn", ""),
     )
 
 

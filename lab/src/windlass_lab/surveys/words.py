@@ -15,6 +15,16 @@ VERDICTS = {
     "not-measured": "not measured",
 }
 
+# The answers to a SYN that asks for ECN.
+ECN = {
+    "accurate": "AccECN",
+    "reserved": "AccECN, by a reserved answer",
+    "classic": "classic ECN",
+    "none": "no ECN",
+    "reflected": "reflects the flags",
+    "unknown": "no answer",
+}
+
 
 def verdicts(seen: Iterable[str]) -> list[str]:
     """Those that were seen, reactions in their order, then controllers."""

@@ -30,6 +30,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
     let mut lines = Vec::new();
     let Outcome { address, server, syn_ack, .. } = outcome;
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
+    lines.extend(outcome.ecn.as_ref().map(|ecn| format!("ECN: {ecn}")));
     if !outcome.tests.is_empty() {
         lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
     }
@@ -134,8 +135,8 @@ fn controller(verdict: &Controller) -> Vec<String> {
         near.map(|near| format!("{} {:.3} ({:.1})", near.controller, near.distance, near.score));
     lines.push(format!("distances (in units of its own): {}", near.collect::<Vec<_>>().join(", ")));
     lines.push(match verdict.marks {
-        Some(marks) => format!("ECN: {marks}"),
-        None => "ECN: not negotiated, or the answer to marks was not seen".to_owned(),
+        Some(marks) => format!("marks: {marks}"),
+        None => "marks: no ECN, or the answer was not seen".to_owned(),
     });
     for part in &verdict.signature.parts {
         let factor =

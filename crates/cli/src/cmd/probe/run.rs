@@ -114,6 +114,7 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
             _ => None,
         },
         user_agent: args.user_agent.clone(),
+        ecn: args.ecn || args.cca,
         controllers: args.cca.then(library).transpose()?,
         scheme: args.dialogue,
         exchange: Exchange::new(to_send(args)?, args.until.as_deref())

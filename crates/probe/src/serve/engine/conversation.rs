@@ -1,4 +1,5 @@
 use super::super::{Outgoing, Speaker};
+use crate::ecn::EcnFields;
 use crate::wire::{self, Flow, Received};
 use std::collections::VecDeque;
 use windlass_base::{Ecn, Span, Time};
@@ -62,7 +63,7 @@ impl Conversation {
     pub(super) fn handle_segment(&mut self, now: Time, received: &Received<'_>) -> u64 {
         let before = self.stream.connection().bytes_acked();
         let (segment, payload) = (&received.segment, received.payload);
-        self.stream.handle_segment(now, segment, payload, Ecn::NotEct, &mut ());
+        self.stream.handle_segment(now, segment, payload, received.ecn.ip, &mut ());
         self.stream.connection().bytes_acked().saturating_sub(before)
     }
 
@@ -135,12 +136,19 @@ impl Conversation {
         if keep {
             self.keep(&run.first, run.stream_offset);
         }
-        Some(self.packet(flow, &run.first, run.stream_offset, payload))
+        Some(self.packet(flow, &run.first, run.ecn, run.stream_offset, payload))
     }
 
-    fn packet(&self, flow: &Flow, segment: &Segment, from: u64, payload: &mut Vec<u8>) -> Vec<u8> {
+    fn packet(
+        &self,
+        flow: &Flow,
+        segment: &Segment,
+        ecn: Ecn,
+        from: u64,
+        payload: &mut Vec<u8>,
+    ) -> Vec<u8> {
         self.outgoing.read(from, segment.payload_len as usize, payload);
-        packet(flow, segment, payload)
+        packet(flow, segment, ecn, payload)
     }
 
     /// Keeps the new part of a sent segment.
@@ -170,7 +178,7 @@ impl Conversation {
         let within = u32::try_from(ack.distance_from(segment.seq)).ok().filter(|len| *len > 0)?;
         let payload_len = segment.payload_len.checked_sub(within)?;
         let rest = Segment { seq: ack, payload_len, ..*segment };
-        Some(self.packet(flow, &rest, from + u64::from(within), payload))
+        Some(self.packet(flow, &rest, Ecn::NotEct, from + u64::from(within), payload))
     }
 
     /// Sends no longer packets than these from now on.
@@ -201,8 +209,9 @@ impl Conversation {
 }
 
 /// The packet that carries `segment` with `payload`.
-pub(super) fn packet(flow: &Flow, segment: &Segment, payload: &[u8]) -> Vec<u8> {
+pub(super) fn packet(flow: &Flow, segment: &Segment, ecn: Ecn, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
-    wire::emit(flow, segment, &[payload], 0, &mut packet);
+    let ecn = EcnFields { ip: ecn, ..EcnFields::default() };
+    wire::emit_with_ecn(flow, segment, &ecn, &[payload], 0, &mut packet);
     packet
 }

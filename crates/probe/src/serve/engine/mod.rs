@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use time_wait::{Reaction, TimeWaits, opens};
 use timers::Timers;
-use windlass_base::Time;
+use windlass_base::{Ecn, Time};
 use windlass_tcp::{Config, SeqNumber, State};
 
 /// Connections at most, those in TIME-WAIT not counted. The server ignores further SYNs.
@@ -137,7 +137,7 @@ impl<F: FnMut() -> Box<dyn Speaker>> EngineServer<F> {
             Some(Reaction::Silence) => None,
             None => segment.reset_reply(),
         };
-        self.out.extend(answer.map(|segment| packet(&flow, &segment, &[])));
+        self.out.extend(answer.map(|segment| packet(&flow, &segment, Ecn::NotEct, &[])));
     }
 }
 

@@ -78,7 +78,7 @@ impl World {
                 client.connection_mut().handle_timeout(self.now, &mut ());
             }
             while let Some((run, payload)) = client.poll_transmit(self.now, 1, &mut ()) {
-                sent.push(packet(flow, &run.first, &payload.concat()));
+                sent.push(packet(flow, &run.first, run.ecn, &payload.concat()));
             }
         }
         if self.server.poll_timeout().is_some_and(|at| at <= self.now) {
@@ -146,7 +146,7 @@ impl World {
 
     /// What the server answers to a segment without payload.
     fn reply(&mut self, flow: &Flow, sent: Segment) -> Option<Segment> {
-        self.server.handle_packet(self.now, &packet(flow, &sent, &[]));
+        self.server.handle_packet(self.now, &packet(flow, &sent, Ecn::NotEct, &[]));
         self.server.poll_packet(self.now).map(|bytes| segment(&bytes))
     }
 
@@ -338,7 +338,7 @@ fn a_flood_of_syns_is_bounded_and_passes() {
     for port in 1..=flood {
         let flow = world.connect(port);
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };
-        world.server.handle_packet(world.now, &packet(&flow, &syn, &[]));
+        world.server.handle_packet(world.now, &packet(&flow, &syn, Ecn::NotEct, &[]));
     }
     world.clients.clear();
     assert_eq!(world.server.hosts.len(), CONNECTIONS_MAX);

@@ -22,6 +22,7 @@ Examples:
   windlass probe -6 host --tests A,C,S           # A is the baseline, S one ACK for several segments
   windlass probe host/large.iso --runs 1 | less -S
   windlass probe --cca host/large.iso            # the congestion controller: cubic, reno, bbr ...
+  windlass probe --ecn host/large.iso            # and which ECN: AccECN, classic, none
   windlass probe host/large.iso --burst --runs 20       # bursts of 2, 4, 8, 16, 32, 64 packets
   windlass probe host/large.iso --burst=3,20 --runs 20  # what 20 packets at once cost beside 3
   windlass probe survey hosts.txt --out survey/  # thousands of servers: probe survey --help
@@ -45,8 +46,11 @@ the others, and may drop some. The probe prints the delay and the loss for each 
 the largest size costs than the smallest.
 
 With --cca the probe is the bottleneck of one connection, or two. It loses a packet, raises and lowers the \
-round-trip time and echoes marks of congestion, and compares the windows with those of known controllers. \
+round-trip time and feeds back marks of congestion, and compares the windows with those of known controllers. \
 The page is asked for again until it suffices.
+
+With --ecn a connection asks for AccECN (RFC 9768) before the tests, and another one for classic ECN if the \
+server agrees on nothing. Two packets of the request are marked, for the server to count.
 
 Ask before you probe what is not yours: a run costs the server a connection and up to some hundred \
 packets.
@@ -72,7 +76,7 @@ pub(crate) struct Probe {
     /// Measure instead what a larger flight costs: the delay and the loss of so many packets sent at once
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, value_delimiter = ',')]
     #[arg(default_missing_value = "2,4,8,16,32,64", value_parser = whole::<u16>(2..=128))]
-    #[arg(conflicts_with_all = ["tests", "split", "acks", "cca"])]
+    #[arg(conflicts_with_all = ["tests", "split", "acks", "cca", "ecn"])]
     pub burst: Vec<u16>,
     #[command(flatten)]
     pub how: MeasureArgs,
@@ -133,6 +137,10 @@ pub(crate) struct MeasureArgs {
     /// of the tests; 12 s and 1 to 8 MB
     #[arg(long, conflicts_with_all = ["split", "runs", "acks", "timeout", "tests"])]
     pub cca: bool,
+    /// Which ECN does the server speak? Asks for AccECN on a connection of its own, before the tests; --cca
+    /// does so too
+    #[arg(long)]
+    pub ecn: bool,
     /// Other tests: in how many parts to split each ACK; 1 is the baseline
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(value_parser = whole::<u16>(1..=u64::from(PARTS_MAX)))]

@@ -23,13 +23,14 @@ pub(super) fn text(
     let identifies = settings.controllers.is_some();
     let runs = if identifies { 1 } else { settings.tests.len() * settings.runs as usize };
     let run = if identifies { TRIAL } else { settings.timeout };
-    // A scout, and the measurements.
-    let connections = left.saturating_sub(excluded) * (1 + runs);
+    // A scout, one that asks for ECN, and the measurements.
+    let before = 1 + usize::from(settings.ecn);
+    let connections = left.saturating_sub(excluded) * (before + runs);
     let a_host = (run + pace.pause) * runs as u64;
     let by_rate = Span::from_secs_f64(connections as f64 / pace.rate);
     let rounds = left.div_ceil(pace.under_way_max) as u64;
     let least = by_rate.max(a_host * rounds);
-    [
+    let mut lines = vec![
         format!(
             "hosts: {} ({} of them names, to be resolved); done before: {done}; excluded by address: \
              {excluded}",
@@ -48,6 +49,13 @@ pub(super) fn text(
                 pace.pause.as_secs_f64()
             ),
         },
+    ];
+    if settings.ecn {
+        lines.push(
+            "before: a connection that asks for AccECN, and perhaps one for classic ECN".to_owned(),
+        );
+    }
+    lines.extend([
         format!(
             "connections: some {connections}, at most {} a second, {} hosts under way at once",
             pace.rate, pace.under_way_max
@@ -55,8 +63,8 @@ pub(super) fn text(
         format!("it takes at least: {}", duration(least)),
         format!("User-Agent: {}", settings.user_agent),
         "nothing was sent".to_owned(),
-    ]
-    .join("\n")
+    ]);
+    lines.join("\n")
 }
 
 /// The address of a host that is named by one.

@@ -44,6 +44,7 @@ impl Manifest {
             ("dialogue", settings.scheme.map(|scheme| scheme.name.to_owned())),
             ("send", Some(settings.exchange.send.escape_ascii().to_string())),
             ("until", settings.exchange.until.as_ref().map(ToString::to_string)),
+            ("ecn", settings.ecn.then(|| "asked".to_owned())),
             ("measures", settings.controllers.as_ref().map(|_| "controllers".to_owned())),
         ];
         // Surveys from before these arguments have no such keys.
