@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use windlass_testbed::{Need, Routed, SocketOptions, connect, skip_unless, unique};
 
@@ -38,6 +39,14 @@ impl Bed {
         network.client.sysctl("ipv4/tcp_ecn", "0");
         network.server.sysctl("ipv4/tcp_ecn", "1");
         Bed { network, folder }
+    }
+
+    /// Limits the links, so that data under way leaves the processor to the proxy.
+    pub(crate) fn slow_down(&self) {
+        for device in [LAN, WAN] {
+            let tbf = "root tbf rate 20mbit burst 16k limit 100k";
+            self.network.router.tc(&format!("qdisc add dev {device} {tbf}"));
+        }
     }
 
     /// Removes the interface to the client.
@@ -151,6 +160,22 @@ impl Connection {
             sender.join().expect("no panic").expect("sent");
             assert!(got == sent, "what arrived is not what was sent");
         }
+    }
+
+    /// The same again and again while `during` runs.
+    pub(crate) fn while_carrying(&mut self, during: impl FnOnce()) {
+        // Dropped by a panic too, so that the thread ends.
+        let (stop, stopped) = channel::<()>();
+        thread::scope(|scope| {
+            let stop = stop;
+            scope.spawn(move || {
+                while stopped.try_recv() == Err(TryRecvError::Empty) {
+                    self.carries();
+                }
+            });
+            during();
+            drop(stop);
+        });
     }
 
     /// The address of the served host's end, as the proxy prints it.

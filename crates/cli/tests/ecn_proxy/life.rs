@@ -254,6 +254,71 @@ fn pinned_it_leaves_no_gap_until_it_is_stopped() {
     assert!(!bed.serves());
 }
 
+#[test]
+fn data_under_way_survives_reloads_and_a_kill() {
+    if skipped(&[]) {
+        return;
+    }
+    let bed = Bed::new();
+    let file = bed.path("proxy.toml");
+    fs::write(&file, "schema = 1\nclient_side = [\"lan\"]\n").expect("writable");
+    let config = file.display().to_string();
+    let mut proxy = bed.run(&["--config", &config]);
+    proxy.wait_for("running");
+    bed.slow_down();
+    let mut connection = bed.open();
+    assert!(bed.server_has_ecn(&connection));
+    let host = connection.host();
+    connection.while_carrying(|| {
+        for _ in 0..5 {
+            proxy.signal("HUP");
+            proxy.wait_for("configuration reloaded");
+        }
+        assert!(bed.flows().iter().any(|flow| flow["host"] == host.as_str()), "served on");
+        proxy.signal("KILL");
+        proxy.wait();
+        proxy = bed.run_plain();
+    });
+    connection.carries();
+    assert!(bed.serves());
+}
+
+#[test]
+fn data_under_way_is_served_on_after_a_kill_with_pins() {
+    if skipped(&[]) || skip_unless(&[Need::BpfFileSystem]) {
+        return;
+    }
+    let folder = Pins::new();
+    let bed = Bed::new();
+    let pin = format!("--pin={}", folder.0.display());
+    let options = ["--client-side", LAN, &pin];
+    let mut proxy = bed.run(&options);
+    proxy.wait_for("running");
+    bed.slow_down();
+    let mut connection = bed.open();
+    let host = connection.host();
+    connection.while_carrying(|| {
+        for _ in 0..2 {
+            proxy.signal("KILL");
+            proxy.wait();
+            proxy = bed.run(&options);
+            proxy.wait_for("running");
+            assert_eq!(bed.json("status")["features"]["reused"], true);
+            let packets = || {
+                let flows = bed.flows();
+                let own = flows.iter().find(|flow| flow["host"] == host.as_str());
+                own.and_then(|flow| flow["packets_from_host"].as_u64()).expect("in the table")
+            };
+            let before = packets();
+            assert!(eventually(|| packets() > before), "served on");
+        }
+    });
+    assert!(bed.ask(&["stop"]).status.success());
+    assert_eq!(proxy.wait().code(), Some(0));
+    connection.carries();
+    assert!(!folder.0.exists() && !bed.serves(), "nothing is left behind");
+}
+
 /// Else both sets of programs would edit each packet.
 #[test]
 fn the_programs_of_a_killed_daemon_with_pins_are_not_joined_by_others() {

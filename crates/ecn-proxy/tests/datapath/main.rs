@@ -3,6 +3,7 @@
 //! says so in a line and skips.
 
 mod connection;
+mod ends;
 mod fallback;
 mod flood;
 mod frames;

@@ -7,9 +7,10 @@ use libbpf_rs::{
     MapCore, MapFlags, MapHandle, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint,
     TcHookBuilder,
 };
+use nix::sys::socket::{setsockopt, sockopt::TcpFastOpenConnect};
 use rustix::net::netdevice::name_to_index;
-use rustix::net::{AddressFamily, SocketType, socket};
-use std::io;
+use rustix::net::{AddressFamily, SocketType, ipproto, socket};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
@@ -154,6 +155,44 @@ impl Testbed {
     /// The served host is refused.
     pub(crate) fn connect_to_closed_port(&self, port: u16) {
         refuse(self.host(), SocketAddr::from((FAR, port)));
+    }
+
+    /// A connection of the served host by Multipath TCP; `None` where the kernel has none.
+    pub(crate) fn connect_multipath(&self) -> Option<Connection> {
+        let open = || socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::MPTCP)).ok();
+        let far = self.far().inside(open)?;
+        rustix::net::bind(&far, &SocketAddr::from((FAR, 0))).expect("a port");
+        rustix::net::listen(&far, 1).expect("listens");
+        let listener = TcpListener::from(far);
+        let host = self.host().inside(open)?;
+        rustix::net::connect(&host, &listener.local_addr().expect("bound")).expect("connects");
+        let (far, _) = listener.accept().expect("a connection");
+        Some(Connection::new(host.into(), far))
+    }
+
+    /// Sends `bytes` from the served host, the first with the SYN if the far host has given it a
+    /// cookie before; returns what arrives.
+    pub(crate) fn send_with_fast_open(&self, bytes: &[u8]) -> Vec<u8> {
+        let listener = self.far().inside(|| TcpListener::bind((FAR, 0))).expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let open = || socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        let host = self.host().inside(open);
+        setsockopt(&host, TcpFastOpenConnect, &true).expect("Fast Open");
+        rustix::net::connect(&host, &address).expect("connects when it sends");
+        let mut host = TcpStream::from(host);
+        thread::scope(|scope| {
+            scope.spawn(move || host.write_all(bytes).expect("sends"));
+            let mut received = Vec::new();
+            let (mut far, _) = listener.accept().expect("a connection");
+            far.read_to_end(&mut received).expect("data");
+            received
+        })
+    }
+
+    /// Sets the MTU between the served host and the router.
+    pub(crate) fn set_host_mtu(&self, mtu: u32) {
+        self.router().ip(&format!("link set near mtu {mtu}"));
+        self.host().ip(&format!("link set router mtu {mtu}"));
     }
 
     /// So many connections of the served host whose SYNs are under way together.
