@@ -93,6 +93,12 @@ counters! {
     flows_removed = 11;
     /// SYNs, and packets of known connections, that passed because the daemon's lease had expired.
     lease_over = 12;
+    /// Payload of served connections, in bytes, both ways, retransmissions included.
+    bytes_served = 13;
+    /// Payload of other connections in packets with an ECN codepoint: both ends have ECN.
+    bytes_own = 14;
+    /// Payload of other connections in packets without an ECN codepoint.
+    bytes_without = 15;
     /// SYNs of served hosts to which the proxy added the request for ECN.
     upgraded = EVENTS;
     /// Handshakes after which both ends have ECN.

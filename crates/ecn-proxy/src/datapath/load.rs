@@ -15,13 +15,14 @@ static OBJECT: &Aligned<[u8]> =
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
 /// The tables that outlive the process when pinned.
-const PINNED: [&str; 9] = [
+const PINNED: [&str; 10] = [
     "settings",
     "counters",
     "flow_count",
     "handshakes",
     "flows",
     "hosts",
+    "served_hosts",
     "allow_networks",
     "deny_networks",
     "ports",

@@ -6,6 +6,7 @@ mod connection;
 mod fallback;
 mod flood;
 mod frames;
+mod hosts;
 mod life;
 mod marks;
 mod negotiation;
