@@ -2,9 +2,10 @@
 #![cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 
 mod bed;
+mod hosts;
 mod life;
 
-use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, skipped, text};
+use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, metrics_address, skipped, text};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output};
@@ -37,7 +38,7 @@ fn bad_options_are_refused_in_one_line_that_names_them() {
 
 #[test]
 fn without_a_proxy_each_command_says_that_none_answers() {
-    for command in ["status", "stats", "flows", "off", "on", "stop"] {
+    for command in ["status", "stats", "flows", "hosts", "off", "on", "stop"] {
         let output = windlass(&[command, "--socket", "/nonexistent/proxy.sock"]);
         assert_eq!(output.status.code(), Some(1), "{command}");
         let printed = "error: no ECN proxy answers at /nonexistent/proxy.sock";
@@ -123,9 +124,7 @@ fn metrics_are_served_as_prometheus_reads_them() {
     }
     let bed = Bed::new();
     let proxy = bed.run(&["--client-side", LAN, "--metrics", "127.0.0.1:0"]);
-    let line = proxy.wait_for("metrics at http://");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
-    let address = address.expect("an address").parse().expect("an address");
+    let address = metrics_address(&proxy);
     proxy.wait_for("running");
     let page = get(&bed, address, "/metrics");
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");

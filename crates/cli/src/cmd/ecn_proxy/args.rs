@@ -1,7 +1,7 @@
 //! The arguments of `windlass ecn-proxy`. Their values are read by the crate of the proxy, which
 //! reads the file's with the same functions.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) const ECN_PROXY_HELP: &str = "\
@@ -10,6 +10,7 @@ Examples:
   windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
   windlass ecn-proxy status
   windlass ecn-proxy stats --watch
+  windlass ecn-proxy hosts                    # who has ECN, and who gets it from the proxy
   windlass ecn-proxy off                      # everything passes untouched, at once
   windlass ecn-proxy stop --drain 10m
 
@@ -38,6 +39,17 @@ A line a connection: its state, the served host's end, the far end, the time sin
 With --json an object a line.
 
 Example: windlass ecn-proxy flows | grep host=192.168.1.7";
+
+const HOSTS_HELP: &str = "\
+A row a host, by its address: the MAC address from which its packets come, who gives it ECN (own: the \
+host itself; served: the proxy; mixed: one or the other; without: neither), connections and payload \
+with the shares of both, reductions of its sender and marks on its data. Their number follows on \
+standard error. With --json an object a line. docs/reference/ecn-proxy.md explains each figure.
+
+Examples:
+  windlass ecn-proxy hosts                      # the hosts with the most traffic first
+  windlass ecn-proxy hosts --sort reductions
+  windlass ecn-proxy hosts --json | jq -r 'select(.ecn == \"own\").address'";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EcnProxy {
@@ -72,6 +84,9 @@ pub(crate) enum EcnProxy {
         #[arg(long)]
         json: bool,
     },
+    /// List the served hosts: which have ECN themselves, to which the proxy gives it, how much
+    #[command(after_help = HOSTS_HELP)]
+    Hosts(HostsArgs),
     /// Let every packet pass untouched, at once; the table stays
     Off {
         #[command(flatten)]
@@ -90,6 +105,31 @@ pub(crate) enum EcnProxy {
         #[arg(long, value_name = "TIME")]
         drain: Option<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostsArgs {
+    #[command(flatten)]
+    pub at: SocketArg,
+    /// Print a JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Sort by this: addresses ascend, the largest figure and the last seen come first
+    #[arg(long, value_enum, value_name = "KEY", default_value = "bytes")]
+    pub sort: SortKey,
+    /// Sort the other way round
+    #[arg(long)]
+    pub reverse: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortKey {
+    Address,
+    Connections,
+    Bytes,
+    Reductions,
+    Marks,
+    Seen,
 }
 
 /// Which proxy to ask.

@@ -1,7 +1,9 @@
 //! The answers of the proxy as text.
 
 mod counters;
+mod hosts;
 mod status;
 
 pub(super) use counters::{flow, stats};
+pub(super) use hosts::{summary as hosts_summary, table as hosts};
 pub(super) use status::text as status;
