@@ -47,7 +47,7 @@ struct flow_key {
 struct flow {
 	__u64 seen_ns;
 	__u64 opened_ns;
-	/* Payload in both directions. With it an entry fills the 256 bytes that the kernel allocates for it. */
+	/* Payload in both directions. With it an entry fills its 256 bytes in the kernel. */
 	__u64 bytes;
 	/* A super-packet counts once. */
 	__u32 packets_from_host;

@@ -179,7 +179,7 @@ impl Proxy {
         self.datapath.served_hosts()
     }
 
-    /// Who gives the connections of each of them ECN.
+    /// The class of each of them.
     pub(super) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
         self.datapath.ecn_uses()
     }

@@ -57,8 +57,13 @@ fn check(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// What is pinned elsewhere than in a BPF file system would be no pin.
 fn make_folder(folder: &Path) -> Result<(), Error> {
+    check_pin(folder)?;
+    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+}
+
+/// Whether the folder is, or will be, in a BPF file system: elsewhere nothing can be pinned.
+pub(crate) fn check_pin(folder: &Path) -> Result<(), Error> {
     let mut parent = folder;
     while !parent.exists() {
         parent = parent.parent().unwrap_or(Path::new("/"));
@@ -71,7 +76,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
         );
         return Err(Error::BadSetting(what));
     }
-    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+    Ok(())
 }
 
 fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {

@@ -21,6 +21,7 @@ pub use counters::{Counters, REASONS};
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
+pub(crate) use load::check_pin;
 pub use served_hosts::{
     EcnUse, HostBytes, HostConnections, MacAddress, SERVED_HOST_MEMORY, ServedHost,
 };
@@ -246,7 +247,7 @@ impl Datapath {
         Ok(served_hosts::join(hosts, flows, now_ns()))
     }
 
-    /// Who gives the connections of each served host ECN; it reads no connection.
+    /// The class of each served host. Unlike [`Datapath::served_hosts`] it reads no connection.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A host without a packet for this long is forgotten.
 pub const SERVED_HOST_MEMORY: Duration = Duration::from_secs(86_400);
 
-/// Who gives a served host's connections ECN.
+/// The end that gives a served host's connections ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -103,7 +103,7 @@ pub struct ServedHost {
     /// The MAC address from which its packets come: its own, or that of a router before it. `None`
     /// without Ethernet.
     pub mac: Option<MacAddress>,
-    /// Who gives its connections ECN.
+    /// The end that gives its connections ECN.
     pub ecn: EcnUse,
     /// Its connections by outcome.
     pub connections: HostConnections,

@@ -8,6 +8,7 @@ pub(crate) const ECN_PROXY_HELP: &str = "\
 Examples:
   windlass ecn-proxy run --client-side eth1 --client-side wlan0      # on the router
   windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
+  windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
   windlass ecn-proxy status
   windlass ecn-proxy stats --watch
   windlass ecn-proxy hosts                    # who has ECN, and who gets it from the proxy
@@ -23,7 +24,7 @@ kernel lacks something; 2 bad arguments or a bad configuration file.";
 
 const RUN_HELP: &str = "\
 Options win over the file. SIGHUP reads the file again and keeps all connections; a change of sizes, \
-mark bit, metrics, pin, socket or log format takes a restart, and the log says so. SIGTERM and Ctrl-C \
+mark bit, metrics, pin, socket, log or log format takes a restart, and the log says so. SIGTERM and Ctrl-C \
 end it: programs and table go with it, and every connection goes on (with --pin they stay for the next \
 one, until windlass ecn-proxy stop).
 
@@ -51,11 +52,26 @@ Examples:
   windlass ecn-proxy hosts --sort reductions
   windlass ecn-proxy hosts --json | jq -r 'select(.ecn == \"own\").address'";
 
+const CHECK_HELP: &str = "\
+Takes the options of run. For each finding it prints where it is, what was found and what was expected: \
+errors, with which run would not start, and warnings. The kernel, this user's rights, interfaces, \
+flowtables, the socket, the address of the metrics and the folder of the pins are checked once the \
+configuration has no error.
+
+Examples:
+  windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
+  windlass ecn-proxy check --client-side eth1 --json | jq -r '.findings[].where'
+
+Exit status: 0 no error; 1 an error of the machine; 2 an error of the options or the file.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum EcnProxy {
     /// Give the connections through these interfaces ECN, until the command ends
     #[command(after_help = RUN_HELP)]
     Run(Box<EcnProxyRun>),
+    /// Check the configuration and the machine, and change nothing
+    #[command(after_help = CHECK_HELP)]
+    Check(Box<CheckArgs>),
     /// Say what is in force: interfaces, policy, kernel features, connections by state, since when
     Status {
         #[command(flatten)]
@@ -105,6 +121,15 @@ pub(crate) enum EcnProxy {
         #[arg(long, value_name = "TIME")]
         drain: Option<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub run: EcnProxyRun,
 }
 
 #[derive(Debug, Args)]
@@ -225,6 +250,10 @@ pub(crate) struct DaemonArgs {
     /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+    /// What is logged: off, error, warn, info, debug or trace, or directives of RUST_LOG's syntax
+    /// such as warn,windlass_ecn_proxy=debug [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
     /// How the log is written, to standard error [default: text]
     #[arg(long, value_name = "text|json")]
     pub log_format: Option<String>,

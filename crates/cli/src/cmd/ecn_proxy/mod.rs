@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod check;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod hosts;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod print;

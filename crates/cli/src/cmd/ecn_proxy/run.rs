@@ -1,7 +1,7 @@
 //! `windlass ecn-proxy`.
 
 use super::args::{EcnProxy, SocketArg};
-use super::{hosts, print, settings};
+use super::{check, hosts, print, settings};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
@@ -23,6 +23,7 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
             RunError::Config(message) => Failure::Input(message),
             error => Failure::Work(error.to_string()),
         }),
+        EcnProxy::Check(args) => check::main(*args),
         EcnProxy::Status { at, json } => {
             let status = result(&at, Command::Status)?;
             stdout::line(&match json {
