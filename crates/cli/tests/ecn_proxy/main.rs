@@ -5,6 +5,7 @@ mod bed;
 mod check;
 mod hosts;
 mod life;
+mod monitoring;
 
 use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, metrics_address, skipped, text};
 use serde_json::Value;
