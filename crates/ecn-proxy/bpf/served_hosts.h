@@ -106,6 +106,11 @@ static __always_inline void count_unserved(struct __sk_buff *skb, const struct s
 		__sync_fetch_and_add(&host->refused, 1);
 }
 
+static __always_inline __u32 payload_of(const struct view *view)
+{
+	return view->end - view->l4 - view->header_bytes;
+}
+
 /* A packet of a connection that the proxy does not serve, by its codepoint. */
 SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 {
@@ -125,7 +130,7 @@ SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 	work->packet.now_ns = bpf_ktime_get_coarse_ns();
 	if (from_host && (work->packet.flags & syn_ack) == syn_ack)
 		count_unserved(skb, in_force, work);
-	bytes = work->view.end - work->view.l4 - work->view.header_bytes;
+	bytes = payload_of(&work->view);
 	if (!bytes)
 		return 0;
 	has_ecn = work->view.ipv6 ? work->view.ip[1] & 0x30 : work->view.ip[1] & 3;

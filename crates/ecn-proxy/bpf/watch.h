@@ -465,7 +465,8 @@ static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, c
 	int asked = 1;
 
 	if (ECN_RARELY(!flow) && !bpf_map_lookup_elem(&handshakes, &run->work->key)) {
-		note_unserved(skb, from_host);
+		if (payload_of(&run->work->view) || run->work->packet.flags & ECN_SYN)
+			note_unserved(skb, from_host);
 		return 0;
 	}
 	if (is_lease_over(run))

@@ -48,10 +48,9 @@ fn sort(hosts: &mut [Value], key: SortKey, reverse: bool) {
 
 fn figure(host: &Value, key: SortKey) -> u64 {
     let number = |value: &Value| value.as_u64().unwrap_or_default();
-    let total = |group: &str| host[group].as_object().into_iter().flatten().map(|(_, n)| number(n));
     match key {
-        SortKey::Connections => total("connections").sum(),
-        SortKey::Bytes => total("bytes").sum(),
+        SortKey::Connections => print::total(&host["connections"]),
+        SortKey::Bytes => print::total(&host["bytes"]),
         SortKey::Reductions => number(&host["reductions"]),
         SortKey::Marks => number(&host["marks"]),
         SortKey::Address | SortKey::Seen => 0,

@@ -58,7 +58,7 @@ fn number(value: &Value) -> u64 {
 }
 
 /// The sum of a group of figures.
-fn total(group: &Value) -> u64 {
+pub(in crate::cmd::ecn_proxy) fn total(group: &Value) -> u64 {
     group.as_object().into_iter().flatten().map(|(_, figure)| number(figure)).sum()
 }
 

@@ -7,5 +7,5 @@ mod status;
 
 pub(super) use counters::{flow, stats};
 pub(super) use findings::text as findings;
-pub(super) use hosts::{summary as hosts_summary, table as hosts};
+pub(super) use hosts::{summary as hosts_summary, table as hosts, total};
 pub(super) use status::text as status;
