@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ sanitize: setup ## Run ToU's tests under AddressSanitizer and ThreadSanitizer
 
 verify-mutants: setup ## Break the code on purpose: does a test fail each time? MUTANTS='--shard 0/40', --hand-made, --cargo
 	@scripts/verify-mutants $(MUTANTS)
+
+verify-monitoring: setup ## Check the Grafana dashboard and the alert rules with Debian's Prometheus, as root
+	@scripts/setup-verify-monitoring
+	cargo test --locked --package windlass --test ecn_proxy -- --ignored --nocapture monitoring::
 
 verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root: a table of all cells
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture every_pair_of_gateways

@@ -165,5 +165,5 @@ int forget(struct __sk_buff *skb)
 	bpf_spin_unlock(&flow->lock);
 	if (!old)
 		return 0;
-	return remove_flow(&run, &request.key);
+	return remove_flow(&run, flow, &request.key);
 }

@@ -47,6 +47,8 @@ struct flow_key {
 struct flow {
 	__u64 seen_ns;
 	__u64 opened_ns;
+	/* Payload in both directions. With it an entry fills its 256 bytes in the kernel. */
+	__u64 bytes;
 	/* A super-packet counts once. */
 	__u32 packets_from_host;
 	__u32 packets_to_host;
@@ -63,6 +65,8 @@ struct flow {
 struct handshake {
 	__u64 seen_ns;
 	struct ecn_flow machine;
+	/* Of the host's SYN, if it opens; as in struct served_host. */
+	__u64 mac;
 	/* 1: the served host opens. */
 	__u32 by_host;
 	/* Time of the SYN that asks for ECN, in units of 2^FAILURE_SHIFT ns. */
@@ -95,6 +99,30 @@ struct host {
 	__u16 reserved;
 };
 
+/* What served_hosts.h keeps of a host. */
+struct served_host {
+	__u64 since_ns;
+	__u64 seen_ns;
+	/* Of the packets that the host sends, in the lower 48 bits; 0: no Ethernet. */
+	__u64 mac;
+	/* Payload: of served connections that have ended, and of packets of others, by their codepoint. */
+	__u64 bytes_served;
+	__u64 bytes_own;
+	__u64 bytes_without;
+	/* Connections. */
+	__u32 own;
+	__u32 own_refused;
+	__u32 served;
+	__u32 refused;
+	__u32 other;
+	/* Marks that the proxy, a real loss or a drop has answered. */
+	__u32 reductions;
+	/* CE on packets for the host, of served connections that have ended. */
+	__u32 marks;
+	/* Times that another device has taken the address over. */
+	__u32 takeovers;
+};
+
 enum counter {
 	COUNT_PACKETS,
 	COUNT_TCP,
@@ -111,13 +139,16 @@ enum counter {
 	COUNT_LEASE_OVER,
 	COUNT_LISTS,
 	COUNT_LISTS_KEPT,
+	COUNT_BYTES_SERVED,
+	COUNT_BYTES_OWN,
+	COUNT_BYTES_WITHOUT,
 	/* By enum ecn_event, a bit each. */
-	COUNT_EVENTS = 16,
+	COUNT_EVENTS = 20,
 	/* By enum ecn_reason: connections bypassed, episodes passed over, ECT withdrawn. */
-	COUNT_BYPASS = 48,
-	COUNT_PASSED_OVER = 80,
-	COUNT_WITHDRAWN = 112,
-	COUNT_END = 144,
+	COUNT_BYPASS = 52,
+	COUNT_PASSED_OVER = 84,
+	COUNT_WITHDRAWN = 116,
+	COUNT_END = 148,
 };
 
 struct counters {
@@ -162,6 +193,8 @@ TABLE(BPF_MAP_TYPE_ARRAY, flow_count, __u32, __u64, 1, 0);
 TABLE(BPF_MAP_TYPE_LRU_HASH, handshakes, struct flow_key, struct handshake, 65536, 0);
 TABLE(BPF_MAP_TYPE_HASH, flows, struct flow_key, struct flow, 262144, BPF_F_NO_PREALLOC);
 TABLE(BPF_MAP_TYPE_LRU_HASH, hosts, __u32[4], struct host, 65536, 0);
+/* The least recently used entries are evicted. */
+TABLE(BPF_MAP_TYPE_LRU_HASH, served_hosts, __u32[4], struct served_host, 16384, 0);
 TABLE(BPF_MAP_TYPE_LPM_TRIE, allow_networks, struct network_key, __u8, 65536, BPF_F_NO_PREALLOC);
 TABLE(BPF_MAP_TYPE_LPM_TRIE, deny_networks, struct network_key, __u8, 65536, BPF_F_NO_PREALLOC);
 /* By port in host byte order: 1 allowed, 2 denied. */

@@ -59,6 +59,9 @@ struct work {
 	struct host host;
 	struct network_key network;
 	__u32 frame[4];
+	/* As in struct served_host. */
+	__u64 mac;
+	struct served_host served_host;
 };
 
 struct {

@@ -3,8 +3,8 @@
 #ifndef WINDLASS_WATCH_H
 #define WINDLASS_WATCH_H
 
-#include "lists.h"
 #include "parse.h"
+#include "served_hosts.h"
 
 struct run {
 	const struct settings *settings;
@@ -110,8 +110,11 @@ static __always_inline void log_decision(struct run *run, const struct ecn_flow 
 }
 
 /* Returns 1 if the connection was in the table. */
-static __always_inline int remove_flow(struct run *run, const struct flow_key *key)
+static __always_inline int remove_flow(struct run *run, const struct flow *flow,
+				       const struct flow_key *key)
 {
+	/* Before the kernel may use the entry again. */
+	struct flow_sums sums = sums_of(flow);
 	__u32 zero = 0;
 	__u64 *held;
 
@@ -120,6 +123,7 @@ static __always_inline int remove_flow(struct run *run, const struct flow_key *k
 	held = bpf_map_lookup_elem(&flow_count, &zero);
 	if (held)
 		__sync_fetch_and_sub(held, 1);
+	note_removed(key, &sums);
 	count(run, COUNT_FLOWS_REMOVED);
 	return 1;
 }
@@ -299,6 +303,8 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	work->handshake.seen_ns = work->packet.now_ns;
 	if (work->edit.events & ECN_EVENT_UPGRADED)
 		work->handshake.asked = work->packet.now_ns >> FAILURE_SHIFT;
+	if (from_host)
+		work->handshake.mac = work->mac;
 	work->handshake.by_host = work->handshake.machine.phase == ECN_PHASE_HOST_OPENS;
 	bpf_map_update_elem(&handshakes, &work->key, &work->handshake, BPF_ANY);
 	return 1;
@@ -381,6 +387,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		work->flow = flow->machine;
 	run_machine(run, &flow->machine, from_host);
 	flow->seen_ns = work->packet.now_ns;
+	flow->bytes += work->packet.payload_bytes;
 	if (from_host)
 		flow->packets_from_host++;
 	else
@@ -392,8 +399,11 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
 	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1, order);
+	run->counters->values[COUNT_BYTES_SERVED] += work->packet.payload_bytes;
+	if (ECN_RARELY(work->edit.events & ECN_EVENTS_REDUCTION))
+		note_reduction();
 	if (ECN_RARELY(!needs_tracking(phase)))
-		remove_flow(run, &work->key);
+		remove_flow(run, flow, &work->key);
 	return 1;
 }
 
@@ -401,11 +411,16 @@ static __always_inline int advance_handshake(struct run *run, struct handshake *
 					     const int from_host)
 {
 	struct work *work = run->work;
+	int has_outcome = handshake->machine.phase == ECN_PHASE_PROXIED;
 
 	if (log_decisions)
 		work->flow = handshake->machine;
 	run_machine(run, &handshake->machine, from_host);
 	handshake->seen_ns = work->packet.now_ns;
+	if (!from_host)
+		work->mac = handshake->mac;
+	if (!has_outcome)
+		count_connection();
 	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
 		remember_answer(run, handshake);
@@ -471,8 +486,12 @@ static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, con
 		return 0;
 	clear_edit(&run->work->edit);
 	read_segment(skb, run->work);
+	if (from_host)
+		read_mac(skb, run->work);
 	asked = from_host ? open_by_host() : open_by_far_host();
 	count_events(run);
+	if (from_host)
+		count_connection();
 	return asked;
 }
 
@@ -482,13 +501,18 @@ static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, c
 	struct flow *flow = bpf_map_lookup_elem(&flows, &run->work->key);
 	int asked = 1;
 
-	if (ECN_RARELY(!flow) && !bpf_map_lookup_elem(&handshakes, &run->work->key))
+	if (ECN_RARELY(!flow) && !bpf_map_lookup_elem(&handshakes, &run->work->key)) {
+		if (payload_of(&run->work->view) || run->work->packet.flags & ECN_SYN)
+			note_unserved(skb, from_host);
 		return 0;
+	}
 	if (is_lease_over(run))
 		return 0;
 	clear_edit(&run->work->edit);
 	read_segment(skb, run->work);
 	if (ECN_RARELY(!flow)) {
+		if (from_host)
+			read_mac(skb, run->work);
 		asked = from_host ? handle_handshake_from_host() : handle_handshake_to_host();
 		if (asked == 2)
 			flow = bpf_map_lookup_elem(&flows, &run->work->key);

@@ -49,6 +49,10 @@ impl Bed {
         }
     }
 
+    pub(crate) fn network(&self) -> &Routed {
+        &self.network
+    }
+
     /// Removes the interface to the client.
     pub(crate) fn remove_lan(&self) {
         self.network.disconnect_client();
@@ -182,6 +186,13 @@ impl Connection {
     pub(crate) fn host(&self) -> String {
         self.client.local_addr().expect("connected").to_string()
     }
+}
+
+/// The address at which the proxy serves metrics, from its log.
+pub(crate) fn metrics_address(proxy: &Proxy) -> SocketAddr {
+    let line = proxy.wait_for("metrics at http://");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+    address.expect("an address").parse().expect("an address")
 }
 
 /// The response of an HTTP server on the router to a request for `path`.

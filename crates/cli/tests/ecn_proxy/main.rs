@@ -2,9 +2,12 @@
 #![cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 
 mod bed;
+mod check;
+mod hosts;
 mod life;
+mod monitoring;
 
-use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, skipped, text};
+use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, metrics_address, skipped, text};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output};
@@ -23,6 +26,7 @@ fn bad_options_are_refused_in_one_line_that_names_them() {
         (&["run", "--client-side", "a", "--ports", "80,0"], "--ports: expected a port such as"),
         (&["run", "--client-side", "a", "--mark-bit", "32"], "--mark-bit: expected a bit"),
         (&["run", "--client-side", "a", "--network-side", "a"], "interface a is named twice"),
+        (&["run", "--client-side", "a", "--log", "wran"], "--log: expected off, error, warn"),
         (&["run", "--config", "/nonexistent/file"], "/nonexistent/file: No such file"),
     ] {
         let output = windlass(arguments);
@@ -37,7 +41,7 @@ fn bad_options_are_refused_in_one_line_that_names_them() {
 
 #[test]
 fn without_a_proxy_each_command_says_that_none_answers() {
-    for command in ["status", "stats", "flows", "off", "on", "stop"] {
+    for command in ["status", "stats", "flows", "hosts", "off", "on", "stop"] {
         let output = windlass(&[command, "--socket", "/nonexistent/proxy.sock"]);
         assert_eq!(output.status.code(), Some(1), "{command}");
         let printed = "error: no ECN proxy answers at /nonexistent/proxy.sock";
@@ -90,7 +94,8 @@ fn status_stats_and_flows_tell_what_is_in_force() {
     let packets = |stats: &Value| stats["counters"]["packets"].as_u64().expect("a counter");
     assert!(packets(&after) > packets(&before) + 10, "{after}");
     let table = text(&bed.ask(&["stats"]).stdout);
-    assert!(table.contains("packets") && table.contains("far hosts: capable"), "{table}");
+    assert!(table.contains("packets") && table.contains("far hosts"), "{table}");
+    assert!(table.lines().any(|line| line.trim_start().starts_with("capable ")), "{table}");
     let printed = text(&bed.ask(&["status"]).stdout);
     for part in ["state   on, since 2", LAN, "client", "virtual-loss"] {
         assert!(printed.contains(part), "{part} in\n{printed}");
@@ -123,9 +128,7 @@ fn metrics_are_served_as_prometheus_reads_them() {
     }
     let bed = Bed::new();
     let proxy = bed.run(&["--client-side", LAN, "--metrics", "127.0.0.1:0"]);
-    let line = proxy.wait_for("metrics at http://");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
-    let address = address.expect("an address").parse().expect("an address");
+    let address = metrics_address(&proxy);
     proxy.wait_for("running");
     let page = get(&bed, address, "/metrics");
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");

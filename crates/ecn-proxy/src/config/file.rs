@@ -21,15 +21,46 @@ const LEN_MAX: u64 = 1 << 20;
 pub enum FileError {
     /// The file could not be read.
     Io(PathBuf, io::Error),
-    /// One line for each mistake: file, line, key, expected value.
-    Faults(String),
+    /// The mistakes, in the order of the file.
+    Faults(Vec<Fault>),
+}
+
+/// A mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// Name of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// The key; empty if the text is not TOML.
+    pub key: String,
+    /// What was expected.
+    pub message: String,
+}
+
+impl Fault {
+    /// File, line and key.
+    pub fn place(&self) -> String {
+        let Fault { file, line, key, .. } = self;
+        if key.is_empty() { format!("{file}:{line}") } else { format!("{file}:{line}: {key}") }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.message)
+    }
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FileError::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            FileError::Faults(lines) => f.write_str(lines),
+            FileError::Faults(faults) => {
+                let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
         }
     }
 }
@@ -58,8 +89,7 @@ pub fn read_file(path: &Path) -> Result<Settings, FileError> {
 pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
     let listed = |mut faults: Vec<FieldError>| {
         faults.sort_by_key(|fault| fault.span.start);
-        let lines: Vec<String> = faults.iter().map(|fault| fault.line(name, text)).collect();
-        FileError::Faults(lines.join("\n"))
+        FileError::Faults(faults.into_iter().map(|fault| fault.in_file(name, text)).collect())
     };
     let table =
         DeTable::parse(text).map_err(|error| listed(vec![FieldError::of_syntax(&error)]))?;
@@ -83,7 +113,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
 
 /// The keys, for who has written another.
 const KEYS: &str = "schema, client_side, network_side, policy, fallback, allow, deny, ports, deny_ports, \
-    flows_max, handshakes_max, hosts_max, idle_timeout, closing_timeout, mark_bit, metrics, pin, socket, log_format";
+    flows_max, handshakes_max, hosts_max, idle_timeout, closing_timeout, mark_bit, metrics, pin, socket, log, log_format";
 
 fn set(
     to: &mut Settings,
@@ -113,6 +143,7 @@ fn set(
         "metrics" => to.metrics = Some(text(found, value::parse_metrics)?),
         "pin" => to.pin = Some(pin(found)?),
         "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
+        "log" => to.log = Some(text(found, value::parse_log)?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
         _ => {
             let hint = did_you_mean(key, KEYS.split(", "));
@@ -208,14 +239,10 @@ impl FieldError {
         FieldError::at(error.span().unwrap_or_default(), error.message().replace('\n', ", "))
     }
 
-    /// File, line, key, message.
-    fn line(&self, name: &str, text: &str) -> String {
+    fn in_file(self, name: &str, text: &str) -> Fault {
         let before = text.as_bytes().get(..self.span.start).unwrap_or(text.as_bytes());
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        match self.key.is_empty() {
-            true => format!("{name}:{line}: {}", self.message),
-            false => format!("{name}:{line}: {}: {}", self.key, self.message),
-        }
+        Fault { file: name.to_owned(), line, key: self.key, message: self.message }
     }
 }
 

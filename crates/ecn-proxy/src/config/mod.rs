@@ -4,11 +4,11 @@ mod file;
 mod source;
 mod value;
 
-pub use file::{FileError, read_file, read_text};
+pub use file::{Fault, FileError, read_file, read_text};
 pub use source::Source;
 pub use value::{
-    POLICIES, parse_interface, parse_log_format, parse_mark_bit, parse_metrics, parse_policy,
-    parse_ports, parse_prefix, parse_size, parse_timeout, policy_name,
+    POLICIES, parse_interface, parse_log, parse_log_format, parse_mark_bit, parse_metrics,
+    parse_policy, parse_ports, parse_prefix, parse_size, parse_timeout, policy_name,
 };
 
 use crate::datapath::{self, ConnectionFilter, Lists, Policy, Side, Timeouts};
@@ -22,6 +22,8 @@ use std::time::Duration;
 pub const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
 /// Where pinned programs and tables are.
 pub const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
+/// What is logged: directives of `tracing_subscriber::EnvFilter`, the syntax of RUST_LOG.
+pub const LOG_DEFAULT: &str = "info";
 /// Prefixes in each of the two lists, and port ranges likewise.
 pub const LIST_MAX: usize = 1024;
 
@@ -63,6 +65,7 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     pub pin: Option<Pin>,
     pub socket: Option<PathBuf>,
+    pub log: Option<String>,
     pub log_format: Option<LogFormat>,
 }
 
@@ -87,6 +90,7 @@ impl Settings {
             metrics: self.metrics.or(other.metrics),
             pin: self.pin.or(other.pin),
             socket: self.socket.or(other.socket),
+            log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
         }
     }
@@ -121,6 +125,8 @@ pub struct Config {
     pub pin: Option<PathBuf>,
     /// Where the daemon is asked.
     pub socket: PathBuf,
+    /// What is logged, as directives of [`LOG_DEFAULT`]'s form.
+    pub log: String,
     /// How the log is written.
     pub log_format: LogFormat,
 }
@@ -154,6 +160,7 @@ impl Config {
             metrics: settings.metrics,
             pin: settings.pin.and_then(|pin| pin.0),
             socket: settings.socket.unwrap_or_else(|| SOCKET_DEFAULT.into()),
+            log: settings.log.unwrap_or_else(|| LOG_DEFAULT.to_owned()),
             log_format: settings.log_format.unwrap_or_default(),
         };
         config.check()?;

@@ -39,6 +39,7 @@ impl Config {
             ("metrics", self.metrics != new.metrics),
             ("pin", self.pin != new.pin),
             ("socket", self.socket != new.socket),
+            ("log", self.log != new.log),
             ("log_format", self.log_format != new.log_format),
         ];
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()

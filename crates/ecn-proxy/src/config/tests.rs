@@ -21,6 +21,7 @@ metrics = "127.0.0.1:9617"
 pin = true
 socket = "/run/x.sock"
 log_format = "json"
+log = "warn,windlass_ecn_proxy=debug"
 "#;
 
 fn settings() -> Settings {
@@ -54,6 +55,7 @@ fn every_key_arrives() {
         metrics: Some("127.0.0.1:9617".parse().expect("an address")),
         pin: Some(PIN_FOLDER.into()),
         socket: "/run/x.sock".into(),
+        log: "warn,windlass_ecn_proxy=debug".into(),
         log_format: LogFormat::Json,
     };
     assert_eq!(config, expected);
@@ -97,6 +99,7 @@ fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
         (17, "127.0.0.1:9617", ":9617", "metrics: expected an address and a port such as"),
         (18, "true", "\"yes\"", "pin: expected true, false or the path of a folder"),
         (20, "json", "xml", "log_format: expected text or json, found \"xml\""),
+        (21, "warn", "wran", "log: expected off, error, warn, info, debug or trace, or"),
     ] {
         let key_at = FILE.lines().take(line - 1).map(|line| line.len() + 1).sum::<usize>();
         let (before, after) = FILE.split_at(key_at);
@@ -175,5 +178,19 @@ proptest! {
                 prop_assert!(!error.is_empty() && error.lines().all(|line| line.starts_with("f:")));
             }
         }
+    }
+}
+
+#[test]
+fn a_misspelt_level_of_the_log_is_refused_and_does_not_silence_it() {
+    for good in ["info", "OFF", "warn,windlass_ecn_proxy=debug", "windlass_ecn_proxy::daemon=trace"]
+    {
+        assert_eq!(parse_log(good).as_deref(), Ok(good));
+    }
+    let error = parse_log("inof").expect_err("no level");
+    assert!(error.ends_with("found \"inof\"; did you mean \"info\"?"), "{error}");
+    for bad in ["", "windlass_ecn_proxy", "a=b=c", "=info", "info,", "a[=info"] {
+        let error = parse_log(bad).expect_err(bad);
+        assert!(error.starts_with("expected off, error, warn,"), "{bad}: {error}");
     }
 }

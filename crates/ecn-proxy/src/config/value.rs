@@ -6,6 +6,7 @@ use crate::datapath::Policy;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use tracing_subscriber::EnvFilter;
 use windlass_base::suggest::did_you_mean;
 
 /// The longest name of an interface (IFNAMSIZ less the zero at its end).
@@ -50,6 +51,32 @@ pub fn parse_policy(text: &str) -> Result<Policy, String> {
         let hint = did_you_mean(text, POLICIES.map(|(name, _)| name));
         format!("expected virtual-loss, drop or no-ect, found {text:?}{hint}")
     })
+}
+
+/// The levels of the log, from none to all.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// A level, or directives such as `warn,windlass_ecn_proxy=debug`, in the syntax of RUST_LOG.
+///
+/// # Errors
+///
+/// What was expected.
+pub fn parse_log(text: &str) -> Result<String, String> {
+    let expected = "expected off, error, warn, info, debug or trace, or directives such as \
+                    warn,windlass_ecn_proxy=debug";
+    for directive in text.split(',') {
+        // A bare word is a level or a target; as a target, a misspelt level would silence the log.
+        let (target, level) = directive.rsplit_once('=').unwrap_or(("", directive));
+        let is_level = LEVELS.iter().any(|known| known.eq_ignore_ascii_case(level));
+        if !is_level || directive.starts_with('=') {
+            let hint = did_you_mean(level, LEVELS);
+            return Err(format!("{expected}, found {directive:?}{hint}"));
+        }
+        if EnvFilter::try_new(directive).is_err() {
+            return Err(format!("{expected}, found the target {target:?}"));
+        }
+    }
+    Ok(text.to_owned())
 }
 
 /// `text` or `json`.

@@ -74,19 +74,19 @@ pub fn ask(socket: &Path, command: Command) -> Result<Answers, AskError> {
 }
 
 impl Answers {
-    /// Hands out the connections, and gives the result after the last.
+    /// Passes each connection or host to `item`, and returns the result after the last.
     ///
     /// # Errors
     ///
-    /// The daemon refuses, or ends in the middle; what `flow` answers.
+    /// The daemon refuses, or ends in the middle; the error of `item`.
     pub fn finish<E: From<AskError>>(
         &mut self,
-        mut flow: impl FnMut(Value) -> Result<(), E>,
+        mut item: impl FnMut(Value) -> Result<(), E>,
     ) -> Result<Value, E> {
         loop {
             let line = self.lines.next();
             match self.read(line)? {
-                Body::Flow(value) => flow(value)?,
+                Body::Flow(value) | Body::Host(value) => item(value)?,
                 Body::Result(value) => return Ok(value),
                 Body::Error(message) => return Err(AskError::Refused(message).into()),
             }

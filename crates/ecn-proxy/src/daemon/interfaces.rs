@@ -2,9 +2,10 @@
 
 use super::protocol::Interface;
 use crate::datapath::{Attachment, Datapath, Error, Side};
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_nameindex, if_nametoindex};
 use std::collections::BTreeMap;
 use tracing::{error, info, warn};
+use windlass_base::suggest::did_you_mean;
 
 /// The wanted attachments, and the error for each that failed.
 #[derive(Debug, Default)]
@@ -58,7 +59,9 @@ impl Interfaces {
         // An attachment of an interface that was removed, or detached by another program.
         leave(datapath, name);
         if if_nametoindex(name).is_err() {
-            self.trouble(name, "no such interface; it is served as soon as it appears".to_owned());
+            let hint = did_you_mean(name, interface_names());
+            let why = format!("no such interface; it is served as soon as it appears{hint}");
+            self.trouble(name, why);
             return;
         }
         match datapath.attach(name, side) {
@@ -96,6 +99,13 @@ impl Interfaces {
     pub(super) fn refused(&self) -> Option<(&String, &String)> {
         self.troubles.iter().find(|(name, _)| if_nametoindex(name.as_str()).is_ok())
     }
+}
+
+/// The interfaces of this network namespace. /sys/class/net may be of another one.
+pub(crate) fn interface_names() -> Vec<String> {
+    let names = if_nameindex()
+        .map(|found| found.iter().map(|one| one.name().to_string_lossy().into_owned()).collect());
+    names.unwrap_or_default()
 }
 
 fn leave(datapath: &mut Datapath, name: &str) {

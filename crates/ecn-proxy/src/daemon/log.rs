@@ -4,6 +4,7 @@ use crate::config::LogFormat;
 use std::fmt;
 use std::io::{self, IsTerminal};
 use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::{Format, Json, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
@@ -11,9 +12,12 @@ use tracing_subscriber::registry::LookupSpan;
 /// The keys with which every JSON line begins, as docs/reference/json.md has them.
 const ENVELOPE: &str = r#"{"schema":1,"kind":"ecn-proxy.log","#;
 
-/// Begins to log. A second call changes nothing.
-pub(super) fn begin(format: LogFormat) {
-    let builder = tracing_subscriber::fmt().with_writer(io::stderr).with_target(false);
+/// Begins to log what the directives admit. A second call changes nothing.
+pub(super) fn begin(directives: &str, format: LogFormat) {
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(directives))
+        .with_writer(io::stderr)
+        .with_target(false);
     let _ = match format {
         LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
         LogFormat::Json => builder.json().map_event_format(|_| InEnvelope(json())).try_init(),

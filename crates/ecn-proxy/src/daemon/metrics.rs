@@ -10,7 +10,7 @@ use std::fmt::{Display, Write};
 const PREFIX: &str = "windlass_ecn_proxy_";
 
 /// The whole page of metrics.
-pub(super) fn page(status: &Status, stats: &Stats) -> String {
+pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &BTreeMap<String, u64>) -> String {
     let mut page = Page::default();
     let sentences = Counters::default().named();
     for (name, count) in &stats.counters {
@@ -29,6 +29,8 @@ pub(super) fn page(status: &Status, stats: &Stats) -> String {
     page.head("flows", "gauge", "connections in the table");
     page.value("flows", &[], stats.flows);
     page.by_label("hosts", "ecn", "far hosts remembered, by their ECN", &stats.hosts);
+    let help = "served hosts of the last day, by who gives their connections ECN";
+    page.by_label("served_hosts", "ecn", help, served_hosts);
     let states = [("on", State::On), ("off", State::Off), ("draining", State::Draining)];
     page.head("state", "gauge", "1 for what the proxy does at present");
     for (name, state) in states {

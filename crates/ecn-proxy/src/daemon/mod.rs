@@ -8,10 +8,10 @@ mod control;
 mod counters;
 mod events;
 mod http;
-mod interfaces;
+pub(crate) mod interfaces;
 mod log;
 mod metrics;
-mod offload;
+pub(crate) mod offload;
 pub mod protocol;
 mod proxy;
 mod respond;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use windlass_bpf::capabilities::{self, BPF, NET_ADMIN, PERFMON};
 
 /// Interval of the periodic work.
@@ -93,7 +93,7 @@ pub fn run(source: Source) -> Result<(), RunError> {
     if !missing.is_empty() {
         return Err(RunError::NotPermitted(missing));
     }
-    log::begin(config.log_format);
+    log::begin(&config.log, config.log_format);
     let io = |doing| move |error| RunError::Io(doing, error);
     // Before the first thread.
     events::block_signals().map_err(io("blocking signals"))?;
@@ -178,8 +178,10 @@ impl<'a> Loop<'a> {
     fn tick(&mut self, now: Instant) -> bool {
         if now - self.swept >= SWEEP {
             self.swept = now;
-            if let Err(error) = self.shared.lock().sweep() {
-                error!("sweep of the table: {error}");
+            match self.shared.lock().sweep() {
+                Ok(0) => {}
+                Ok(removed) => debug!(removed, "idle connections removed"),
+                Err(error) => error!("sweep of the table: {error}"),
             }
             self.shared.lock().sync_interfaces();
         }

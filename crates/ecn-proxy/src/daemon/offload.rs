@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// A flowtable of nftables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FlowTable {
+pub(crate) struct FlowTable {
     name: String,
     devices: BTreeSet<String>,
     hardware: bool,
@@ -60,7 +60,7 @@ impl OneOrMany {
 /// # Errors
 ///
 /// nft is there but does not answer as it should.
-pub(super) fn flow_tables() -> Result<Vec<FlowTable>, String> {
+pub(crate) fn flow_tables() -> Result<Vec<FlowTable>, String> {
     let mut command = Command::new("nft");
     command.args(["-j", "list", "flowtables"]).stdin(Stdio::null());
     match command.output() {
@@ -87,7 +87,7 @@ fn parse(json: &[u8]) -> Result<Vec<FlowTable>, String> {
 }
 
 /// What to warn of: a table that goes past the programs at one of these interfaces.
-pub(super) fn warnings<'a>(
+pub(crate) fn warnings<'a>(
     tables: &[FlowTable],
     interfaces: impl Iterator<Item = &'a String>,
     devices_below: impl Fn(&str) -> Vec<String>,
@@ -116,7 +116,7 @@ pub(super) fn warnings<'a>(
 
 /// What to warn of: an interface that is served and has another such below it. A packet comes by the
 /// programs at both, and the second time it looks like a retransmission.
-pub(super) fn served_twice(
+pub(crate) fn served_twice(
     interfaces: &[&String],
     devices_below: impl Fn(&str) -> Vec<String>,
 ) -> Vec<String> {
@@ -155,7 +155,7 @@ pub(super) fn lists_unknown(kernel: &str) -> String {
 }
 
 /// The devices below a bridge, a VLAN or a bond, at any depth.
-pub(super) fn devices_below(interface: &str) -> Vec<String> {
+pub(crate) fn devices_below(interface: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![interface.to_owned()];
     while let Some(device) = waiting.pop() {

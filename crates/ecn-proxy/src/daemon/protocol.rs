@@ -1,9 +1,10 @@
 //! The protocol of the control socket: one JSON object a line, each with the version.
 //!
 //! A request is `{"version": 1, "command": "status"}`; the answer is a line with `result` or `error`.
-//! `flows` sends a line with `flow` for each connection before that.
+//! `flows` sends a line with `flow` for each connection before that, and `hosts` one with `host` for
+//! each served host.
 
-use crate::datapath::{Attachment, Features, Flow, Policy, Side};
+use crate::datapath::{Attachment, Features, Flow, Policy, ServedHost, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ pub enum Command {
     Stats,
     /// The connections in the table.
     Flows,
+    /// The served hosts, and what their connections have of ECN.
+    Hosts,
     /// Stop editing packets.
     Off,
     /// Resume after `off` or a drain.
@@ -49,6 +52,7 @@ enum Name {
     Status,
     Stats,
     Flows,
+    Hosts,
     Off,
     On,
     Stop,
@@ -61,6 +65,7 @@ impl Command {
             Command::Status => (Name::Status, None),
             Command::Stats => (Name::Stats, None),
             Command::Flows => (Name::Flows, None),
+            Command::Hosts => (Name::Hosts, None),
             Command::Off => (Name::Off, None),
             Command::On => (Name::On, None),
             Command::Stop { drain_s } => (Name::Stop, drain_s),
@@ -94,6 +99,7 @@ impl Command {
             Name::Status => Command::Status,
             Name::Stats => Command::Stats,
             Name::Flows => Command::Flows,
+            Name::Hosts => Command::Hosts,
             Name::Off => Command::Off,
             Name::On => Command::On,
             Name::Stop => Command::Stop { drain_s },
@@ -121,6 +127,8 @@ pub enum Body {
     Error(String),
     /// One connection.
     Flow(Value),
+    /// One served host.
+    Host(Value),
 }
 
 impl Answer {
@@ -137,6 +145,11 @@ impl Answer {
     /// One connection.
     pub fn flow(flow: &Flow) -> Answer {
         Answer::of(Body::Flow(flow_json(flow)))
+    }
+
+    /// One served host.
+    pub fn host(host: &ServedHost) -> Answer {
+        Answer::of(Body::Host(host_json(host)))
     }
 
     fn of(body: Body) -> Answer {
@@ -233,15 +246,24 @@ fn flow_json(flow: &Flow) -> Value {
     value
 }
 
+/// A served host as JSON: its times in seconds.
+fn host_json(host: &ServedHost) -> Value {
+    let mut value = json!(host);
+    value["idle"] = json!(host.idle.as_secs_f64());
+    value["age"] = json!(host.age.as_secs_f64());
+    value
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Command; 7] = [
+    const ALL: [Command; 8] = [
         Command::Status,
         Command::Stats,
         Command::Flows,
+        Command::Hosts,
         Command::Off,
         Command::On,
         Command::Stop { drain_s: None },

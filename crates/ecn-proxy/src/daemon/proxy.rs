@@ -6,7 +6,7 @@ use super::interfaces::Interfaces;
 use super::offload;
 use super::protocol::{Sizes, State, Stats, Status};
 use crate::config::{Config, Source};
-use crate::datapath::{Datapath, Error, Flow, FlowState, Switch};
+use crate::datapath::{Datapath, EcnUse, Error, Flow, FlowState, ServedHost, Switch};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -185,6 +185,16 @@ impl Proxy {
         self.datapath.flows()
     }
 
+    /// The served hosts.
+    pub(super) fn served_hosts(&self) -> Result<Vec<ServedHost>, Error> {
+        self.datapath.served_hosts()
+    }
+
+    /// The class of each of them.
+    pub(super) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
+        self.datapath.ecn_uses()
+    }
+
     /// The settings and state in force.
     pub(super) fn status(&self) -> Result<Status, Error> {
         let flows = count(self.datapath.flows()?.into_iter().map(|flow| flow.state));
@@ -241,6 +251,15 @@ impl Proxy {
 
 fn unix_s(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// How often each [`EcnUse`] occurs, 0 included.
+pub(super) fn by_ecn(uses: impl IntoIterator<Item = EcnUse>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::from(EcnUse::ALL.map(|(_, name)| (name.to_owned(), 0)));
+    for (name, number) in count(uses) {
+        counts.insert(name, number);
+    }
+    counts
 }
 
 /// Counts equal values by the name that serde gives them.

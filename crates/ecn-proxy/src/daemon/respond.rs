@@ -4,9 +4,9 @@ use super::control::Respond;
 use super::events::Event;
 use super::metrics;
 use super::protocol::{Answer, Command, State};
-use super::proxy::Proxy;
-use crate::datapath::{Error, Switch};
-use serde_json::json;
+use super::proxy::{Proxy, by_ecn};
+use crate::datapath::{Error, ServedHost, Switch};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,7 +39,8 @@ impl Shared {
     pub(super) fn metrics(&self) -> Result<String, String> {
         let proxy = self.lock();
         let stats = proxy.stats().map_err(|error| error.to_string())?;
-        Ok(metrics::page(&proxy.overview(), &stats))
+        let uses = proxy.ecn_uses().map_err(|error| error.to_string())?;
+        Ok(metrics::page(&proxy.overview(), &stats, &by_ecn(uses)))
     }
 
     fn answer(&self, command: Command) -> Result<Answer, Error> {
@@ -58,23 +59,22 @@ impl Shared {
                 proxy.resume()?;
                 Answer::result(&json!({ "state": proxy.state() }))
             }
-            Command::Flows | Command::Stop { .. } => Answer::error("not answered at once"),
+            Command::Flows | Command::Hosts | Command::Stop { .. } => {
+                Answer::error("not answered at once")
+            }
         })
     }
 
     fn flows(&self, out: &mut dyn Write) -> io::Result<()> {
         // Collected first, so that a slow reader does not hold the lock.
         let flows = self.lock().flows();
-        let last = match flows {
-            Ok(flows) => {
-                for flow in &flows {
-                    out.write_all(Answer::flow(flow).line().as_bytes())?;
-                }
-                Answer::result(&json!({ "flows": flows.len() }))
-            }
-            Err(error) => Answer::error(error.to_string()),
-        };
-        out.write_all(last.line().as_bytes())
+        list(flows, Answer::flow, |flows| json!({ "flows": flows.len() }), out)
+    }
+
+    fn hosts(&self, out: &mut dyn Write) -> io::Result<()> {
+        let hosts = self.lock().served_hosts();
+        let result = |hosts: &[ServedHost]| by_ecn(hosts.iter().map(|host| host.ecn));
+        list(hosts, Answer::host, |hosts| json!({ "hosts": result(hosts) }), out)
     }
 
     /// Says what was begun; the end of the connection is the end of the daemon.
@@ -111,10 +111,30 @@ impl Shared {
     }
 }
 
+/// A line for each item, and a last one with the result.
+fn list<T>(
+    items: Result<Vec<T>, Error>,
+    line: impl Fn(&T) -> Answer,
+    result: impl FnOnce(&[T]) -> Value,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let last = match items {
+        Ok(items) => {
+            for item in &items {
+                out.write_all(line(item).line().as_bytes())?;
+            }
+            Answer::result(&result(&items))
+        }
+        Err(error) => Answer::error(error.to_string()),
+    };
+    out.write_all(last.line().as_bytes())
+}
+
 impl Respond for Shared {
     fn respond(&self, command: Command, out: &mut dyn Write) -> io::Result<()> {
         match command {
             Command::Flows => self.flows(out),
+            Command::Hosts => self.hosts(out),
             Command::Stop { drain_s } => self.stop(drain_s, out),
             _ => {
                 let answer = self.answer(command);

@@ -25,11 +25,11 @@ pub const REASONS: [&str; 17] = [
 ];
 
 /// Offsets of bpf/tables.h, in numbers of eight bytes.
-const EVENTS: usize = 16;
-const BYPASS: usize = 48;
-const PASSED_OVER: usize = 80;
-const WITHDRAWN: usize = 112;
-const END: usize = 144;
+const EVENTS: usize = 20;
+const BYPASS: usize = 52;
+const PASSED_OVER: usize = 84;
+const WITHDRAWN: usize = 116;
+const END: usize = 148;
 
 macro_rules! counters {
     ($($(#[doc = $doc:expr])+ $name:ident = $index:expr;)+) => {
@@ -97,6 +97,12 @@ counters! {
     lists = 13;
     /// Lists of GRO of which only the first packet was changed, since this kernel cannot do more.
     lists_kept = 14;
+    /// Payload of served connections, in bytes, both ways, retransmissions included.
+    bytes_served = 15;
+    /// Payload of other connections in packets with an ECN codepoint: both ends have ECN.
+    bytes_own = 16;
+    /// Payload of other connections in packets without an ECN codepoint.
+    bytes_without = 17;
     /// SYNs of served hosts to which the proxy added the request for ECN.
     upgraded = EVENTS;
     /// Handshakes after which both ends have ECN.

@@ -49,6 +49,8 @@ pub struct Flow {
     pub age: Option<Duration>,
     /// Time since the last packet.
     pub idle: Duration,
+    /// Payload of both directions, retransmissions included; 0 during the handshake.
+    pub bytes: u64,
     /// Packets of the served host. Here and below a super-packet (GRO, GSO) counts once.
     pub packets_from_host: u64,
     /// Packets for the served host.
@@ -105,6 +107,7 @@ impl Flow {
         let since = |then: u64| Duration::from_nanos(now_ns.saturating_sub(then));
         let mut reader = Reader(value);
         let (seen, opened) = (reader.u64()?, reader.u64()?);
+        let bytes = reader.u64()?;
         let mut number = || reader.u32().map(u64::from);
         let mut flow = Flow {
             host,
@@ -113,6 +116,7 @@ impl Flow {
             answer: AnswerState::Idle,
             age: Some(since(opened)),
             idle: since(seen),
+            bytes,
             packets_from_host: number()?,
             packets_to_host: number()?,
             marks: number()?,
@@ -144,6 +148,7 @@ impl Flow {
             answer: AnswerState::Idle,
             age: None,
             idle: Duration::from_nanos(now_ns.saturating_sub(seen)),
+            bytes: 0,
             packets_from_host: 0,
             packets_to_host: 0,
             marks: 0,

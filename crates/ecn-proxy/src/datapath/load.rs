@@ -24,13 +24,14 @@ const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
 /// that have lists of TCP (6.10) take such a list for a sound one, and read beyond its end.
 const LISTS_SPLIT: (u32, u32) = (6, 12);
 /// The tables that outlive the process when pinned.
-const PINNED: [&str; 9] = [
+const PINNED: [&str; 10] = [
     "settings",
     "counters",
     "flow_count",
     "handshakes",
     "flows",
     "hosts",
+    "served_hosts",
     "allow_networks",
     "deny_networks",
     "ports",
@@ -65,8 +66,13 @@ fn check(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// What is pinned elsewhere than in a BPF file system would be no pin.
 fn make_folder(folder: &Path) -> Result<(), Error> {
+    check_pin(folder)?;
+    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+}
+
+/// Whether the folder is, or will be, in a BPF file system: elsewhere nothing can be pinned.
+pub(crate) fn check_pin(folder: &Path) -> Result<(), Error> {
     let mut parent = folder;
     while !parent.exists() {
         parent = parent.parent().unwrap_or(Path::new("/"));
@@ -79,7 +85,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
         );
         return Err(Error::BadSetting(what));
     }
-    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+    Ok(())
 }
 
 /// Whether the kernel tells its types (BTF).

@@ -13,6 +13,7 @@ mod error;
 mod flow;
 mod lists;
 mod load;
+mod served_hosts;
 mod settings;
 mod switch;
 
@@ -20,6 +21,10 @@ pub use counters::{Counters, REASONS};
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
+pub(crate) use load::check_pin;
+pub use served_hosts::{
+    EcnUse, HostBytes, HostConnections, MacAddress, SERVED_HOST_MEMORY, ServedHost,
+};
 pub use settings::{Policy, Settings, Side, Timeouts};
 pub use switch::Switch;
 
@@ -28,6 +33,7 @@ use bytes::Reader;
 use error::doing;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput as Input};
 use serde::Serialize;
+use served_hosts::{Entry, FlowSums};
 use settings::InForce;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -233,6 +239,28 @@ impl Datapath {
         self.entries("hosts", |key, value| Host::from_entry(key, value, now))
     }
 
+    /// The served hosts by address, with what their connections have of ECN. The table holds 16,384 of
+    /// them; the least recently used are evicted.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read a table, or an entry has another size than this build's.
+    pub fn served_hosts(&self) -> Result<Vec<ServedHost>, Error> {
+        // First: a connection that ends in between is missing once rather than counted twice.
+        let hosts = self.entries("served_hosts", Entry::read)?;
+        let flows = self.entries("flows", FlowSums::from_entry)?;
+        Ok(served_hosts::join(hosts, flows, now_ns()))
+    }
+
+    /// The class of each served host. Unlike [`Datapath::served_hosts`] it reads no connection.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or an entry has another size than this build's.
+    pub fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
+        self.entries("served_hosts", |key, value| Some(Entry::read(key, value)?.ecn_use()))
+    }
+
     /// Removes idle connections and renews the lease. Returns the number of removed connections without
     /// handshakes, which expire after the time for closing connections.
     ///
@@ -242,6 +270,7 @@ impl Datapath {
     pub fn expire(&mut self, timeouts: &Timeouts) -> Result<u64, Error> {
         self.switch.renew()?;
         self.expire_handshakes(timeouts.closing)?;
+        self.expire_served_hosts()?;
         let now = now_ns();
         let before = |time: Duration| now.saturating_sub(nanoseconds(time));
         let limits = [before(timeouts.idle).to_ne_bytes(), before(timeouts.closing).to_ne_bytes()];
@@ -265,8 +294,24 @@ impl Datapath {
             let handshake = Flow::from_handshake(key, value, now)?;
             Some((handshake.idle >= after).then(|| key.to_vec()))
         })?;
-        let table = load::table(&self.object, "handshakes")?;
-        for key in old.into_iter().flatten() {
+        self.remove("handshakes", old.into_iter().flatten())
+    }
+
+    fn expire_served_hosts(&self) -> Result<(), Error> {
+        let now = now_ns();
+        let entries = self.entries("served_hosts", Entry::read)?;
+        // Packets of served connections do not update the entries, so the connections decide.
+        if !entries.iter().any(|entry| entry.is_old(now)) {
+            return Ok(());
+        }
+        let hosts = self.served_hosts()?.into_iter();
+        let old = hosts.filter(|host| host.idle >= SERVED_HOST_MEMORY);
+        self.remove("served_hosts", old.map(|host| bytes::mapped(host.address).to_vec()))
+    }
+
+    fn remove(&self, table: &str, keys: impl IntoIterator<Item = Vec<u8>>) -> Result<(), Error> {
+        let table = load::table(&self.object, table)?;
+        for key in keys {
             // The entry may have been promoted or evicted meanwhile.
             let _ = table.delete(&key);
         }

@@ -7,6 +7,7 @@ mod ends;
 mod fallback;
 mod flood;
 mod frames;
+mod hosts;
 mod life;
 mod lists;
 mod marks;

@@ -1,15 +1,17 @@
 //! The arguments of `windlass ecn-proxy`. Their values are read by the crate of the proxy, which
 //! reads the file's with the same functions.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) const ECN_PROXY_HELP: &str = "\
 Examples:
   windlass ecn-proxy run --client-side eth1 --client-side wlan0      # on the router
   windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
+  windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
   windlass ecn-proxy status
   windlass ecn-proxy stats --watch
+  windlass ecn-proxy hosts                    # who has ECN, and who gets it from the proxy
   windlass ecn-proxy off                      # everything passes untouched, at once
   windlass ecn-proxy stop --drain 10m
 
@@ -22,7 +24,7 @@ kernel lacks something; 2 bad arguments or a bad configuration file.";
 
 const RUN_HELP: &str = "\
 Options win over the file. SIGHUP reads the file again and keeps all connections; a change of sizes, \
-mark bit, metrics, pin, socket or log format takes a restart, and the log says so. SIGTERM and Ctrl-C \
+mark bit, metrics, pin, socket, log or log format takes a restart, and the log says so. SIGTERM and Ctrl-C \
 end it: programs and table go with it, and every connection goes on (with --pin they stay for the next \
 one, until windlass ecn-proxy stop).
 
@@ -39,11 +41,37 @@ With --json an object a line.
 
 Example: windlass ecn-proxy flows | grep host=192.168.1.7";
 
+const HOSTS_HELP: &str = "\
+A row a host, by its address: the MAC address from which its packets come, who gives it ECN (own: the \
+host itself; served: the proxy; mixed: one or the other; without: neither), connections and payload \
+with the shares of both, reductions of its sender and marks on its data. Their number follows on \
+standard error. With --json an object a line. docs/reference/ecn-proxy.md explains each figure.
+
+Examples:
+  windlass ecn-proxy hosts                      # the hosts with the most traffic first
+  windlass ecn-proxy hosts --sort reductions
+  windlass ecn-proxy hosts --json | jq -r 'select(.ecn == \"own\").address'";
+
+const CHECK_HELP: &str = "\
+Takes the options of run. For each finding it prints where it is, what was found and what was expected: \
+errors, with which run would not start, and warnings. The kernel, this user's rights, interfaces, \
+flowtables, the socket, the address of the metrics and the folder of the pins are checked once the \
+configuration has no error.
+
+Examples:
+  windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
+  windlass ecn-proxy check --client-side eth1 --json | jq -r '.findings[].where'
+
+Exit status: 0 no error; 1 an error of the machine; 2 an error of the options or the file.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum EcnProxy {
     /// Give the connections through these interfaces ECN, until the command ends
     #[command(after_help = RUN_HELP)]
     Run(Box<EcnProxyRun>),
+    /// Check the configuration and the machine, and change nothing
+    #[command(after_help = CHECK_HELP)]
+    Check(Box<CheckArgs>),
     /// Say what is in force: interfaces, policy, kernel features, connections by state, since when
     Status {
         #[command(flatten)]
@@ -72,6 +100,9 @@ pub(crate) enum EcnProxy {
         #[arg(long)]
         json: bool,
     },
+    /// List the served hosts: which have ECN themselves, to which the proxy gives it, how much
+    #[command(after_help = HOSTS_HELP)]
+    Hosts(HostsArgs),
     /// Let every packet pass untouched, at once; the table stays
     Off {
         #[command(flatten)]
@@ -90,6 +121,40 @@ pub(crate) enum EcnProxy {
         #[arg(long, value_name = "TIME")]
         drain: Option<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub run: EcnProxyRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostsArgs {
+    #[command(flatten)]
+    pub at: SocketArg,
+    /// Print a JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Sort by this: addresses ascend, the largest figure and the last seen come first
+    #[arg(long, value_enum, value_name = "KEY", default_value = "bytes")]
+    pub sort: SortKey,
+    /// Sort the other way round
+    #[arg(long)]
+    pub reverse: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortKey {
+    Address,
+    Connections,
+    Bytes,
+    Reductions,
+    Marks,
+    Seen,
 }
 
 /// Which proxy to ask.
@@ -185,6 +250,10 @@ pub(crate) struct DaemonArgs {
     /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+    /// What is logged: off, error, warn, info, debug or trace, or directives of RUST_LOG's syntax
+    /// such as warn,windlass_ecn_proxy=debug [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
     /// How the log is written, to standard error [default: text]
     #[arg(long, value_name = "text|json")]
     pub log_format: Option<String>,

@@ -2,6 +2,10 @@
 
 pub(crate) mod args;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod check;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod hosts;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod print;
 #[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "absent.rs")]
 mod run;

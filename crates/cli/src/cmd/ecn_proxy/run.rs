@@ -1,7 +1,7 @@
 //! `windlass ecn-proxy`.
 
 use super::args::{EcnProxy, SocketArg};
-use super::{print, settings};
+use super::{check, hosts, print, settings};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
@@ -23,6 +23,7 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
             RunError::Config(message) => Failure::Input(message),
             error => Failure::Work(error.to_string()),
         }),
+        EcnProxy::Check(args) => check::main(*args),
         EcnProxy::Status { at, json } => {
             let status = result(&at, Command::Status)?;
             stdout::line(&match json {
@@ -32,6 +33,7 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
         }
         EcnProxy::Stats { at, json, watch } => stats(&at, json, watch),
         EcnProxy::Flows { at, json } => flows(&at.socket, json),
+        EcnProxy::Hosts(args) => hosts::main(&args),
         EcnProxy::Off { at } => {
             result(&at, Command::Off)?;
             stdout::line("off: every packet passes untouched; the table stays")

@@ -4,8 +4,9 @@ use super::args::EcnProxyRun;
 use crate::failure::Failure;
 use crate::value::with_seconds;
 use windlass_ecn_proxy::config::{
-    PIN_FOLDER, Pin, Settings, Source, parse_interface, parse_log_format, parse_mark_bit,
-    parse_metrics, parse_policy, parse_ports, parse_prefix, parse_size, parse_timeout,
+    PIN_FOLDER, Pin, Settings, Source, parse_interface, parse_log, parse_log_format,
+    parse_mark_bit, parse_metrics, parse_policy, parse_ports, parse_prefix, parse_size,
+    parse_timeout,
 };
 
 /// Where the configuration comes from.
@@ -38,6 +39,7 @@ pub(super) fn source(args: EcnProxyRun) -> Result<Source, Failure> {
         metrics: one("--metrics", daemon.metrics, parse_metrics)?,
         pin: daemon.pin.map(|folder| Pin(Some(folder.unwrap_or_else(|| PIN_FOLDER.into())))),
         socket: daemon.socket,
+        log: one("--log", daemon.log, parse_log)?,
         log_format: one("--log-format", daemon.log_format, parse_log_format)?,
     };
     Ok(Source { options, file: config })

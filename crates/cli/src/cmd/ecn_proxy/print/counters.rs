@@ -1,12 +1,22 @@
 //! Counters and connections for people.
 
 use crate::stdout;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::Counters;
 
-/// The counters in the order of the page that explains them; with what was `before`, how many a
-/// second came since.
+/// The first counter of each topic, in the order of the page that explains them.
+const TOPICS: [(&str, &str); 6] = [
+    ("packets", "packets"),
+    ("flows_added", "table"),
+    ("bytes_served", "payload in bytes"),
+    ("upgraded", "handshakes"),
+    ("marks", "marks for served hosts"),
+    ("ect", "marks of served senders"),
+];
+
+/// The counters by topic, in the order of the page that explains them; with what was `before`, how
+/// many a second came since.
 pub(in crate::cmd::ecn_proxy) fn stats(
     now: &Value,
     before: Option<&Value>,
@@ -17,24 +27,40 @@ pub(in crate::cmd::ecn_proxy) fn stats(
         let before = before.and_then(|before| before["counters"][name].as_u64());
         let rate = before.map(|before| count.saturating_sub(before) as f64 / apart.as_secs_f64());
         let rate = rate.map_or(String::new(), |rate| format!("{rate:.0}"));
-        Some(vec![name.to_owned(), count.to_string(), rate])
+        Some(vec![format!("  {name}"), count.to_string(), rate])
     };
-    let mut rows: Vec<Vec<String>> =
-        Counters::default().named().into_iter().filter_map(row).collect();
-    let mut group = |what: &str, counts: &Value| {
-        let counts = counts.as_object().into_iter().flatten();
-        let row = |(kind, count): (&String, &Value)| {
-            vec![format!("{what}: {kind}"), count.to_string(), String::new()]
-        };
-        rows.extend(counts.map(row));
-    };
-    for what in ["bypassed", "passed_over", "ect_withdrawn"] {
-        group(what, &now["reasons"][what]);
+    let title = |text: &str| vec![text.to_owned(), String::new(), String::new()];
+    let mut rows = Vec::new();
+    for counter in Counters::default().named() {
+        let begins = TOPICS.iter().find(|(first, _)| *first == counter.0);
+        rows.extend(begins.map(|(_, topic)| title(topic)));
+        rows.extend(row(counter));
     }
-    group("far hosts", &now["hosts"]);
-    rows.push(vec!["connections in the table".into(), now["flows"].to_string(), String::new()]);
+    rows.extend(groups(now));
     let header = ["counter", "count", if before.is_some() { "per second" } else { "" }];
     stdout::table(&header, rows.into_iter())
+}
+
+/// What the answer has beside the counters: reasons, far hosts, connections in the table.
+fn groups(now: &Value) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let reasons = ["bypassed", "passed_over", "ect_withdrawn"]
+        .map(|what| (format!("{what}, by reason"), now["reasons"][what].clone()));
+    let present =
+        json!({ "far hosts": now["hosts"], "connections": { "in the table": now["flows"] } });
+    let present = present.as_object().cloned().unwrap_or_default().into_iter();
+    for (topic, counts) in reasons.into_iter().chain(present) {
+        let counts = counts.as_object().into_iter().flatten();
+        let row = |(kind, count): (&String, &Value)| {
+            vec![format!("  {kind}"), count.to_string(), String::new()]
+        };
+        let counts: Vec<Vec<String>> = counts.map(row).collect();
+        if !counts.is_empty() {
+            rows.push(vec![topic, String::new(), String::new()]);
+            rows.extend(counts);
+        }
+    }
+    rows
 }
 
 /// A connection as one line, in the manner of conntrack -L.
@@ -70,7 +96,39 @@ fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn counters_stand_below_their_topic() {
+        let named = Counters::default().named();
+        let counters = named.iter().map(|(name, ..)| ((*name).to_owned(), json!(7)));
+        let now = json!({
+            "counters": counters.collect::<serde_json::Map<_, _>>(),
+            "reasons": { "bypassed": { "md5": 2 }, "passed_over": {} },
+            "hosts": { "capable": 3 }, "flows": 4,
+        });
+        let shown = stats(&now, None, Duration::from_secs(1));
+        let at = |text: &str| {
+            let found = shown.lines().position(|line| line.trim_start().starts_with(text));
+            found.unwrap_or_else(|| panic!("{text} in\n{shown}"))
+        };
+        for (topic, counter) in [
+            ("packets", "tcp"),
+            ("table", "flows_added"),
+            ("payload in bytes", "bytes_own"),
+            ("handshakes", "upgraded"),
+            ("marks for served hosts", "echoes"),
+            ("marks of served senders", "episodes"),
+            ("bypassed, by reason", "md5"),
+            ("far hosts", "capable"),
+            ("connections", "in the table"),
+        ] {
+            assert!(at(topic) < at(counter), "{topic}, {counter}:\n{shown}");
+        }
+        for (first, _) in TOPICS {
+            assert!(named.iter().any(|(name, ..)| *name == first), "{first}");
+        }
+        assert!(!shown.contains("passed_over, by reason"), "nothing was passed over");
+    }
 
     #[test]
     fn a_connection_is_a_line_with_all_that_is_known_of_it() {

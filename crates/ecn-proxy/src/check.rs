@@ -1,0 +1,196 @@
+//! Checks a configuration and the machine that is to run it, and changes nothing.
+
+mod machine;
+
+use crate::config::{Config, FileError, Settings, Source, read_file};
+use ipnet::IpNet;
+use serde::Serialize;
+use std::time::Duration;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Severity {
+    /// The proxy does not start.
+    Error,
+    /// The proxy starts, but may not do what the user means.
+    Warning,
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Subject {
+    /// The options or the file.
+    Configuration,
+    /// This machine: its kernel, interfaces, files, and this user's rights.
+    Machine,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub subject: Subject,
+    /// The place: file, line and key, an interface, a path.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What was found.
+    pub what: String,
+    /// What was expected, or what helps.
+    pub expected: String,
+}
+
+impl Finding {
+    fn new(
+        severity: Severity,
+        subject: Subject,
+        place: &str,
+        what: &str,
+        expected: &str,
+    ) -> Finding {
+        let [place, what, expected] = [place, what, expected].map(str::to_owned);
+        Finding { severity, subject, place, what, expected }
+    }
+
+    /// A message of the configuration: `expected ..., found ...`, or `..., expected ...`.
+    fn of_message(place: &str, message: &str) -> Finding {
+        let message = message.trim();
+        let (what, expected) = match message.strip_prefix("expected ") {
+            Some(rest) => match rest.split_once(", found ") {
+                Some((expected, found)) => (format!("found {found}"), expected.to_owned()),
+                None => ("missing".to_owned(), rest.to_owned()),
+            },
+            None => match message.split_once([',', ':']) {
+                Some((what, rest)) if rest.trim_start().starts_with("expected ") => {
+                    let expected = rest.trim_start().trim_start_matches("expected ");
+                    (what.to_owned(), expected.to_owned())
+                }
+                _ => (message.to_owned(), "a configuration without this".to_owned()),
+            },
+        };
+        Finding::new(Severity::Error, Subject::Configuration, place, &what, &expected)
+    }
+}
+
+/// All findings about the configuration and the machine, errors first. The checks of the machine need
+/// a configuration without errors.
+pub fn check(source: &Source) -> Vec<Finding> {
+    let mut findings = match configuration(source) {
+        Ok(config) => {
+            let mut findings = lists(&config);
+            findings.extend(times(&config));
+            findings.extend(machine::check(&config));
+            findings
+        }
+        Err(findings) => findings,
+    };
+    findings.sort_by_key(|finding| finding.severity != Severity::Error);
+    findings
+}
+
+fn configuration(source: &Source) -> Result<Config, Vec<Finding>> {
+    let file = match &source.file {
+        None => Settings::default(),
+        Some(path) => read_file(path).map_err(|error| of_file(&error))?,
+    };
+    let place =
+        source.file.as_ref().map_or("options".to_owned(), |path| path.display().to_string());
+    let config = Config::new(source.options.clone().or(file));
+    config.map_err(|message| vec![Finding::of_message(&place, &message)])
+}
+
+fn of_file(error: &FileError) -> Vec<Finding> {
+    match error {
+        FileError::Io(path, error) => {
+            let place = path.display().to_string();
+            let (severity, subject) = (Severity::Error, Subject::Configuration);
+            let expected = "a file of TOML that this user can read";
+            vec![Finding::new(severity, subject, &place, &error.to_string(), expected)]
+        }
+        FileError::Faults(faults) => {
+            faults.iter().map(|fault| Finding::of_message(&fault.place(), &fault.message)).collect()
+        }
+    }
+}
+
+/// Prefixes of `allow` without effect, since `deny` has them whole.
+fn lists(config: &Config) -> Vec<Finding> {
+    let (allow, deny) = (&config.lists.allow.networks, &config.lists.deny.networks);
+    let denied = |network: &&IpNet| deny.iter().any(|deny| deny.contains(*network));
+    let finding = |network: &IpNet| {
+        let what = format!("{network} is in deny as a whole, which takes precedence");
+        let expected = "a prefix with an address that deny leaves";
+        Finding::new(Severity::Warning, Subject::Configuration, "allow", &what, expected)
+    };
+    allow.iter().filter(denied).map(finding).collect()
+}
+
+/// RFC 5382 section 5 (REQ-5): a device that forgets connections earlier breaks idle ones.
+fn times(config: &Config) -> Vec<Finding> {
+    const IDLE_MIN: Duration = Duration::from_secs(7_440);
+    const CLOSING_MIN: Duration = Duration::from_secs(240);
+    let timeouts = config.timeouts;
+    let keys = [
+        ("idle_timeout", timeouts.idle, IDLE_MIN),
+        ("closing_timeout", timeouts.closing, CLOSING_MIN),
+    ];
+    let short = keys.into_iter().filter(|(_, time, least)| time < least);
+    let finding = |(key, time, least): (&str, Duration, Duration)| {
+        let [time, least] = [time, least].map(humantime::format_duration);
+        let what = format!("{time}: connections idle for longer continue without ECN");
+        let expected = format!("{least} or more (RFC 5382 section 5)");
+        Finding::new(Severity::Warning, Subject::Configuration, key, &what, &expected)
+    };
+    short.map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        let text = format!("schema = 1\nclient_side = [\"lan\"]\n{text}");
+        let settings = crate::config::read_text("f", &text).expect("sound");
+        Config::new(settings).expect("sound")
+    }
+
+    #[test]
+    fn a_message_is_what_was_found_and_what_was_expected() {
+        for (message, what, expected) in [
+            ("expected a port, found \"x\"", "found \"x\"", "a port"),
+            ("unknown key, expected one of a, b", "unknown key", "one of a, b"),
+            ("no interface: expected --client-side", "no interface", "--client-side"),
+            ("expected schema = 1, the version", "missing", "schema = 1, the version"),
+            (
+                "interface a is named twice",
+                "interface a is named twice",
+                "a configuration without this",
+            ),
+        ] {
+            let finding = Finding::of_message("f:3: key", message);
+            assert_eq!((&*finding.what, &*finding.expected), (what, expected));
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_is_denied_whole_is_found() {
+        let findings =
+            lists(&config("allow = [\"10.1.0.0/16\", \"10.0.0.0/8\"]\ndeny = [\"10.1.0.0/16\"]"));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].what.starts_with("10.1.0.0/16 is in deny"), "{findings:?}");
+    }
+
+    #[test]
+    fn times_below_the_rfc_are_found() {
+        assert_eq!(times(&config("")), []);
+        let findings = times(&config("idle_timeout = \"1h\"\nclosing_timeout = \"4m\""));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!(findings[0].expected, "2h 4m or more (RFC 5382 section 5)");
+    }
+}
