@@ -68,7 +68,7 @@ client 'download /file >/tmp/copy' || fail "the download"
 wanted=$(sha256sum </tmp/pages/file)
 [ "$(sha256sum </tmp/copy)" = "$wanted" ] || fail "the download differs"
 ip netns exec server nc -l -p 81 >/tmp/upload </dev/null &
-within 20 ip netns exec server sh -c "netstat -ltn | grep -q ':81 '" || fail "nobody listens"
+within 20 ip netns exec server sh -c "netstat -ltn | grep -q ':81 '" || fail "the server does not listen"
 client 'cat /tmp/copy >/dev/tcp/10.2.0.2/81' || fail "the upload"
 wait $!
 [ "$(sha256sum </tmp/upload)" = "$wanted" ] || fail "the upload differs"
