@@ -8,10 +8,10 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing (Debian packages, Rust, the lab's Python packages)
 	@scripts/setup
@@ -52,6 +52,9 @@ sanitize: setup ## Run ToU's tests under AddressSanitizer and ThreadSanitizer
 
 verify-mutants: setup ## Break the code on purpose: does a test fail each time? MUTANTS='--shard 0/40', --hand-made, --cargo
 	@scripts/verify-mutants $(MUTANTS)
+
+verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy on an emulated small router
+	@scripts/verify-aarch64
 
 verify-monitoring: setup ## Check the Grafana dashboard and the alert rules with Debian's Prometheus, as root
 	@scripts/setup-verify-monitoring
