@@ -9,7 +9,14 @@ mod hostile;
 mod survey;
 
 use proptest::prelude::*;
+use windlass_probe::dialogue::{NAMES, Scheme};
 use windlass_testbed::replay;
+
+/// The dialogues, each once: TLS before one is the same here.
+fn dialogues() -> Vec<&'static str> {
+    let plain = |name: &&str| Scheme::by_name(name).is_some_and(|scheme| !scheme.tls);
+    NAMES.into_iter().filter(plain).collect()
+}
 
 proptest! {
     #[test]
@@ -18,8 +25,11 @@ proptest! {
     }
 
     #[test]
-    fn a_dialogue_takes_any_server(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        dialogue::run(&bytes);
+    fn a_dialogue_takes_any_server(
+        name in prop::sample::select(dialogues()),
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+    ) {
+        dialogue::run_as(name, &bytes);
     }
 
     #[test]
@@ -33,9 +43,15 @@ fn a_probe_passes_its_regressions() {
     replay("probe", hostile::run);
 }
 
+/// Each has a fuzz target of its own, and inputs that are kept.
 #[test]
-fn a_dialogue_passes_its_regressions() {
-    replay("dialogue", dialogue::run);
+fn dialogues_pass_their_regressions() {
+    for name in dialogues() {
+        let target = format!("dialogue_{}", name.replace('+', "_"));
+        let manifest = include_str!("../../../fuzz/Cargo.toml");
+        assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
+        replay(&target, |bytes| dialogue::run_as(name, bytes));
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! A hostile server of each dialogue: the fuzz input is what it says, over TCP of the engine's, with pauses, a
+//! A hostile server of a dialogue: the fuzz input is what it says, over TCP of the engine's, with pauses, a
 //! reset or a stall. For every input the probe must end in time, and must send no more than a request.
 
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Span, Time};
-use windlass_probe::dialogue::{Dialogue, Exchange, NAMES};
+use windlass_probe::dialogue::{Dialogue, Exchange};
 use windlass_probe::wire::{self, Flow, Kind, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Target, Test};
 use windlass_tcp::stream::Stream;
@@ -15,26 +15,25 @@ const DELAY: Span = Span::from_millis(10);
 /// Longer than the longest patience, and the time for which a connection of FTP is held.
 const END: Span = Span::from_secs(120);
 
-/// The first byte selects the dialogue, the second the purpose, the third how the script is cut; the rest is
-/// what the server says.
-pub(crate) fn run(bytes: &[u8]) {
-    let Some(([which, purpose, cut], script)) = bytes.split_first_chunk::<3>() else { return };
+/// The first byte selects the purpose, the second how the script is cut; the rest is what the server says.
+pub(crate) fn run_as(name: &str, bytes: &[u8]) {
+    let Some(([purpose, cut], script)) = bytes.split_first_chunk::<2>() else { return };
+    let dialogue = dialogue(name, *purpose);
     let purpose = match purpose % 3 {
         0 => Purpose::Scout,
         1 => Purpose::Measure(Test::Split(4)),
         _ => Purpose::Open,
     };
-    let report = World::new(dialogue(*which), purpose, script, *cut).play();
+    let report = World::new(dialogue, purpose, script, *cut).play();
     let name = report.ending.name();
     let defined = ["measured", "head-read", "no-answer", "reset", "too-short", "dialogue-failed"];
     assert!(defined.contains(&name), "{name}");
 }
 
-fn dialogue(which: u8) -> Dialogue {
-    let name = NAMES[usize::from(which) % NAMES.len()];
+fn dialogue(name: &str, variant: u8) -> Dialogue {
     let hash = "000102030405060708090a0b0c0d0e0f10111213";
     let target = Target::parse(&format!("{name}://h:1/{hash}")).expect("a URL");
-    let send = vec![which; usize::from(which % 2)];
+    let send = vec![variant; usize::from(variant % 2)];
     let exchange = Exchange::new(send, Some("(?s)a.{0,9}b")).expect("an expression");
     Dialogue::of(&target.candidates[0], "x", &exchange).expect("a dialogue")
 }
