@@ -175,6 +175,12 @@ ECN_INLINE void ecn_host_in_handshake(struct ecn_flow *flow, const struct ecn_po
 {
 	if (packet->flags & ECN_RST)
 		ecn_close(flow, edit);
+	/*
+	 * A late copy of the SYN of a connection that is not served, and forgotten: the answer to it
+	 * must not begin to serve data of which the proxy has not seen the beginning.
+	 */
+	else if (flow->phase == ECN_PHASE_HOST_OPENS && (packet->flags & (ECN_SYN | ECN_ACK)) == ECN_ACK)
+		ecn_bypass(flow, ECN_REASON_UNDER_WAY, edit);
 	else if (flow->phase == ECN_PHASE_FAR_OPENS && packet->flags & ECN_SYN &&
 		 ecn_answers_syn(flow, packet))
 		ecn_host_answers(flow, policy, packet, edit);

@@ -123,7 +123,9 @@ enum ecn_reason {
 	ECN_REASON_WAITS = 15,
 	/* The far host has accepted a new connection under the same addresses. */
 	ECN_REASON_REOPENED = 16,
-	ECN_REASON_COUNT = 17,
+	/* The served host has sent data, but no answer to its SYN has passed the proxy. */
+	ECN_REASON_UNDER_WAY = 17,
+	ECN_REASON_COUNT = 18,
 };
 
 /* Events to count. A super-packet (GRO, GSO) counts once. */

@@ -385,11 +385,13 @@ pub enum Reason {
     Waits,
     /// The hosts opened a new connection under the same addresses.
     Reopened,
+    /// The served host has sent data, but no answer to its SYN has passed the proxy.
+    UnderWay,
 }
 
 impl Reason {
     /// Every reason, in the order of its number.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 18] = [
         Reason::None,
         Reason::HostHasEcn,
         Reason::FarWithoutEcn,
@@ -407,6 +409,7 @@ impl Reason {
         Reason::Off,
         Reason::Waits,
         Reason::Reopened,
+        Reason::UnderWay,
     ];
 
     pub(crate) fn from_number(number: u8) -> Reason {

@@ -197,6 +197,33 @@ fn a_syn_that_was_answered_without_ecn_does_not_ask_for_it_again() {
     assert_eq!(watch.pass(&first, Side::Host).1.forward, [first]);
 }
 
+/// Found by chaos (seed 23351): the host asked for ECN itself, then sent its SYN again without.
+#[test]
+fn a_late_syn_of_a_connection_under_way_takes_nothing_on() {
+    let mut watch = Watch::new(Policy::default());
+    watch.pass(&syn(ECN_SETUP, ISN, all_options()), Side::Host);
+    let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
+    watch.pass(&answer, Side::Far);
+    watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
+    let ack = Flags::ACK;
+    let data = Packet {
+        seq: ISN + 1,
+        ack: FAR_ISN + 1,
+        flags: ack,
+        payload_bytes: 2,
+        ..Packet::default()
+    };
+    let (edit, _) = watch.pass(&data, Side::Host);
+    assert_eq!(edit.reason(), Reason::UnderWay);
+    watch.pass(&answer, Side::Far);
+    assert_eq!(watch.flow.phase(), Phase::Bypass);
+    assert_eq!(
+        watch.pass(&data, Side::Host).1.forward,
+        [data],
+        "a retransmission, which has no ECT"
+    );
+}
+
 /// RFC 9293 section 3.5, figure 7: both SYNs are on their way at once, and each answers the other.
 #[test]
 fn both_open_at_once_and_no_end_sees_what_it_did_not_ask_for() {

@@ -65,23 +65,25 @@ impl Life {
         options.set(Options::TIMESTAMPS, choice & 0xc0 != 0);
         // Numbers wrap soon.
         let host_isn = (u32::from(bytes.byte()) << 8).wrapping_sub(20_000);
+        let segment = 1 + u32::from(bytes.byte()) * 8;
+        let ends = bytes.byte();
         let mut life = Life {
             watch,
             packets: 0,
-            segment: 1 + u32::from(bytes.byte()) * 8,
+            segment,
             options,
-            host_is_client: bytes.byte() & 1 == 0,
+            host_is_client: ends & 1 == 0,
             host_next: host_isn,
             far_has: host_isn,
             far_next: 7_000,
             clock: 0u32.wrapping_sub(50),
             host_clock_heard: 0,
         };
-        life.handshake();
+        life.handshake(ends & 30 == 30);
         life
     }
 
-    fn handshake(&mut self) {
+    fn handshake(&mut self, port_is_closed: bool) {
         let ecn = Flags::ECE | Flags::CWR;
         let (first, second) =
             if self.host_is_client { (Side::Host, Side::Far) } else { (Side::Far, Side::Host) };
@@ -92,6 +94,10 @@ impl Life {
         self.pass(&Packet { ack: 0, ..syn }, first);
         self.sent(first, 1);
         self.far_has = self.host_next;
+        if port_is_closed {
+            self.pass(&self.packet(second, Flags::RST | Flags::ACK), second);
+            return;
+        }
         let flags = Flags::SYN | Flags::ACK | answer;
         let syn_ack = Packet { options: open, window_scale: 7, ..self.packet(second, flags) };
         self.pass(&syn_ack, second);

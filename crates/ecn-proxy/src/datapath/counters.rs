@@ -4,7 +4,7 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use serde::Serialize;
 
 /// Why a connection is not served, an echo not answered, or ECT withheld; `enum ecn_reason`.
-pub const REASONS: [&str; 17] = [
+pub const REASONS: [&str; 18] = [
     "none",
     "host-has-ecn",
     "far-without-ecn",
@@ -22,6 +22,7 @@ pub const REASONS: [&str; 17] = [
     "off",
     "waits",
     "reopened",
+    "under-way",
 ];
 
 /// Offsets of bpf/tables.h, in numbers of eight bytes.
