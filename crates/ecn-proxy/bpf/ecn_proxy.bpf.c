@@ -67,8 +67,8 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 	return TC_ACT_SHOT;
 }
 
-/* Whether an edit of the packet reaches all of its segments. */
-SPLIT int prepare_list(struct __sk_buff *skb)
+/* Whether the packet, a list, may be edited and pass: no segment then keeps a codepoint to hide. */
+SPLIT int prepare_list(struct __sk_buff *skb, __u32 from_host)
 {
 	struct run run;
 
@@ -76,7 +76,7 @@ SPLIT int prepare_list(struct __sk_buff *skb)
 		return 0;
 	if (!can_split_lists) {
 		count(&run, COUNT_LISTS_KEPT);
-		return 1;
+		return from_host || !(run.work->edit.actions & ECN_DO_CODEPOINT);
 	}
 	count(&run, COUNT_LISTS);
 	return split_list(skb, &run.work->view) == 0;
@@ -108,7 +108,8 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 	if (!actions)
 		return TC_ACT_UNSPEC;
 	count(&run, COUNT_EDITED);
-	if (ECN_RARELY(skb->gso_size && is_list(skb)) && !prepare_list(skb)) {
+	if (ECN_RARELY(skb->gso_size && is_list(skb)) &&
+	    !prepare_list(skb, flags & PROGRAM_FROM_HOST)) {
 		count(&run, COUNT_EDIT_FAILED);
 		/* A served host must not see a codepoint; the kernel drops without memory, too. */
 		return flags & PROGRAM_FROM_HOST ? TC_ACT_UNSPEC : TC_ACT_SHOT;

@@ -140,8 +140,9 @@ pub(super) fn lists_kept(kept: u64, kernel: &str) -> Option<String> {
     (kept > 0).then(|| {
         format!(
             "Linux {kernel} joins packets into lists (rx-gro-list), of which the ECN proxy can \
-             change the first packet only; run `ethtool -K INTERFACE rx-gro-list off` for every \
-             interface, or use Linux 6.12"
+             change the first packet only. It drops those that would show a served host a \
+             codepoint, and takes on no new connection. Run `ethtool -K INTERFACE rx-gro-list \
+             off` for every interface, then `windlass ecn-proxy on`; or use Linux 6.12"
         )
     })
 }

@@ -27,6 +27,8 @@ pub(super) struct Proxy {
     state_since: SystemTime,
     started: SystemTime,
     drain_until: Option<Instant>,
+    /// The counter `lists_kept` when the proxy was last switched on.
+    lists_kept_before: u64,
     warnings: Vec<String>,
 }
 
@@ -44,6 +46,7 @@ impl Proxy {
             state_since: now,
             started: now,
             drain_until: None,
+            lists_kept_before: 0,
             warnings: Vec::new(),
         };
         // Pinned tables keep the settings of the earlier daemon.
@@ -107,6 +110,7 @@ impl Proxy {
         self.datapath.set_draining(false)?;
         self.datapath.set_enabled(true)?;
         self.drain_until = None;
+        self.lists_kept_before = self.datapath.counters()?.lists_kept;
         self.enter(State::On);
         Ok(())
     }
@@ -167,10 +171,16 @@ impl Proxy {
         if !features.types {
             found.push(offload::lists_unknown(&features.kernel));
         }
+        let kernel = features.kernel.clone();
         match self.datapath.counters() {
             Ok(counters) => {
-                let kernel = &features.kernel;
-                found.extend(offload::lists_kept(counters.lists_kept, kernel));
+                let kept = counters.lists_kept.saturating_sub(self.lists_kept_before);
+                found.extend(offload::lists_kept(kept, &kernel));
+                if kept > 0
+                    && let Err(error) = self.datapath.set_draining(true)
+                {
+                    found.push(format!("still takes on connections: {error}"));
+                }
             }
             Err(error) => found.push(format!("counters not read: {error}")),
         }

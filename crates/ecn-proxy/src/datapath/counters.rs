@@ -96,7 +96,8 @@ counters! {
     lease_over = 12;
     /// Lists of GRO (rx-gro-list) that the proxy changed as a whole.
     lists = 13;
-    /// Lists of GRO of which only the first packet was changed, since this kernel cannot do more.
+    /// Lists of GRO that this kernel cannot change as a whole: the first packet was changed, or the list was
+    /// dropped (`edit_failed`).
     lists_kept = 14;
     /// Payload of served connections, in bytes, both ways, retransmissions included.
     bytes_served = 15;

@@ -119,8 +119,8 @@ fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_r
             map.set_initial_value(&log.to_ne_bytes())
         }
         ".rodata.lists" => {
-            let can_split = u32::from(!older(&release(), LISTS_SPLIT));
-            map.set_initial_value(&can_split.to_ne_bytes())
+            let can_split = !settings.keep_lists && !older(&release(), LISTS_SPLIT);
+            map.set_initial_value(&u32::from(can_split).to_ne_bytes())
         }
         ".rodata.parts" => map.set_initial_value(&settings.parts_left_out.to_ne_bytes()),
         _ => Ok(()),

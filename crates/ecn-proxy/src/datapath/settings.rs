@@ -60,6 +60,9 @@ pub struct Settings {
     pub decisions_bytes: Option<u32>,
     /// Parts of a virtual loss to leave out (`enum ecn_part`), for tests that show the purpose of each.
     pub parts_left_out: u32,
+    /// Whether to treat lists of GRO as on kernels that cannot edit them whole (before Linux 6.12), for
+    /// tests.
+    pub keep_lists: bool,
 }
 
 impl Default for Settings {
@@ -78,6 +81,7 @@ impl Default for Settings {
             clsact: false,
             decisions_bytes: None,
             parts_left_out: 0,
+            keep_lists: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::marks::{counters, mark_until_a_virtual_loss};
 use crate::skip;
 use crate::testbed::{ProxyMachine, Testbed};
 use windlass_ecn_proxy::datapath::Settings;
-use windlass_testbed::{Need, skip_unless};
+use windlass_testbed::{Need, skip_unless, wait_until};
 
 const BYTES: u64 = 4_000_000;
 
@@ -56,6 +56,26 @@ fn no_codepoint_of_a_download_in_lists_reaches_the_served_host() {
         assert!(with == 0 && without > BYTES / 1500, "{with} with a codepoint, {without} without");
         assert_eq!(bed.host_counter("InCsumErrors"), 0);
     }
+}
+
+/// As on kernels before Linux 6.12: lists are dropped, until somebody switches them off.
+#[test]
+fn no_codepoint_reaches_the_served_host_where_lists_cannot_be_edited_whole() {
+    if skip() || skip_unless(&[Need::Program("ethtool")]) || bed().is_none() {
+        return;
+    }
+    let settings = Settings { keep_lists: true, ..Settings::default() };
+    let bed = Testbed::with_rate(ProxyMachine::Router, false, &settings, "1gbit");
+    bed.let_lists_form();
+    let connection = bed.connect(false, true, "cubic");
+    connection.while_sending(false, || {
+        wait_until("lists are dropped", || counters(&bed).edit_failed > 2);
+        bed.let_no_lists_form();
+        connection.wait_for_bytes(false, 1_000_000);
+    });
+    let counters = counters(&bed);
+    assert!(counters.lists == 0 && counters.lists_kept > 2, "{counters:?}");
+    assert_eq!(bed.codepoints(true, false).0, 0);
 }
 
 /// Data both ways: the proxy clones lists to give their ACKs the blocks of a virtual loss.

@@ -135,6 +135,12 @@ impl Testbed {
         }
     }
 
+    pub(crate) fn let_no_lists_form(&self) {
+        for device in ["near", "far"] {
+            self.router().run("ethtool", &format!("-K {device} rx-gro-list off"));
+        }
+    }
+
     /// Acts on packets of the far host as they leave it.
     pub(crate) fn at_far_host(&self) -> Marker {
         self.far().inside(|| Marker::attach("router", TC_EGRESS))
