@@ -3,6 +3,7 @@
 use crate::process::{output, run, text};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
@@ -136,9 +137,16 @@ impl Namespace {
     ///
     /// If the kernel has no such key or refuses the value.
     pub fn sysctl(&self, key: &str, value: &str) {
-        let path = format!("/proc/sys/net/{key}");
-        let written = self.inside(|| fs::write(&path, value));
-        written.unwrap_or_else(|error| panic!("{path}: {error}"));
+        self.try_sysctl(key, value).unwrap_or_else(|error| panic!("/proc/sys/net/{key}: {error}"));
+    }
+
+    /// The same for a value that not every kernel takes.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has no such key or refuses the value.
+    pub fn try_sysctl(&self, key: &str, value: &str) -> io::Result<()> {
+        self.inside(|| fs::write(format!("/proc/sys/net/{key}"), value))
     }
 
     /// A counter of the namespace's IPv4 and TCP, by the name that nstat gives it without the prefix.

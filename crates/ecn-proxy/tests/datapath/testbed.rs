@@ -231,6 +231,11 @@ impl Testbed {
         self.host().sysctl(&format!("ipv4/{key}"), value);
     }
 
+    /// Whether the kernel takes a value of net/ipv4/tcp_ecn; from Linux 7.0 on 3 to 5 too, for AccECN.
+    pub(crate) fn takes_ecn(&self, value: u8) -> bool {
+        self.host().try_sysctl("ipv4/tcp_ecn", &value.to_string()).is_ok()
+    }
+
     /// The same on the far host.
     pub(crate) fn set_on_far_host(&self, key: &str, value: &str) {
         self.far().sysctl(&format!("ipv4/{key}"), value);
