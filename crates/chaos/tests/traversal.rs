@@ -56,6 +56,8 @@ fn seeds_that_broke_a_promise_keep_it() {
         12_060_279,
         // Both hosts had the same place in the server's table of credits, and ended each other's.
         14_907_183,
+        // The host that was asked stayed with a relay that the other one had left.
+        16_408_834,
     ];
     for seed in seeds {
         if let Err(failure) = run_traversal(seed) {

@@ -92,8 +92,9 @@ pub(crate) struct Ice {
     checked_on: Option<Pair>,
     /// When the last check came from each remote address.
     heard: BTreeMap<SocketAddr, Time>,
-    /// The addresses of the peer's relays.
+    /// The addresses of the peer's relays, and of this host's.
     remote_relays: BTreeSet<SocketAddr>,
+    local_relays: BTreeSet<SocketAddr>,
     /// Addresses of the peer that this host has stopped using. The agent ignores checks from them.
     given_up: BTreeMap<SocketAddr, Candidate>,
 }
@@ -115,6 +116,7 @@ impl Ice {
             checked_on: None,
             heard: BTreeMap::new(),
             remote_relays: BTreeSet::new(),
+            local_relays: BTreeSet::new(),
             given_up: BTreeMap::new(),
         }
     }
@@ -140,7 +142,9 @@ impl Ice {
 
     /// Adds the address `relayed` of a relay that this host uses from its address `local`.
     pub(crate) fn add_relayed(&mut self, relayed: SocketAddr, local: SocketAddr) -> Option<Sent> {
-        self.add(Candidate::relayed(relayed, local, Protocol::Udp).ok()?)
+        let sent = self.add(Candidate::relayed(relayed, local, Protocol::Udp).ok()?)?;
+        self.local_relays.insert(relayed);
+        Some(sent)
     }
 
     fn add(&mut self, candidate: Candidate) -> Option<Sent> {
@@ -248,12 +252,18 @@ impl Ice {
 
     /// The controlling agent has selected a pair: its nomination comes after an exchange of checks on
     /// that pair. This agent then uses the pair, if it has none, before its own check has succeeded. It
-    /// also returns to the pair of its own agent, which was dead for a while.
+    /// also returns to the pair of its own agent, which was dead for a while, and leaves a relay for a
+    /// direct path: the controlling agent goes on nominating pairs that it has left.
     fn accept_nomination(&mut self, pair: Pair) {
-        let usable = self.selected.is_none() || self.nominated == Some(pair);
+        let better = |selected| self.is_relayed(selected) && !self.is_relayed(pair);
+        let usable = self.selected.is_none_or(better) || self.nominated == Some(pair);
         if !self.agent.controlling() && usable {
             self.selected = Some(pair);
         }
+    }
+
+    fn is_relayed(&self, pair: Pair) -> bool {
+        self.local_relays.contains(&pair.local) || self.remote_relays.contains(&pair.remote)
     }
 
     /// The selected path is dead. The controlling agent tries its other pairs; the other agent waits for
@@ -401,5 +411,22 @@ mod tests {
         ends[1].ice.give_up(first);
         run(&mut ends, now, Span::from_secs(4));
         assert_eq!(ends[1].ice.selected(), pair, "the peer goes on checking");
+    }
+
+    /// Found by chaos (seed 16,408,834): the controlling agent nominates its relay's pair, then a direct
+    /// one, and goes on checking both as nominated.
+    #[test]
+    fn a_nominated_direct_pair_takes_the_place_of_a_relay() {
+        let mut ends = ends();
+        let direct = Pair { local: ends[1].address, remote: ends[0].address };
+        let relay = SocketAddr::from(([203, 0, 113, 1], 49157));
+        ends[1].ice.add_relayed(relay, direct.local).expect("a candidate");
+        let relayed = Pair { local: relay, remote: direct.remote };
+        ends[1].ice.accept_nomination(relayed);
+        assert_eq!(ends[1].ice.selected(), Some(relayed));
+        ends[1].ice.accept_nomination(direct);
+        assert_eq!(ends[1].ice.selected(), Some(direct));
+        ends[1].ice.accept_nomination(relayed);
+        assert_eq!(ends[1].ice.selected(), Some(direct), "and keeps it");
     }
 }
