@@ -5,7 +5,6 @@ use super::screen::Screen;
 use super::terminal::{self, Terminal};
 use super::view::{self, Theme};
 use crate::failure::{self, Failure};
-use crate::interrupt;
 use crossterm::event::{self, Event};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 /// The time between two frames, and between two samples of [`watch`] at least.
 const INTERVAL: Duration = Duration::from_millis(250);
 /// [`watch`] waits so many times as long as the last sample took: a long table costs little too.
+#[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
 const REST: u32 = 10;
 
 /// Turns samples of a tool's state into screens.
@@ -78,13 +78,14 @@ impl View {
 /// # Errors
 ///
 /// There is no terminal, or the first sample fails.
+#[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
 pub(crate) fn watch<S>(
     mut sample: impl FnMut() -> Result<S, Failure>,
     mut panels: impl Panels<S>,
 ) -> Result<(), Failure> {
     terminal::check()?;
     panels.take(sample()?);
-    interrupt::end_with(|| 130);
+    crate::interrupt::end_with(|| 130);
     let mut view = View::enter(panels.screen()).map_err(failed)?;
     let mut rest = INTERVAL;
     loop {

@@ -11,7 +11,9 @@ mod series;
 mod terminal;
 mod view;
 
-pub(crate) use drive::{Live, Panels, watch};
+#[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
+pub(crate) use drive::watch;
+pub(crate) use drive::{Live, Panels};
 pub(crate) use screen::{Chart, Output, Row, Screen, Span, Table, Tone};
 pub(crate) use series::{KEPT, Series};
 pub(crate) use terminal::{check, restore};
