@@ -81,10 +81,14 @@ impl Panels<Sample> for ProxyPanels {
         let Some(last) = &self.last else { return Screen::default() };
         let word = |key: &str| last.status[key].as_str().unwrap_or("?").to_owned();
         let whole = |count: f64| format!("{count:.0}");
+        let hosts = match last.hosts.len() {
+            1 => "1 host".to_owned(),
+            count => format!("{count} hosts"),
+        };
         let warning = last.status["warnings"][0].as_str();
         Screen {
             title: "windlass ecn-proxy".to_owned(),
-            facts: vec![word("state"), word("policy"), format!("{} hosts", last.hosts.len())],
+            facts: vec![word("state"), word("policy"), hosts],
             charts: vec![
                 Chart::new("served", &self.served, RECENT, bits, Tone::Rate),
                 Chart::new("connections", &self.connections, 1, whole, Tone::Window),
@@ -195,7 +199,7 @@ mod tests {
         let cells = &hosts.rows[0].cells;
         let expected = ["10.0.0.7", "served", "2.00 Mbit/s", "5", "4", "3", "126.00 kB"];
         assert_eq!(cells[..], expected);
-        assert_eq!(screen.facts, ["on", "virtual-loss", "1 hosts"]);
+        assert_eq!(screen.facts, ["on", "virtual-loss", "1 host"]);
     }
 
     #[test]
