@@ -29,6 +29,14 @@ impl Failure {
         Failure::Work(format!("{doing}: {error}"))
     }
 
+    /// What is wrong, in words.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Failure::Input(message) | Failure::Work(message) => message,
+            Failure::ReaderGone => "standard output is closed",
+        }
+    }
+
     /// Prints the failure to standard error and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         match self {

@@ -1,5 +1,6 @@
 //! Ctrl-C: what is half done is removed, and the exit status is 130.
 
+use crate::live;
 use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
@@ -14,6 +15,7 @@ static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
 pub(crate) fn watch() {
     // It can only fail if there is a handler already, which does the same.
     let _ = ctrlc::set_handler(|| {
+        live::restore();
         let temporary = lock();
         if let Some(path) = temporary.as_deref() {
             remove(path);
@@ -52,6 +54,7 @@ pub(crate) fn first(end: impl FnOnce() + Send + 'static) {
 pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {
     let _ = ctrlc::set_handler(move || {
         ENDING.store(true, Ordering::Relaxed);
+        live::restore();
         std::process::exit(end());
     });
 }

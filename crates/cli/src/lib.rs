@@ -17,9 +17,11 @@ mod cmd;
 mod envelope;
 mod failure;
 mod interrupt;
+mod live;
 mod output_dir;
 mod parallel;
 mod registry;
+mod scaled;
 mod stdout;
 mod value;
 

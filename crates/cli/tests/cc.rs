@@ -2,8 +2,11 @@
 #![cfg(all(feature = "kernel-cc", target_os = "linux"))]
 
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
 use std::process::{Command, Output};
-use windlass_testbed::{Need, skip, skip_unless};
+use std::thread;
+use windlass_testbed::{Namespace, Need, SocketOptions, Tmux, connect, skip, skip_unless};
 
 fn windlass(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
@@ -94,4 +97,55 @@ fn another_controller_is_neither_replaced_nor_unloaded() {
         assert_eq!(output.status.code(), Some(1), "{command}");
         assert!(text(&output.stderr).contains("not Windlass's"), "{}", text(&output.stderr));
     }
+}
+
+#[test]
+fn the_live_view_follows_a_connection_from_its_start_to_its_end() {
+    if skipped() || skip_unless(&[Need::Program("tmux"), Need::Program("ps")]) {
+        return;
+    }
+    if !windlass_kernel_cc::tracing_is_permitted() {
+        skip("needs a kernel that takes tracing programs");
+        return;
+    }
+    let name = format!("wv{}", std::process::id());
+    let loaded = windlass(&format!("cc load new-ecn --name {name}"));
+    let _unload = Unload(name.clone());
+    assert!(loaded.status.success(), "{}", text(&loaded.stderr));
+    let terminal = Tmux::new(140, 30);
+    let command = format!("{} cc flows --live --name {name}", env!("CARGO_BIN_EXE_windlass"));
+    terminal.type_command(&command);
+    let title = format!("windlass cc flows: {name}");
+    terminal.wait_for(&[&title, "0 connections", "cwnd, all", "slope, mean"]);
+
+    let namespace = Namespace::new("wcv");
+    namespace.sysctl("ipv4/tcp_ecn", "1");
+    let options = SocketOptions { controller: Some(&name), ..SocketOptions::default() };
+    let (from, to) = ((&namespace, options), (&namespace, SocketOptions::default()));
+    let (mut sender, mut receiver) = connect(from, to, Ipv4Addr::LOCALHOST.into()).expect("routed");
+    let both = format!(
+        "{} > {}",
+        sender.local_addr().expect("connected"),
+        sender.peer_addr().expect("connected")
+    );
+    let reading = thread::spawn(move || {
+        let mut all = Vec::new();
+        receiver.read_to_end(&mut all).map(|_| all.len())
+    });
+    sender.write_all(&vec![0; 2_000_000]).expect("open");
+    let shown = terminal.wait_until("the connection with a window", |screen| {
+        let row = screen.lines().find(|line| line.starts_with(&both));
+        let cwnd = row.and_then(|row| row[both.len()..].split_whitespace().next()?.parse().ok());
+        cwnd.is_some_and(|cwnd: u32| cwnd >= 10) && screen.contains(" 1 connection\n")
+    });
+    assert!(shown.contains("cwnd over time") && shown.contains(" yes "), "{shown}");
+    drop(sender);
+    assert_eq!(reading.join().expect("no panic").expect("open"), 2_000_000);
+    terminal.wait_for(&["0 connections"]);
+
+    // Unloaded meanwhile: the view says so, and stays.
+    windlass(&format!("cc unload new-ecn --name {name}"));
+    terminal.wait_for(&["has loaded no controller"]);
+    terminal.press("C-c");
+    terminal.wait_for_end(130);
 }

@@ -29,12 +29,14 @@ use std::process::{Child, Command, ExitCode, Stdio};
 const NAME: &str = "windlass-guard";
 
 /// The standard streams that a guarded command inherits.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Streams {
+#[derive(Copy, Clone, Debug)]
+pub enum Streams<'a> {
     /// All of them.
     All,
     /// Standard error, to which its standard output goes as well.
     ErrorOnly,
+    /// None: its standard output and error go to this file, and its standard input is empty.
+    To(&'a File),
 }
 
 /// A command to start under a guard.
@@ -47,7 +49,7 @@ pub struct Guarded<'a> {
     /// Environment variables in addition to those of this process.
     pub environment: &'a [(&'a str, String)],
     /// The command's standard streams.
-    pub streams: Streams,
+    pub streams: Streams<'a>,
     /// The user as whom the command runs, after
     /// [`enter_user_namespace`](crate::enter_user_namespace) returned it. `None`: the present user.
     pub user: Option<User>,
@@ -77,8 +79,14 @@ impl Guarded<'_> {
             .arg(self.user.map(written).unwrap_or_default())
             .args(self.command)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if self.streams == Streams::ErrorOnly {
-            guard.stdin(Stdio::null()).stdout(io::stderr());
+        match self.streams {
+            Streams::All => {}
+            Streams::ErrorOnly => {
+                guard.stdin(Stdio::null()).stdout(io::stderr());
+            }
+            Streams::To(file) => {
+                guard.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
+            }
         }
         guard.spawn()
     }

@@ -20,6 +20,8 @@
 mod fuzz;
 mod need;
 mod process;
+#[cfg(unix)]
+mod tmux;
 mod wait;
 
 #[cfg(target_os = "linux")]
@@ -34,6 +36,8 @@ mod socket;
 pub use fuzz::replay;
 pub use need::{Need, skip, skip_unless};
 pub use process::{Background, is_gone, output, run, text};
+#[cfg(unix)]
+pub use tmux::Tmux;
 pub use wait::{PATIENCE, eventually, wait_until};
 
 #[cfg(target_os = "linux")]

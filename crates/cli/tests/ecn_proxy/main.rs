@@ -5,6 +5,7 @@ mod bed;
 mod check;
 mod hosts;
 mod life;
+mod live;
 mod monitoring;
 
 use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, metrics_address, skipped, text};

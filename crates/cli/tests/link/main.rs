@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod left_behind;
+mod live;
 
 use serde_json::Value;
 use std::fs;

@@ -5,6 +5,7 @@
 mod bed;
 #[cfg(target_os = "linux")]
 mod cell;
+mod live;
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]

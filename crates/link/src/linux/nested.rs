@@ -7,11 +7,12 @@ use ipnet::{IpNet, Ipv4Net};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use windlass_base::Span;
@@ -33,6 +34,9 @@ pub struct Nested {
     pub mtu: u32,
     /// The spin time; see [`Carrier::new`].
     pub spin: Span,
+    /// Where both commands write. Their standard input is empty then. `None`: they have the streams of
+    /// this process, `outside` its standard error alone.
+    pub output: Option<Arc<File>>,
 }
 
 /// The addresses of the link's ends, which the processes at both ends find in their environment.
@@ -70,13 +74,15 @@ impl Nested {
         let outside = Device::create(&outside_device(&block, self.mtu)?)?;
         let environment = surroundings.environment();
         if let Some(command) = &self.outside {
-            run_outside(command, &environment)?;
+            run_outside(command, &environment, self.output.clone())?;
         }
 
         let (stop, stopper) = UnixStream::pair()?;
         let (words, heard) = channel();
         let inside = inside_device(&block, self.mtu)?;
-        hold(inside, self.command, environment, words, stopper);
+        let inner =
+            Inner { device: inside, command: self.command, environment, output: self.output };
+        hold(inner, words, stopper);
         let Word::Device(inside) = next(&heard)? else { return Err(gone()) };
         let Word::Started(guard) = next(&heard)? else { return Err(gone()) };
         // The thread ends with the process.
@@ -141,42 +147,42 @@ fn with_prefix(address: Ipv4Addr, prefix: u8) -> io::Result<IpNet> {
 
 /// Starts the thread that holds the inner namespace. It lives as long as the command, and drops
 /// `stopper` when it ends.
-fn hold(
-    device: DeviceConfig,
-    command: Vec<OsString>,
-    environment: Vec<(&'static str, String)>,
-    words: Sender<Word>,
-    stopper: UnixStream,
-) {
+fn hold(inner: Inner, words: Sender<Word>, stopper: UnixStream) {
     thread::spawn(move || {
-        let result = live_inside(&device, &command, &environment, &words);
+        let result = inner.live(&words);
         // The send fails only if the receiver has ended, with an error of its own.
         let _ = words.send(Word::Ended(result));
         drop(stopper);
     });
 }
 
-fn live_inside(
-    device: &DeviceConfig,
-    command: &[OsString],
-    environment: &[(&'static str, String)],
-    words: &Sender<Word>,
-) -> io::Result<u8> {
-    enter_new_network()?;
-    let device = Device::create(device)?;
-    // Forwarding, for links nested in this one. If /proc/sys is read-only, they cannot reach the
-    // outside.
-    let _ = fs::write("/proc/sys/net/ipv4/ip_forward", "1");
-    let _ = words.send(Word::Device(device));
-    let mut child = guarded(command, environment, Streams::All).spawn()?;
-    let _ = words.send(Word::Started(child.id()));
-    child.wait().map(exit_code)
+/// What the inner namespace has in it.
+struct Inner {
+    device: DeviceConfig,
+    command: Vec<OsString>,
+    environment: Vec<(&'static str, String)>,
+    output: Option<Arc<File>>,
+}
+
+impl Inner {
+    fn live(&self, words: &Sender<Word>) -> io::Result<u8> {
+        enter_new_network()?;
+        let device = Device::create(&self.device)?;
+        // Forwarding, for links nested in this one. If /proc/sys is read-only, they cannot reach the
+        // outside.
+        let _ = fs::write("/proc/sys/net/ipv4/ip_forward", "1");
+        let _ = words.send(Word::Device(device));
+        let streams = self.output.as_deref().map_or(Streams::All, Streams::To);
+        let mut child = guarded(&self.command, &self.environment, streams).spawn()?;
+        let _ = words.send(Word::Started(child.id()));
+        child.wait().map(exit_code)
+    }
 }
 
 fn guarded<'a>(
     command: &'a [OsString],
     environment: &'a [(&'a str, String)],
-    streams: Streams,
+    streams: Streams<'a>,
 ) -> Guarded<'a> {
     Guarded { tool: "link", command, environment, streams, user: None }
 }
@@ -193,16 +199,23 @@ fn forward(signals: &Signals, guard: u32) -> io::Result<()> {
 
 /// Starts a shell command in the current namespace. The thread that started it lives until the command
 /// or the process ends.
-fn run_outside(command: &OsString, environment: &[(&'static str, String)]) -> io::Result<()> {
+fn run_outside(
+    command: &OsString,
+    environment: &[(&'static str, String)],
+    output: Option<Arc<File>>,
+) -> io::Result<()> {
     let (started, has_started) = channel();
     let command = ["sh".into(), "-c".into(), command.clone()];
     let environment = environment.to_vec();
-    thread::spawn(move || match guarded(&command, &environment, Streams::ErrorOnly).spawn() {
-        Ok(mut child) => {
-            let _ = started.send(Ok(()));
-            let _ = child.wait();
+    thread::spawn(move || {
+        let streams = output.as_deref().map_or(Streams::ErrorOnly, Streams::To);
+        match guarded(&command, &environment, streams).spawn() {
+            Ok(mut child) => {
+                let _ = started.send(Ok(()));
+                let _ = child.wait();
+            }
+            Err(error) => drop(started.send(Err(error))),
         }
-        Err(error) => drop(started.send(Err(error))),
     });
     has_started.recv().map_err(|_| gone())?
 }

@@ -53,6 +53,39 @@ pub trait Recorder {
 /// Records nothing.
 impl Recorder for () {}
 
+/// Lets a caller keep its recorder.
+impl<R: Recorder> Recorder for &mut R {
+    fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
+        R::connection_started(self, now, flow, connection);
+    }
+
+    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
+        R::connection_established(self, now, flow, connection);
+    }
+
+    fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
+        R::flow_event(self, now, flow, event);
+    }
+
+    fn queue_changed(
+        &mut self,
+        now: Time,
+        direction: LinkDirection,
+        packets: usize,
+        average: Option<f64>,
+    ) {
+        R::queue_changed(self, now, direction, packets, average);
+    }
+
+    fn wants_packets(&self) -> bool {
+        R::wants_packets(self)
+    }
+
+    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
+        R::packet(self, now, direction, packet);
+    }
+}
+
 /// Passes every event to both recorders.
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {

@@ -1,5 +1,6 @@
 //! The arguments of `windlass cc`.
 
+use crate::live::KEYS_HELP;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
@@ -9,7 +10,7 @@ Examples:
   iperf3 -C new_ecn -c HOST                   # one program
   ip route change HOST via GATEWAY features ecn congctl new_ecn         # one route
   sysctl net.ipv4.tcp_congestion_control=new_ecn net.ipv4.tcp_ecn=1     # a network namespace
-  windlass cc flows
+  windlass cc flows --live                                              # windows as they change
   windlass cc unload new-ecn
 
 It stays loaded when the command has ended, until it is unloaded or the machine restarts. The name \
@@ -31,7 +32,7 @@ pub(crate) enum Cc {
         json: bool,
     },
     /// List the connections that use it, in all network namespaces: window, slope, marks, cuts
-    #[command(after_help = FLOWS_HELP)]
+    #[command(after_help = flows_help())]
     Flows {
         /// The controller's name in the kernel
         #[arg(long, default_value = KERNEL_NAME)]
@@ -39,6 +40,9 @@ pub(crate) enum Cc {
         /// Print one JSON object instead of a table
         #[arg(long)]
         json: bool,
+        /// Show them in the terminal as they change, four times a second, until q
+        #[arg(long, conflicts_with = "json")]
+        live: bool,
     },
     /// Take a controller away; connections that use it go on with it until they end
     Unload {
@@ -58,7 +62,13 @@ echoes: ACKs with ECN echo (a mark is echoed until the receiver hears of the cut
 for a mark, at most one in a round trip. loss cuts: cuts for a loss, timeouts among them. netns: \
 the namespace, as in /proc/PID/ns/net. Windows are in segments, the slope in segments per round trip.
 
-Example: windlass cc flows --json | jq '.flows[].slope'";
+Examples:
+  windlass cc flows --json | jq '.flows[].slope'
+  windlass cc flows --live";
+
+fn flows_help() -> String {
+    format!("{FLOWS_HELP}\n\n{KEYS_HELP}")
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CcLoad {

@@ -1,11 +1,13 @@
 //! Loading, listing and unloading.
 
 use super::args::{Cc, CcLoad};
+use super::live::{FlowPanels, Sample};
 use super::print;
 use crate::envelope::Document;
 use crate::failure::Failure;
-use crate::stdout;
+use crate::{live, stdout};
 use serde_json::json;
+use std::time::Instant;
 use windlass_kernel_cc::{Error, Name, Parameters, flows, load, status, unload};
 
 /// Does what the arguments say.
@@ -13,7 +15,8 @@ pub(crate) fn main(command: Cc) -> Result<(), Failure> {
     match command {
         Cc::Load(args) => load_new_ecn(&args),
         Cc::Status { json } => print_status(json),
-        Cc::Flows { name, json } => print_flows(&parse(&name)?, json),
+        Cc::Flows { name, live: true, .. } => watch_flows(&parse(&name)?),
+        Cc::Flows { name, json, live: false } => print_flows(&parse(&name)?, json),
         Cc::Unload { controller: _, name } => {
             let name = parse(&name)?;
             unload(&name).map_err(failure)?;
@@ -66,4 +69,12 @@ fn print_flows(name: &Name, json: bool) -> Result<(), Failure> {
         return stdout::line(&format!("no connection uses {name}"));
     }
     stdout::line(&print::flows(&all))
+}
+
+fn watch_flows(name: &Name) -> Result<(), Failure> {
+    let sample = || {
+        let flows = flows(name).map_err(failure)?;
+        Ok(Sample { at: Instant::now(), flows })
+    };
+    live::watch(sample, FlowPanels::new(name.to_string()))
 }

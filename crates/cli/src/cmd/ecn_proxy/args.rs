@@ -1,6 +1,7 @@
 //! The arguments of `windlass ecn-proxy`. Their values are read by the crate of the proxy, which
 //! reads the file's with the same functions.
 
+use crate::live::KEYS_HELP;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ Examples:
   windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
   windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
   windlass ecn-proxy status
-  windlass ecn-proxy stats --watch
+  windlass ecn-proxy stats --live             # connections, marks, reductions, hosts, as they change
   windlass ecn-proxy hosts                    # who has ECN, and who gets it from the proxy
   windlass ecn-proxy off                      # everything passes untouched, at once
   windlass ecn-proxy stop --drain 10m
@@ -40,6 +41,20 @@ A line a connection: its state, the served host's end, the far end, the time sin
 With --json an object a line.
 
 Example: windlass ecn-proxy flows | grep host=192.168.1.7";
+
+const STATS_HELP: &str = "\
+With --live marks are those for served hosts and those of served senders that the far host echoed \
+(the counters marks and episodes); reductions are the answers to the latter. Their rates are means of \
+the last two seconds.
+
+Examples:
+  windlass ecn-proxy stats --watch
+  windlass ecn-proxy stats --live
+  windlass ecn-proxy stats --json | jq .counters.marks";
+
+fn stats_help() -> String {
+    format!("{STATS_HELP}\n\n{KEYS_HELP}")
+}
 
 const HOSTS_HELP: &str = "\
 A row a host, by its address: the MAC address from which its packets come, who gives it ECN (own: the \
@@ -80,7 +95,8 @@ pub(crate) enum EcnProxy {
         #[arg(long)]
         json: bool,
     },
-    /// Print the counters
+    /// Print the counters, or watch the proxy at work
+    #[command(after_help = stats_help())]
     Stats {
         #[command(flatten)]
         at: SocketArg,
@@ -90,6 +106,9 @@ pub(crate) enum EcnProxy {
         /// Print them every second, until Ctrl-C
         #[arg(long)]
         watch: bool,
+        /// Show rates, marks, reductions, interfaces and hosts in the terminal, until q
+        #[arg(long, conflicts_with_all = ["json", "watch"])]
+        live: bool,
     },
     /// List the connections in the table
     #[command(after_help = FLOWS_HELP)]

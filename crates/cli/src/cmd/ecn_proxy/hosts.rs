@@ -29,7 +29,7 @@ pub(super) fn main(args: &HostsArgs) -> Result<(), Failure> {
 }
 
 /// Addresses ascend and figures descend, unless `reverse`. Equal ones are sorted by address.
-fn sort(hosts: &mut [Value], key: SortKey, reverse: bool) {
+pub(super) fn sort(hosts: &mut [Value], key: SortKey, reverse: bool) {
     hosts.sort_by(|one, other| {
         let order = match key {
             SortKey::Address => Ordering::Equal,

@@ -6,6 +6,8 @@ mod check;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod hosts;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod live;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod print;
 #[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "absent.rs")]
 mod run;

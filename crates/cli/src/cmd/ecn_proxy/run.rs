@@ -1,7 +1,7 @@
 //! `windlass ecn-proxy`.
 
 use super::args::{EcnProxy, SocketArg};
-use super::{check, hosts, print, settings};
+use super::{check, hosts, live, print, settings};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
@@ -31,7 +31,8 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
                 false => print::status(&status),
             })
         }
-        EcnProxy::Stats { at, json, watch } => stats(&at, json, watch),
+        EcnProxy::Stats { at, live: true, .. } => live::main(&at),
+        EcnProxy::Stats { at, json, watch, live: false } => stats(&at, json, watch),
         EcnProxy::Flows { at, json } => flows(&at.socket, json),
         EcnProxy::Hosts(args) => hosts::main(&args),
         EcnProxy::Off { at } => {

@@ -1,5 +1,6 @@
 //! The arguments of `windlass link`.
 
+use crate::live::KEYS_HELP;
 use crate::value::{
     OverTime, PortArg, Side, Sided, all, last, parse_aggregation, parse_delay_over_time,
     parse_loss, parse_outage, parse_policer, parse_port, parse_probability, parse_queue,
@@ -20,6 +21,8 @@ Examples:
   windlass link --rate steps:0s=10M/10s=2M,repeat=20s --outage at=5s,lasts=1s,every=30s -- bash
   windlass link --rate 10M --aqm red:min=10,max=20,above_max=mark-ect --outside 'iperf3 -s -1' -- \
 sh -c 'sleep 1; iperf3 -c $WINDLASS_OUTSIDE'
+  windlass link --rate 10M --delay 20ms --outside 'iperf3 -s' --live -- \
+sh -c 'sleep 1; iperf3 -t 60 -c $WINDLASS_OUTSIDE'
   windlass link --delay 20ms -- windlass link --loss 1% -- bash        # one link behind the other
   windlass link --rate 10M --delay 5ms --port a@left=10.0.0.1/24 --port b@right=10.0.0.2/24
 
@@ -34,6 +37,8 @@ packets: droptail:limit=50, red:min=10,max=20,weight=0.002,p_max=0.1, adaptive-r
 self-configuring-red, sred, fixed-probability:probability=0.01, codel:target=5ms, fq-codel, pie:target=15ms. Losses: 0.01, 1%, \
 gilbert-elliott:good_to_bad=0.01,bad_to_good=0.25, listed:first=3/7,retransmissions=1 (ordinals in \
 each flow).
+
+With --live q ends COMMAND by SIGTERM, Ctrl-C by SIGINT.
 
 Exit status: that of COMMAND, 128 and the signal's number if one ended it; 127 no such command; 1 and \
 2 as ever. With --port: 0 after Ctrl-C.";
@@ -52,10 +57,20 @@ A link of two ports:
 
 All keys: docs/reference/link.md. Runs until Ctrl-C or SIGTERM; the exit status is 0 then.
 
-Example: windlass link run dumbbell.toml --json --log queue.csv";
+Examples:
+  windlass link run dumbbell.toml --json --log queue.csv
+  windlass link run dumbbell.toml --live";
+
+fn link_help() -> String {
+    format!("{LINK_HELP}\n\n{KEYS_HELP}")
+}
+
+fn run_help() -> String {
+    format!("{RUN_HELP}\n\n{KEYS_HELP}")
+}
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = LINK_HELP)]
+#[command(args_conflicts_with_subcommands = true, after_help = link_help())]
 pub(crate) struct Link {
     #[command(subcommand)]
     pub command: Option<LinkCommand>,
@@ -86,7 +101,7 @@ pub(crate) struct Link {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LinkCommand {
     /// Join the ports of a file: two or more TUN devices, each in a namespace if it says so
-    #[command(after_help = RUN_HELP)]
+    #[command(after_help = run_help())]
     Run(LinkRun),
 }
 
@@ -170,6 +185,10 @@ pub(crate) struct Watch {
     /// line to standard output
     #[arg(long)]
     pub json: bool,
+    /// Show rate, queue, marks and drops of each path in the terminal. The output of COMMAND is in a
+    /// panel meanwhile, and follows as a whole at the end; its standard input is empty
+    #[arg(long, conflicts_with = "json")]
+    pub live: bool,
     /// Keep a core busy so close to the time of a packet, instead of sleeping: less late, more work
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     pub spin: Span,

@@ -2,6 +2,7 @@
 
 use super::args::{Link, LinkRun, Watch};
 use super::file::{self, LinkFile, PortDevice};
+use super::live::{self, Watched};
 use super::print::{LiveFigures, Report};
 use crate::failure::Failure;
 use crate::stdout;
@@ -10,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use windlass_link::linux::{
     Carrier, Device, DeviceConfig, Namespace, Privilege, acquire_privilege, stop_signals,
 };
@@ -59,13 +61,27 @@ fn run(file: LinkFile, watch: &Watch) -> Result<ExitCode, Failure> {
                 .into(),
         ));
     }
+    if watch.live {
+        crate::live::check()?;
+    }
     let stop = stop_signals().map_err(failure)?;
     let devices = devices(&file)?;
-    let live = if watch.json { LiveFigures::Json } else { LiveFigures::Text };
+    let figures = match (watch.json, watch.live) {
+        (true, _) => LiveFigures::Json,
+        (false, true) => LiveFigures::No,
+        (false, false) => LiveFigures::Text,
+    };
     let log = watch.log.as_deref().map(|path| (path, watch.log_interval));
-    let mut report = Report::new(&file.link, log, live)?;
+    let mut report = Report::new(&file.link, log, figures)?;
     let mut carrier = Carrier::new(network, devices, watch.spin);
-    match carrier.run(stop.as_fd(), &mut report) {
+    let carried = if watch.live {
+        let paths = report.shown_paths(&file.link);
+        let view = live::start(&file.link, Arc::clone(&paths), None)?;
+        carrier.run(stop.as_fd(), &mut Watched::new(&mut report, &view, paths))
+    } else {
+        carrier.run(stop.as_fd(), &mut report)
+    };
+    match carried {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Err(Failure::ReaderGone),
         result => result.map_err(failure)?,
     }

@@ -1,11 +1,13 @@
 //! The output of a link: the log, live figures and the summary.
 
+use super::live::ShownPath;
 use crate::envelope::Document;
 use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path as FilePath;
+use std::sync::Arc;
 use windlass_base::{Span, Time};
 use windlass_link::linux::{Attendant, Carrier};
 use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
@@ -57,6 +59,19 @@ impl Report {
     ) -> Result<Report, Failure> {
         let log = log.map(|(path, interval)| Log::create(path, interval)).transpose()?;
         Ok(Report { seed: link.seed, paths: reported(link), log, live, next_live: Time::ZERO })
+    }
+
+    /// The paths that are reported, for a view.
+    pub(super) fn shown_paths(&self, link: &LinkConfig) -> Arc<[ShownPath]> {
+        let shown = |path: &Reported| {
+            let port = &link.ports[path.port];
+            let config = match path.direction {
+                Direction::Up => &port.up,
+                Direction::Down => &port.down,
+            };
+            ShownPath::new(path.port, &path.name, path.direction, config)
+        };
+        self.paths.iter().map(shown).collect()
     }
 
     /// The summary of a link that has ended.

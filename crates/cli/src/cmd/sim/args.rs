@@ -1,6 +1,7 @@
 //! The arguments of `windlass sim`.
 
 use super::model_args::{ModelParameters, parse_positive, parse_share, parse_thresholds};
+use crate::live::KEYS_HELP;
 use crate::registry::controller;
 use crate::value::{
     VARIANTS, parse_count, parse_nonzero_time, parse_probability, parse_rate, parse_seed,
@@ -19,7 +20,7 @@ use windlass_tcp::cc::ControllerFactory;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sim {
     /// Run a scenario and print its figures
-    #[command(after_help = RUN_HELP)]
+    #[command(after_help = run_help())]
     Run(Run),
     /// Run many scenarios in one process: JSON lines in, JSON lines out
     #[command(after_help = BATCH_HELP)]
@@ -50,9 +51,14 @@ Examples:
   windlass sim run FILE --replicates 20 --jitter 100ms
   windlass sim run FILE --set dumbbell.bottleneck.rate=2Mbit/s --set queues.marking.p_max=0.2
   windlass sim run FILE --out results --pcap --qlog --json
+  windlass sim run FILE --live --speed 10        # ten simulated seconds a second
 
 The same scenario and seed give the same bytes. Without --seed the scenario's own seed is taken, or \
 1; the output names it.";
+
+fn run_help() -> String {
+    format!("{RUN_HELP}\n\n{KEYS_HELP}")
+}
 
 const BATCH_HELP: &str = "\
 A line is a scenario as a JSON object, or a request:
@@ -143,6 +149,13 @@ pub(crate) struct Run {
     /// Write a qlog file of every connection as well, as its sender sees it
     #[arg(long, requires = "out")]
     pub qlog: bool,
+    /// Show throughput, queue, windows and cuts in the terminal, the whole run as it goes on; q at the
+    /// end prints the figures
+    #[arg(long, conflicts_with_all = ["json", "replicates"])]
+    pub live: bool,
+    /// Simulate at most X seconds a second [default: as fast as it can]
+    #[arg(long, value_name = "X", requires = "live", value_parser = parse_positive)]
+    pub speed: Option<f64>,
 }
 
 #[derive(Debug, Args)]

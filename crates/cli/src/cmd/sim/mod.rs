@@ -5,6 +5,7 @@ mod batch;
 mod chaos;
 mod check;
 mod cycle_model;
+mod live;
 mod load;
 mod model_args;
 mod parquet;

@@ -1,6 +1,7 @@
 //! `windlass sim run`.
 
 use super::args::Run;
+use super::live::{self, Sampling};
 use super::qlog::QlogFiles;
 use super::{load, parquet, print, progress};
 use crate::envelope;
@@ -20,6 +21,9 @@ use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
 pub(super) fn main(args: &Run) -> Result<(), Failure> {
+    if args.live {
+        crate::live::check()?;
+    }
     let mut document = load::file(&args.file, &args.changes.set).map_err(Failure::Input)?;
     document.seed = args.changes.seed.unwrap_or(document.seed);
     document.scenario.jitter = args.changes.jitter.unwrap_or(document.scenario.jitter);
@@ -33,7 +37,8 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
         qlog: args.qlog,
     });
     let result = match args.replicates {
-        None => json!(simulate(&document.scenario, document.seed, written)?),
+        None if args.live => json!(simulate_live(&document, args.speed, written)?),
+        None => json!(simulate(&document.scenario, document.seed, written, &mut ())?),
         Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
     if let Some(Output { folder, .. }) = written {
@@ -91,10 +96,10 @@ fn replicate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return simulate(scenario, seed, None) };
+    let Some(output) = output else { return simulate(scenario, seed, None, &mut ()) };
     let folder = &output.folder.join(format!("seed-{seed}"));
     fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
-    let summary = simulate(scenario, seed, Some(Output { folder, ..output }))?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), &mut ())?;
     write_summary(folder, &json!(summary))?;
     Ok(summary)
 }
@@ -109,17 +114,34 @@ struct Output<'a> {
     qlog: bool,
 }
 
-/// Runs once; into the output's folder, if there is one, go time series and captures.
-fn simulate(
+/// Runs once while the terminal shows it, until the user ends the view.
+fn simulate_live(
+    document: &Document,
+    speed: Option<f64>,
+    output: Option<Output<'_>>,
+) -> Result<Summary, Failure> {
+    let scenario = &document.scenario;
+    let view = live::start(scenario, document.seed)?;
+    let mut sampling = Sampling::new(scenario, speed, |sample| view.show(sample));
+    let summary = simulate(scenario, document.seed, output, &mut sampling)?;
+    sampling.finish(scenario.until_done);
+    view.stay();
+    Ok(summary)
+}
+
+/// Runs once with a recorder of the caller's; into the output's folder, if there is one, go time series
+/// and captures.
+fn simulate<R: Recorder>(
     scenario: &Scenario,
     seed: u64,
     output: Option<Output<'_>>,
+    recorder: &mut R,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return call(scenario, seed, &mut ()) };
+    let Some(output) = output else { return call(scenario, seed, recorder) };
     let failure = |error: io::Error| Failure::io("writing the results", &error);
     if output.parquet {
         let series = ColumnSeries::in_memory(scenario, output.queues);
-        let (summary, series) = record(scenario, seed, output, series)?;
+        let (summary, (series, _)) = record(scenario, seed, output, (series, recorder))?;
         for table in series.into_tables() {
             let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
             parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
@@ -131,7 +153,8 @@ fn simulate(
         true => CsvSeries::new(scenario, open),
         false => CsvSeries::of_flows(scenario, open),
     };
-    let (summary, series) = record(scenario, seed, output, series.map_err(failure)?)?;
+    let (summary, (series, _)) =
+        record(scenario, seed, output, (series.map_err(failure)?, recorder))?;
     series.finish().map_err(failure)?;
     Ok(summary)
 }

@@ -7,6 +7,7 @@ use super::session::args::{
     EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, RUN_HELP, SOCKS_HELP, STATUS_HELP, TouExpose,
     TouForward, TouKey, TouPipe, TouRun, TouSocks, TouStatus,
 };
+use crate::live::KEYS_HELP;
 use crate::value::{
     HostPort, Local, parse_buffer, parse_bytes, parse_cc, parse_echo, parse_nonzero_time,
     parse_profile, parse_rto_rule, parse_time, whole,
@@ -79,15 +80,22 @@ Examples:
   windlass tou perf client host                   # to the server, ten seconds
   windlass tou perf client host:7001 --bytes 100M --json
   windlass tou perf client host --reverse --parallel 4 --cc vegas
+  windlass tou perf client host --time 1min --parallel 4 --live
   windlass tou perf client host --omit 2          # twelve seconds, of which the last ten count
   windlass tou perf client host --bytes 30M --cc newreno --trace cwnd.csv
 
 A line a second: what was acknowledged (with --reverse: what came), bits per second, segments sent again, \
 cwnd, round-trip time; of several connections cwnd is the sum and the time the mean. The columns of the \
-trace and the keys of --json are in docs/reference/tou.md.
+trace and the keys of --json are in docs/reference/tou.md. With --live a view of the terminal takes the \
+place of the lines, until the test ends; the figures of both ends follow it. q and Ctrl-C interrupt the \
+test.
 
 Exit status: 0 the test came to its end; 1 no such host, refused, no answer, busy, or the connection was \
 lost; 2 bad arguments; 130 interrupted.";
+
+fn client_help() -> String {
+    format!("{CLIENT_HELP}\n\n{KEYS_HELP}")
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tou {
@@ -135,7 +143,7 @@ pub(crate) enum Perf {
     #[command(after_help = SERVER_HELP)]
     Server(PerfServer),
     /// Send to a server, or let it send
-    #[command(after_help = CLIENT_HELP)]
+    #[command(after_help = client_help())]
     Client(PerfClient),
 }
 
@@ -228,6 +236,9 @@ pub(crate) struct PerfClient {
     /// Print one JSON object at the end instead of text
     #[arg(long)]
     pub json: bool,
+    /// Show rate, cwnd, round-trip time and losses in the terminal as they change
+    #[arg(long, conflicts_with_all = ["json", "interval"])]
+    pub live: bool,
     /// Try the next address after this long without an answer [default: two minutes]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub timeout: Option<Span>,

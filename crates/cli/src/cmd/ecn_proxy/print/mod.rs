@@ -8,4 +8,4 @@ mod status;
 pub(super) use counters::{flow, stats};
 pub(super) use findings::text as findings;
 pub(super) use hosts::{summary as hosts_summary, table as hosts, total};
-pub(super) use status::text as status;
+pub(super) use status::{interface, text as status};

@@ -64,7 +64,8 @@ fn interfaces(interfaces: &Value) -> String {
     lines.join("\n")
 }
 
-fn interface(interface: &Value) -> Vec<String> {
+/// Name, side, hook, header and index of an interface.
+pub(in crate::cmd::ecn_proxy) fn interface(interface: &Value) -> Vec<String> {
     let attached = &interface["attached"];
     let [hook, header, index] = match attached.is_object() {
         true => {

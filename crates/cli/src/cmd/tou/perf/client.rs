@@ -3,11 +3,13 @@
 use super::super::args::PerfClient;
 use super::super::live::OpenStreams;
 use super::super::{address, settings};
+use super::live::{self, PerfPanels};
 use super::message::{self, Direction, Limit, Message, StreamHead, Test, VERSION};
 use super::print;
 use super::trace::Trace;
 use super::transfer::{Carrier, KEEP_ALIVE, Link, Outcome, Run, unexpected};
 use crate::failure::{self, Failure};
+use crate::live::Live;
 use crate::{interrupt, stdout};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -20,22 +22,25 @@ const DEFAULT_TIME: Span = Span::from_secs(10);
 
 /// Does what the arguments say.
 pub(crate) fn main(args: &PerfClient) -> Result<(), Failure> {
+    if args.live {
+        crate::live::check()?;
+    }
     let options = Options { keep_alive: Some(KEEP_ALIVE), ..settings::options(&args.how)? };
     let test = test(args)?;
     let trace = args.trace.as_deref().map(|path| Trace::create(path, std(args.trace_interval)));
     let trace = trace.transpose()?;
-    let live = OpenStreams::default();
-    let watched = live.clone();
+    let open_streams = OpenStreams::default();
+    let watched = open_streams.clone();
     interrupt::end_with(move || {
         watched.abort();
         failure::error("interrupted");
         130
     });
     let control = address::connect(&args.server.resolve(args.family)?, args.timeout, &options)?;
-    live.add(&control);
+    open_streams.add(&control);
     let peer = control.peer_addr().map_err(|error| Failure::io("the server", &error))?;
     let link = Link::new(control);
-    let carriers = open(&link, &test, peer, args.timeout, &options, &live)?;
+    let carriers = open(&link, &test, peer, args.timeout, &options, &open_streams)?;
     let outcome = run(args, &test, &link, &carriers, peer, trace);
     link.end();
     outcome
@@ -77,7 +82,7 @@ fn open(
     peer: SocketAddr,
     timeout: Option<Span>,
     options: &Options,
-    live: &OpenStreams,
+    open_streams: &OpenStreams,
 ) -> Result<Vec<Carrier>, Failure> {
     link.say(&Message::Test(test.clone()))?;
     if link.hear()? != Message::Ready {
@@ -86,7 +91,7 @@ fn open(
     let mut carriers = Vec::new();
     for index in 0..test.streams {
         let stream = address::connect(&[peer], timeout, options)?;
-        live.add(&stream);
+        open_streams.add(&stream);
         let head = Message::Stream(StreamHead { version: VERSION, id: test.id.clone(), index });
         let said = message::write(&mut &stream, &head);
         let head = said.map_err(|error| Failure::io(format!("connection {index}"), &error))?;
@@ -110,14 +115,21 @@ fn run(
     let traced = || carriers.iter().map(|carrier| (carrier.stream.clone(), carrier.head)).collect();
     let tracing = trace.map(|trace| trace.begin(traced()));
     let mut intervals = Vec::new();
-    let run = Run { test, sends, link, carriers, interval: std(args.interval) };
+    let view = args.live.then(|| Live::start(PerfPanels::new(test, peer))).transpose()?;
+    let interval = if args.live { live::INTERVAL } else { std(args.interval) };
+    let run = Run { test, sends, link, carriers, interval };
     let outcome: Result<Outcome, Failure> = run.to_its_end(|interval| {
+        if let Some(view) = &view {
+            view.show(interval.clone());
+            return Ok(());
+        }
         if args.json {
             intervals.push(interval.clone());
             return Ok(());
         }
         stdout::line(&print::line(interval, sends))
     });
+    drop(view);
     // The samples of a test that failed are kept too.
     let traced = tracing.map_or(Ok(()), |tracing| tracing.finish());
     let outcome = outcome?;

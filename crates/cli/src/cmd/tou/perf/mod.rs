@@ -3,6 +3,7 @@
 mod client;
 mod cpu;
 mod figures;
+mod live;
 mod message;
 mod print;
 mod server;

@@ -4,6 +4,7 @@ use super::figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
 use super::message::{Limit, Test};
 use super::transfer::Outcome;
 use crate::envelope::Document;
+use crate::scaled::{bits, size};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
@@ -154,38 +155,11 @@ fn milliseconds(us: Option<u64>) -> Value {
     us.map_or(Value::Null, |us| (us as f64 / 1e3).into())
 }
 
-fn size(bytes: u64) -> String {
-    scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB"])
-}
-
-fn bits(per_s: f64) -> String {
-    scaled(per_s, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
-}
-
-/// With the largest unit of which there is one at least.
-fn scaled(mut value: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 { 0 } else { 2 };
-    format!("{value:.digits$} {}", units[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::cpu::CpuTime;
     use super::super::figures::Snapshot;
     use super::*;
-
-    #[test]
-    fn sizes_have_the_unit_that_leaves_few_digits() {
-        assert_eq!(size(0), "0 B");
-        assert_eq!(size(999), "999 B");
-        assert_eq!(size(1_456_000), "1.46 MB");
-        assert_eq!(bits(9.9e12), "9900.00 Gbit/s");
-    }
 
     #[test]
     fn an_interval_has_what_came_since_the_last_one() {

@@ -1,0 +1,222 @@
+//! `windlass ecn-proxy stats --live`.
+
+use super::args::{SocketArg, SortKey};
+use super::{hosts, print};
+use crate::failure::Failure;
+use crate::live::{self, Chart, Panels, Row, Screen, Series, Table, Tone};
+use crate::scaled::{self, bits};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use windlass_ecn_proxy::daemon::client::{AskError, ask};
+use windlass_ecn_proxy::daemon::protocol::Command;
+
+/// Samples over which printed rates are means: marks and reductions are seldom.
+const RECENT: usize = 8;
+/// The counters of marks: those of the network on its way to served hosts, and those of served
+/// senders' packets, which the far host echoes.
+const MARKS: &[&str] = &["marks", "episodes"];
+const REDUCTIONS: &[&str] = &["answered_virtual_loss", "answered_loss", "answered_drop"];
+
+/// The answers of a proxy at a moment.
+struct Sample {
+    at: Instant,
+    stats: Value,
+    status: Value,
+    hosts: Vec<Value>,
+}
+
+/// What a proxy does: rates of its counters, interfaces, hosts.
+#[derive(Default)]
+struct ProxyPanels {
+    last: Option<Sample>,
+    served: Series,
+    connections: Series,
+    marks: Series,
+    reductions: Series,
+    /// Payload of each host over time, in bits per second.
+    hosts: BTreeMap<String, Series>,
+}
+
+/// Shows what a proxy does until the user ends the view.
+pub(super) fn main(at: &SocketArg) -> Result<(), Failure> {
+    live::watch(|| sample(at), ProxyPanels::default())
+}
+
+fn sample(at: &SocketArg) -> Result<Sample, Failure> {
+    let answer = |command| ask(&at.socket, command)?.result();
+    let (stats, status) = (answer(Command::Stats)?, answer(Command::Status)?);
+    let mut listed = Vec::new();
+    ask(&at.socket, Command::Hosts)?.finish(|host| -> Result<(), AskError> {
+        listed.push(host);
+        Ok(())
+    })?;
+    hosts::sort(&mut listed, SortKey::Bytes, false);
+    Ok(Sample { at: Instant::now(), stats, status, hosts: listed })
+}
+
+impl Panels<Sample> for ProxyPanels {
+    fn take(&mut self, now: Sample) {
+        self.connections.push(now.stats["flows"].as_f64().unwrap_or_default());
+        if let Some(then) = &self.last {
+            let seconds = (now.at - then.at).as_secs_f64().max(1e-3);
+            let rate = |names| increase(then, &now, names) as f64 / seconds;
+            self.served.push(rate(&["bytes_served"]) * 8.0);
+            self.marks.push(rate(MARKS));
+            self.reductions.push(rate(REDUCTIONS));
+            let before: BTreeMap<&str, u64> =
+                then.hosts.iter().map(|host| (address(host), payload(host))).collect();
+            for host in &now.hosts {
+                let came =
+                    before.get(address(host)).map(|bytes| payload(host).saturating_sub(*bytes));
+                let series = self.hosts.entry(address(host).to_owned()).or_default();
+                series.push(came.unwrap_or_default() as f64 * 8.0 / seconds);
+            }
+        }
+        self.hosts.retain(|known, _| now.hosts.iter().any(|host| address(host) == known));
+        self.last = Some(now);
+    }
+
+    fn screen(&self) -> Screen {
+        let Some(last) = &self.last else { return Screen::default() };
+        let word = |key: &str| last.status[key].as_str().unwrap_or("?").to_owned();
+        let whole = |count: f64| format!("{count:.0}");
+        let hosts = match last.hosts.len() {
+            1 => "1 host".to_owned(),
+            count => format!("{count} hosts"),
+        };
+        let warning = last.status["warnings"][0].as_str();
+        Screen {
+            title: "windlass ecn-proxy".to_owned(),
+            facts: vec![word("state"), word("policy"), hosts],
+            charts: vec![
+                Chart::new("served", &self.served, RECENT, bits, Tone::Rate),
+                Chart::new("connections", &self.connections, 1, whole, Tone::Window),
+                Chart::new("marks", &self.marks, RECENT, scaled::per_s, Tone::Signal),
+                Chart::new("reductions", &self.reductions, RECENT, scaled::per_s, Tone::Queue),
+            ],
+            tables: vec![interfaces(&last.status["interfaces"]), self.hosts(&last.hosts)],
+            note: warning.map(|warning| format!("warning: {warning}")),
+            ..Screen::default()
+        }
+    }
+}
+
+impl ProxyPanels {
+    fn hosts(&self, hosts: &[Value]) -> Table {
+        let row = |host: &Value| {
+            let series = self.hosts.get(address(host)).cloned().unwrap_or_default();
+            let figure = |key: &str| host[key].as_u64().unwrap_or_default().to_string();
+            let cells = vec![
+                address(host).to_owned(),
+                host["ecn"].as_str().unwrap_or("-").to_owned(),
+                bits(series.recent_mean(RECENT)),
+                figure("marks"),
+                figure("reductions"),
+                print::total(&host["connections"]).to_string(),
+                scaled::size(payload(host)),
+            ];
+            Row { cells, trend: series.values() }
+        };
+        Table {
+            name: "hosts".to_owned(),
+            columns: vec!["host", "ecn", "rate", "marks", "reductions", "connections", "payload"],
+            trend: Some("rate over time"),
+            rows: hosts.iter().map(row).collect(),
+        }
+    }
+}
+
+fn interfaces(interfaces: &Value) -> Table {
+    let row = |interface: &Value| {
+        let mut cells = print::interface(interface);
+        // The kernel's number of the interface is of no use here.
+        cells.truncate(4);
+        cells.push(interface["trouble"].as_str().unwrap_or_default().to_owned());
+        Row { cells, trend: vec![] }
+    };
+    Table {
+        name: "interfaces".to_owned(),
+        columns: vec!["interface", "side", "hook", "header", ""],
+        trend: None,
+        rows: interfaces.as_array().into_iter().flatten().map(row).collect(),
+    }
+}
+
+fn address(host: &Value) -> &str {
+    host["address"].as_str().unwrap_or("?")
+}
+
+fn payload(host: &Value) -> u64 {
+    print::total(&host["bytes"])
+}
+
+/// By how much counters grew, together. A proxy that was started anew has smaller ones: 0 then.
+fn increase(then: &Sample, now: &Sample, names: &[&str]) -> u64 {
+    let count = |sample: &Sample| -> u64 {
+        names.iter().filter_map(|name| sample.stats["counters"][*name].as_u64()).sum()
+    };
+    count(now).saturating_sub(count(then))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+    use windlass_ecn_proxy::datapath::Counters;
+
+    fn sample(at: Instant, marks: u64, bytes: u64) -> Sample {
+        Sample {
+            at,
+            stats: json!({ "flows": 3, "counters": {
+                "bytes_served": bytes, "marks": marks, "episodes": 2 * marks,
+                "answered_virtual_loss": marks, "answered_loss": 1, "answered_drop": 0,
+            } }),
+            status: json!({
+                "state": "on", "policy": "virtual-loss", "warnings": [],
+                "interfaces": [{ "name": "eth1", "side": "client-side", "trouble": "no such one" }],
+            }),
+            hosts: vec![json!({
+                "address": "10.0.0.7", "ecn": "served", "marks": marks, "reductions": 4,
+                "connections": { "served": 2, "own": 1 }, "bytes": { "served": bytes },
+            })],
+        }
+    }
+
+    #[test]
+    fn counters_become_rates_and_hosts_rows() {
+        let at = Instant::now();
+        let mut panels = ProxyPanels::default();
+        panels.take(sample(at, 0, 1000));
+        panels.take(sample(at + Duration::from_millis(500), 5, 126_000));
+        let screen = panels.screen();
+        let latest: Vec<String> =
+            screen.charts.iter().map(|chart| (chart.format)(chart.latest)).collect();
+        assert_eq!(latest, ["2.00 Mbit/s", "3", "30.0/s", "10.0/s"]);
+        let [interfaces, hosts] = &screen.tables[..] else { panic!("two tables") };
+        assert_eq!(interfaces.rows[0].cells, ["eth1", "client", "none", "-", "no such one"]);
+        let cells = &hosts.rows[0].cells;
+        let expected = ["10.0.0.7", "served", "2.00 Mbit/s", "5", "4", "3", "126.00 kB"];
+        assert_eq!(cells[..], expected);
+        assert_eq!(screen.facts, ["on", "virtual-loss", "1 host"]);
+    }
+
+    #[test]
+    fn a_proxy_that_began_anew_has_no_negative_rates() {
+        let at = Instant::now();
+        let mut panels = ProxyPanels::default();
+        panels.take(sample(at, 9, 9000));
+        panels.take(sample(at + Duration::from_secs(1), 0, 0));
+        let latest: Vec<f64> = panels.screen().charts.iter().map(|chart| chart.latest).collect();
+        assert_eq!(latest, [0.0, 3.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn the_counters_exist() {
+        let named = Counters::default().named();
+        for counter in MARKS.iter().chain(REDUCTIONS).chain(&["bytes_served"]) {
+            assert!(named.iter().any(|(name, ..)| name == counter), "{counter}");
+        }
+    }
+}

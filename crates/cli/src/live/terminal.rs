@@ -1,0 +1,98 @@
+//! The terminal: the alternate screen and raw mode, given back however the process ends.
+
+use crate::failure::Failure;
+use crossterm::cursor::{Hide, Show};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use std::io::{self, IsTerminal, Stdout};
+use std::panic;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+
+/// Whether this process holds the terminal. Held while something is drawn: after [`restore`] nothing
+/// is.
+static HELD: Mutex<bool> = Mutex::new(false);
+static PANIC_HOOK: Once = Once::new();
+
+/// The terminal, as long as the value lives or until [`restore`].
+pub(super) struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
+
+/// Refuses where no view can be shown. To be called before any work.
+///
+/// # Errors
+///
+/// Standard output is no terminal, or one that can do nothing.
+pub(crate) fn check() -> Result<(), Failure> {
+    let able = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+    if io::stdout().is_terminal() && (able || cfg!(windows)) {
+        return Ok(());
+    }
+    Err(Failure::Input("--live needs a terminal; without it, see --json and --help".to_owned()))
+}
+
+impl Terminal {
+    /// Takes the terminal. A panic gives it back before its message is printed.
+    ///
+    /// # Errors
+    ///
+    /// The terminal cannot be set, or keys cannot be read from it.
+    pub(super) fn enter() -> io::Result<Terminal> {
+        PANIC_HOOK.call_once(|| {
+            let previous = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                restore();
+                previous(info);
+            }));
+        });
+        let mut held = lock();
+        enable_raw_mode()?;
+        *held = true;
+        drop(held);
+        let entered = execute!(io::stdout(), EnterAlternateScreen, Hide)
+            .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(io::stdout())));
+        entered.map(Terminal).inspect_err(|_| restore())
+    }
+
+    /// Draws a frame, or nothing once the terminal has been given back.
+    pub(super) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let held = lock();
+        if *held {
+            self.0.draw(render)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back, if this process holds it. To be called before the process ends, from any
+/// thread, and before it prints anything.
+pub(crate) fn restore() {
+    let mut held = match HELD.try_lock() {
+        Ok(held) => held,
+        Err(TryLockError::Poisoned(held)) => held.into_inner(),
+        // Drawing that panics holds the lock on this very thread.
+        Err(TryLockError::WouldBlock) if std::thread::panicking() => return give_back(),
+        Err(TryLockError::WouldBlock) => lock(),
+    };
+    if std::mem::take(&mut *held) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    // The terminal may be gone.
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+fn lock() -> MutexGuard<'static, bool> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
