@@ -37,7 +37,8 @@ def subcommands(text: str) -> list[str]:
 
 def items(lines: list[str]) -> Iterator[tuple[str, str]]:
     """The options or arguments of a section, each with its description in one line."""
-    name, words = "", []
+    name = ""
+    words: list[str] = []
     for line in lines:
         match = ITEM.match(line)
         if match:

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -140,8 +141,13 @@ PLOTS: dict[str, Callable[[Axes], None]] = {
 
 def drawn(draw: Callable[[Axes], None]) -> str:
     """A plot as SVG, the same for the same table."""
-    style = {"svg.hashsalt": "windlass", "svg.fonttype": "none", "font.family": "sans-serif",
-             "axes.spines.top": False, "axes.spines.right": False}  # fmt: skip
+    style: dict[Any, Any] = {
+        "svg.hashsalt": "windlass",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
     with mpl.rc_context(style):
         figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
         axes.grid(axis="y", color="#dddddd")

@@ -119,6 +119,15 @@ def test_the_classified_pages_and_sessions_are_there():
     assert set(examples.sessions()) == tutorials
 
 
+def test_the_tests_that_reasons_name_are_there():
+    reasons = [e.get("not_run", "") for entries in examples.classified().values() for e in entries]
+    named = {
+        path for reason in reasons for path in re.findall(r"\b(?:crates|lab)/[\w/.-]+", reason)
+    }
+    assert len(named) > 10
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
 def invocations(line: str) -> list[list[str]]:
     """The calls of Windlass's programs in a line of shell, each as its words."""
     try:

@@ -21,6 +21,9 @@ APART = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mo
 # Folders and files of the repository that commands of the pages name.
 BORROWED = ("experiments", "examples", "lab", "packaging", "studies", "docs")
 MARK = "=== command"
+# A namespace has no way to the crates, so cargo takes those that the workspace has fetched.
+TARGET = examples.REPOSITORY / "target/new-crate"
+ENVIRONMENT = {"NO_COLOR": "1", "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(TARGET)}
 
 
 def is_possible() -> bool:
@@ -58,7 +61,7 @@ def run(commands: list[str], folder: Path) -> list[tuple[int, list[str]]]:
             [*APART, "bash", str(script)],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
             timeout=PATIENCE_S, check=False,
-            env={**os.environ, "NO_COLOR": "1"},
+            env={**ENVIRONMENT, **os.environ},
         )  # fmt: skip
     return parsed(log.read_text(errors="replace"))
 
