@@ -3,11 +3,12 @@
     python site/assemble.py --windlass target/release/windlass --to out/site-source
 
 A link out of docs/ (to a source file, say) leads to a copy on the site. The comment
-`<!-- playground: SCENARIO -->` in a page becomes the playground in a frame, where --playground
-says that it was built; on a forge it is nothing.
+`<!-- playground: FRAGMENT -->` in a page becomes the playground in a frame, with the settings of the
+fragment, where --playground says that it was built; on a forge it is nothing.
 """
 
 import argparse
+import html
 import os
 import re
 import shutil
@@ -75,14 +76,15 @@ class Site:
         there = os.path.relpath(site_path(target), site_path(page).parent)
         return there + hash_sign + anchor
 
-    def _frame(self, page: Path, scenario: str) -> str:
+    def _frame(self, page: Path, fragment: str) -> str:
         if not self.playground:
             return ""
         root = os.path.relpath(".", site_path(page).parent)
+        fragment = html.escape(fragment)
         return (
-            f'<iframe class="playground" loading="lazy" title="Playground: {scenario}" '
-            f'src="{root}/playground/?embed#{scenario}"></iframe>\n\n'
-            f'<a href="{root}/playground/#{scenario}">Open it in the playground</a>'
+            f'<iframe class="playground" loading="lazy" title="The playground" '
+            f'src="{root}/playground/index.html?embed#{fragment}"></iframe>\n\n'
+            f'<a href="{root}/playground/index.html#{fragment}">Open it in the playground</a>'
         )
 
     def add_wanted(self) -> None:
