@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-site verify-tou site soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ build: setup ## Build the windlass binary: target/release/windlass
 
 python: setup ## Build the native half of the lab's Python package, for use from .venv
 	@scripts/build-native
+
+site: build ## Build the documentation site: out/site/index.html; minutes the first time, for rustdoc
+	@scripts/build-site
 
 demo: build ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	@scripts/demo
@@ -70,6 +73,10 @@ verify-probe: setup ## Probe the servers that Debian packages, initial windows 3
 	@scripts/setup-verify-probe
 	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4 verify::
 	cargo test --locked --package windlass-probe --test controllers -- --ignored --nocapture
+
+verify-site: site ## Run the tutorials and the guides' examples, as root; open the site in Chromium, with axe-core
+	@scripts/setup-verify-site
+	@PATH="$(CURDIR)/target/release:$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m pytest -q -rs site/verify
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou

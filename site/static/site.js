@@ -1,0 +1,29 @@
+// What scrolls sideways must be reached by the keyboard (WCAG 2.1, 2.1.1).
+document.addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll(".highlight pre, .table-wrapper")) {
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+  }
+  // The titles of the navigation's parts are headings without a level in Sphinx's output.
+  for (const title of document.querySelectorAll("p.caption[role=heading]")) {
+    title.setAttribute("aria-level", "2");
+  }
+  // Two landmarks of one kind need names (WAI-ARIA 1.2, section 5.3.4).
+  document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "All pages");
+  document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");
+  // The corner of a table with names on two sides is no heading.
+  for (const corner of document.querySelectorAll("th.head")) {
+    if (!corner.textContent.trim()) corner.replaceWith(document.createElement("td"));
+  }
+  if (!document.querySelector("h1")) {
+    const title = document.createElement("h1");
+    title.textContent = document.title.split(" - ")[0];
+    document.querySelector("article")?.prepend(title);
+  }
+  document.querySelectorAll(".table-wrapper").forEach((box, index) => {
+    box.setAttribute("aria-label", `Table ${index + 1}`);
+  });
+  document.querySelectorAll(".highlight pre").forEach((box, index) => {
+    box.setAttribute("aria-label", `Example ${index + 1}`);
+  });
+});
