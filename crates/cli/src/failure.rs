@@ -1,7 +1,7 @@
 //! How a command ends when it does not succeed.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The exit codes, for the help texts.
@@ -57,11 +57,9 @@ impl Failure {
 /// indented continues the one before it.
 pub(crate) fn error(message: impl AsRef<str>) {
     let message = plain(message.as_ref());
-    if message.starts_with(char::is_whitespace) {
-        eprintln!("{message}");
-    } else {
-        eprintln!("error: {message}");
-    }
+    let prefix = if message.starts_with(char::is_whitespace) { "" } else { "error: " };
+    // Where the terminal is gone, nobody reads it, and the process ends in order all the same.
+    let _ = writeln!(io::stderr(), "{prefix}{message}");
 }
 
 /// A message without the numbers that `std::io::Error` adds, such as `(os error 2)`.

@@ -131,6 +131,18 @@ fn a_killed_view_gives_the_terminal_back() {
     }
 }
 
+#[test]
+fn a_run_ends_when_its_terminal_is_closed() {
+    if skipped() {
+        return;
+    }
+    for options in ["--speed 0.1", ""] {
+        let terminal = run_live("closed", (80, 24), options);
+        terminal.wait_for(&["of 60.0 s"]);
+        terminal.close();
+    }
+}
+
 /// Whether a text has a colour: parameters 30 to 38 and 90 to 97 of SGR (ECMA-48 section 8.3.117).
 fn is_colored(screen: &str) -> bool {
     let sequences = screen.split("\x1b[").skip(1).filter_map(|rest| rest.split('m').next());

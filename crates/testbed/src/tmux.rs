@@ -4,7 +4,7 @@ use crate::process::text;
 use crate::wait::{PATIENCE, eventually};
 use std::cell::Cell;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -145,12 +145,31 @@ impl Tmux {
     /// If there is none but the shell.
     #[track_caller]
     pub fn signal(&self, signal: &str) {
+        let pid = self.foreground();
+        let killed = Command::new("kill").args(["-s", signal, &pid]).status();
+        assert!(killed.expect("kill is installed").success(), "{signal} {pid}");
+    }
+
+    /// The number of the process in the foreground.
+    #[track_caller]
+    fn foreground(&self) -> String {
         let shell = self.run(&["display-message", "-p", "#{pane_pid}"]);
         let children = Command::new("ps").args(["-o", "pid=", "--ppid", shell.trim()]).output();
         let children = text(&children.expect("ps is installed").stdout);
-        let pid = children.split_whitespace().next().expect("a program in the foreground");
-        let killed = Command::new("kill").args(["-s", signal, pid]).status();
-        assert!(killed.expect("kill is installed").success(), "{signal} {pid}");
+        children.split_whitespace().next().expect("a program in the foreground").to_owned()
+    }
+
+    /// Takes the terminal away, as when a window is closed, and waits until the program in the foreground
+    /// has ended.
+    ///
+    /// # Panics
+    ///
+    /// If there is none but the shell, or it does not end within [`PATIENCE`].
+    #[track_caller]
+    pub fn close(self) {
+        let process = Path::new("/proc").join(self.foreground());
+        self.run(&["kill-server"]);
+        assert!(eventually(|| !process.exists()), "still there after {} s", PATIENCE.as_secs());
     }
 }
 
