@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-site verify-tou site soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground site test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ site: build ## Build the documentation site: out/site/index.html; minutes the fi
 
 demo: build ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	@scripts/demo
+
+playground: setup ## Build the simulator as a web page: out/playground/index.html, for a web server
+	@scripts/build-playground out/playground
 
 test: setup ## Run every test
 	@scripts/test
@@ -68,6 +71,10 @@ verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root:
 
 verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
 	cargo test --locked --package windlass --test new -- --ignored --nocapture
+
+verify-playground: build ## Build the playground, test it in Chromium: bytes, links, keyboard, axe-core, size, speed
+	@scripts/setup-verify-playground
+	@scripts/verify-playground
 
 verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
 	@scripts/setup-verify-probe

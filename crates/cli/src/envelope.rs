@@ -2,7 +2,9 @@
 //! document, and `kind`, which names it. docs/reference/json.md lists the kinds.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+
+/// The texts of an object that brings its own `schema` and `kind`, as the summary of a run does.
+pub(crate) use windlass_sim::summary::{line, pretty};
 
 /// The version of every kind of document. A kind whose keys change their meaning gets its own.
 pub(crate) const SCHEMA: u32 = 1;
@@ -38,32 +40,6 @@ fn unreachable(error: &serde_json::Error) -> String {
     panic!("a document that is no JSON object: {error}")
 }
 
-/// An object that has `schema` and `kind` among its keys, with these two first.
-#[derive(Debug, Serialize)]
-struct Sorted<'a> {
-    schema: &'a Value,
-    kind: &'a Value,
-    #[serde(flatten)]
-    body: Map<String, Value>,
-}
-
-/// The text of an object that brings its own `schema` and `kind`, as the summary of a run does.
-pub(crate) fn line(object: &Value) -> String {
-    serde_json::to_string(&sorted(object)).unwrap_or_else(|error| unreachable(&error))
-}
-
-/// The same over several lines.
-pub(crate) fn pretty(object: &Value) -> String {
-    serde_json::to_string_pretty(&sorted(object)).unwrap_or_else(|error| unreachable(&error))
-}
-
-fn sorted(object: &Value) -> Sorted<'_> {
-    let mut body = object.as_object().cloned().unwrap_or_default();
-    body.remove("schema");
-    body.remove("kind");
-    Sorted { schema: &object["schema"], kind: &object["kind"], body }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,11 +50,5 @@ mod tests {
         let document = Document::new("doctor", json!({ "a": 1 }));
         assert_eq!(document.line(), r#"{"schema":1,"kind":"doctor","a":1}"#);
         assert!(document.pretty().starts_with("{\n  \"schema\": 1,\n  \"kind\": \"doctor\",\n"));
-    }
-
-    #[test]
-    fn a_summary_has_its_version_once() {
-        let one = line(&json!({ "a": 0, "schema": 1, "kind": "sim.run", "seed": 7 }));
-        assert_eq!(one, r#"{"schema":1,"kind":"sim.run","a":0,"seed":7}"#);
     }
 }

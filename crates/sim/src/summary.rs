@@ -1,8 +1,10 @@
 //! The result of a run.
 
 mod middlebox;
+mod text;
 
 pub use middlebox::{CustomCounters, EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
+pub use text::{line, pretty};
 
 use crate::network::Network;
 use crate::record::{FlowRecord, Records, UdpRecord};

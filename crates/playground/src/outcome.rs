@@ -1,0 +1,102 @@
+//! What a page shows of a run.
+
+use crate::plot;
+use serde::Serialize;
+use windlass_sim::Summary;
+use windlass_sim::series::columns::Table;
+
+/// A run's summary and plots. `summary` is the object that `windlass sim run --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The summary.
+    pub summary: Summary,
+    /// TCP flows, in the scenario's order.
+    pub flows: Vec<FlowPlots>,
+    /// The bottleneck's queue, then the others between routers, in the scenario's order.
+    pub queues: Vec<QueuePlots>,
+}
+
+/// A flow over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowPlots {
+    /// Its name.
+    pub name: String,
+    /// Payload of a segment in bytes.
+    pub mss_bytes: u32,
+    /// The congestion window in packets; each value holds until the next.
+    pub cwnd_packets: Curve,
+    /// Acknowledged payload in Mbit/s, the mean over each of equal spans of time.
+    pub rate_mbit_per_s: Vec<f64>,
+}
+
+/// A queue over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueuePlots {
+    /// `LINK-forward` or `LINK-backward`.
+    pub name: String,
+    /// Packets waiting; each value holds until the next.
+    pub packets: Curve,
+    /// RED's average in packets; empty for other queues.
+    pub average_packets: Curve,
+}
+
+/// Points in order of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Curve {
+    /// Seconds from the beginning of the run.
+    pub time_s: Vec<f64>,
+    /// A value for each time.
+    pub value: Vec<f64>,
+}
+
+/// How finely a run is plotted.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Resolution {
+    /// Parts of the time for curves.
+    pub(crate) curve_spans: usize,
+    /// Parts of the time for rates.
+    pub(crate) rate_spans: usize,
+}
+
+/// Puts a run's results together. `tables` are those of flows, then those of queues; `mss_bytes` has a
+/// number for each flow.
+pub(crate) fn outcome(
+    summary: Summary,
+    tables: &[Table],
+    mss_bytes: &[u32],
+    resolution: Resolution,
+) -> Outcome {
+    let end = summary.duration_s;
+    let (flows, queues) = tables.split_at(mss_bytes.len());
+    let flows = flows.iter().zip(mss_bytes).map(|(table, &mss_bytes)| {
+        let bits = 8.0 * f64::from(mss_bytes) / 1e6;
+        let (times, counts) = (column(table, "time_s"), column(table, "acked_packets"));
+        let rates = plot::growth(times, counts, end, resolution.rate_spans);
+        FlowPlots {
+            name: table.name.trim_start_matches("flow-").to_owned(),
+            mss_bytes,
+            cwnd_packets: curve(table, "cwnd_packets", end, resolution),
+            rate_mbit_per_s: rates.into_iter().map(|packets| packets * bits).collect(),
+        }
+    });
+    let queues = queues.iter().map(|table| QueuePlots {
+        name: table.name.trim_start_matches("queue-").to_owned(),
+        packets: curve(table, "queue_packets", end, resolution),
+        average_packets: curve(table, "average_queue", end, resolution),
+    });
+    Outcome { flows: flows.collect(), queues: queues.collect(), summary }
+}
+
+fn curve(table: &Table, name: &str, end: f64, resolution: Resolution) -> Curve {
+    let (times, values) = (column(table, "time_s"), column(table, name));
+    let rows = plot::thin(times, values, end, resolution.curve_spans);
+    Curve {
+        time_s: rows.iter().map(|&row| times[row]).collect(),
+        value: rows.iter().map(|&row| values[row]).collect(),
+    }
+}
+
+/// A column's values; none if the table has no such column.
+fn column<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    table.columns.iter().find(|column| column.name == name).map_or(&[], |column| &column.values)
+}

@@ -1,0 +1,74 @@
+//! What a page gets to show.
+
+use windlass_playground::{Curve, Session};
+
+const FOUR_FLOWS: &str = include_str!("../../../experiments/new-ecn/s1_10M_p0.1_newecn.toml");
+
+#[test]
+fn the_plots_agree_with_the_summary() {
+    let mut session = Session::new(FOUR_FLOWS, false).expect("a scenario");
+    while session.advance(0.1) < 1.0 {}
+    let outcome = session.finish(500, 60);
+
+    assert_eq!(outcome.flows.len(), 4);
+    for (plots, flow) in outcome.flows.iter().zip(&outcome.summary.flows) {
+        assert_eq!(plots.name, flow.name);
+        let mean = plots.rate_mbit_per_s.iter().sum::<f64>() / 60.0;
+        let expected = flow.packets_per_s.whole_run * 472.0 * 8.0 / 1e6;
+        assert!((mean - expected).abs() < 1e-9, "{}: {mean}, not {expected}", flow.name);
+        assert_bounded(&plots.cwnd_packets);
+    }
+    let bottleneck = &outcome.queues[0];
+    let max = bottleneck.packets.value.iter().copied().fold(0.0, f64::max);
+    assert_eq!(max, outcome.summary.queues[0].max_packets as f64);
+    assert_bounded(&bottleneck.packets);
+    assert_bounded(&bottleneck.average_packets);
+}
+
+fn assert_bounded(curve: &Curve) {
+    assert_eq!(curve.time_s.len(), curve.value.len());
+    assert!((100..=2000).contains(&curve.value.len()), "{} points", curve.value.len());
+    assert!(curve.time_s.is_sorted());
+}
+
+#[test]
+fn progress_grows_to_one_and_reaches_it_at_the_end_only() {
+    let mut session = Session::new(FOUR_FLOWS, false).expect("a scenario");
+    let mut parts = vec![];
+    loop {
+        let part = session.advance(0.25);
+        parts.push(part);
+        if part >= 1.0 {
+            break;
+        }
+    }
+    assert_eq!(parts, [0.25, 0.5, 0.75, 1.0]);
+}
+
+#[test]
+fn a_scenario_in_which_nothing_happens_for_long_ends() {
+    let late = FOUR_FLOWS.replace("start = \"1.5s\"", "start = \"59s\"").replace(
+        "{ name = \"new-ecn-190ms\", from = \"s4\" }",
+        "{ name = \"new-ecn-190ms\", from = \"s4\", stop = \"1s\" }",
+    );
+    let mut session = Session::new(&late, false).expect("a scenario");
+    let steps = (0..).take_while(|_| session.advance(0.01) < 1.0).take(1000).count();
+    assert!(steps < 101, "{steps} steps");
+}
+
+#[test]
+fn every_problem_of_a_text_has_its_line_and_key() {
+    let text = FOUR_FLOWS.replace("\"60s\"", "\"60 parsecs\"").replace("p_max = 0.1", "p_max = 7");
+    let problems = Session::new(&text, false).expect_err("two mistakes");
+    assert!(problems.len() >= 2, "{problems:?}");
+    assert_eq!(problems[0].place, "scenario.toml:4:12");
+    assert_eq!(problems[0].key, "duration");
+    assert!(problems[0].message.contains("parsecs"), "{}", problems[0].message);
+}
+
+#[test]
+fn a_trace_in_a_file_is_a_problem_and_no_crash() {
+    let text = include_str!("../../../experiments/over-time/cellular.toml");
+    let problems = Session::new(text, false).expect_err("there are no files beside the text");
+    assert!(problems[0].message.contains("cellular.trace"), "{}", problems[0].message);
+}
