@@ -1,6 +1,7 @@
 //! Packs the sources of Windlass's crates for `windlass new`, whose crates build from them.
 //!
-//! Tests stay behind, so that the edit of a test does not rebuild the command. A build outside the
+//! Tests stay behind, so that the edit of a test does not rebuild the command, and prebuilt BPF
+//! objects, because such a crate has none of their commands. A build outside the
 //! repository (a crate from a registry) carries no sources.
 
 use flate2::{Compression, GzBuilder};
@@ -18,14 +19,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     // No time in the header: the same sources give the same bytes.
     let sink = GzBuilder::new().mtime(0).write(File::create(out)?, Compression::best());
     let mut archive = Builder::new(sink);
-    if root.join("crates").is_dir() {
+    if root.join("crates/cli/build.rs").is_file() {
         for name in ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT"] {
             add(&mut archive, &root, Path::new(name))?;
         }
         for folder in sorted(&root.join("crates"))? {
             for path in sorted(&folder)? {
                 let relative = path.strip_prefix(&root)?;
-                if path.ends_with("tests") || path.ends_with("target") {
+                if ["tests", "target", "prebuilt"].iter().any(|name| path.ends_with(name)) {
                     continue;
                 }
                 add_all(&mut archive, &root, relative)?;

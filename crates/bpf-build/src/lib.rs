@@ -1,8 +1,9 @@
 //! Compiles BPF programs from the build script of the crate that loads them.
 //!
-//! The compiled objects are not part of the repository, so the code that runs in a kernel always
-//! comes from the source beside its loader. This crate has no dependencies: as a part of
-//! windlass-bpf it would make each build script compile libbpf once more.
+//! Where there is no clang, the object comes from the crate's folder `prebuilt`: `cargo install`
+//! takes no compiler of BPF. `scripts/build-bpf` writes these objects, and CI compares them with
+//! what clang makes of the source. This crate has no dependencies: as a part of windlass-bpf it
+//! would make each build script compile libbpf once more.
 //!
 //! ```no_run
 //! // build.rs
@@ -15,6 +16,9 @@
 //! ```
 
 use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -23,7 +27,8 @@ use std::process::{Command, ExitCode};
 pub struct Programs<'a> {
     tool: &'a str,
     sources: &'a [&'a str],
-    headers: Vec<PathBuf>,
+    /// Folders, and the names by which the objects call them: a build elsewhere gives the same bytes.
+    headers: Vec<(PathBuf, String)>,
     links: Vec<String>,
 }
 
@@ -37,7 +42,7 @@ impl<'a> Programs<'a> {
     /// Adds a folder of headers in the crate itself.
     #[must_use]
     pub fn headers(mut self, folder: &str) -> Programs<'a> {
-        self.headers.push(folder.into());
+        self.headers.push((folder.into(), folder.to_owned()));
         self
     }
 
@@ -51,8 +56,9 @@ impl<'a> Programs<'a> {
         self
     }
 
-    /// Compiles each source `NAME.c` into `OUT_DIR/NAME.o` with `$CLANG`, by default `clang`. Returns
-    /// what the build script's `main` returns; Cargo shows the error.
+    /// Compiles each source `NAME.c` into `OUT_DIR/NAME.o` with `$CLANG`, by default `clang`. Where
+    /// that program does not exist, or `$CLANG` is empty, it copies `prebuilt/NAME.o`. Returns what
+    /// the build script's `main` returns; Cargo shows the error.
     #[must_use]
     pub fn compile(mut self) -> ExitCode {
         match self.compile_all() {
@@ -67,9 +73,9 @@ impl<'a> Programs<'a> {
     fn compile_all(&mut self) -> Result<(), String> {
         println!("cargo::rerun-if-env-changed=CLANG");
         for links in &self.links {
-            self.headers.push(variable(&format!("DEP_{links}_INCLUDE"))?);
+            self.headers.push((variable(&format!("DEP_{links}_INCLUDE"))?, links.to_lowercase()));
         }
-        for folder in &self.headers {
+        for (folder, _) in &self.headers {
             println!("cargo::rerun-if-changed={}", folder.display());
         }
         for source in self.sources {
@@ -80,24 +86,48 @@ impl<'a> Programs<'a> {
     }
 
     fn compile_one(&self, source: &Path) -> Result<(), String> {
-        let name = source.file_name().ok_or("no file name")?;
+        let name = Path::new(source.file_name().ok_or("no file name")?).with_extension("o");
+        let object = variable("OUT_DIR")?.join(&name);
         let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
-        let mut command = Command::new(&clang);
-        command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"]);
-        for folder in &self.headers {
-            command.arg("-I").arg(folder);
+        if clang.is_empty() {
+            return self.copy_prebuilt(&name, &object);
         }
-        command.arg("-c").arg(source);
-        command.arg("-o").arg(variable("OUT_DIR")?.join(name).with_extension("o"));
-        let status = command.status().map_err(|error| {
-            format!(
-                "{}: {error}. clang compiles the kernel's half of `{}`: `make setup` installs it; \
-                 cargo build --no-default-features builds Windlass without that command",
-                clang.display(),
-                self.tool
-            )
-        })?;
-        if status.success() { Ok(()) } else { Err(format!("{}: {status}", clang.display())) }
+        match self.clang(&clang, source, &object).status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{}: {status}", clang.display())),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.copy_prebuilt(&name, &object),
+            Err(error) => Err(format!("{}: {error}", clang.display())),
+        }
+    }
+
+    fn clang(&self, clang: &OsStr, source: &Path, object: &Path) -> Command {
+        let mut command = Command::new(clang);
+        command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"]);
+        // The types and lines in an object name its source files.
+        command.arg("-fdebug-compilation-dir=.");
+        for (folder, name) in &self.headers {
+            command.arg("-I").arg(folder);
+            command.arg(format!("-ffile-prefix-map={}={name}", folder.display()));
+        }
+        command.arg("-c").arg(source).arg("-o").arg(object);
+        command
+    }
+
+    /// The kernel takes objects of its own byte order only; the prebuilt ones are little-endian.
+    fn copy_prebuilt(&self, name: &Path, object: &Path) -> Result<(), String> {
+        let advice = format!(
+            "clang compiles the kernel's half of `{}`: `make setup` installs it; \
+             cargo build --no-default-features builds Windlass without that command",
+            self.tool
+        );
+        if env::var_os("CARGO_CFG_TARGET_ENDIAN").is_none_or(|endian| endian != "little") {
+            return Err(format!("no clang, and no prebuilt objects for this byte order. {advice}"));
+        }
+        let prebuilt = Path::new("prebuilt").join(name);
+        println!("cargo::rerun-if-changed={}", prebuilt.display());
+        fs::copy(&prebuilt, object)
+            .map(|_| ())
+            .map_err(|error| format!("{}: {error}. {advice}", prebuilt.display()))
     }
 }
 

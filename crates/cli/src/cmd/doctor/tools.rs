@@ -57,7 +57,7 @@ pub(super) const TOOLS: &[Tool] = &[
             required(
                 Check::Lab,
                 "runs the experiments and writes the report",
-                "make setup (in the repository; makes .venv with the pinned packages)",
+                "pip install the wheel windlass_lab of a release, or make setup in the repository",
             ),
             optional(
                 Check::Program(&["chromium", "chromium-browser", "google-chrome"]),
