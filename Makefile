@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-probe verify-tou soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-probe verify-tou soak-sessions soak packages install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,12 @@ verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root:
 verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
 	cargo test --locked --package windlass --test new -- --ignored --nocapture
 
+verify-packages: packages ## Try the packages in clean Debian roots, build them a second time and compare, as root
+	@scripts/setup-verify-packages
+	@scripts/package-image out/packages
+	@scripts/verify-packages out/packages
+	@scripts/verify-reproducible out/packages
+
 verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
 	@scripts/setup-verify-probe
 	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4 verify::
@@ -81,6 +87,9 @@ soak-sessions: setup ## Disturb one session of ToU for half an hour, as root; SO
 
 soak: build ## Let ToU live on bad paths, with kills and blackouts, as root; SOAK_SECONDS=1800
 	@.venv/bin/python benches/tou_soak.py --seconds $(SOAK_SECONDS)
+
+packages: setup ## Build the Debian packages, the wheel and the archive of a release: out/packages
+	@scripts/package out/packages
 
 ifdef PREFIX
 install: build install-tou ## Install the binary, man pages, completions for the user; PREFIX=/usr/local: there, and libtou
