@@ -76,6 +76,12 @@ verify-playground: build ## Build the playground, test it in Chromium: bytes, li
 	@scripts/setup-verify-playground
 	@scripts/verify-playground
 
+verify-packages: packages ## Try the packages in clean Debian roots, build them a second time and compare, as root
+	@scripts/setup-verify-packages
+	@scripts/package-image out/packages
+	@scripts/verify-packages out/packages
+	@scripts/verify-reproducible out/packages
+
 verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
 	@scripts/setup-verify-probe
 	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4 verify::
@@ -95,6 +101,9 @@ soak-sessions: setup ## Disturb one session of ToU for half an hour, as root; SO
 
 soak: build ## Let ToU live on bad paths, with kills and blackouts, as root; SOAK_SECONDS=1800
 	@.venv/bin/python benches/tou_soak.py --seconds $(SOAK_SECONDS)
+
+packages: setup ## Build the Debian packages, the wheel and the archive of a release: out/packages
+	@scripts/package out/packages
 
 ifdef PREFIX
 install: build install-tou ## Install the binary, man pages, completions for the user; PREFIX=/usr/local: there, and libtou

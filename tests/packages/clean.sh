@@ -60,4 +60,8 @@ verify_container() {
 
 own_podman() { podman --root "$work/storage" --runroot "$work/run" "$@"; }
 
-in_container() { own_podman run --rm --network=none --cgroups=disabled "$@"; }
+# runc, because crun refuses machines with both versions of cgroups; limits that need no right to raise them.
+in_container() {
+    own_podman --runtime runc --cgroup-manager=cgroupfs run --rm --network=none --ulimit=nofile=1024:4096 \
+        --ulimit=nproc=1000:1000 "$@"
+}
