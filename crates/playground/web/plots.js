@@ -8,7 +8,7 @@ const PLAY_MS = 10_000;
 
 /** The three kinds of plots: title, axis, and the lines that an outcome has for each. */
 export const KINDS = {
-  rates: { title: "Rate of each flow", axis: "Mbit/s", lines: rateLines },
+  rates: { title: "Rate of each flow", axis: "Mbit/s acknowledged", lines: rateLines },
   windows: { title: "Congestion window", axis: "packets", lines: windowLines },
   queue: { title: "Queue at the bottleneck", axis: "packets", lines: queueLines },
 };

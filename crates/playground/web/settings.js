@@ -65,14 +65,14 @@ const both = (controller) => [80, 20].map((rtt) => ({ controller, rtt }));
 
 export const PRESETS = {
   "new-ecn": {
-    label: "New-ECN and Reno",
+    label: "New-ECN, Reno",
     about:
       "Four flows with round-trip times of 190 to 4 ms share 10 Mbit/s. With New-ECN each gets a quarter; " +
       "with Reno the nearest one gets most.",
     settings: {},
   },
   bufferbloat: {
-    label: "CUBIC and bufferbloat",
+    label: "Bufferbloat",
     about:
       "A long DropTail queue against CoDel: CUBIC fills whatever buffer there is, and every packet waits in it.",
     settings: {
@@ -85,7 +85,7 @@ export const PRESETS = {
     },
   },
   codel: {
-    label: "CoDel, with and without ECN",
+    label: "CoDel and ECN",
     about: "CoDel signals by marks where ECN is on, and by drops where it is off: the delay is alike, the losses are not.",
     settings: {
       profile: "linux",
@@ -98,7 +98,7 @@ export const PRESETS = {
     },
   },
   rtt: {
-    label: "CUBIC and FQ-CoDel",
+    label: "FQ-CoDel",
     about: "One queue for all flows favours short round trips. FQ-CoDel has a queue for each flow and shares equally.",
     settings: {
       profile: "linux",
@@ -111,7 +111,7 @@ export const PRESETS = {
     },
   },
   mixed: {
-    label: "Vegas beside Reno",
+    label: "Vegas, Reno",
     about:
       "Vegas gives way when the queue grows, and Reno fills the queue. In the second run all flows are Vegas.",
     settings: {

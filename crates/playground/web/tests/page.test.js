@@ -1,12 +1,14 @@
 // The page in headless Chromium. `make verify-playground` builds it and runs this.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { PAGE, ROOT, launch, serve, settled, simRun } from "./support.js";
 
 const DESKTOP = { width: 1280, height: 900 };
@@ -170,6 +172,16 @@ test("the link carries an edited text, and it runs as the command runs it", asyn
   await other.locator("#back").click();
   await settled(other);
   assert.ok(await other.locator("#rate").isEnabled());
+});
+
+test("the link of the script carries two scenario files", async (t) => {
+  const files = ["cubic_codel", "modern_recovery"].map((name) => join(ROOT, `experiments/examples/${name}.toml`));
+  const { stdout } = await promisify(execFile)(join(ROOT, "scripts/playground-link"), files);
+  const page = await open(t, stdout.trim());
+  for (const [index, file] of files.entries()) {
+    assert.equal(await page.locator(`#text-${index}`).inputValue(), await readFile(file, "utf8"));
+  }
+  assert.deepEqual(await page.locator(".run h2").allTextContents(), ["cubic_codel", "modern_recovery"]);
 });
 
 test("problems of a text have their line, and lead there", async (t) => {
