@@ -58,7 +58,7 @@ impl Failure {
 pub(crate) fn error(message: impl AsRef<str>) {
     let message = plain(message.as_ref());
     let prefix = if message.starts_with(char::is_whitespace) { "" } else { "error: " };
-    // Where the terminal is gone, nobody reads it, and the process ends in order all the same.
+    // The terminal may be gone, and the process still ends in order.
     let _ = writeln!(io::stderr(), "{prefix}{message}");
 }
 
