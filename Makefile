@@ -132,4 +132,4 @@ install-service: build ## Install the ECN proxy and the services of ToU for syst
 	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports
-	rm -rf target benches/tou-peers/target tests/freestanding/target fuzz/target .venv out
+	rm -rf target benches/tou-peers/target tests/freestanding/target fuzz/target .venv .venv-site out

@@ -3,8 +3,8 @@
     python site/assemble.py --windlass target/release/windlass --to out/site-source
 
 A link out of docs/ (to a source file, say) leads to a copy on the site. The comment
-`<!-- playground: FRAGMENT -->` in a page becomes the playground in a frame, with the settings of the
-fragment, where --playground says that it was built; on a forge it is nothing.
+`<!-- playground: FRAGMENT -->` in a page becomes the playground in a frame, with the settings of
+the fragment, where --playground says that it was built; on a forge it is nothing.
 """
 
 import argparse
