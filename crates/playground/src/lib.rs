@@ -2,7 +2,7 @@
 //! page can show progress, and ends with a summary and plots of bounded size.
 //!
 //! On WebAssembly the module exports the calls of a session as C functions, for the worker in
-//! `web/worker.js`.
+//! `playground/worker.js`.
 
 #[cfg(target_arch = "wasm32")]
 mod exports;

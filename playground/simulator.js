@@ -28,6 +28,8 @@ export class Simulator {
     try {
       module = await compile();
     } catch (error) {
+      // The next run tries again.
+      compiled = undefined;
       return { failure: `The simulator could not be loaded (${error.message}).` };
     }
     if (id !== this.#id) return undefined;

@@ -133,6 +133,20 @@ test("a slider that moves changes the result without a click", async (t) => {
   assert.ok(Number(await page.locator("#rate").inputValue()) > 10);
 });
 
+test("the slider of the number of flows stays while it is dragged", async (t) => {
+  const page = await open(t, "#versus=off");
+  const slider = page.locator("#flows-slider");
+  const { x, y, width, height } = await slider.boundingBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x + width * 0.7, y + height / 2);
+  await page.mouse.move(x + width, y + height / 2);
+  await page.mouse.up();
+  await settled(page);
+  assert.equal(await page.locator("#flows").inputValue(), "8");
+  assert.equal(await page.locator("#runs tbody tr").count(), 8);
+});
+
 test("a change while a run goes on replaces that run", async (t) => {
   const page = await open(t);
   await page.locator("#rate").fill("100");

@@ -36,12 +36,15 @@ export class Controls {
     const { settings } = this;
     const group = this.#group("Flows");
     const count = number("flows", { label: "Number of flows", unit: "", least: 1, most: MOST_FLOWS, whole: true });
-    group.append(
-      count.field(settings.flows.length, (value) => {
-        settings.flows = resize(settings.flows, value);
-        this.#rebuild();
-      }),
-    );
+    const rows = element("ol", { className: "flows" });
+    const fill = () => rows.replaceChildren(...settings.flows.map((flow, index) => this.#flow(flow, index)));
+    // The rows alone, as the slider must stay while it is dragged.
+    const resized = (value) => {
+      settings.flows = resize(settings.flows, value);
+      fill();
+      this.changed(settings);
+    };
+    group.append(count.field(settings.flows.length, resized));
     const kinds = new Set(settings.flows.map((flow) => flow.controller));
     const mixed = kinds.size > 1 ? { "": "mixed" } : {};
     group.append(
@@ -50,8 +53,7 @@ export class Controls {
         this.#rebuild();
       }),
     );
-    const rows = element("ol", { className: "flows" });
-    settings.flows.forEach((flow, index) => rows.append(this.#flow(flow, index)));
+    fill();
     group.append(rows);
     return group;
   }

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-export const ROOT = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../../..");
+export const ROOT = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 /** Where scripts/build-playground has put the page. */
 export const PAGE = resolve(process.env.PLAYGROUND ?? join(ROOT, "out/playground"));
 /** The command. */

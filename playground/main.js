@@ -26,6 +26,7 @@ class Page {
   filesSimulator = new Simulator();
   #timer;
   #stopPlaying;
+  #remembered = 0;
 
   constructor() {
     this.controls = new Controls(find("controls"), () => this.changed());
@@ -176,7 +177,9 @@ class Page {
 
   /** Puts the state into the address, without a new entry of the history. */
   async remember() {
+    const turn = ++this.#remembered;
     const fragment = await toFragment({ settings: this.settings, texts: this.texts });
+    if (turn !== this.#remembered) return;
     history.replaceState(null, "", `${location.pathname}${location.search}#${fragment}`);
     find("open").href = `${location.pathname}#${fragment}`;
   }
