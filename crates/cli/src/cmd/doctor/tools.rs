@@ -57,7 +57,7 @@ pub(super) const TOOLS: &[Tool] = &[
             required(
                 Check::Lab,
                 "runs the experiments and writes the report",
-                "pip install the wheel windlass_lab of a release, or make setup in the repository",
+                "make setup in the repository, or pip install the wheel windlass_lab of a release",
             ),
             optional(
                 Check::Program(&["chromium", "chromium-browser", "google-chrome"]),
