@@ -136,10 +136,15 @@ def invocations(line: str) -> list[list[str]]:
         return []
     found: list[list[str]] = []
     call: list[str] | None = None
-    for number, word in enumerate(words):
+    # To these the name of a program is an argument, such as the name of its package.
+    others = {"cargo", "command", "ssh-keygen"}
+    other = False
+    for word in words:
         if set(word) <= set("();<>|&"):
-            call = None
-        elif Path(word).name in TOOLS and words[number - 1 : number] != ["command"]:
+            call, other = None, False
+        elif word in others and call is None:
+            other = True
+        elif Path(word).name in TOOLS and not other:
             call = [Path(word).name]
             found.append(call)
         elif word == "--" or call is None:
