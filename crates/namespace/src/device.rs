@@ -109,14 +109,15 @@ fn create_here(config: &DeviceConfig, offloads: bool) -> io::Result<Device> {
     let netlink = Netlink::open()?;
     // Only a kernel without IPv6 refuses.
     let _ = netlink.silence_ipv6(index);
-    netlink
-        .set_up_device(index, config.mtu, QUEUE_LEN_PACKETS)
-        .map_err(failed_to("cannot set up the device"))?;
     for address in &config.addresses {
         netlink
             .add_address(index, *address)
             .map_err(failed_to(&format!("cannot give the address {address} to")))?;
     }
+    // After the addresses: who waits for the device to be up finds them.
+    netlink
+        .set_up_device(index, config.mtu, QUEUE_LEN_PACKETS)
+        .map_err(failed_to("cannot set up the device"))?;
     for network in &config.routes {
         netlink
             .add_route(index, *network)

@@ -177,11 +177,14 @@ class Testbed:
     def _devices(self, node: str) -> set[str]:
         """The devices of a node that are up."""
         enter = ["nsenter", f"--net={remove.NETNS / self.namespace(node)}"]
+        # NAME or NAME@PEER, state, hardware address
         printed = subprocess.run(
-            [*enter, "cat", "/proc/net/dev"], capture_output=True, text=True, check=False
+            [*enter, "ip", "-brief", "link", "show", "up"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        lines = printed.stdout.splitlines()
-        return {line.partition(":")[0].strip() for line in lines if ":" in line}
+        return {line.split()[0].partition("@")[0] for line in printed.stdout.splitlines()}
 
     def _filled(self, text: str, files: Mapping[str, Path]) -> str:
         """A text with its placeholders replaced."""
