@@ -1,8 +1,11 @@
 //! The control socket. The process that holds its lock is the daemon at this path.
 
 use super::protocol::{Answer, Command, REQUEST_LEN_MAX};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal;
 use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, UnixAddr};
+use nix::unistd::Pid;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -11,13 +14,15 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{error, fmt, thread};
 
 /// Largest number of simultaneous connections; further ones are refused.
 const CONNECTIONS_MAX: usize = 32;
 /// Time limit for a client to send or receive one line.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time that the lock of a daemon that has ended may stay held, by a child that it had forked.
+const ORPHANED_LOCK_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Answers a command, line by line.
 pub(super) trait Respond: Send + Sync {
@@ -113,17 +118,23 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-/// The kernel releases the lock when the process ends in any way, so a held lock proves a running daemon.
+/// The kernel releases the lock when the process ends in any way, so a held lock proves a running
+/// daemon; except that a child which a killed daemon had just forked holds it until its `exec`.
 fn lock(path: &Path, socket: &Path) -> Result<Flock<File>, SocketError> {
     let io = |error| SocketError::Io(path.to_owned(), error);
+    let deadline = Instant::now() + ORPHANED_LOCK_TIME_MAX;
     loop {
         let options =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut lock = match Flock::lock(options.map_err(io)?, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => lock,
-            Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
+            Err((mut file, Errno::EWOULDBLOCK)) => {
                 let mut pid = String::new();
                 let _ = file.read_to_string(&mut pid);
+                if !is_alive(&pid) && Instant::now() < deadline {
+                    thread::sleep(Duration::from_millis(10));
+                    continue;
+                }
                 return Err(SocketError::Taken { socket: socket.into(), pid: pid.trim().into() });
             }
             Err((_, errno)) => return Err(io(errno.into())),
@@ -136,6 +147,13 @@ fn lock(path: &Path, socket: &Path) -> Result<Flock<File>, SocketError> {
             return Ok(lock);
         }
     }
+}
+
+/// False if the text is the id of a process that has ended. An empty file belongs to a daemon that
+/// is about to write its id.
+fn is_alive(pid: &str) -> bool {
+    let Ok(pid) = pid.trim().parse() else { return true };
+    signal::kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH)
 }
 
 fn accept(listener: &UnixListener, respond: &Arc<dyn Respond>) {

@@ -87,6 +87,25 @@ fn two_daemons_at_one_socket_are_refused_and_a_dead_ones_socket_is_taken_over() 
 }
 
 #[test]
+fn a_lock_that_a_dead_daemons_child_holds_for_a_moment_is_waited_for() {
+    let folder = Folder::new("orphan");
+    let path = folder.socket();
+    fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+    let mut ended = std::process::Command::new("true").spawn().expect("starts");
+    ended.wait().expect("ends");
+    let pid_path = path.with_extension("pid");
+    fs::write(&pid_path, format!("{}\n", ended.id())).expect("writable");
+    let file = File::open(&pid_path).expect("there");
+    let held = Flock::lock(file, FlockArg::LockExclusiveNonblock).expect("free");
+    let child = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        drop(held);
+    });
+    assert!(Socket::bind(&path).is_ok());
+    child.join().expect("released");
+}
+
+#[test]
 fn a_bad_request_gets_one_clear_error_and_the_daemon_goes_on() {
     let folder = Folder::new("bad");
     let path = folder.socket();
