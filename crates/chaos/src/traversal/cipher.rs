@@ -19,14 +19,20 @@ fn key(seed: u64, number: u32, from: usize) -> u64 {
 /// The key stream of a record, and the tag of its plain text.
 fn record(key: u64, serial: u64, plain: &[u8]) -> (Rng, u64) {
     let mut tag = Rng::fork(key, serial).bits() ^ plain.len() as u64;
-    for byte in plain {
-        tag = Rng::new(tag ^ u64::from(*byte)).bits();
+    // A draw for eight bytes: a draw for each took half the time of a run.
+    for bytes in plain.chunks(8) {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        tag = Rng::new(tag ^ u64::from_le_bytes(word)).bits();
     }
     (Rng::fork(key.rotate_left(17), serial), tag)
 }
 
 fn apply(stream: &mut Rng, bytes: &mut [u8]) {
-    bytes.iter_mut().for_each(|byte| *byte ^= stream.below(256) as u8);
+    for bytes in bytes.chunks_mut(8) {
+        let word = stream.bits().to_le_bytes();
+        bytes.iter_mut().zip(word).for_each(|(byte, key)| *byte ^= key);
+    }
 }
 
 /// Makes the records of one direction. An empty record is the last one.
