@@ -22,7 +22,8 @@ const TURN: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayOptions {
     /// The addresses that peers send to, one of each family at most. One that this host does not
-    /// have belongs to a NAT before it, which must keep ports. Empty: those of the default routes.
+    /// have belongs to a NAT before it, which must keep ports. Empty: of each family the first that
+    /// the server listens at by name, else that of the default route.
     pub addresses: Vec<IpAddr>,
     /// The ports. Of several, the even ones are used.
     pub ports: RangeInclusive<u16>,
@@ -45,10 +46,11 @@ pub(super) struct Relays {
 }
 
 impl Relays {
-    pub(super) fn new(options: RelayOptions, rng: Rng) -> Relays {
+    /// `listen` is where the server listens.
+    pub(super) fn new(options: RelayOptions, listen: &[SocketAddr], rng: Rng) -> Relays {
         let RelayOptions { mut addresses, ports } = options;
         if addresses.is_empty() {
-            addresses = default_addresses();
+            addresses = default_addresses(listen);
         }
         let buffer = vec![0; 1 << 16];
         let (sockets, by_allocation) = (Slab::new(), BTreeMap::new());
@@ -148,17 +150,24 @@ fn unspecified(like: IpAddr) -> IpAddr {
     }
 }
 
-/// The addresses from which this host reaches the Internet.
-fn default_addresses() -> Vec<IpAddr> {
+/// The address of each family that hosts reach this server at, as far as it can tell.
+fn default_addresses(listen: &[SocketAddr]) -> Vec<IpAddr> {
     // Connecting a UDP socket sends nothing. The targets are addresses for documentation (RFC 5737,
     // RFC 3849), which no more specific route leads to.
     let ways = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
-    let local = |(from, to): (&str, &str)| {
+    let of_default_route = |(from, to): (&str, &str)| {
         let socket = std::net::UdpSocket::bind(from).ok()?;
         socket.connect(to).ok()?;
         Some(socket.local_addr().ok()?.ip())
     };
-    ways.into_iter().filter_map(local).collect()
+    let named = |is_ipv6: bool| {
+        let mut ips = listen.iter().map(|address| address.ip().to_canonical());
+        ips.find(|ip| ip.is_ipv6() == is_ipv6 && !ip.is_unspecified() && !ip.is_loopback())
+    };
+    ways.into_iter()
+        .zip([named(false), named(true)])
+        .filter_map(|(way, named)| named.or_else(|| of_default_route(way)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -179,9 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_the_server_listens_at_by_name_is_relayed_at() {
+        let listen: Vec<SocketAddr> = ["127.0.0.1:1", "[::]:1", "192.0.2.7:1", "[2001:db8::7]:1"]
+            .map(|address| address.parse().expect("an address"))
+            .into();
+        let relays = Relays::new(RelayOptions::default(), &listen, Rng::new(1));
+        let expected: [IpAddr; 2] = [listen[2].ip(), listen[3].ip()];
+        assert_eq!(relays.addresses(), expected);
+    }
+
+    #[test]
     fn a_full_range_of_ports_gives_no_address() {
         let ports = free_ports();
-        let mut relays = Relays::new(options(*ports.start(), *ports.end()), Rng::new(1));
+        let mut relays = Relays::new(options(*ports.start(), *ports.end()), &[], Rng::new(1));
         let address = relays.open(AllocationId(1), false, NO_EVENTS).expect("the only port");
         assert_eq!(address.port(), *ports.start());
         let full = relays.open(AllocationId(2), false, NO_EVENTS).expect_err("no port is left");
@@ -192,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_family_without_an_address_has_no_relay() {
-        let mut relays = Relays::new(options(49152, 65535), Rng::new(1));
+        let mut relays = Relays::new(options(49152, 65535), &[], Rng::new(1));
         let none = relays.open(AllocationId(1), true, NO_EVENTS).expect_err("only IPv4");
         assert_eq!(none.kind(), ErrorKind::AddrNotAvailable);
     }
@@ -201,7 +220,7 @@ mod tests {
     fn an_address_of_a_nat_before_the_host_is_told_to_peers() {
         let outside: IpAddr = [203, 0, 113, 77].into();
         let options = RelayOptions { addresses: vec![outside], ..RelayOptions::default() };
-        let mut relays = Relays::new(options, Rng::new(1));
+        let mut relays = Relays::new(options, &[], Rng::new(1));
         let mut bound = None;
         let note = |socket: &mut UdpSocket, _| {
             bound = Some(socket.local_addr()?);
@@ -214,7 +233,7 @@ mod tests {
 
     #[test]
     fn datagrams_pass_both_ways() {
-        let mut relays = Relays::new(options(49152, 65535), Rng::new(1));
+        let mut relays = Relays::new(options(49152, 65535), &[], Rng::new(1));
         let address = relays.open(AllocationId(1), false, NO_EVENTS).expect("a socket");
         let peer = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
         peer.send_to(b"in", address).expect("sent");

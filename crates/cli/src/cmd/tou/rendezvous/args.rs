@@ -62,7 +62,7 @@ pub(crate) struct TouRendezvous {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The relay")]
 pub(crate) struct Relay {
-    /// The address that peers send to [default: those of the default routes]; twice for both families
+    /// The address that peers send to [default: of each family the first that --listen names, else that of the default route]; twice for both families
     #[arg(long, value_name = "ADDRESS")]
     pub relay_address: Vec<IpAddr>,
     /// Its ports

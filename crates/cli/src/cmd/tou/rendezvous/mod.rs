@@ -25,7 +25,6 @@ const KEY_FILE: &str = "rendezvous-key";
 /// Serves until a signal comes.
 pub(crate) fn main(args: TouRendezvous) -> Result<(), Failure> {
     let options = options(&args)?;
-    let ports = args.relay.relay_ports.clone();
     let mut daemon = Daemon::bind(options).map_err(|error| match error {
         BindError::Alternate(why) => Failure::Input(format!("--alternate: {why}")),
         error => Failure::Work(error.to_string()),
@@ -37,7 +36,7 @@ pub(crate) fn main(args: TouRendezvous) -> Result<(), Failure> {
     let metrics = args.metrics.map(serve).transpose()?;
     let handle = daemon.handle();
     interrupt::first(move || handle.stop());
-    tell(&daemon, metrics, args.json, (*ports.start(), *ports.end()))?;
+    tell(&daemon, metrics, &args)?;
     notify(&[NotifyState::Ready]);
     let watched = sd_notify::watchdog_enabled().is_some();
     let run = daemon.run(|| {
@@ -130,16 +129,13 @@ fn socket_address(local: &Local) -> SocketAddr {
 }
 
 /// Says where the server is, and its key.
-fn tell(
-    daemon: &Daemon,
-    metrics: Option<SocketAddr>,
-    json: bool,
-    (first, last): (u16, u16),
-) -> Result<(), Failure> {
+fn tell(daemon: &Daemon, metrics: Option<SocketAddr>, args: &TouRendezvous) -> Result<(), Failure> {
+    let ports = &args.relay.relay_ports;
+    let (first, last) = (ports.start(), ports.end());
     let (addresses, key) = (daemon.addresses(), daemon.public_key().to_string());
     let texts = |all: &[SocketAddr]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
     let relay: Vec<String> = addresses.relay.iter().map(ToString::to_string).collect();
-    if json {
+    if args.json {
         let body = json!({
             "key": key,
             "udp": texts(&addresses.udp),
@@ -160,6 +156,9 @@ fn tell(
     }
     if !relay.is_empty() {
         lines.push(format!("relay    {}, ports {first} to {last}", relay.join(", ")));
+    } else if !args.relay.no_relay {
+        let why = "no default route; --relay-address names the address";
+        lines.push(format!("relay    none: {why}"));
     }
     if let Some(metrics) = metrics {
         lines.push(format!("metrics  http://{metrics}/metrics"));
