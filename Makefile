@@ -25,7 +25,8 @@ python: setup ## Build the native half of the lab's Python package, for use from
 site: build ## Build the documentation site: out/site/index.html; minutes the first time, for rustdoc
 	@scripts/build-site
 
-demo: build ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
+demo: setup ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
+	cargo build --locked --profile demo
 	@scripts/demo
 
 playground: setup ## Build the simulator as a web page: out/playground/index.html, for a web server
