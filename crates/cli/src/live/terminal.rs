@@ -96,3 +96,30 @@ fn give_back() {
 fn lock() -> MutexGuard<'static, bool> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use windlass_testbed::{Need, Tmux, skip_unless};
+
+    #[test]
+    fn a_panic_while_a_frame_is_drawn_gives_the_terminal_back() {
+        if skip_unless(&[Need::Program("tmux"), Need::Program("ps")]) {
+            return;
+        }
+        let terminal = Tmux::new(110, 30);
+        let program = std::env::current_exe().expect("this one");
+        let test = "live::terminal::tests::panics_while_a_frame_is_drawn";
+        let options = format!("--ignored --exact --nocapture {test}");
+        terminal.type_command(&format!("{} {options}", program.display()));
+        let printed = terminal.wait_for_end(101);
+        assert!(printed.contains("the view is wrong"), "{printed}");
+    }
+
+    #[test]
+    #[ignore = "the test above runs it in a terminal of its own"]
+    fn panics_while_a_frame_is_drawn() {
+        let mut terminal = Terminal::enter().expect("a terminal");
+        terminal.draw(|_| panic!("the view is wrong")).expect("a panic instead");
+    }
+}
