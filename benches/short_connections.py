@@ -106,7 +106,7 @@ def describe(runs: dict[str, list[float]]) -> str:
     ratios = sorted(ours / plain for ours, plain in zip(runs["with"], runs["without"], strict=True))
     ours, plain = (statistics.median(runs[name]) * 1e6 for name in ("with", "without"))
     return (
-        f"a short connection to nginx: {ours:.1f} us of CPU time with the proxy, {plain:.1f} without"
-        f"; median of the rounds' ratios {statistics.median(ratios):.3f}"
+        f"a short connection to nginx: {ours:.1f} us of CPU time with the proxy, "
+        f"{plain:.1f} without; median of the rounds' ratios {statistics.median(ratios):.3f}"
         f" ({ratios[0]:.3f} to {ratios[-1]:.3f})"
     )
