@@ -1,6 +1,6 @@
 //! A far host with DCTCP (RFC 8257). It counts marks, where RFC 3168 asks for one answer a round: so it
 //! slows down by less for few marks, and as a receiver it echoes each mark for itself, without waiting for
-//! CWR. The served host's socket has the same controller, which without ECN is Reno.
+//! CWR.
 //!
 //! Debian's kernels have the module: `scripts/with-kernel -- target/debug/deps/datapath-... dctcp`.
 
@@ -38,7 +38,7 @@ fn a_dctcp_sender_hears_of_marks() {
     for ipv6 in [false, true] {
         let bed = Testbed::new(ProxyMachine::Router, true, &Settings::default());
         let marker = bed.at_far_host();
-        let connection = bed.connect(ipv6, true, "dctcp");
+        let connection = bed.connect_with(ipv6, true, "cubic", "dctcp");
         connection.while_sending(false, || {
             connection.wait_for_bytes(false, 300_000);
             assert!(bed.ss(false).contains("dctcp"), "{}", bed.ss(false));
@@ -66,7 +66,7 @@ fn marks_on_the_way_to_a_dctcp_receiver_are_answered() {
     }
     for ipv6 in [false, true] {
         let bed = Testbed::new(ProxyMachine::Router, true, &Settings::default());
-        let connection = bed.connect(ipv6, true, "dctcp");
+        let connection = bed.connect_with(ipv6, true, "cubic", "dctcp");
         connection.while_sending(true, || {
             for _ in 0..VIRTUAL_LOSSES {
                 connection.wait_for_bytes(true, 500_000);
