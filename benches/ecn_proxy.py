@@ -2,7 +2,8 @@
 """What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
 
 Needs root, iproute2, iperf3, nftables (which marks packets), clang and bpftool (for a program that
-does nothing); builds three hosts with the lab's testbed, hence `.venv/bin/python`.
+does nothing), ab and nginx (short connections); builds three hosts with the lab's testbed, hence
+`.venv/bin/python`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+import short_connections
 from hosts import End, Link, Route, Testbed, Topology, host
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +28,7 @@ EXAMPLES = ROOT / "target/release/examples"
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 # The namespaces of the hosts, while they stand.
 NAMES: dict[str, str] = {}
-TOOLS = ("ip", "iperf3", "nft", "clang", "bpftool")
+TOOLS = ("ip", "iperf3", "nft", "clang", "bpftool", "ab", "nginx")
 FAR = "10.9.2.2"
 # Bits a second, bits a second of CPU time, ACKs a packet.
 Transfer = tuple[float, float, float]
@@ -236,15 +238,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="of throughput (default: 5)")
     parser.add_argument("--seconds", type=float, default=3, help="of each run (default: 3)")
+    parser.add_argument(
+        "--requests", type=int, default=10_000, help="short connections a round (default: 10000)"
+    )
+    parser.add_argument(
+        "--only-short", action="store_true", help="measure the short connections and nothing else"
+    )
     parser.add_argument("--flows", type=int, nargs="*", default=[1000, 1_000_000])
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("error: needs root")
+    # scripts/setup unpacks nginx beside the interpreter.
+    os.environ["PATH"] += f"{os.pathsep}{Path(sys.executable).parent}"
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
         sys.exit(f"error: needs {', '.join(missing)}")
     run("cargo build -q --release -p windlass-ecn-proxy --examples", cwd=ROOT)
     before = STATISTICS.read_text()
     with namespaces():
+        requests, rounds = options.requests, options.rounds
+        short = short_connections.measure(NAMES, FAR, proxy, rounds, requests)
+        print(short_connections.describe(short), flush=True)
+        if options.only_short:
+            print(f"load: {os.getloadavg()[0]:.1f}")
+            return
         print_throughput(measure_throughput(options.rounds, options.seconds))
         try:
             STATISTICS.write_text("1")

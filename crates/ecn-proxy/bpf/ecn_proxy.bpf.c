@@ -19,17 +19,25 @@
 /* The kernel gives some of its helpers to programs whose licence is compatible with its own. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/* A served host must not see a codepoint: better no packet, as if the kernel had no memory for it. */
+static __always_inline int codepoint_failed(struct run *run, __u32 flags)
+{
+	count(run, COUNT_EDIT_FAILED);
+	return flags & PROGRAM_FROM_HOST ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+}
+
 /* Applies the edit. Returns an action of tc; UNSPEC passes the packet to the next program. */
 SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 {
 	int ingress = flags & PROGRAM_INGRESS;
 	struct run run;
 	__u16 actions;
+	int edited;
 
 	if (!begin(&run))
 		return TC_ACT_UNSPEC;
 	actions = run.work->edit.actions;
-	if (actions & ~(ECN_DO_CODEPOINT | ECN_DO_DROP) && load_header(skb, &run.work->view) < 0) {
+	if (actions & ~(ECN_DO_CODEPOINT | ECN_DO_FLAGS | ECN_DO_DROP) && load_header(skb, &run.work->view) < 0) {
 		count(&run, COUNT_EDIT_FAILED);
 		return TC_ACT_UNSPEC;
 	}
@@ -51,10 +59,14 @@ SPLIT int carry_out(struct __sk_buff *skb, __u32 flags)
 	}
 	if (actions & ECN_DO_CODEPOINT &&
 	    set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
-		count(&run, COUNT_EDIT_FAILED);
+		return codepoint_failed(&run, flags);
 	if (!(actions & ~ECN_DO_CODEPOINT))
 		return TC_ACT_UNSPEC;
-	if (edit_header(skb, run.work, ingress) < 0) {
+	if (actions & ~(ECN_DO_CODEPOINT | ECN_DO_FLAGS))
+		edited = edit_header(skb, run.work, ingress);
+	else
+		edited = edit_flags(skb, run.work);
+	if (edited < 0) {
 		count(&run, COUNT_EDIT_FAILED);
 		return TC_ACT_UNSPEC;
 	}
@@ -109,15 +121,12 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 		return TC_ACT_UNSPEC;
 	count(&run, COUNT_EDITED);
 	if (ECN_RARELY(skb->gso_size && is_list(skb)) &&
-	    !prepare_list(skb, flags & PROGRAM_FROM_HOST)) {
-		count(&run, COUNT_EDIT_FAILED);
-		/* A served host must not see a codepoint; the kernel drops without memory, too. */
-		return flags & PROGRAM_FROM_HOST ? TC_ACT_UNSPEC : TC_ACT_SHOT;
-	}
+	    !prepare_list(skb, flags & PROGRAM_FROM_HOST))
+		return codepoint_failed(&run, flags);
 	if (ECN_RARELY(actions != ECN_DO_CODEPOINT))
 		return carry_out(skb, flags);
-	if (set_codepoint(skb, run.work, run.work->edit.codepoint) < 0)
-		count(&run, COUNT_EDIT_FAILED);
+	if (ECN_RARELY(set_codepoint(skb, run.work, run.work->edit.codepoint) < 0))
+		return codepoint_failed(&run, flags);
 	return TC_ACT_UNSPEC;
 }
 

@@ -143,6 +143,29 @@ static __always_inline void edit_fields(struct view *view, const struct ecn_edit
 	}
 }
 
+/* The flags alone: their word is stored, and the checksum follows it. */
+static __always_inline int edit_flags(struct __sk_buff *skb, struct work *work)
+{
+	const struct ecn_edit *edit = &work->edit;
+	__u32 at = work->view.l4 + TCP_WORDS_AT;
+	const __u8 *octet = octets(skb, at, 2);
+	__u16 before, after;
+
+	if (!octet)
+		return -1;
+	before = octet[0] << 8 | octet[1];
+	after = (before & ~edit->flags_clear) | edit->flags_set;
+	if (edit->clear_ae)
+		after &= ~0x100;
+	if (after == before)
+		return 0;
+	before = bpf_htons(before);
+	after = bpf_htons(after);
+	if (bpf_skb_store_bytes(skb, at, &after, 2, 0) < 0)
+		return -1;
+	return bpf_l4_csum_replace(skb, work->view.l4 + TCP_CHECK_AT, before, after, 2);
+}
+
 /* RFC 9293 section 3.1: NOPs fill. */
 static __always_inline void erase_sack(struct view *view)
 {

@@ -12,6 +12,7 @@
 #define TCP_HEADER_MAX 60
 #define TCP_HEADER_MIN 20
 /* Where in it: */
+#define TCP_WORDS_AT 12
 #define TCP_FLAGS_AT 13
 #define TCP_CHECK_AT 16
 

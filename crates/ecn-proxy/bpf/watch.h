@@ -269,6 +269,12 @@ static __always_inline int reopen(struct run *run, struct flow *flow, const int 
 	return 1;
 }
 
+/* Whether the entry is of a connection that was served until it was reset: see remember_reset(). */
+static __always_inline int is_reset(const struct ecn_flow *machine)
+{
+	return machine->phase == ECN_PHASE_CLOSED && machine->notes & ECN_NOTE_SERVED;
+}
+
 static __always_inline int open_from(struct run *run, const int from_host)
 {
 	struct work *work = run->work;
@@ -281,6 +287,10 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	if (flow)
 		return reopen(run, flow, from_host, fails);
 	known = bpf_map_lookup_elem(&handshakes, &work->key);
+	if (ECN_RARELY(known && is_reset(&known->machine))) {
+		bpf_map_delete_elem(&handshakes, &work->key);
+		known = 0;
+	}
 	if (known) {
 		work->handshake = *known;
 	} else {
@@ -376,6 +386,26 @@ static __always_inline int needs_tracking(__u8 phase)
 	return phase != ECN_PHASE_BYPASS && phase != ECN_PHASE_CLOSED && phase != ECN_PHASE_NONE;
 }
 
+/*
+ * Data of the far host may be under way when one of the hosts resets a connection, and has codepoints
+ * that the served host must not see. So the state moves to `handshakes`, for the time of a closing
+ * connection; work.handshake.machine is that state. Before the connection leaves `flows`, so that a
+ * packet on another CPU finds it in one of the two tables.
+ */
+SPLIT int remember_reset(void)
+{
+	struct work *work = workspace();
+
+	if (!work)
+		return 0;
+	work->handshake.seen_ns = work->packet.now_ns;
+	work->handshake.mac = 0;
+	work->handshake.by_host = 0;
+	work->handshake.asked = 0;
+	bpf_map_update_elem(&handshakes, &work->key, &work->handshake, BPF_ANY);
+	return 1;
+}
+
 static __always_inline int serve(struct run *run, struct flow *flow, const int from_host)
 {
 	struct work *work = run->work;
@@ -395,13 +425,15 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	note_events(flow, work->edit.events);
 	phase = flow->machine.phase;
 	order = flow->packets_from_host + flow->packets_to_host;
-	if (log_decisions)
+	if (log_decisions || ECN_RARELY(phase == ECN_PHASE_CLOSED))
 		work->handshake.machine = flow->machine;
 	bpf_spin_unlock(&flow->lock);
 	log_decision(run, &work->flow, &work->handshake.machine, 2 + from_host, 0, 1, order);
 	run->counters->values[COUNT_BYTES_SERVED] += work->packet.payload_bytes;
 	if (ECN_RARELY(work->edit.events & ECN_EVENTS_REDUCTION))
 		note_reduction();
+	if (ECN_RARELY(phase == ECN_PHASE_CLOSED) && work->packet.flags & ECN_RST)
+		remember_reset();
 	if (ECN_RARELY(!needs_tracking(phase)))
 		remove_flow(run, flow, &work->key);
 	return 1;
@@ -424,7 +456,7 @@ static __always_inline int advance_handshake(struct run *run, struct handshake *
 	log_decision(run, &work->flow, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
 		remember_answer(run, handshake);
-	if (!needs_tracking(handshake->machine.phase))
+	if (!needs_tracking(handshake->machine.phase) && !is_reset(&handshake->machine))
 		bpf_map_delete_elem(&handshakes, &work->key);
 	return 1;
 }

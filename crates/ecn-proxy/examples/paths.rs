@@ -1,6 +1,7 @@
 //! What each way through the programs costs by itself, without a network: `paths [REPEATS]` runs
 //! single frames through the programs again and again (BPF_PROG_TEST_RUN) and prints the
-//! nanoseconds of one run, then the packets of short connections, once each. Needs root.
+//! nanoseconds of one run, then packets that get an edit, and those of short connections, once each.
+//! Needs root.
 
 use std::error::Error;
 use windlass_ecn_proxy::datapath::{Datapath, Settings};
@@ -72,6 +73,46 @@ fn print_short_connections(datapath: &Datapath, count: u16) -> Result<(), Box<dy
     Ok(())
 }
 
+/// Medians of packets that get an edit: of each a new frame, as the first run changes what it is given.
+fn print_edits(datapath: &Datapath, count: u32) -> Result<(), Box<dyn Error>> {
+    const PORT: u16 = 9_999;
+    let time = |from_host: bool, codepoint: u8, mut frame: Vec<u8>| {
+        let (program, at) = if from_host { (FROM_HOST, 34) } else { (TO_HOST, 36) };
+        frame[at..at + 2].copy_from_slice(&PORT.to_be_bytes());
+        frame[15] = codepoint;
+        Ok::<_, Box<dyn Error>>(datapath.time_frame(program, &frame, 1)?.as_nanos())
+    };
+    for (_, from_host, frame) in short_connection().into_iter().take(3) {
+        time(from_host, 0, frame)?;
+    }
+    let mut columns = [
+        ("new data, gets ECT(0)", Vec::new()),
+        ("ACK of the far host", Vec::new()),
+        ("data of the far host, loses ECT(0)", Vec::new()),
+        ("the same with CE, gets PSH too", Vec::new()),
+        ("ACK of the host, gets ECE", Vec::new()),
+    ];
+    let [data, ack, ect, ce, echo] = columns.each_mut().map(|(_, times)| times);
+    let (host, far) = (|at: u32| 1001 + 1000 * at, |at: u32| 5001 + 1000 * at);
+    for at in 0..count {
+        let (next, far_next) = (host(at + 1), far(at + 1));
+        data.push(time(true, 0, frame(true, ACK, [host(at), far(at)], TIMESTAMPS, 1000))?);
+        ack.push(time(false, 0, frame(false, ACK, [far(at), next], TIMESTAMPS, 0))?);
+        ect.push(time(false, 2, frame(false, ACK, [far(at), next], TIMESTAMPS, 1000))?);
+        time(true, 0, frame(true, ACK, [next, far_next], TIMESTAMPS, 0))?;
+    }
+    let sent = host(count);
+    for at in count..2 * count {
+        ce.push(time(false, 3, frame(false, ACK, [far(at), sent], TIMESTAMPS, 1000))?);
+        echo.push(time(true, 0, frame(true, ACK, [sent, far(at + 1)], TIMESTAMPS, 0))?);
+    }
+    for (name, mut times) in columns {
+        times.sort_unstable();
+        println!("edit, {name}: {} ns", times[times.len() / 2]);
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let repeats = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse())?;
     let datapath = Datapath::load(&Settings { lease: None, ..Settings::default() })?;
@@ -94,5 +135,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     print("served, ACK of the far host", TO_HOST, &far_ack)?;
     let sack = [TIMESTAMPS, &[1, 1, 5, 10, 0, 0, 4, 0xe9, 0, 0, 6, 0xe9]].concat();
     print("served, ACK with a block", TO_HOST, &frame(false, ACK, [5001, 1001], &sack, 0))?;
+    print_edits(&datapath, 20_000)?;
     print_short_connections(&datapath, 20_000)
 }

@@ -55,6 +55,24 @@ impl Connection {
         })
     }
 
+    /// The far host sends without end; the served host reads so many bytes and closes its socket.
+    pub(crate) fn reset_by_host_during_a_download(self, bytes: u64) {
+        let Connection { mut host, mut far, .. } = self;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                far.set_write_timeout(Some(PATIENCE)).expect("a socket");
+                // Until the reset arrives.
+                while far.write_all(&pattern(0)[..BLOCK]).is_ok() {}
+            });
+            let mut block = vec![0; BLOCK];
+            let mut got = 0;
+            while got < bytes {
+                got += host.read(&mut block).expect("data") as u64;
+            }
+            drop(host);
+        });
+    }
+
     /// Sends so many bytes upwards and checks each; calls `meanwhile` every few milliseconds.
     pub(crate) fn send(&self, bytes: u64, meanwhile: impl FnMut()) {
         self.send_in_writes_of(BLOCK, bytes, meanwhile);

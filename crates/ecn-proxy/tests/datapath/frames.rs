@@ -113,7 +113,11 @@ impl Shape {
         self.ip_at() + ip
     }
 
-    fn codepoint(&self, frame: &[u8]) -> u8 {
+    pub(crate) fn tcp_flags(&self, frame: &[u8]) -> u8 {
+        frame[self.tcp_at() + 13]
+    }
+
+    pub(crate) fn codepoint(&self, frame: &[u8]) -> u8 {
         let octet = frame[self.ip_at() + 1];
         if self.ipv6 { octet >> 4 & 3 } else { octet & 3 }
     }

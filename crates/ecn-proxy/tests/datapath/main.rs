@@ -3,6 +3,7 @@
 //! says so in a line and skips.
 
 mod connection;
+mod dctcp;
 mod ends;
 mod fallback;
 mod flood;
@@ -14,6 +15,7 @@ mod marks;
 mod negotiation;
 mod pages;
 mod replay;
+mod resets;
 mod robust;
 mod senders;
 mod steady;

@@ -102,12 +102,24 @@ impl Testbed {
 
     /// A connection from the served host to the far host, or the other way.
     pub(crate) fn connect(&self, ipv6: bool, by_host: bool, controller: &str) -> Connection {
+        self.connect_with(ipv6, by_host, controller, controller)
+    }
+
+    /// The same with another controller at each host.
+    pub(crate) fn connect_with(
+        &self,
+        ipv6: bool,
+        by_host: bool,
+        host_controller: &str,
+        far_controller: &str,
+    ) -> Connection {
+        let host = (self.host(), socket_options(host_controller));
+        let far = (self.far(), socket_options(far_controller));
         let (from, to, address) = match by_host {
-            true => (self.host(), self.far(), self.hosts.0.server_address(ipv6)),
-            false => (self.far(), self.host(), self.hosts.0.client_address(ipv6)),
+            true => (host, far, self.hosts.0.server_address(ipv6)),
+            false => (far, host, self.hosts.0.client_address(ipv6)),
         };
-        let options = socket_options(controller);
-        let ends = connect((from, options), (to, options), address).expect("connects");
+        let ends = connect(from, to, address).expect("connects");
         let (opened, accepted) = ends;
         let (host, far) = if by_host { (opened, accepted) } else { (accepted, opened) };
         Connection::new(host, far)
