@@ -146,6 +146,47 @@ fn a_short_page_is_asked_for_again_and_again() {
     assert!(verdict.to_string().starts_with("unknown: the server's data ended"), "{verdict}");
 }
 
+/// What the library names the engine's controllers: those that coincide with Linux's have the same name.
+const NAMED: [(&str, &str); 6] = [
+    ("reno", "reno"),
+    ("newreno", "reno"),
+    ("cubic", "cubic"),
+    ("new-ecn", "new-ecn"),
+    ("tahoe", "windlass tahoe"),
+    ("vegas", "windlass vegas"),
+];
+
+/// On how many of the paths each is known alone, and the verdicts on the others.
+fn known_on(paths: &[Path]) -> Vec<(&'static str, usize, Vec<String>)> {
+    let library = Library::measured().expect("sound");
+    let judge = |(name, named): (&'static str, &str)| {
+        let names =
+            paths.iter().map(|path| engine::measure(name, *path, library.clone()).0.names());
+        let (right, other): (Vec<_>, Vec<_>) = names.partition(|found| found == named);
+        (name, right.len(), other)
+    };
+    NAMED.into_iter().map(judge).collect()
+}
+
+#[test]
+fn the_engines_controllers_are_known_by_the_library_of_this_version() {
+    for (name, right, other) in known_on(&[path(9, 0.0), path(100, 0.005)]) {
+        assert_eq!((right, &other[..]), (2, &[][..]), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "minutes; make verify-probe"]
+fn the_engines_controllers_are_known_on_twenty_paths() {
+    let mut rng = Rng::new(7);
+    let mut draw = |_| path(1 + rng.below(70), rng.uniform() * 0.02);
+    let paths: Vec<Path> = (0..20).map(&mut draw).collect();
+    for (name, right, other) in known_on(&paths) {
+        println!("{name}: {right} of 20; {other:?}");
+        assert!(right >= 18, "{name}: {other:?}");
+    }
+}
+
 /// Growth and reduction that no controller of the library has.
 #[derive(Copy, Clone, Debug)]
 struct MadeUp {
