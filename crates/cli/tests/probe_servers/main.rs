@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 mod bed;
+mod pasta;
 mod programs;
 mod unpacked;
 
