@@ -31,7 +31,7 @@ pub(crate) const NNTP_ARTICLE: Program = Program {
 };
 pub(crate) const NNTPS: Program = Program {
     name: "inn2, TLS",
-    start: |bed| (inn(bed), vec![format!("nntps://{ADDRESS}/1@example.invalid")]),
+    start: |bed| (inn(bed), vec![format!("nntps://{ADDRESS}/local.test")]),
     exact: &[],
     ..NNTP
 };

@@ -72,7 +72,8 @@ impl Nntp {
         };
         match code {
             // The server closes the connection (RFC 3977 section 3.2.1).
-            b"400" => talk.ended = true,
+            b"400" if talk.begun => talk.ended = true,
+            b"400" => return talk.refuse("the request", line),
             // An error instead of help is data too. Without the article there is no other answer.
             [b'4' | b'5', ..] if !self.path.is_empty() => return talk.refuse("the request", line),
             b"100" | b"101" | b"215" | b"220" => self.in_block = true,

@@ -102,11 +102,13 @@ fn nntp_asks_at_once_for_help_or_an_article() {
         ("nntp://h/a@b", "200 x\r\n401 MODE-READER\r\n", "MODE-READER"),
         ("nntp+starttls://h/", "200 x\r\n580 no\r\n", "STARTTLS"),
         ("nntp://h/", "200 x\r\nxyz\r\n", "xyz"),
+        ("nntp://h/a@b", "200 x\r\n400 no history\r\n", "no history"),
     ];
     for (url, said, why) in refusals {
         assert!(trouble(url, &[said.as_bytes()]).contains(why), "{said}");
     }
-    let (talk, _) = converse(&dialogue("nntp://h/"), &[b"200 x\r\n400 overload\r\n"], 1);
+    let closes = b"200 x\r\n101 x\r\n.\r\n400 overload\r\n";
+    let (talk, _) = converse(&dialogue("nntp://h/"), &[closes], 1);
     assert_eq!((talk.ended, talk.trouble), (true, None), "the server closes");
 }
 
