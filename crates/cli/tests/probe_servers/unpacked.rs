@@ -104,8 +104,8 @@ fn inn(bed: &Bed) -> Vec<Background> {
     );
     let index = "setpriv --reuid news --regid news --clear-groups ./makehistory -O -x -F";
     let nnrpd = format!("./nnrpd -D -f -b {ADDRESS}");
-    let tls = bed.start(&format!("{environment}\n{index}\nexec {nnrpd} -S -p 563"), 563);
-    vec![tls, bed.start(&format!("{environment}\nexec {nnrpd} -p 119"), 119)]
+    let tls = bed.start(&format!("{environment}\n{index}\n{nnrpd} -S -p 563; exit"), 563);
+    vec![tls, bed.start(&format!("{environment}\n{nnrpd} -p 119; exit"), 119)]
 }
 
 const EXIM_CONF: &str = "log_file_path = FOLDERspool/%slog\nspool_directory = FOLDERspool\n\
@@ -130,7 +130,7 @@ fn exim(bed: &Bed) -> Vec<Background> {
         "for file in passwd group; do mount --bind {folder}$file /etc/$file; done\n\
          mkdir {folder}spool; chown Debian-exim:Debian-exim {folder}spool {folder}key.pem\n\
          export LD_LIBRARY_PATH={root}/usr/lib/{}\n\
-         exec {root}/usr/sbin/exim4 -C {folder}exim.conf -bdf -oX {ADDRESS}.25",
+         {root}/usr/sbin/exim4 -C {folder}exim.conf -bdf -oX {ADDRESS}.25; exit",
         library_folder(&root)
     );
     vec![bed.start(&script, 25)]
