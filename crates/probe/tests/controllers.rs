@@ -2,34 +2,16 @@
 
 mod common;
 
+use common::Path;
 use common::accurate::AccurateServer;
-use common::server::{EngineServer, Server, page, says};
-use common::{Path, World};
+use common::engine::{self, known, measure_server};
+use common::marking::Marked;
 use std::sync::{Arc, OnceLock};
 use windlass_base::{Rng, Span};
 use windlass_probe::cca::{Answer, Controller, Library, Sample, Show, Signature, Trace};
-use windlass_probe::{Session, Settings, Target};
 use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
-use windlass_tcp::{Config, Profile};
 
 const KNOWN: [&str; 4] = ["reno", "cubic", "new-ecn", "tahoe"];
-
-fn config(controller: Arc<dyn ControllerFactory>) -> Config {
-    Profile::Linux.config(1460, controller).with(|c| {
-        c.sending.nagle = false;
-        c.ecn.enabled = true;
-        c.buffers.send = 1 << 20;
-        c.buffers.receive = 64 << 10;
-    })
-}
-
-fn known(name: &str) -> Arc<dyn ControllerFactory> {
-    cc::by_name(name).expect("a controller")
-}
-
-fn settings(library: Library) -> Settings {
-    Settings { controllers: Some(Arc::new(library)), ..common::settings(&[], 1) }
-}
 
 /// Measures a server with this controller and a page of so many bytes.
 fn measure(
@@ -38,18 +20,7 @@ fn measure(
     library: Library,
     bytes: usize,
 ) -> (Controller, Vec<Trace>) {
-    let server = EngineServer::new(config(controller), says(page(bytes)));
-    measure_server(server, path, library)
-}
-
-fn measure_server(server: impl Server, path: Path, library: Library) -> (Controller, Vec<Trace>) {
-    let mut world = World::new(path, 1).with("192.0.2.1:80", server);
-    let target = Target::parse("http://192.0.2.1/").expect("a target");
-    let mut session = Session::new(target, settings(library));
-    world.run(&mut session, &[]);
-    let outcome = session.outcome();
-    let traces = outcome.runs.into_iter().filter_map(|report| report.trace).collect();
-    (outcome.controller.expect("a trial"), traces)
+    measure_server(engine::server(controller, bytes), path, library)
 }
 
 fn path(delay_ms: u64, loss: f64) -> Path {
@@ -94,8 +65,8 @@ fn controllers_are_told_apart_on_paths_that_the_library_does_not_have() {
 #[test]
 fn with_accecn_one_mark_is_fed_back_once_and_the_controllers_are_the_same() {
     for name in KNOWN {
-        let engine = EngineServer::new(config(known(name)), says(page(8 << 20)));
-        let (server, marks) = AccurateServer::new(engine);
+        let server = engine::server(known(name), 8 << 20);
+        let (server, marks) = AccurateServer::new(server);
         let (verdict, traces) = measure_server(server, path(20, 0.0), library());
         let [trace] = &traces[..] else { panic!("one trial: {verdict:?}") };
         assert!(trace.ecn && trace.accurate, "{name}");
@@ -135,7 +106,36 @@ fn losses_of_the_path_are_hidden_from_the_server() {
 #[test]
 fn a_path_that_loses_much_ends_the_script() {
     let (verdict, _) = measure(known("reno"), path(20, 0.12), library(), 8 << 20);
-    assert_eq!(verdict.to_string(), "unknown: the path loses or marks too many packets");
+    assert_eq!(verdict.to_string(), "unknown: the path loses too many packets");
+}
+
+/// A packet in the stage after the first loss.
+const MARKED: u32 = 600;
+
+#[test]
+fn a_mark_of_the_path_is_fed_back_until_cwr_and_the_next_trial_asks_for_no_ecn() {
+    let server = engine::server(known("cubic"), 8 << 20);
+    let (server, seen) = Marked::new(server, MARKED);
+    let (verdict, traces) = measure_server(server, path(20, 0.0), library());
+    let [first, second] = &traces[..] else { panic!("two trials: {verdict:?}") };
+    // RFC 3168 sections 6.1.2 and 6.1.3.
+    assert!(seen.echoes.get() > 1 && seen.reduced.get() == 2, "{seen:?}");
+    assert_eq!((first.path_marks, first.complete, first.ecn), (1, false, true));
+    assert!(first.rounds.iter().all(|round| !round.marked), "{first:?}");
+    assert_eq!((second.path_marks, second.complete, second.ecn), (0, true, false));
+    assert_eq!((verdict.names().as_str(), &verdict.marks), ("cubic", &None), "{verdict:?}");
+}
+
+#[test]
+fn with_accecn_a_mark_of_the_path_is_counted_once() {
+    let server = engine::server(known("cubic"), 8 << 20);
+    let (accurate, marks) = AccurateServer::new(server);
+    let (server, _) = Marked::new(accurate, MARKED);
+    let (verdict, traces) = measure_server(server, path(20, 0.0), library());
+    let [first, second] = &traces[..] else { panic!("two trials: {verdict:?}") };
+    assert_eq!((marks.get(), first.path_marks, first.accurate), (1, 1, true));
+    assert!(!first.complete && second.complete && !second.ecn, "{traces:?}");
+    assert_eq!(verdict.names(), "cubic", "{verdict:?}");
 }
 
 #[test]
@@ -144,6 +144,47 @@ fn a_short_page_is_asked_for_again_and_again() {
     let (verdict, _) = measure(known("cubic"), path(20, 0.0), library, 100_000);
     // The engine's server answers one request and ends.
     assert!(verdict.to_string().starts_with("unknown: the server's data ended"), "{verdict}");
+}
+
+/// What the library names the engine's controllers: those that coincide with Linux's have the same name.
+const NAMED: [(&str, &str); 6] = [
+    ("reno", "reno"),
+    ("newreno", "reno"),
+    ("cubic", "cubic"),
+    ("new-ecn", "new-ecn"),
+    ("tahoe", "windlass tahoe"),
+    ("vegas", "windlass vegas"),
+];
+
+/// On how many of the paths each is known alone, and the verdicts on the others.
+fn known_on(paths: &[Path]) -> Vec<(&'static str, usize, Vec<String>)> {
+    let library = Library::measured().expect("sound");
+    let judge = |(name, named): (&'static str, &str)| {
+        let names =
+            paths.iter().map(|path| engine::measure(name, *path, library.clone()).0.names());
+        let (right, other): (Vec<_>, Vec<_>) = names.partition(|found| found == named);
+        (name, right.len(), other)
+    };
+    NAMED.into_iter().map(judge).collect()
+}
+
+#[test]
+fn the_engines_controllers_are_known_by_the_library_of_this_version() {
+    for (name, right, other) in known_on(&[path(9, 0.0), path(100, 0.005)]) {
+        assert_eq!((right, &other[..]), (2, &[][..]), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "minutes; make verify-probe"]
+fn the_engines_controllers_are_known_on_twenty_paths() {
+    let mut rng = Rng::new(7);
+    let mut draw = |_| path(1 + rng.below(70), rng.uniform() * 0.02);
+    let paths: Vec<Path> = (0..20).map(&mut draw).collect();
+    for (name, right, other) in known_on(&paths) {
+        println!("{name}: {right} of 20; {other:?}");
+        assert!(right >= 18, "{name}: {other:?}");
+    }
 }
 
 /// Growth and reduction that no controller of the library has.

@@ -123,6 +123,56 @@ fn a_server_that_becomes_slow_in_the_trial_is_unknown() {
     assert!(reasons.iter().any(|reason| why.contains(reason)), "{why}");
 }
 
+/// Sets the controller of a live socket, as long as the connection lives.
+fn set_controller(connection: &TcpStream, name: &str) {
+    let name = std::ffi::OsString::from(name);
+    setsockopt(connection, sockopt::TcpCongestion, &name).expect("a controller of this kernel");
+}
+
+/// A page whose sender is under one controller for so long, and then under the other.
+fn switch(mut connection: TcpStream, first: &str, second: &str, after: Duration) {
+    set_controller(&connection, first);
+    let begun = Instant::now();
+    let page = page(100_000_000);
+    let mut switched = false;
+    for piece in page.chunks(4096) {
+        if !switched && begun.elapsed() >= after {
+            set_controller(&connection, second);
+            switched = true;
+        }
+        if connection.write_all(piece).is_err() {
+            return;
+        }
+    }
+}
+
+/// The names of a verdict, which are of the two controllers; none with a reason.
+fn names_none_but(outcome: &Outcome, ran: [&str; 2]) {
+    let verdict = outcome.controller.as_ref().expect("a trial");
+    println!("{ran:?}: {verdict}");
+    let names = &verdict.identity.controllers;
+    match names.is_empty() {
+        true => assert!(!why_unknown(outcome).is_empty()),
+        false => assert!(
+            names.iter().any(|name| ran.iter().any(|ran| name.ends_with(ran))),
+            "{verdict:?}"
+        ),
+    }
+}
+
+#[test]
+fn a_server_that_switches_its_controller_in_the_trial_is_no_third_one() {
+    if skipped() {
+        return;
+    }
+    // Within the rounds after the first loss.
+    const EARLY: Duration = Duration::from_secs(3);
+    let outcome = identify(|connection| switch(connection, "reno", "cubic", EARLY));
+    names_none_but(&outcome, ["reno", "cubic"]);
+    let outcome = identify(|connection| switch(connection, "cubic", "reno", EARLY));
+    names_none_but(&outcome, ["cubic", "reno"]);
+}
+
 /// A server whose packets after the handshake of a trial are random.
 fn garbage() -> Box<dyn Server> {
     let mut rng = Rng::new(7);

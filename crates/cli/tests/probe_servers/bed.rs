@@ -65,6 +65,12 @@ impl Bed {
         server
     }
 
+    /// Lets the client reach whatever the server's namespace has routes to.
+    pub(crate) fn route_through_server(&self) {
+        self.server.run("sysctl", "-qw net.ipv4.ip_forward=1");
+        self.client.ip(&format!("route add default via {ADDRESS}"));
+    }
+
     pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("a folder");

@@ -5,10 +5,13 @@
 #![cfg(target_os = "linux")]
 
 mod bed;
+mod pasta;
 mod programs;
+mod unpacked;
 
 use bed::{Bed, Line, Outcome};
 use programs::Program;
+use std::thread::{self, ScopedJoinHandle};
 use windlass_testbed::skip_unless;
 
 const INITIAL_WINDOWS: [u32; 3] = [3, 10, 40];
@@ -41,21 +44,23 @@ fn quickly(program: &Program) {
 }
 
 macro_rules! quick {
-    ($($name:ident: $program:ident,)*) => {
+    ($($name:ident: $program:path,)*) => {
         $(#[test]
         fn $name() {
-            quickly(&programs::$program);
+            quickly(&$program);
         })*
     };
 }
 
 quick! {
-    redis_shows_its_initial_window: REDIS,
-    ssh_shows_its_initial_window_in_small_segments: SSH,
-    rsync_shows_its_initial_window: RSYNC,
-    ftp_shows_the_initial_window_of_the_data_connection: FTP,
-    imap_shows_its_initial_window: IMAP,
-    smtp_shows_the_window_after_its_greeting: SMTP,
+    redis_shows_its_initial_window: programs::REDIS,
+    ssh_shows_its_initial_window_in_small_segments: programs::SSH,
+    rsync_shows_its_initial_window: programs::RSYNC,
+    ftp_shows_the_initial_window_of_the_data_connection: programs::FTP,
+    imap_shows_its_initial_window: programs::IMAP,
+    smtp_shows_the_window_after_its_greeting: programs::SMTP,
+    exim_shows_the_window_after_its_greeting: unpacked::EXIM_SMTP,
+    nntp_shows_its_initial_window: unpacked::NNTP,
 }
 
 #[test]
@@ -80,62 +85,100 @@ fn thoroughly(program: &Program) {
         return;
     }
     let paths = [
-        (Line { rtt_ms: 60, loss: 0.0 }, 20_u32),
+        (Line { rtt_ms: 60, loss: 0.0 }, 20),
         (Line { rtt_ms: 5, loss: 0.0 }, 5),
         (Line { rtt_ms: 200, loss: 0.0 }, 5),
         (Line { rtt_ms: 60, loss: 0.01 }, 5),
     ];
     let mut wrong = Vec::new();
-    for (path, runs) in paths {
-        let bed = Bed::new(path);
-        let (_servers, arguments) = (program.start)(&bed);
-        let mut row = format!("| {} | {} ms | {} % ", program.name, path.rtt_ms, path.loss * 100.0);
-        for initial_window in INITIAL_WINDOWS {
-            let outcome =
-                measure(&bed, &arguments, initial_window, runs.div_ceil(program.fewer_runs));
-            let right = match path.loss == 0.0 {
-                true => is_as_expected(program, &outcome, initial_window),
-                false => outcome.is_sound(u64::from(initial_window)),
-            };
-            row += &format!("| {}{} ", outcome.cell(), if right { "" } else { " WRONG" });
-            if !right {
-                wrong.push(format!("{row}: {outcome:?}"));
-            }
+    for (path, cells) in all_cells(program, &paths) {
+        let name = format!("{} | {} ms | {} %", program.name, path.rtt_ms, path.loss * 100.0);
+        println!("| {name} | {} |", cells.join(" | "));
+        if cells.iter().any(|cell| cell.contains(WRONG)) {
+            wrong.push(format!("{name}: {cells:?}"));
         }
-        println!("{row}|");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A path, and a cell for each initial window.
+type Row = (Line, Vec<String>);
+
+fn all_cells(program: &Program, paths: &[(Line, u32)]) -> Vec<Row> {
+    if !program.waits {
+        let row =
+            |&(path, runs): &(Line, u32)| (path, cells(program, path, runs, &INITIAL_WINDOWS));
+        return paths.iter().map(row).collect();
+    }
+    thread::scope(|scope| {
+        let begin = |path, runs, window| scope.spawn(move || cells(program, path, runs, &[window]));
+        let begin_row = |&(path, runs): &(Line, u32)| {
+            (path, INITIAL_WINDOWS.map(|window| begin(path, runs, window)))
+        };
+        let rows: Vec<_> = paths.iter().map(begin_row).collect();
+        let end =
+            |cell: ScopedJoinHandle<'_, Vec<String>>| cell.join().expect("measured").remove(0);
+        rows.into_iter().map(|(path, row)| (path, row.map(end).to_vec())).collect()
+    })
+}
+
+const WRONG: &str = "WRONG";
+
+/// The cells of these initial windows, all of one server.
+fn cells(program: &Program, path: Line, runs: u32, windows: &[u32]) -> Vec<String> {
+    let bed = Bed::new(path);
+    let (_servers, arguments) = (program.start)(&bed);
+    let cell = |&window: &u32| {
+        let outcome = measure(&bed, &arguments, window, runs);
+        let right = match path.loss == 0.0 {
+            true => is_as_expected(program, &outcome, window),
+            false => outcome.is_sound(u64::from(window)),
+        };
+        match right {
+            true => outcome.cell(),
+            false => format!("{} {WRONG}: {outcome:?}", outcome.cell()),
+        }
+    };
+    windows.iter().map(cell).collect()
+}
+
 macro_rules! thorough {
-    ($($name:ident: $program:ident,)*) => {
+    ($($name:ident: $program:path,)*) => {
         mod verify {
+            use super::{programs, thoroughly, unpacked};
+
             $(#[test]
             #[ignore = "takes minutes: make verify-probe"]
             fn $name() {
-                super::thoroughly(&super::programs::$program);
+                thoroughly(&$program);
             })*
         }
     };
 }
 
 thorough! {
-    redis: REDIS,
-    send: SEND,
-    first: FIRST,
-    ssh: SSH,
-    rsync_list: RSYNC_LIST,
-    rsync: RSYNC,
-    ftp: FTP,
-    imap: IMAP,
-    imaps: IMAPS,
-    imap_starttls: IMAP_STARTTLS,
-    smtp: SMTP,
-    smtps: SMTPS,
-    smtp_starttls: SMTP_STARTTLS,
-    bittorrent: BITTORRENT,
-    nginx: NGINX,
-    apache: APACHE,
-    lighttpd: LIGHTTPD,
-    haproxy: HAPROXY,
+    redis: programs::REDIS,
+    send: programs::SEND,
+    first: programs::FIRST,
+    ssh: programs::SSH,
+    rsync_list: programs::RSYNC_LIST,
+    rsync: programs::RSYNC,
+    ftp: programs::FTP,
+    imap: programs::IMAP,
+    imaps: programs::IMAPS,
+    imap_starttls: programs::IMAP_STARTTLS,
+    smtp: programs::SMTP,
+    smtps: programs::SMTPS,
+    smtp_starttls: programs::SMTP_STARTTLS,
+    exim: unpacked::EXIM_SMTP,
+    exim_starttls: unpacked::EXIM_STARTTLS,
+    nntp: unpacked::NNTP,
+    nntp_article: unpacked::NNTP_ARTICLE,
+    nntps: unpacked::NNTPS,
+    nntp_starttls: unpacked::NNTP_STARTTLS,
+    bittorrent: programs::BITTORRENT,
+    nginx: programs::NGINX,
+    apache: programs::APACHE,
+    lighttpd: programs::LIGHTTPD,
+    haproxy: programs::HAPROXY,
 }

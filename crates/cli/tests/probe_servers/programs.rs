@@ -14,19 +14,19 @@ pub(crate) struct Program {
     pub(crate) start: fn(&Bed) -> (Vec<Background>, Vec<String>),
     /// The initial windows that its answer suffices to show exactly.
     pub(crate) exact: &'static [u32],
-    /// Divides the number of runs, where each takes long.
-    pub(crate) fewer_runs: u32,
+    /// Each run waits for a clock of the server: so the servers of all paths and windows run at once.
+    pub(crate) waits: bool,
 }
 
 const BIG_BYTES: usize = 400_000;
-const ALL: &[u32] = &[3, 10, 40];
+pub(crate) const ALL: &[u32] = &[3, 10, 40];
 
 pub(crate) const REDIS: Program = Program {
     name: "redis",
     needs: &[Need::Root, Need::Program("redis-server")],
     start: redis,
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const SEND: Program = Program {
     name: "redis by --send",
@@ -43,49 +43,49 @@ pub(crate) const SEND: Program = Program {
         (servers, arguments.map(str::to_owned).to_vec())
     },
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const SSH: Program = Program {
     name: "openssh",
     needs: &[Need::Root, Need::Program("sshd"), Need::Program("ssh-keygen")],
     start: ssh,
     exact: &[3, 10],
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const FIRST: Program = Program {
     name: "openssh, speaking first",
     needs: SSH.needs,
     start: |bed| (ssh(bed).0, vec![format!("tcp://{ADDRESS}:22")]),
     exact: &[],
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const RSYNC_LIST: Program = Program {
     name: "rsync, modules",
     needs: &[Need::Root, Need::Program("rsync")],
     start: |bed| (rsync(bed), vec![format!("rsync://{ADDRESS}/")]),
     exact: &[],
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const RSYNC: Program = Program {
     name: "rsync, a file",
     needs: RSYNC_LIST.needs,
     start: |bed| (rsync(bed), vec![format!("rsync://{ADDRESS}/pub/big.bin")]),
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const FTP: Program = Program {
     name: "vsftpd",
     needs: &[Need::Root, Need::Program("vsftpd")],
     start: ftp,
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const IMAP: Program = Program {
     name: "dovecot",
     needs: &[Need::Root, Need::Program("dovecot"), Need::Program("openssl")],
     start: |bed| (dovecot(bed), vec![format!("imap://{ADDRESS}/")]),
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const IMAPS: Program = Program {
     name: "dovecot, TLS",
@@ -104,7 +104,7 @@ pub(crate) const SMTP: Program = Program {
     needs: &[Need::Root, Need::Program("postfix"), Need::Program("openssl")],
     start: |bed| (postfix(bed), vec![format!("smtp://{ADDRESS}/")]),
     exact: &[],
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const SMTPS: Program = Program {
     name: "postfix, TLS",
@@ -125,14 +125,14 @@ pub(crate) const BITTORRENT: Program = Program {
     ],
     start: transmission,
     exact: &[],
-    fewer_runs: 5,
+    waits: true,
 };
 pub(crate) const NGINX: Program = Program {
     name: "nginx",
     needs: &[Need::Root, Need::Program("nginx")],
     start: |bed| web(bed, "nginx.conf", NGINX_CONF, "exec nginx -c FOLDER/nginx.conf"),
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const APACHE: Program = Program {
     name: "apache2",
@@ -141,7 +141,7 @@ pub(crate) const APACHE: Program = Program {
         web(bed, "apache.conf", APACHE_CONF, "exec apache2 -f FOLDER/apache.conf -D FOREGROUND")
     },
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const LIGHTTPD: Program = Program {
     name: "lighttpd",
@@ -150,14 +150,14 @@ pub(crate) const LIGHTTPD: Program = Program {
         web(bed, "lighttpd.conf", LIGHTTPD_CONF, "exec lighttpd -D -f FOLDER/lighttpd.conf")
     },
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 pub(crate) const HAPROXY: Program = Program {
     name: "haproxy",
     needs: &[Need::Root, Need::Program("haproxy")],
     start: |bed| web(bed, "haproxy.conf", HAPROXY_CONF, "exec haproxy -f FOLDER/haproxy.conf"),
     exact: ALL,
-    fewer_runs: 1,
+    waits: false,
 };
 
 fn big() -> Vec<u8> {
@@ -210,7 +210,7 @@ fn ftp(bed: &Bed) -> (Vec<Background>, Vec<String>) {
 }
 
 /// A certificate and its key in one file.
-fn certificate(bed: &Bed) -> String {
+pub(crate) fn certificate(bed: &Bed) -> String {
     let folder = bed.folder.display();
     run(
         "openssl",

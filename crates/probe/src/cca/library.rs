@@ -184,6 +184,39 @@ mod tests {
         assert_eq!(library.identify(&signature, 160.0).controllers, names);
     }
 
+    /// Kernels' samples that are known, and those taken for another controller, each by a library without it.
+    fn known_and_wrong(samples: &[Sample]) -> (usize, usize) {
+        let (mut known, mut wrong) = (0, 0);
+        for (index, sample) in samples.iter().enumerate() {
+            if is_engine(sample) {
+                continue;
+            }
+            let mut others = samples.to_vec();
+            others.remove(index);
+            let found = Library::of(others).identify(&sample.signature, sample.rtt_ms).controllers;
+            let right = found.contains(&sample.controller);
+            known += usize::from(right);
+            wrong += usize::from(!right && !found.is_empty());
+        }
+        (known, wrong)
+    }
+
+    fn is_engine(sample: &Sample) -> bool {
+        sample.controller.starts_with("windlass ")
+    }
+
+    #[test]
+    fn the_engines_samples_make_no_kernel_harder_to_know() {
+        let lines = MEASURED.lines().map(serde_json::from_str);
+        let all: Vec<Sample> = lines.collect::<Result<_, _>>().expect("samples");
+        let kernels: Vec<Sample> =
+            all.iter().filter(|sample| !is_engine(sample)).cloned().collect();
+        let (with, without) = (known_and_wrong(&all), known_and_wrong(&kernels));
+        println!("of {}: known, wrong: {with:?} with, {without:?} without", kernels.len());
+        assert!(kernels.len() < all.len(), "no samples of the engine");
+        assert!(with.0 >= without.0 && with.1 <= without.1, "{with:?} {without:?}");
+    }
+
     #[test]
     fn the_library_of_this_version_can_be_read() {
         let library = Library::measured().expect("sound");

@@ -17,4 +17,5 @@ pub use script::{Event, RTTS, Script, Show, Stage};
 pub(crate) use shaper::{Data, Shaper, TIME_MAX};
 pub use signature::{Part, SEGMENTS_ADDED, Signature};
 pub use trace::{Round, Trace};
+pub(crate) use verdict::is_marked;
 pub use verdict::{Answer, Controller, Marks, judge};

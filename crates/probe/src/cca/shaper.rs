@@ -19,8 +19,8 @@ pub(crate) const TIME_MAX: Span = Span::from_secs(25);
 const BYTES_MAX: u64 = 8_000_000;
 /// The most packets that are taken.
 const PACKETS_MAX: u32 = 60_000;
-/// The script ends on a path that loses or marks more packets than this share, beyond one burst: to hide that
-/// would leave its other users with them.
+/// The script ends on a path that loses more packets than this share, beyond one burst: to hide that would
+/// leave its other users with them.
 const PATH_LOSS_MAX: f64 = 0.05;
 const PATH_LOSSES_FREE: u32 = 250;
 /// A server that sends nothing for so long will not go on.
@@ -67,7 +67,7 @@ pub(crate) struct Shaper {
     lose_next: bool,
     /// The recovery is over once everything below is acknowledged.
     recovery: Option<u64>,
-    queue: VecDeque<(Time, Range<u64>)>,
+    queue: VecDeque<Queued>,
     /// When the bottleneck is free again.
     free: Time,
     acks_sent: VecDeque<(Time, u64)>,
@@ -88,6 +88,9 @@ pub(crate) struct Shaper {
     /// Losses of the script so far.
     losses: usize,
     echo: Echo,
+    /// A mark of the path has been fed back. What the server does from then on is no answer to the script, which
+    /// ends with the round.
+    path_mark_fed_back: bool,
     packets: u32,
     delivered_packets: u32,
     trace: Trace,
@@ -95,6 +98,16 @@ pub(crate) struct Shaper {
     end: Option<u64>,
     last_arrival: Time,
     done: bool,
+}
+
+/// Bytes in the bottleneck or on their way through it.
+#[derive(Clone, Debug)]
+struct Queued {
+    /// When they are acknowledged.
+    due: Time,
+    range: Range<u64>,
+    /// The path has marked the packet.
+    marked: bool,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -140,6 +153,7 @@ impl Shaper {
             loss_shown: None,
             losses: 0,
             echo: Echo::Never,
+            path_mark_fed_back: false,
             packets: 0,
             delivered_packets: 0,
             trace,
@@ -188,14 +202,14 @@ impl Shaper {
             return;
         }
         if range.end <= self.highest {
-            return self.take_again(now, range);
+            return self.take_again(now, range, data.marked);
         }
         if range.start > self.highest {
             let gap = self.highest..range.start;
             let mss = u64::from(self.trace.mss.max(1));
             self.trace.path_losses +=
                 u32::try_from((gap.end - gap.start).div_ceil(mss)).unwrap_or(1);
-            self.enqueue(now, gap);
+            self.enqueue(now, gap, false);
         }
         self.measure(now, range.end);
         self.highest = range.end;
@@ -205,34 +219,34 @@ impl Shaper {
             self.loss_shown = None;
             self.round_recovering = true;
         } else {
-            self.enqueue(now, range);
+            self.enqueue(now, range, data.marked);
         }
     }
 
     /// Takes a packet that has no new bytes: a retransmission, or one that was overtaken.
-    fn take_again(&mut self, now: Time, range: Range<u64>) {
+    fn take_again(&mut self, now: Time, range: Range<u64>, marked: bool) {
         match self.lost.take_if(|lost| lost.start >= range.start && lost.start < range.end) {
             Some(lost) => {
                 self.note_loss(lost.start);
                 self.recovery = Some(self.highest);
-                self.enqueue(now, lost.start..range.end.max(lost.end));
+                self.enqueue(now, lost.start..range.end.max(lost.end), marked);
             }
             None => {
                 self.trace.repeated += 1;
-                self.enqueue(now, range);
+                self.enqueue(now, range, marked);
             }
         }
     }
 
-    fn enqueue(&mut self, now: Time, range: Range<u64>) {
+    fn enqueue(&mut self, now: Time, range: Range<u64>, marked: bool) {
         let spacing = Span::from_nanos(1_000_000_000 / u64::from(self.script.packets_per_s.max(1)));
         self.free = self.free.max(now) + spacing;
         let factor = self.stage().map_or(1.0, |stage| stage.rtt_factor);
         let rtt = Span::from_nanos((self.script.rtt.as_nanos() as f64 * factor) as u64);
         let due = self.free + rtt.saturating_sub(self.path_rtt);
         // A path does not reorder when its delay falls.
-        let due = self.queue.back().map_or(due, |(last, _)| due.max(*last));
-        self.queue.push_back((due, range));
+        let due = self.queue.back().map_or(due, |last| due.max(last.due));
+        self.queue.push_back(Queued { due, range, marked });
     }
 
     /// Notes how much is in flight, as a packet up to `end` shows it, which has just arrived.
@@ -265,24 +279,26 @@ impl Shaper {
 
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let silent = self.last_arrival + SILENCE_MAX;
-        (!self.done).then(|| self.queue.front().map_or(silent, |(due, _)| (*due).min(silent)))
+        (!self.done).then(|| self.queue.front().map_or(silent, |first| first.due.min(silent)))
     }
 
     /// The next ACK that is due.
     pub(crate) fn poll_ack(&mut self, now: Time) -> Option<Ack> {
         let all_in = self.queue.is_empty() && self.end.is_some_and(|end| self.highest >= end);
         let arrived = self.trace.bytes as f64 / f64::from(self.trace.mss.max(1));
-        let lost = self.trace.path_losses.saturating_add(self.trace.path_marks);
-        let lost = f64::from(lost.saturating_sub(PATH_LOSSES_FREE));
+        let lost = f64::from(self.trace.path_losses.saturating_sub(PATH_LOSSES_FREE));
         self.trace.lossy |= lost > PATH_LOSS_MAX * arrived;
         let too_much = self.trace.bytes > BYTES_MAX || self.packets > PACKETS_MAX;
         let too_much = too_much || self.trace.lossy;
         self.done |= all_in || too_much || now >= self.last_arrival + SILENCE_MAX;
-        self.queue.front().filter(|(due, _)| *due <= now)?;
-        let (_, range) = self.queue.pop_front()?;
+        self.queue.front().filter(|first| first.due <= now)?;
+        let Queued { range, marked: path_marked, .. } = self.queue.pop_front()?;
         self.delivered.insert(range.clone());
         self.delivered_packets = self.delivered_packets.wrapping_add(1);
         let number = self.delivered.range_at(0).map_or(0, |first| first.end);
+        if path_marked && self.trace.ecn {
+            self.feed_back_path_mark();
+        }
         let marked = match self.echo {
             Echo::Never => false,
             Echo::UntilCwr => true,
@@ -303,6 +319,13 @@ impl Shaper {
         Some(Ack { number, sack: self.blocks(number, &range), marked })
     }
 
+    /// RFC 3168 section 6.1.3: a mark of the path is fed back like one of the script. Its ACK feeds it back, and
+    /// in classic ECN all others until CWR.
+    fn feed_back_path_mark(&mut self) {
+        self.path_mark_fed_back = true;
+        self.echo = if self.trace.accurate { Echo::Once } else { Echo::UntilCwr };
+    }
+
     /// The SACK blocks: first the one with the newest packet (RFC 2018 section 4).
     fn blocks(&self, number: u64, newest: &Range<u64>) -> Vec<Range<u64>> {
         let above = |range: &&Range<u64>| range.start > number;
@@ -314,6 +337,10 @@ impl Shaper {
 
     fn end_round(&mut self, now: Time, number: u64) {
         let Some(stage) = self.stage().cloned() else { return };
+        if self.path_mark_fed_back {
+            self.done = true;
+            return;
+        }
         let window = self.round_window as f64 / f64::from(self.trace.mss.max(1));
         self.trace.rounds.push(Round {
             show: stage.show,

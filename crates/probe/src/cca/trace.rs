@@ -21,10 +21,10 @@ pub struct Trace {
     pub complete: bool,
     /// Packets that the path lost, and which were acknowledged all the same.
     pub path_losses: u32,
-    /// Packets that the path marked, which was not fed back.
+    /// Packets that the path marked. The first one is fed back, and ends the script with its round.
     #[serde(default)]
     pub path_marks: u32,
-    /// The path lost or marked so many packets that the script ended.
+    /// The path lost so many packets that the script ended.
     pub lossy: bool,
     /// The server reset the connection.
     #[serde(default)]

@@ -67,6 +67,10 @@ const DISAGREE_FROM: f64 = 0.06;
 /// Judges the traces of all trials; `None` without a trial.
 pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
     let first = traces.first()?;
+    let all = traces;
+    // A trial that marks of the path ended counts only if there is no other.
+    let unmarked: Vec<&Trace> = all.iter().copied().filter(|trace| !is_marked(trace)).collect();
+    let traces = if unmarked.is_empty() { all } else { &unmarked };
     let signatures: Vec<Signature> = traces.iter().map(|trace| Signature::of(trace)).collect();
     let seen: Vec<&Signature> = signatures.iter().filter(|one| !one.parts.is_empty()).collect();
     let signature = mean(&seen);
@@ -82,17 +86,25 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
         marks: marks(&signature, traces),
         signature,
         rtt_ms: first.rtt_ms,
-        trials: (traces.len() as u32, seen.len() as u32),
-        bytes: traces.iter().map(|trace| trace.bytes).sum(),
+        trials: (all.len() as u32, seen.len() as u32),
+        bytes: all.iter().map(|trace| trace.bytes).sum(),
     })
+}
+
+/// Marks of the path ended the trial.
+pub(crate) fn is_marked(trace: &Trace) -> bool {
+    trace.ecn && trace.path_marks > 0 && !trace.complete
 }
 
 fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> Option<String> {
     if traces.iter().any(|trace| trace.lossy) {
-        return Some("the path loses or marks too many packets".to_owned());
+        return Some("the path loses too many packets".to_owned());
     }
     if seen.is_empty() {
         let most = traces.iter().map(|trace| trace.bytes).max().unwrap_or(0);
+        if traces.iter().all(|trace| is_marked(trace)) {
+            return Some(format!("the path marked packets after {most} bytes"));
+        }
         let what = match traces.iter().any(|trace| trace.reset) {
             true => "the server reset the connection",
             false => "the server's data ended, or it fell silent,",

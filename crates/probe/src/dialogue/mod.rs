@@ -7,6 +7,7 @@ mod ftp;
 mod http;
 mod imap;
 mod lines;
+mod nntp;
 mod plain;
 mod redis;
 mod rsync;
@@ -51,6 +52,13 @@ pub enum Dialogue {
         /// TLS begins after the greeting (RFC 9051 section 6.2.1).
         starttls: bool,
     },
+    /// NNTP (RFC 3977): an article many times, or the server's groups and its help.
+    Nntp {
+        /// A message-id, a group, or a group, `/` and a number; empty for the help.
+        path: String,
+        /// TLS begins after the greeting (RFC 4642).
+        starttls: bool,
+    },
     /// SSH (RFC 4253): the algorithms and the server's part of the key exchange.
     Ssh,
     /// The daemon of rsync.
@@ -77,6 +85,7 @@ impl Dialogue {
             Dialogue::Ftp { .. } => "ftp",
             Dialogue::Smtp { .. } => "smtp",
             Dialogue::Imap { .. } => "imap",
+            Dialogue::Nntp { .. } => "nntp",
             Dialogue::Ssh => "ssh",
             Dialogue::Rsync { .. } => "rsync",
             Dialogue::Redis => "redis",
@@ -86,7 +95,11 @@ impl Dialogue {
 
     /// Whether TLS begins in the middle of the dialogue, and not before it.
     pub(crate) fn begins_tls(&self) -> bool {
-        matches!(self, Dialogue::Smtp { starttls: true } | Dialogue::Imap { starttls: true })
+        match self {
+            Dialogue::Smtp { starttls } | Dialogue::Imap { starttls } => *starttls,
+            Dialogue::Nntp { starttls, .. } => *starttls,
+            _ => false,
+        }
     }
 
     /// How long the server may take before it has to answer, at least. Peers of BitTorrent decide every ten
@@ -116,6 +129,7 @@ impl Dialogue {
             }
             Dialogue::Smtp { starttls } => Box::new(smtp::Smtp::new(*starttls)),
             Dialogue::Imap { starttls } => Box::new(imap::Imap::new(*starttls)),
+            Dialogue::Nntp { path, starttls } => Box::new(nntp::Nntp::new(path.clone(), *starttls)),
             Dialogue::Ssh => Box::new(ssh::Ssh::default()),
             Dialogue::Rsync { path } => Box::new(rsync::Rsync::new(path.clone())),
             Dialogue::Redis => Box::new(redis::Redis::default()),

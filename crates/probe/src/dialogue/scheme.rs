@@ -20,7 +20,7 @@ const fn scheme(name: &'static str, port: u16, tls: bool) -> Scheme {
     Scheme { name, port: if port == 0 { None } else { Some(port) }, tls }
 }
 
-const SCHEMES: [Scheme; 15] = [
+const SCHEMES: [Scheme; 18] = [
     scheme("http", 80, false),
     scheme("https", 443, true),
     scheme("ftp", 21, false),
@@ -30,6 +30,9 @@ const SCHEMES: [Scheme; 15] = [
     scheme("imap", 143, false),
     scheme("imap+starttls", 143, false),
     scheme("imaps", 993, true),
+    scheme("nntp", 119, false),
+    scheme("nntp+starttls", 119, false),
+    scheme("nntps", 563, true),
     scheme("ssh", 22, false),
     scheme("rsync", 873, false),
     scheme("redis", 6379, false),
@@ -90,6 +93,7 @@ impl Dialogue {
             (!text.contains(|c: char| c.is_control())).then_some(text)
         };
         let path = decode(url.path().strip_prefix('/').unwrap_or_default());
+        let starttls = scheme.name.ends_with("+starttls");
         Ok(match scheme.name {
             "http" | "https" => Dialogue::Http { request: http::request(url, user_agent) },
             "ftp" => {
@@ -103,8 +107,9 @@ impl Dialogue {
                     _ => return wrong("a control character"),
                 }
             }
-            "rsync" => match path {
-                Some(path) => Dialogue::Rsync { path },
+            "rsync" | "nntp" | "nntp+starttls" | "nntps" => match path {
+                Some(path) if scheme.name == "rsync" => Dialogue::Rsync { path },
+                Some(path) => Dialogue::Nntp { path, starttls },
                 None => return wrong("a control character"),
             },
             "bittorrent" => match path.as_deref().and_then(info_hash) {
@@ -118,13 +123,8 @@ impl Dialogue {
             "ssh" => Dialogue::Ssh,
             "redis" => Dialogue::Redis,
             "tcp" | "tls" => Dialogue::Plain(exchange.clone()),
-            other => {
-                let starttls = other.ends_with("+starttls");
-                match other.starts_with("imap") {
-                    true => Dialogue::Imap { starttls },
-                    false => Dialogue::Smtp { starttls },
-                }
-            }
+            other if other.starts_with("imap") => Dialogue::Imap { starttls },
+            _ => Dialogue::Smtp { starttls },
         })
     }
 }

@@ -77,6 +77,42 @@ fn imap_asks_before_the_greeting_unless_tls_comes_first() {
 }
 
 #[test]
+fn nntp_asks_at_once_for_help_or_an_article() {
+    let list = "101 capabilities\r\nVERSION 2\r\n.\r\n480 who?\r\n";
+    let help = format!("200 hello\r\n{list}{}", "100 help\r\nGROUP\r\n..\r\n.\r\n".repeat(64));
+    let sent = hears_all("nntp://h/", &[help.as_bytes()]);
+    assert_eq!(sent[0], format!("CAPABILITIES\r\nLIST\r\n{}", "HELP\r\n".repeat(64)));
+    let articles = "220 1 <a@b> article\r\nFrom: x\r\n\r\nx\r\n.\r\n".repeat(64);
+    let by_id = format!("201 hello\r\n{articles}");
+    for url in ["nntp://h/a@b", "nntp://h/%3Ca@b%3E"] {
+        assert_eq!(hears_all(url, &[by_id.as_bytes()])[0], "ARTICLE <a@b>\r\n".repeat(64));
+    }
+    let by_group = format!("200 hello\r\n211 9 1 9 a.b\r\n{articles}");
+    let sent = hears_all("nntp://h/a.b", &[by_group.as_bytes()]);
+    assert_eq!(sent[0], format!("GROUP a.b\r\n{}", "ARTICLE\r\n".repeat(64)));
+    let sent = hears_all("nntp://h/a.b/7", &[by_group.as_bytes()]);
+    assert!(sent[0].ends_with("\r\nARTICLE 7\r\n"));
+    let turns = [b"200 hello\r\n382 go ahead\r\n", &by_id.as_bytes()[11..]];
+    let sent = hears_all("nntp+starttls://h/a@b", &turns);
+    assert_eq!((sent[0].as_str(), &sent[1][..9]), ("STARTTLS\r\n", "ARTICLE <"));
+    let refusals = [
+        ("nntp://h/", "502 no\r\n", "the connection"),
+        ("nntp://h/a.b", "200 x\r\n411 no such group\r\n", "411"),
+        ("nntp://h/a.b", "200 x\r\n211 0 1 0 a.b\r\n420 empty\r\n", "420"),
+        ("nntp://h/a@b", "200 x\r\n401 MODE-READER\r\n", "MODE-READER"),
+        ("nntp+starttls://h/", "200 x\r\n580 no\r\n", "STARTTLS"),
+        ("nntp://h/", "200 x\r\nxyz\r\n", "xyz"),
+        ("nntp://h/a@b", "200 x\r\n400 no history\r\n", "no history"),
+    ];
+    for (url, said, why) in refusals {
+        assert!(trouble(url, &[said.as_bytes()]).contains(why), "{said}");
+    }
+    let closes = b"200 x\r\n101 x\r\n.\r\n400 overload\r\n";
+    let (talk, _) = converse(&dialogue("nntp://h/"), &[closes], 1);
+    assert_eq!((talk.ended, talk.trouble), (true, None), "the server closes");
+}
+
+#[test]
 fn redis_counts_replies_whether_statistics_or_errors() {
     let info = b"$7\r\n# a\r\nb:\r\n".repeat(64);
     assert_eq!(hears_all("redis://h/", &[&info])[0], "INFO\r\n".repeat(64));
@@ -194,6 +230,7 @@ fn urls_without_what_their_dialogue_needs_are_refused() {
         "bittorrent://h:1/zz0102030405060708090a0b0c0d0e0f10111213",
         "ftp://h/a%0d%0aDELE%20b",
         "rsync://h/a%0ab",
+        "nntp://h/a%0d%0aPOST",
         "redis://h:0/",
     ] {
         assert!(of(bad).is_err(), "{bad}");

@@ -1,7 +1,7 @@
 //! ECN of a connection, if its order asks for it.
 
 use super::{Order, Probe, Purpose};
-use crate::ecn::{Ask, Endpoint, Mode};
+use crate::ecn::{Endpoint, Mode};
 use crate::wire::Received;
 
 impl Order {
@@ -9,7 +9,7 @@ impl Order {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self.purpose {
             Purpose::Ecn(ask) => Some(Endpoint::new(ask, true)),
-            Purpose::Identify => Some(Endpoint::new(self.ecn.unwrap_or(Ask::Accurate), false)),
+            Purpose::Identify => self.ecn.map(|ask| Endpoint::new(ask, false)),
             _ => None,
         }
     }

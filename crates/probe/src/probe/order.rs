@@ -49,6 +49,6 @@ pub struct Order {
     /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
     /// answer that neither the dialogue nor a FIN tells.
     pub supply: u64,
-    /// What a SYN asks for to identify the congestion controller; `None`: AccECN.
+    /// What a SYN asks for to identify the congestion controller; `None`: no ECN.
     pub ecn: Option<Ask>,
 }

@@ -37,10 +37,17 @@ impl Session {
         Some(Failure::Ended { ending: last.ending.clone() })
     }
 
+    /// Whether marks of the path ended a trial. The next one asks for no ECN: a mark that is fed back, as it has to
+    /// be (RFC 3168 section 6.1.3), changes the window at a time that is not the script's.
+    pub(super) fn path_marks(&self) -> bool {
+        self.reports.iter().filter_map(|report| report.trace.as_ref()).any(cca::is_marked)
+    }
+
     /// Whether another trial could tell more.
     pub(super) fn wants_trial(&self) -> bool {
         let Some(verdict) = self.controller() else { return self.reports.is_empty() };
-        let undecided = verdict.identity.controllers.is_empty() && verdict.trials.1 > 0;
+        let undecided = verdict.identity.controllers.is_empty();
+        let undecided = undecided && (verdict.trials.1 > 0 || self.path_marks());
         undecided && self.reports.len() < TRIALS_MAX && verdict.bytes <= BYTES_MAX
     }
 

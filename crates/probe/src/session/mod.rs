@@ -265,11 +265,13 @@ impl Session {
         Capability::next_ask(&self.ecn_reports).filter(|_| self.settings.ecn)
     }
 
-    /// What brings ECN, as far as it is known.
-    fn known_ask(&self) -> Option<Ask> {
-        let capability = Capability::of(&self.ecn_reports)?;
-        let trial = capability.trial().filter(|_| capability.mode != Mode::None)?;
-        Some(trial.negotiation.ask)
+    /// What a trial asks for: what brings ECN, as far as it is known, and nothing on a path that marks.
+    fn trial_ask(&self) -> Option<Ask> {
+        let capability = Capability::of(&self.ecn_reports);
+        let capability = capability.filter(|capability| capability.mode != Mode::None);
+        let trial = capability.as_ref().and_then(|capability| capability.trial());
+        let ask = trial.map_or(Ask::Accurate, |trial| trial.negotiation.ask);
+        (!self.path_marks()).then_some(ask)
     }
 
     /// The outcome so far; it is complete after [`Step::Done`].
@@ -450,7 +452,7 @@ impl Session {
                 _ => self.window(remote),
             },
             supply: self.supply(),
-            ecn: self.known_ask(),
+            ecn: self.trial_ask(),
             dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }

@@ -52,7 +52,10 @@ impl<S: Server> AccurateServer<S> {
 }
 
 /// The packet of a segment with other flags for ECN.
-fn translated(packet: &[u8], change: impl FnOnce(&mut Segment, &mut EcnFields)) -> Vec<u8> {
+pub(crate) fn translated(
+    packet: &[u8],
+    change: impl FnOnce(&mut Segment, &mut EcnFields),
+) -> Vec<u8> {
     let Some(Incoming { flow, kind: Kind::Segment(mut received) }) =
         wire::parse(packet, Meta::default())
     else {

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod accurate;
+pub(crate) mod engine;
+pub(crate) mod marking;
 #[cfg(target_os = "linux")]
 pub(crate) mod namespace;
 pub(crate) mod server;

@@ -79,7 +79,7 @@ impl World {
             mss: 1460,
             window: 64 << (setup[2] / 16),
             supply: 0,
-            ecn: None,
+            ecn: [Some(Ask::Accurate), Some(Ask::Classic), None][usize::from(setup[2] % 3)],
         };
         let probe = Probe::new(order, flow, ISN, Time::ZERO);
         let (client_next, server_next) = (SeqNumber(0), 1_000_000);

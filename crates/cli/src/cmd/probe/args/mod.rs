@@ -27,8 +27,8 @@ Examples:
   windlass probe host/large.iso --burst=3,20 --runs 20  # what 20 packets at once cost beside 3
   windlass probe survey hosts.txt --out survey/  # thousands of servers: probe survey --help
   windlass probe serve --help                    # servers to try it on
-  windlass probe ftp://host/large.iso            # also smtp, smtps, imap, imaps, ssh, redis
-  windlass probe --dialogue ssh host:2222        # also smtp+starttls, imap+starttls
+  windlass probe ftp://host/large.iso            # also smtp, smtps, imap, imaps, nntp, nntps, ssh, redis
+  windlass probe --dialogue ssh host:2222        # also smtp+starttls, imap+starttls, nntp+starttls
   windlass probe rsync://host/module/large.iso; windlass probe bittorrent://host:51413/INFOHASH
   windlass probe tcp://host:13                   # a server that speaks first; tls:// with TLS
   windlass probe tcp://host:11211 --send 'stats\\r\\n' --until '(?m)^END\\r$'
