@@ -127,7 +127,7 @@ impl Port {
         let receive_buffer = options::set_receive_buffer(&socket, &udp);
         udp.enable_transport_errors((&socket).into())?;
         let mut key = [0; 16];
-        rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
+        getrandom::fill(&mut key)?;
         let mut endpoint = Endpoint::new(limits, key);
         endpoint.set_receive_buffer(options::receive_payload(&socket, &udp)?);
         let state = Mutex::new(PortState {

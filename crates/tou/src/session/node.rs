@@ -70,11 +70,9 @@ impl NodeOptions {
     }
 }
 
-/// Fills `bytes`, at most 256 of them, from the system's random source.
+/// Fills `bytes` from the system's random source.
 fn fill_random(bytes: &mut [u8]) {
-    // It fails only for longer requests that a signal interrupts.
-    let filled = rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty());
-    filled.expect("a few bytes");
+    getrandom::fill(bytes).expect("a system with a random source");
 }
 
 /// A UDP port with its sessions. Clones are references to the same node. The last one to be dropped
