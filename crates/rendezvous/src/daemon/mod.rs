@@ -183,9 +183,9 @@ impl Daemon {
         config.alternate =
             options.alternate.and_then(|_| sockets.addresses().first_chunk::<4>().copied());
         config.relay = options.relay.as_ref().map(|(_, policy)| *policy);
-        let relays = options.relay.map(|(relay, _)| {
-            Relays::new(relay, &options.listen, Rng::new(rng.bits()))
-        });
+        let relays = options
+            .relay
+            .map(|(relay, _)| Relays::new(relay, &options.listen, Rng::new(rng.bits())));
         register(&poll, &mut sockets, &mut streams).map_err(BindError::System)?;
         let clock = Clock::new();
         Ok(Daemon {
