@@ -1,17 +1,17 @@
-//! How the I/O thread waits for many sockets: poll for the first few ports, epoll for all others.
+//! How the I/O thread waits for many sockets: poll for the first few ports, epoll for all others, where
+//! the system has it.
+
+#[cfg_attr(unix, path = "poller/epoll.rs")]
+#[cfg_attr(windows, path = "poller/loopback.rs")]
+mod rest;
 
 use super::port::Port;
-use mio::{Events, Poll};
+pub(super) use rest::{POLLED_MAX, Registry, Rest, rest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How many ports the thread waits for with poll. The kernel notifies epoll of every datagram that
-/// arrives and of every one that the device has sent, even while the thread is awake. A socket in
-/// poll has that cost only while the thread sleeps. But poll scans all of its sockets each time.
-pub(super) const POLLED_MAX: usize = 8;
 
 /// A port that the thread waits for with poll.
 pub(super) struct Polled {
@@ -36,16 +36,14 @@ pub(super) struct Readiness {
 pub(super) struct Poller {
     /// The ports for poll. The caller fills this list before each wait.
     pub(super) polled: Vec<Polled>,
-    /// Has all other ports registered, by their indices.
-    epoll: Poll,
-    events: Events,
+    /// All other ports, and what wakes the thread.
+    rest: Rest,
     ready: Vec<Readiness>,
 }
 
 impl Poller {
-    pub(super) fn new(epoll: Poll) -> Poller {
-        let events = Events::with_capacity(256);
-        Poller { polled: Vec::with_capacity(POLLED_MAX), epoll, events, ready: Vec::new() }
+    pub(super) fn new(rest: Rest) -> Poller {
+        Poller { polled: Vec::new(), rest, ready: Vec::new() }
     }
 
     /// Waits until a socket has an event, for at most `timeout`.
@@ -53,22 +51,23 @@ impl Poller {
         self.ready.clear();
         match self.poll(timeout) {
             Ok(false) | Err(Errno::INTR) => {}
-            Ok(true) => self.collect_epoll_events()?,
+            Ok(true) => self.rest.collect(&mut self.ready)?,
             Err(error) => return Err(error.into()),
         }
         Ok(&self.ready)
     }
 
-    /// True if epoll has events.
+    /// True if the rest has events.
     fn poll(&mut self, timeout: Option<Duration>) -> rustix::io::Result<bool> {
         let wanted = |polled: &Polled| {
             let write = if polled.wants_writable { PollFlags::OUT } else { PollFlags::empty() };
             let read = if polled.suspended { PollFlags::empty() } else { PollFlags::IN };
             read | write
         };
-        let mut sockets = Vec::with_capacity(POLLED_MAX + 1);
-        sockets.push(PollFd::new(self.epoll.registry(), PollFlags::IN));
-        sockets.extend(self.polled.iter().map(|one| PollFd::new(&*one.port, wanted(one))));
+        let mut sockets = Vec::with_capacity(self.polled.len() + 1);
+        sockets.push(PollFd::new(self.rest.pollable(), PollFlags::IN));
+        let polled = self.polled.iter();
+        sockets.extend(polled.map(|one| PollFd::new(one.port.socket(), wanted(one))));
         poll(&mut sockets, timeout.map(whole_milliseconds).as_ref())?;
         for (polled, socket) in self.polled.iter().zip(&sockets[1..]) {
             let flags = socket.revents();
@@ -82,17 +81,6 @@ impl Poller {
             }
         }
         Ok(!sockets[0].revents().is_empty())
-    }
-
-    fn collect_epoll_events(&mut self) -> io::Result<()> {
-        self.epoll.poll(&mut self.events, Some(Duration::ZERO))?;
-        self.ready.extend(self.events.iter().map(|event| Readiness {
-            index: event.token().0,
-            readable: event.is_readable(),
-            writable: event.is_writable(),
-            error: event.is_error(),
-        }));
-        Ok(())
     }
 }
 

@@ -15,7 +15,6 @@ use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -125,6 +124,7 @@ impl Port {
         // The system may refuse the size: a smaller buffer works too.
         let _ = udp.set_send_buffer_size((&socket).into(), options::SOCKET_BUFFER);
         let receive_buffer = options::set_receive_buffer(&socket, &udp);
+        #[cfg(unix)]
         udp.enable_transport_errors((&socket).into())?;
         let mut key = [0; 16];
         getrandom::fill(&mut key)?;
@@ -185,6 +185,11 @@ impl Port {
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.local
+    }
+
+    /// For the I/O thread to wait for.
+    pub(super) fn socket(&self) -> &UdpSocket {
+        &self.socket
     }
 
     /// Where connections that begin from now on write their events.
@@ -302,18 +307,6 @@ impl Port {
     /// The socket accepts datagrams again.
     pub(super) fn handle_writable(&self) {
         self.with(|_, _| {});
-    }
-}
-
-impl AsFd for Port {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
-impl AsRawFd for Port {
-    fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
     }
 }
 
@@ -538,7 +531,7 @@ mod tests {
     fn without_segmentation_offload_datagrams_are_sent_one_by_one() {
         let listener = crate::TouListener::bind("127.0.0.1:0").expect("a port");
         let own = crate::TouSocket::bind("127.0.0.1:0").expect("a port");
-        let fd = own.port().as_raw_fd();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&own.port().socket);
         let on: libc::c_int = 1;
         // SAFETY: an int, and its size.
         let set = unsafe {

@@ -2,15 +2,12 @@
 
 use super::buffers::Buffers;
 use super::inline_receive::LastInlinePoll;
-use super::poller::{POLLED_MAX, Polled, Poller, Readiness};
+use super::poller::{self, POLLED_MAX, Polled, Poller, Readiness, Registry, Rest};
 use super::port::Port;
 use super::reusable_ports::{Binding, ReusablePorts};
 use crate::endpoint::Deadlines;
-use mio::unix::SourceFd;
-use mio::{Interest, Poll, Registry, Token};
 use slab::Slab;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -19,7 +16,6 @@ use windlass_base::Time;
 
 /// The longest sleep of the thread while a port is suspended.
 const SUSPENDED_WAIT_MAX: Duration = Duration::from_millis(1);
-const WAKE: Token = Token(usize::MAX);
 
 /// The process's reactor, while it has ports.
 static CURRENT: Mutex<Option<Arc<Reactor>>> = Mutex::new(None);
@@ -34,7 +30,6 @@ pub(crate) fn now() -> Time {
 /// State shared between the I/O thread and the users of its ports.
 pub(super) struct Reactor {
     registry: Registry,
-    waker: mio::Waker,
     ports: Mutex<PortTable>,
     /// The lock lets one thread receive at a time.
     buffers: Mutex<Buffers>,
@@ -113,11 +108,7 @@ impl Reactor {
         if index < POLLED_MAX {
             reactor.wake_if_asleep(ports);
         } else {
-            let fd = port.as_raw_fd();
-            let mut source = SourceFd(&fd);
-            let registered =
-                reactor.registry.register(&mut source, Token(index), Interest::READABLE);
-            if let Err(error) = registered {
+            if let Err(error) = reactor.registry.add(port, index) {
                 ports.entries.remove(index);
                 return Err(error);
             }
@@ -150,15 +141,14 @@ impl Reactor {
     }
 
     fn start() -> io::Result<Arc<Reactor>> {
-        let poll = Poll::new()?;
+        let (registry, rest) = poller::rest()?;
         let reactor = Arc::new(Reactor {
-            registry: poll.registry().try_clone()?,
-            waker: mio::Waker::new(poll.registry(), WAKE)?,
+            registry,
             ports: Mutex::default(),
             buffers: Mutex::new(Buffers::new()),
         });
         let own = Arc::clone(&reactor);
-        thread::Builder::new().name("tou".into()).spawn(move || own.run(poll))?;
+        thread::Builder::new().name("tou".into()).spawn(move || own.run(rest))?;
         Ok(reactor)
     }
 
@@ -199,13 +189,8 @@ impl Reactor {
             }
             return;
         }
-        let mut interest = Interest::READABLE;
-        if waits {
-            interest |= Interest::WRITABLE;
-        }
-        let fd = port.as_raw_fd();
         // If this fails, the next timeout sends again.
-        let _ = self.registry.reregister(&mut SourceFd(&fd), Token(key.index), interest);
+        let _ = self.registry.set_wants_writable(port, key.index, waits);
     }
 
     /// The port is unused and can be removed.
@@ -229,11 +214,11 @@ impl Reactor {
 
     fn wake(&self) {
         // An error means that the thread has a wake-up pending.
-        let _ = self.waker.wake();
+        let _ = self.registry.wake();
     }
 
-    fn run(self: Arc<Reactor>, epoll: Poll) {
-        let mut poller = Poller::new(epoll);
+    fn run(self: Arc<Reactor>, rest: Rest) {
+        let mut poller = Poller::new(rest);
         loop {
             self.remove_finished();
             if self.ends() {
@@ -310,8 +295,7 @@ impl Reactor {
                 ports.reusable.forget(key);
                 let entry = ports.entries.remove(key.index);
                 if key.index >= POLLED_MAX {
-                    let fd = entry.port.as_raw_fd();
-                    let _ = self.registry.deregister(&mut SourceFd(&fd));
+                    let _ = self.registry.remove(&entry.port);
                 }
             }
         }
