@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::server::{EngineServer, config, says};
+use common::server::{EngineServer, Outgoing, Speaker, config, says};
 use common::{PATH, World, settings};
 use windlass_probe::classify::{Limit, Reaction};
 use windlass_probe::dialogue::{Exchange, Scheme};
-use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::session::{Failure, Outcome, WindowAfter};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
 
@@ -71,4 +71,48 @@ fn a_server_of_another_protocol_that_says_nothing_gives_no_answer() {
     let failure = session.outcome().failure.expect("not measured");
     // It waits for the end of a request of HTTP.
     assert_eq!(failure, Failure::Ended { ending: Ending::NoAnswer });
+}
+
+/// A peer of BitTorrent with 16 pieces, which permits requests at once.
+#[derive(Default)]
+struct Peer {
+    shaken: bool,
+}
+
+const INFO_HASH: [u8; 20] = [7; 20];
+const BLOCK_BYTES: u32 = 16 * 1024;
+
+impl Speaker for Peer {
+    fn hear(&mut self, _: &[u8], out: &mut Outgoing) -> bool {
+        if self.shaken {
+            let head = [(9 + BLOCK_BYTES).to_be_bytes().as_slice(), &[7; 9]].concat();
+            let block = [head, vec![b'x'; BLOCK_BYTES as usize]].concat();
+            out.push(&block.repeat(16).into());
+            return true;
+        }
+        self.shaken = true;
+        let handshake = [b"\x13BitTorrent protocol".as_slice(), &[0; 8], &INFO_HASH, &[b'p'; 20]];
+        // The pieces, and the permission to ask.
+        let messages = [[0, 0, 0, 3, 5, 0xff, 0xff].as_slice(), &[0, 0, 0, 1, 1]];
+        out.push(&[handshake.concat(), messages.concat()].concat().into());
+        false
+    }
+}
+
+/// The pieces wait until the handshake is acknowledged, because the window is one segment. So the flight that is
+/// measured begins at a byte which is no multiple of the MSS.
+#[test]
+fn a_window_after_acknowledged_data_is_exact_where_it_ends_the_flight() {
+    let peer = || Box::<Peer>::default() as Box<dyn Speaker>;
+    let server = EngineServer::new(config(Profile::Linux, 1), peer);
+    let mut world = World::new(PATH, 3).with("192.0.2.1:6881", server);
+    let hash: String = INFO_HASH.iter().map(|byte| format!("{byte:02x}")).collect();
+    let target = Target::parse(&format!("bittorrent://192.0.2.1:6881/{hash}")).expect("a target");
+    let mut session = Session::new(target, settings(&TESTS, 2));
+    world.run(&mut session, &[]);
+    let outcome = session.outcome();
+    let after = outcome.dialogue.expect("another than HTTP").window_after;
+    assert_eq!(after, Some(WindowAfter { acked_segments: 1, packets: 1, exact: true }));
+    let window = outcome.verdict.and_then(|verdict| verdict.initial_window).expect("seen");
+    assert_eq!((window.packets, window.exact), (1, false));
 }

@@ -53,7 +53,7 @@ impl Probe {
     /// flight is missing there is nothing to acknowledge, and the probe waits.
     pub(super) fn acknowledge_handshake(&mut self, now: Time) {
         if self.secures_first() {
-            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, 0));
+            self.first_flight.get_or_insert_with(|| (0, Flight::of(&self.arrivals, 0)));
         }
         let ends = self.arrivals.segment_ends(self.flight_from, usize::MAX);
         self.phase = Phase::Flight(now);

@@ -56,7 +56,8 @@ pub struct Probe {
     syns: u32,
     syn_ack: Option<SynAck>,
     rtt: Option<Span>,
-    first_flight: Option<Flight>,
+    /// With the stream offset at which it begins.
+    first_flight: Option<(u64, Flight)>,
     /// The stream offset of the flight that the test acknowledges.
     flight_from: u64,
     damaged: u32,
@@ -404,7 +405,7 @@ impl Probe {
     fn advance_flight(&mut self, now: Time, test: Test) {
         if self.answer_has_ended() {
             let from = self.flight_from;
-            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, from));
+            self.first_flight.get_or_insert_with(|| (from, Flight::of(&self.arrivals, from)));
             let nothing = self.application.answer_bytes() == 0;
             return self.finish(if nothing { Ending::NoAnswer } else { Ending::TooShort });
         }
@@ -413,7 +414,7 @@ impl Probe {
         }
         if self.application.answer_has_begun() {
             let from = self.flight_from;
-            self.first_flight.get_or_insert_with(|| Flight::of(&self.arrivals, from));
+            self.first_flight.get_or_insert_with(|| (from, Flight::of(&self.arrivals, from)));
             self.divide(now, test);
         } else {
             self.acknowledge_handshake(now);

@@ -352,7 +352,7 @@ impl Probe {
     }
 
     fn observation(&self, test: Test, growth: Option<Growth>) -> Option<Observation> {
-        let first_flight = self.first_flight?;
+        let (from, first_flight) = self.first_flight?;
         let arrivals = &self.arrivals;
         let all = arrivals.tally(0, arrivals.end());
         let grown = growth.as_ref().map(|growth| growth.grown(arrivals)).unwrap_or_default();
@@ -367,7 +367,7 @@ impl Probe {
             mss_seen,
             mss_offered: self.order.mss,
             first_flight,
-            missing_after_flight: self.missing_after(first_flight.sent_bytes()),
+            missing_after_flight: self.missing_after(from + first_flight.sent_bytes()),
             flight,
             acked: growth.as_ref().map(|growth| lens(&growth.acked)).unwrap_or_default(),
             acks_sent: growth.as_ref().map_or(0, |growth| growth.acks_sent),
