@@ -10,11 +10,13 @@ use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use std::io::{self, IsTerminal, Stdout};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 
-/// Whether this process holds the terminal. Held while something is drawn: after [`restore`] nothing
-/// is.
-static HELD: Mutex<bool> = Mutex::new(false);
+/// Whether this process holds the terminal.
+static HELD: AtomicBool = AtomicBool::new(false);
+/// Locked while something is drawn: after [`restore`] nothing is.
+static DRAWING: Mutex<()> = Mutex::new(());
 static PANIC_HOOK: Once = Once::new();
 
 /// The terminal, as long as the value lives or until [`restore`].
@@ -47,10 +49,10 @@ impl Terminal {
                 previous(info);
             }));
         });
-        let mut held = lock();
+        let drawing = lock();
         enable_raw_mode()?;
-        *held = true;
-        drop(held);
+        HELD.store(true, Ordering::Relaxed);
+        drop(drawing);
         let entered = execute!(io::stdout(), EnterAlternateScreen, Hide)
             .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(io::stdout())));
         entered.map(Terminal).inspect_err(|_| restore())
@@ -58,8 +60,8 @@ impl Terminal {
 
     /// Draws a frame, or nothing once the terminal has been given back.
     pub(super) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        let held = lock();
-        if *held {
+        let _drawing = lock();
+        if HELD.load(Ordering::Relaxed) {
             self.0.draw(render)?;
         }
         Ok(())
@@ -75,14 +77,15 @@ impl Drop for Terminal {
 /// Gives the terminal back, if this process holds it. To be called before the process ends, from any
 /// thread, and before it prints anything.
 pub(crate) fn restore() {
-    let mut held = match HELD.try_lock() {
-        Ok(held) => held,
-        Err(TryLockError::Poisoned(held)) => held.into_inner(),
+    let _drawing = match DRAWING.try_lock() {
+        Ok(drawing) => Some(drawing),
+        Err(TryLockError::Poisoned(drawing)) => Some(drawing.into_inner()),
         // Drawing that panics holds the lock on this very thread.
-        Err(TryLockError::WouldBlock) if std::thread::panicking() => return give_back(),
-        Err(TryLockError::WouldBlock) => lock(),
+        Err(TryLockError::WouldBlock) if std::thread::panicking() => None,
+        Err(TryLockError::WouldBlock) => Some(lock()),
     };
-    if std::mem::take(&mut *held) {
+    // Twice would put the cursor back to where it was before.
+    if HELD.swap(false, Ordering::Relaxed) {
         give_back();
     }
 }
@@ -93,8 +96,8 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-fn lock() -> MutexGuard<'static, bool> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, ()> {
+    DRAWING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, unix))]
@@ -111,7 +114,7 @@ mod tests {
         let program = std::env::current_exe().expect("this one");
         let test = "live::terminal::tests::panics_while_a_frame_is_drawn";
         let options = format!("--ignored --exact --nocapture {test}");
-        terminal.type_command(&format!("{} {options}", program.display()));
+        terminal.type_command(&format!("RUST_BACKTRACE=0 {} {options}", program.display()));
         let printed = terminal.wait_for_end(101);
         assert!(printed.contains("the view is wrong"), "{printed}");
     }
