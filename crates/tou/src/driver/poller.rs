@@ -1,8 +1,8 @@
 //! How the I/O thread waits for many sockets: poll for the first few ports, epoll for all others, where
 //! the system has it.
 
-#[cfg_attr(unix, path = "poller/epoll.rs")]
-#[cfg_attr(windows, path = "poller/loopback.rs")]
+#[cfg_attr(unix, path = "poller/unix.rs")]
+#[cfg_attr(windows, path = "poller/windows.rs")]
 mod rest;
 
 use super::port::Port;
