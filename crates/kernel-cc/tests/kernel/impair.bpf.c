@@ -15,7 +15,10 @@ struct __sk_buff {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Written by the test. */
+/* As a count: every packet, until the test writes another. */
+#define ALL 0xffffffff
+
+/* Written by the test, also while packets pass: what counts down does so atomically, and ALL does not. */
 struct {
 	__u32 marks;
 	__u32 drops;
@@ -27,10 +30,11 @@ int impair(struct __sk_buff *packet)
 	if (packet->len < DATA_LEN_MIN)
 		return TC_ACT_OK;
 	if (left.drops) {
-		left.drops--;
+		if (left.drops != ALL)
+			__sync_fetch_and_sub(&left.drops, 1);
 		return TC_ACT_SHOT;
 	}
 	if (left.marks && bpf_skb_ecn_set_ce(packet))
-		left.marks--;
+		__sync_fetch_and_sub(&left.marks, 1);
 	return TC_ACT_OK;
 }

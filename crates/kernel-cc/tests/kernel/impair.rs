@@ -11,6 +11,9 @@ struct Aligned<Bytes: ?Sized>(Bytes);
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/impair.bpf.o")));
 
+/// As a count of packets to drop: every one, until the test sets another count.
+pub(crate) const ALL: u32 = u32::MAX;
+
 /// Marks and drops data packets. The interface takes it along when it goes.
 pub(crate) struct Impair {
     left: MapHandle,
