@@ -138,10 +138,11 @@ impl Connection {
         let newly_sacked =
             if has_blocks { self.take_sack_blocks(now, segment, highest) } else { 0 };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
-        let held = echo && !self.is_stale_echo(ack);
-        if echo {
-            self.handle_ecn_echo(now, ack);
-        }
+        // An ACK whose echo reduced the window does not open it (RFC 3168 §6.1.2).
+        let held = echo && {
+            let stale = self.is_stale_echo(ack);
+            self.handle_ecn_echo(now, ack) || !stale
+        };
         let advances = ack > self.tx.una;
         if advances {
             if rack {

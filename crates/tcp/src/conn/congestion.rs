@@ -79,19 +79,22 @@ impl Connection {
         self.config.window.limit.map_or(window, |limit| window.min(limit as f64))
     }
 
-    /// Reacts to an ECN echo, at most once per window of data (RFC 3168 §6.1.2).
-    pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) {
+    /// Reacts to an ECN echo, at most once per window of data (RFC 3168 §6.1.2); true if it reduced
+    /// the window.
+    pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) -> bool {
         self.stats.ece_received += 1;
         self.signals |= Signals::ECE;
         // An echo proves congestion, so no reduction may be taken back (RFC 4015 §3.2 step 6).
         self.forget_undo();
         let after_timeout = self.config.ecn.cut_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
-        if ack > self.recovery.recover || after_timeout {
+        let cut = ack > self.recovery.recover || after_timeout;
+        if cut {
             self.stats.ecn_cuts += 1;
             self.signals |= Signals::ECN_CUT;
             self.cut(now, CongestionCause::Ecn, false);
         }
+        cut
     }
 
     /// True for an echo that reports no new mark: after a timeout, until all data sent before it is

@@ -342,3 +342,18 @@ fn an_echo_of_before_a_timeout_does_not_stop_growth() {
     s.recv("E. 1 ack 1001");
     s.expect_windows(2000, 4000);
 }
+
+/// RFC 3168 §6.1.2: an ACK with an echo that reduces the window does not open it, not even the one
+/// that ends the repair after a timeout.
+#[test]
+fn an_echo_that_cuts_after_a_timeout_opens_no_window() {
+    for ack in [1001, 8001] {
+        let mut s = flight(plain().with(|c| c.ecn.cut_after_timeout = true));
+        s.advance_ms(1000);
+        s.expect(&[". 1:1001 ack 1"]);
+        let before = s.connection.cwnd();
+        s.recv(&alloc::format!("E. 1 ack {ack}"));
+        assert_eq!(s.connection.stats().ecn_cuts, 1);
+        assert!(s.connection.cwnd() <= before, "{ack}: {}", s.connection.cwnd());
+    }
+}
