@@ -24,6 +24,7 @@ enum {
 };
 #define BPF_F_NO_PREALLOC (1U << 0)
 #define BPF_ANY 0
+#define BPF_NOEXIST 1
 
 #define BPF_F_RECOMPUTE_CSUM (1ULL << 0)
 #define BPF_F_PSEUDO_HDR (1ULL << 4)

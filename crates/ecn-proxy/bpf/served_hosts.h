@@ -111,6 +111,11 @@ static __always_inline __u32 payload_of(const struct view *view)
 	return view->end - view->l4 - view->header_bytes;
 }
 
+static __always_inline int has_ecn(const struct view *view)
+{
+	return view->ipv6 ? view->ip[1] & 0x30 : view->ip[1] & 3;
+}
+
 /* A packet of a connection that the proxy does not serve, by its codepoint. */
 SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 {
@@ -121,7 +126,7 @@ SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 	struct served_host *host;
 	__u32 zero = 0;
 	__u32 bytes;
-	int has_ecn;
+	int own;
 
 	counted = bpf_map_lookup_elem(&counters, &zero);
 	in_force = bpf_map_lookup_elem(&settings, &zero);
@@ -133,13 +138,13 @@ SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 	bytes = payload_of(&work->view);
 	if (!bytes)
 		return 0;
-	has_ecn = work->view.ipv6 ? work->view.ip[1] & 0x30 : work->view.ip[1] & 3;
-	counted->values[has_ecn ? COUNT_BYTES_OWN : COUNT_BYTES_WITHOUT] += bytes;
+	own = has_ecn(&work->view);
+	counted->values[own ? COUNT_BYTES_OWN : COUNT_BYTES_WITHOUT] += bytes;
 	host = bpf_map_lookup_elem(&served_hosts, work->key.host);
 	if (!host)
 		return 0;
 	host->seen_ns = work->packet.now_ns;
-	__sync_fetch_and_add(has_ecn ? &host->bytes_own : &host->bytes_without, bytes);
+	__sync_fetch_and_add(own ? &host->bytes_own : &host->bytes_without, bytes);
 	return 0;
 }
 

@@ -37,6 +37,8 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 }
 
 #define EVENTS 29
+/* Of Linux: the entry exists. */
+#define EEXIST 17
 
 SPLIT int count_all_events(void)
 {
@@ -347,16 +349,22 @@ static __always_inline int is_proven(const struct handshake *handshake,
 	       ecn_at_most(packet->ack, handshake->machine.snd_max);
 }
 
+/* Into the one table before it leaves the other: look_again() depends on that. */
 static __always_inline void promote(struct run *run, struct handshake *handshake)
 {
 	struct work *work = run->work;
 	__u32 zero = 0;
 	__u64 *held = bpf_map_lookup_elem(&flow_count, &zero);
+	long error;
 
 	__builtin_memset(&work->fresh, 0, sizeof(work->fresh));
 	work->fresh.seen_ns = work->fresh.opened_ns = work->packet.now_ns;
 	work->fresh.machine = handshake->machine;
-	if (bpf_map_update_elem(&flows, &work->key, &work->fresh, BPF_ANY) < 0) {
+	error = bpf_map_update_elem(&flows, &work->key, &work->fresh, BPF_NOEXIST);
+	/* A packet on another CPU proved the connection as well: the state is there, and in use. */
+	if (ECN_RARELY(error == -EEXIST))
+		return;
+	if (error < 0) {
 		count(run, COUNT_NO_ROOM);
 	} else {
 		count(run, COUNT_FLOWS_ADDED);
@@ -527,6 +535,15 @@ static __always_inline int watch_syn(struct __sk_buff *skb, struct run *run, con
 	return asked;
 }
 
+/*
+ * promote() on another CPU may have moved the connection between the looks at the two tables. The
+ * served host must see no codepoint of it; any other packet may pass as one of an unknown connection.
+ */
+static __always_inline struct flow *look_again(struct work *work, const int from_host)
+{
+	return !from_host && has_ecn(&work->view) ? bpf_map_lookup_elem(&flows, &work->key) : 0;
+}
+
 /* The same for any other packet. Packets of unknown connections are not read further. */
 static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, const int from_host)
 {
@@ -534,9 +551,12 @@ static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, c
 	int asked = 1;
 
 	if (ECN_RARELY(!flow) && !bpf_map_lookup_elem(&handshakes, &run->work->key)) {
-		if (payload_of(&run->work->view) || run->work->packet.flags & ECN_SYN)
-			note_unserved(skb, from_host);
-		return 0;
+		flow = look_again(run->work, from_host);
+		if (!flow) {
+			if (payload_of(&run->work->view) || run->work->packet.flags & ECN_SYN)
+				note_unserved(skb, from_host);
+			return 0;
+		}
 	}
 	if (is_lease_over(run))
 		return 0;
@@ -546,11 +566,12 @@ static __always_inline int watch_other(struct __sk_buff *skb, struct run *run, c
 		if (from_host)
 			read_mac(skb, run->work);
 		asked = from_host ? handle_handshake_from_host() : handle_handshake_to_host();
-		if (asked == 2)
+		/* Now in flows, by this packet or by one on another CPU. */
+		if (asked != 1)
 			flow = bpf_map_lookup_elem(&flows, &run->work->key);
 	}
 	if (flow)
-		serve(run, flow, from_host);
+		asked = serve(run, flow, from_host);
 	count_events(run);
 	return asked;
 }

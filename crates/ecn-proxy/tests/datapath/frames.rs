@@ -7,6 +7,7 @@ use windlass_ecn_proxy::datapath::{Datapath, Settings};
 /// TC_ACT_UNSPEC: the packet goes on.
 pub(crate) const ON: i32 = -1;
 pub(crate) const SYN: u8 = 0x02;
+pub(crate) const RST: u8 = 0x04;
 pub(crate) const SYN_ACK: u8 = 0x12;
 pub(crate) const ACK: u8 = 0x10;
 pub(crate) const PSH: u8 = 0x08;
@@ -192,6 +193,10 @@ pub(crate) fn timestamps() -> Vec<u8> {
 
 pub(crate) fn syn() -> Tcp {
     Tcp { seq: 1000, ack: 0, flags: SYN, options: syn_options(), payload: vec![] }
+}
+
+pub(crate) fn packet(seq: u32, ack: u32, flags: u8, bytes: usize) -> Tcp {
+    Tcp { seq, ack, flags, options: timestamps(), payload: vec![7; bytes] }
 }
 
 fn load() -> Datapath {

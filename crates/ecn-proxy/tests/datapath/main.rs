@@ -14,6 +14,7 @@ mod lists;
 mod marks;
 mod negotiation;
 mod pages;
+mod races;
 mod replay;
 mod resets;
 mod robust;

@@ -1,14 +1,12 @@
 //! What follows a reset: data under way never show the served host a codepoint.
 
-use crate::frames::{ACK, CWR, ECE, ON, SYN, SYN_ACK, Shape, Tcp, program, syn, timestamps};
+use crate::frames::{ACK, CWR, ECE, ON, RST, SYN, SYN_ACK, Shape, Tcp, packet, program, syn};
 use crate::skip;
 use crate::testbed::{ProxyMachine, Testbed};
 use nix::sys::socket::{setsockopt, sockopt::Linger};
 use std::time::Duration;
 use windlass_ecn_proxy::datapath::{Datapath, Settings, Timeouts};
 use windlass_testbed::wait_until;
-
-const RST: u8 = 0x04;
 
 /// One connection's frames through the programs.
 struct Frames {
@@ -24,10 +22,6 @@ impl Frames {
         assert_eq!(action, ON, "{tcp:?}");
         (self.shape.codepoint(&out), self.shape.tcp_flags(&out))
     }
-}
-
-fn packet(seq: u32, ack: u32, flags: u8, bytes: usize) -> Tcp {
-    Tcp { seq, ack, flags, options: timestamps(), payload: vec![7; bytes] }
 }
 
 /// A served connection that one of the hosts has reset.
