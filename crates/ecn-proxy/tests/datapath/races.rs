@@ -37,7 +37,7 @@ fn meet(datapath: &Datapath, (from_host, codepoint, other): (bool, u8, &Tcp)) ->
     let agrees = shape.frame(false, 0, &agrees);
     let other = shape.frame(from_host, codepoint, other);
     let pair = Pair::default();
-    // Who panics leaves the other waiting, so nothing is judged before both have ended.
+    // A panic would leave the other thread waiting, so nothing is judged before both have ended.
     let (own, others) = thread::scope(|scope| {
         let others = scope.spawn(|| {
             let pass_other = |n: usize| {
