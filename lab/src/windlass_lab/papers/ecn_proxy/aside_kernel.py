@@ -138,9 +138,8 @@ def sample() -> Sequence[Cell]:
 
 def _of_direction(direction: str, rng: random.Random) -> Sequence[Cell]:
     crossed = list(product(QUEUES, CONNECTIONS))
-    rates, rtts, loads = (
-        _dealt(levels, len(crossed), rng) for levels in (RATES_MBIT, RTTS_MS, CROSS)
-    )
+    rates, rtts = (_dealt(levels, len(crossed), rng) for levels in (RATES_MBIT, RTTS_MS))
+    loads = _dealt(CROSS, len(crossed), rng)
     return [
         Cell(rate, rtt, kind, connections, direction, cross, native=True)
         for rate, rtt, (kind, connections), cross in zip(rates, rtts, crossed, loads, strict=True)
