@@ -76,7 +76,7 @@ def test_what_runs_on_a_kernel_is_held_against_a_case_of_the_same_path(paper, ex
         assert named == [(f["name"], seconds(f.get("start", "0s"))) for f in keys["flows"]]
         assert testbed.duration_s == seconds(simulated.overrides.get("duration", keys["duration"]))
     demo = paper.id == "tou" or (
-        paper.id == "ecn-proxy" and experiment.id in ("demo", "ways", "sch-red")
+        paper.id == "ecn-proxy" and experiment.id in ("demo", "aside-kernel", "ways", "sch-red")
     )
     assert (bool(experiment.kernels or experiment.servers) or demo) == experiment.needs_root
 

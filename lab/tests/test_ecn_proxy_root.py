@@ -9,6 +9,8 @@ import pytest
 from windlass_lab.core import child
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.locate import find_windlass
+from windlass_lab.papers.ecn_proxy.aside import Cell
+from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import (
     CLIENT_OPENS,
     IPV6,
@@ -77,6 +79,14 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
         else printed["virtual_losses"] + printed["answered_floor"]
     )
     assert run.seconds < 60
+
+
+def test_a_cell_kept_aside_has_its_rate_and_round_trip(windlass):
+    cell = Cell(20, 100, "pie", 2, "upload", 0.5, native=True)
+    run = measure(KernelCell(cell), 0.1, windlass)
+    # 1 MB at 20 Mbit/s takes 0.4 s alone; the handshake and the first windows take round trips.
+    assert run.seconds > 0.4 + 3 * 0.1
+    assert 0.5 < run.fairness <= 1
 
 
 def test_a_run_that_is_told_to_end_takes_its_network_away(windlass):

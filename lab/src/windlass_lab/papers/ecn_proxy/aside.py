@@ -29,6 +29,18 @@ _AVPKT_BYTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class Udp:
+    """Packets of UDP beside the transfers: from one side of the bottleneck to the other, at a rate
+    that counts their IP headers.
+    """
+
+    here: str
+    there: str
+    rate_mbit: float
+    packet_bytes: int = _UDP_BYTES
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One path and load, with native ECN at both ends (`native`) or with the paper's main
     configuration: the proxy beside a client without ECN.
@@ -69,6 +81,12 @@ class Cell:
         path_bytes = self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1000
         return path_bytes / _PACKET_BYTES / self.connections
 
+    @property
+    def udp(self) -> Udp | None:
+        """The cross traffic, if there is any."""
+        sides = ("left", "right") if self.direction == "upload" else ("right", "left")
+        return Udp(*sides, self.rate_mbit * self.cross) if self.cross else None
+
     def transfers(self, _scale: float) -> int:
         """One for each connection."""
         return 1
@@ -77,44 +95,46 @@ class Cell:
         """The keys of the scenario that make it this cell."""
         up = self.direction == "upload"
         ends = ("client", "server") if up else ("server", "client")
-        names = ("left", "right") if up else ("right", "left")
-        size = self._bytes_together() * scale / self.connections
+        sides = ("left", "right") if up else ("right", "left")
         keys: dict[str, object] = {
-            "bottleneck": "-".join(names),
+            "bottleneck": "-".join(sides),
             "links.0.rate": f"{self.rate_mbit}Mbit/s",
             "links.0.delay": f"{self.rtt_ms / 2:g}ms",
-            "links.0.queue": _queue(self.queue, self.rate_mbit),
+            "links.0.queue": queue(self.queue, self.rate_mbit),
             "flows.0.count": self.connections,
             "flows.0.from": ends[0],
             "flows.0.to": ends[1],
-            "flows.0.app": {"kind": "transfer", "size": f"{round(size)}B"},
+            "flows.0.app": {"kind": "transfer", "size": f"{round(bytes_each(self, scale))}B"},
             "defaults.ecn": self.native or not up,
             "defaults.receiver.ecn": self.native or up,
             "middleboxes": [] if self.native else [_PROXY],
         }
-        if self.cross:
-            keys["udp"] = [_udp(*names, f"{self.rate_mbit * self.cross:g}Mbit/s")]
+        if self.udp:
+            keys["udp"] = [_stream(self.udp)]
         return keys
 
-    def _bytes_together(self) -> float:
-        whole = self.rate_mbit * 1e6 / 8 * _ALONE_S
-        return whole * _CROSS_SHARE if self.cross else whole
+
+def bytes_each(cell: Cell, scale: float) -> float:
+    """The bytes of each of a cell's transfers."""
+    whole = cell.rate_mbit * 1e6 / 8 * _ALONE_S
+    together = whole * _CROSS_SHARE if cell.cross else whole
+    return together * scale / cell.connections
 
 
 _PROXY = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"]}
 
 
-def _udp(here: str, there: str, rate: str) -> dict[str, object]:
+def _stream(udp: Udp) -> dict[str, object]:
     return {
         "name": "udp",
-        "from": f"udp-{here}",
-        "to": f"udp-{there}",
-        "packet_bytes": _UDP_BYTES,
-        "rate": rate,
+        "from": f"udp-{udp.here}",
+        "to": f"udp-{udp.there}",
+        "packet_bytes": udp.packet_bytes,
+        "rate": f"{udp.rate_mbit:g}Mbit/s",
     }
 
 
-def _queue(kind: str, rate_mbit: int) -> str | dict[str, object]:
+def queue(kind: str, rate_mbit: int) -> str | dict[str, object]:
     """CoDel and PIE by their RFCs' defaults; RED as Linux has it, by its man page's rules."""
     if kind != "red":
         return kind

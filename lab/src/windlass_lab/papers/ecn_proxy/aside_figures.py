@@ -19,7 +19,7 @@ from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
 LOW, HIGH = 0.90, 1.05
 _MOST_RUNS = 5
 _WORST = 20
-_QUEUE_NAMES = {"red": "RED", "codel": "CoDel", "pie": "PIE"}
+QUEUE_NAMES = {"red": "RED", "codel": "CoDel", "pie": "PIE"}
 _PERCENTILES = (0.05, 0.95)
 
 
@@ -66,7 +66,7 @@ def judge(runs: Runs) -> list[Comparison]:
         found += _judged(direction.capitalize(), chosen, direction, headline=True)
         for queue in QUEUES:
             some = [place for place in chosen if place.cell.queue == queue]
-            label = f"{direction.capitalize()}, {_QUEUE_NAMES[queue]}"
+            label = f"{direction.capitalize()}, {QUEUE_NAMES[queue]}"
             found += _judged(label, some, f"{direction}-{queue}")
     return found
 
@@ -77,7 +77,7 @@ def _judged(
     if not chosen:
         return
     ratios = [place.ratio for place in chosen]
-    low, high = (_percentile(ratios, part) for part in _PERCENTILES)
+    low, high = (percentile(ratios, part) for part in _PERCENTILES)
     middle = Subject(
         f"{label}: time through the proxy over native ECN, median of the cells",
         measured=Estimate(median(ratios), 0.0, len(ratios)),
@@ -97,7 +97,7 @@ def _judged(
     yield replace(within(share, *NOT_JUDGED), why=counted)
 
 
-def _percentile(values: Sequence[float], part: float) -> float:
+def percentile(values: Sequence[float], part: float) -> float:
     """The nearest of the sorted values."""
     return sorted(values)[round(part * (len(values) - 1))]
 
@@ -137,7 +137,7 @@ def _row(place: Place) -> tuple[str, ...]:
         cell.direction,
         f"{cell.rate_mbit}",
         f"{cell.rtt_ms}",
-        _QUEUE_NAMES[cell.queue],
+        QUEUE_NAMES[cell.queue],
         f"{cell.connections}",
         f"{cell.cross:g}",
         figure(place.native_s),
@@ -149,7 +149,7 @@ def _row(place: Place) -> tuple[str, ...]:
 
 _FACTORS: Mapping[str, Callable[[Cell], str]] = {
     "direction": lambda cell: cell.direction,
-    "queue": lambda cell: _QUEUE_NAMES[cell.queue],
+    "queue": lambda cell: QUEUE_NAMES[cell.queue],
     "Mbit/s": lambda cell: f"{cell.rate_mbit}",
     "RTT in ms": lambda cell: f"{cell.rtt_ms}",
     "connections": lambda cell: f"{cell.connections}",
@@ -174,7 +174,7 @@ def _groups(every: Sequence[Place]) -> Iterator[tuple[str, Sequence[Place]]]:
 
 def _group(label: str, chosen: Sequence[Place]) -> tuple[str, ...]:
     ratios = [place.ratio for place in chosen]
-    low, high = (_percentile(ratios, part) for part in _PERCENTILES)
+    low, high = (percentile(ratios, part) for part in _PERCENTILES)
     above = sum(ratio > HIGH for ratio in ratios)
     below = sum(ratio < LOW for ratio in ratios)
     spread = f"{low:.3f} to {high:.3f}"
@@ -214,7 +214,7 @@ def _load(cross: float) -> str:
 
 
 def _curve(direction: str, queue: str) -> str:
-    return f"{direction}, {_QUEUE_NAMES[queue]}"
+    return f"{direction}, {QUEUE_NAMES[queue]}"
 
 
 def _chosen(every: Sequence[Place], direction: str, queue: str, cross: float) -> list[Place]:

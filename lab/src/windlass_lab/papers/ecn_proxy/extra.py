@@ -114,14 +114,17 @@ def over(
     )
     interval = f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else ""
     judged = replace(within(subject, *bounds), paper=meets_paper(subject), why=interval)
-    if _decides_nothing(found, bounds):
+    if decides_nothing(found, bounds):
         return replace(
             judged, verdict=INFORMATIVE, why=": ".join(filter(None, (NOT_ENOUGH_RUNS, interval)))
         )
     return judged
 
 
-def _decides_nothing(found: Ratio, bounds: Bounds) -> bool:
+def decides_nothing(found: Ratio, bounds: Bounds) -> bool:
+    """Whether a ratio comes from too few runs to be held against the bounds, or from runs too far
+    apart.
+    """
     low, high = bounds
     if bounds == NOT_JUDGED:
         return False

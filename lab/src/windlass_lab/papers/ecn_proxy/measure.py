@@ -10,14 +10,13 @@ from pathlib import Path
 from windlass_lab.core import child
 from windlass_lab.core.errors import LabError
 from windlass_lab.papers.ecn_proxy import iperf, topology
-from windlass_lab.papers.ecn_proxy.plan import Test
 from windlass_lab.papers.ecn_proxy.runs import Run, Store
 from windlass_lab.testbed import check
 
 _POLL_S = 0.1
 
 Progress = Callable[[str], None]
-Wanted = tuple[Test, int]
+Wanted = tuple[topology.OnKernels, int]
 
 
 def measure(
@@ -64,10 +63,10 @@ def _has_proxy(windlass: Path) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def _start(test: Test, scale: float, windlass: Path) -> subprocess.Popen:
+def _start(test: topology.OnKernels, scale: float, windlass: Path) -> subprocess.Popen:
     order = {"test": asdict(test), "scale": scale, "windlass": str(windlass)}
     return child.start("windlass_lab.papers.ecn_proxy.transfer", order)
 
 
-def _result(test: Test, process: subprocess.Popen) -> Run:
+def _result(test: topology.OnKernels, process: subprocess.Popen) -> Run:
     return Run(**child.result(test.name, process))

@@ -22,16 +22,28 @@ class Ratio:
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> Ratio:
     """The ratio of the medians; both samples are drawn anew, each by itself."""
+    return median_ratio([(above, below)])
+
+
+def median_ratio(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Ratio:
+    """The median of several ratios of medians; the runs of each are drawn anew, the pairs are not.
+
+    `count` is that of the sample with the fewest runs.
+    """
     # Seeded, so that a report made again says the same.
     rng = random.Random(1)
-    drawn = sorted(_drawn(above, rng) / _drawn(below, rng) for _ in range(_RESAMPLES))
+    drawn = sorted(
+        statistics.median(_drawn(above, rng) / _drawn(below, rng) for above, below in pairs)
+        for _ in range(_RESAMPLES)
+    )
     tail = round(_TAIL * _RESAMPLES)
+    medians = [statistics.median(above) / statistics.median(below) for above, below in pairs]
     return Ratio(
-        value=statistics.median(above) / statistics.median(below),
+        value=statistics.median(medians),
         low=drawn[tail],
         high=drawn[-1 - tail],
         sd=statistics.stdev(drawn),
-        count=min(len(above), len(below)),
+        count=min(len(sample) for pair in pairs for sample in pair),
     )
 
 

@@ -67,6 +67,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> d
     experiment = next(each for each in paper.experiments if each.id == document["id"])
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     extra = EXTRAS.get(experiment.id)
+    columns = ["reference"] if any(each.reference for each in comparisons) else []
     if extra:
         tables, drawn = extra.tables(runs), extra.draw(runs)
     else:
@@ -76,7 +77,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> d
         "tally": text.tally(comparisons),
         "verdict": text.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
-        "tables": verdict_tables(comparisons, ["measured"]),
+        "tables": verdict_tables(comparisons, [*columns, "measured"]),
         "powers": tables,
         "plots": [
             {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}

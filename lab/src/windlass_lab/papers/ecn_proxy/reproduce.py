@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeGuard
 
 from windlass_lab import __version__
 from windlass_lab.core import output, provenance
@@ -16,6 +17,7 @@ from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.run_lines import Named
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
+from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
@@ -57,11 +59,11 @@ def reproduce(
     """
     wanted = {experiment.id for experiment in experiments}
     judged = wanted != {DEMO}
-    chosen = select(
-        _tests(wanted, options.real, progress) if judged else demo_tests(), options.tests
-    )
+    tests = _tests(wanted, options.real, progress) if judged else demo_tests()
+    chosen = select(tests, options.tests)
     begin = time.monotonic()
-    store = Store(folder / output.RUN_LINES, _made_by(windlass, scenarios, options), options.resume)
+    made_by = _made_by(windlass, scenarios, options, tests)
+    store = Store(folder / output.RUN_LINES, made_by, options.resume)
     try:
         _run(chosen, windlass, scenarios, options, store, progress)
     finally:
@@ -160,29 +162,37 @@ def _run(
     missing = [(test, seed) for test, seed in wanted if (test.name, seed) not in store.runs]
     if len(missing) < len(wanted):
         progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")
-    if options.real:
-        on_kernels = [(test, number) for test, number in missing if isinstance(test, Test)]
-        measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
-        emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
-        measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
-    elif missing:
-        simulated = [(test, seed) for test, seed in missing if isinstance(test, Simulated)]
+    simulated = [(test, seed) for test, seed in missing if _is_simulated(test, options)]
+    if simulated:
         simulate.simulate(
             windlass.path, scenarios, simulated, options.scale, options.jobs, store, progress
         )
+    if options.real:
+        on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
+        measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
+        emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
+        measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
 
 
-def _made_by(windlass: Windlass, scenarios: Path, options: Options) -> dict:
+def _is_simulated(test: Named, options: Options) -> TypeGuard[Simulated]:
+    """Of an experiment on kernels only what its cells are compared with is simulated."""
+    return isinstance(test, SimulatedCell if options.real else Simulated)
+
+
+def _made_by(windlass: Windlass, scenarios: Path, options: Options, tests: Sequence[Named]) -> dict:
     """The inputs of a run. Runs of another binary or scenario do not count as the same."""
     made = {"version": windlass.version(), "scale": options.scale, "real": options.real}
     binary = windlass.path.stat()
     made["binary"] = [binary.st_size, binary.st_mtime_ns]
-    if not options.real:
-        try:
-            for path in sorted(scenarios.glob("*.toml")):
-                made[path.name] = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise LabError(f"cannot read the scenarios in {scenarios}: {error}") from error
+    read = sorted(scenarios.glob("*.toml"))
+    if options.real:
+        stems = {test.scenario for test in tests if isinstance(test, SimulatedCell)}
+        read = [path for path in read if path.stem in stems]
+    try:
+        for path in read:
+            made[path.name] = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LabError(f"cannot read the scenarios in {scenarios}: {error}") from error
     return made
 
 

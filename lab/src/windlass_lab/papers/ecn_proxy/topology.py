@@ -5,6 +5,8 @@ without sch_red have not.
 from collections.abc import Sequence
 from pathlib import Path
 
+from windlass_lab.core.toml_value import toml_value
+from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, OWN_PROXIES, Test
 from windlass_lab.testbed.topology import (
     End,
@@ -17,6 +19,8 @@ from windlass_lab.testbed.topology import (
     Topology,
 )
 
+# What testbeds are made for: the paper's tests, and cells kept aside.
+OnKernels = Test | KernelCell
 CONTROLLER = "cubic"
 _RED = (
     '{ kind = "tc-red", limit = "40kB", min = "2kB", max = "8kB", avpkt_bytes = 1000, burst = 4, '
@@ -45,7 +49,7 @@ _FORWARDING = ("proxy", "left", "right", "gateway")
 _SERVED = {"proxy": "client", "gateway": "server"}
 
 
-def address(test: Test, node: str) -> str:
+def address(test: OnKernels, node: str) -> str:
     """A host's address."""
     return _host_of(_NETWORKS[node], 1, test.way == IPV6)
 
@@ -58,11 +62,11 @@ def _subnet(network: int, ipv6: bool) -> str:
     return f"fd00:{network}::/64" if ipv6 else f"10.{network}.0.0/24"
 
 
-def experiment(test: Test) -> Experiment:
+def experiment(test: OnKernels) -> Experiment:
     """The testbed of a test. Its one flow tells what has to be there; the runner makes its own."""
     hosts = [
-        Node("client", _host(test.client_ecn)),
-        Node("server", _host(test.server_ecn)),
+        Node("client", _host(test.client_ecn, _asks_again(test))),
+        Node("server", _host(test.server_ecn, _asks_again(test))),
         Node("udpl"),
         Node("udpr"),
     ]
@@ -87,24 +91,29 @@ def experiment(test: Test) -> Experiment:
         name=test.name,
         topology=Topology([*hosts, *routers], links, routes=routes),
         flows=[Flow("transfer", "client", "server", CONTROLLER)],
-        programs=[_router(test), *map(_proxy, proxies(test))],
+        programs=[_router(test), *(_proxy(node, _asks_again(test)) for node in proxies(test))],
     )
 
 
-def _host(ecn: bool) -> dict[str, int]:
+def _asks_again(test: OnKernels) -> bool:
+    """Whether a SYN that was lost asks for ECN again: as in the paper's Linux 3.19, not as in Linux
+    since 4.1, nor as in the simulated cells.
+    """
+    return isinstance(test, Test)
+
+
+def _host(ecn: bool, asks_again: bool) -> dict[str, int]:
     return {
         "net.ipv4.tcp_ecn": int(ecn),
-        # The paper's Linux 3.19 asks for ECN again when a SYN is lost; Linux since 4.1 does not.
-        "net.ipv4.tcp_ecn_fallback": 0,
+        "net.ipv4.tcp_ecn_fallback": int(not asks_again),
         # While others keep the queue above RED's max, a SYN finds no room: it is to wait for them.
         "net.ipv4.tcp_syn_retries": 20,
         "net.ipv4.tcp_no_metrics_save": 1,
     }
 
 
-def _router(test: Test) -> Program:
-    left, right = (_SLOW, _FAST) if test.direction == "download" else (_FAST, _SLOW)
-    # The round trip of an empty path is what the testbed's own hops take: 0.13 ms.
+def _router(test: OnKernels) -> Program:
+    left, right = _downs(test)
     ports = _port("left", 1, _RIGHT, left, test.way == IPV6)
     ports += _port("right", 2, _LEFT, right, test.way == IPV6)
     return Program(
@@ -113,6 +122,16 @@ def _router(test: Test) -> Program:
         files={"link.toml": f"schema = 1\n{ports}"},
         ready=["left/left", "right/right"],
     )
+
+
+def _downs(test: OnKernels) -> tuple[str, str]:
+    """What is before each side's hosts, as TOML."""
+    if isinstance(test, KernelCell):
+        path = toml_value(test.path)
+        return path, path
+    # The round trip of an empty path is what the testbed's own hops take: 0.13 ms.
+    slow, fast = (f"{{ {rate}, queue = {_RED} }}" for rate in (_SLOW, _FAST))
+    return (slow, fast) if test.direction == "download" else (fast, slow)
 
 
 def _port(name: str, number: int, behind: Sequence[int], down: str, ipv6: bool) -> str:
@@ -124,11 +143,11 @@ namespace = "{{node:{name}}}"
 addresses = ["{_host_of(_ROUTER, number, ipv6)}/{64 if ipv6 else 24}"]
 routes = [{routes}]
 up = {{}}
-down = {{ {down}, queue = {_RED} }}
+down = {down}
 """
 
 
-def proxies(test: Test) -> list[str]:
+def proxies(test: OnKernels) -> list[str]:
     """The nodes with a proxy."""
     nodes = list(_SERVED) if test.configuration == OWN_PROXIES else ["proxy"]
     return nodes if test.has_proxy else []
@@ -139,8 +158,9 @@ def socket(out: Path | str, node: str) -> str:
     return f"{out}/{node}.sock"
 
 
-def _proxy(node: str) -> Program:
+def _proxy(node: str, asks_again: bool) -> Program:
+    # It asks for ECN again where a SYN was lost, if the hosts do.
+    fallback = ["--no-fallback"] if asks_again else []
     # A device has the name of the node that it leads to.
-    # It asks for ECN again where a SYN was lost, as the hosts do.
-    command = ["{windlass}", "ecn-proxy", "run", "--no-fallback", "--client-side", _SERVED[node]]
+    command = ["{windlass}", "ecn-proxy", "run", *fallback, "--client-side", _SERVED[node]]
     return Program(f"ecn-proxy-{node}", [*command, "--socket", socket("{out}", node)], node=node)

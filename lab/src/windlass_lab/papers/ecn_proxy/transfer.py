@@ -15,6 +15,8 @@ from pathlib import Path
 from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
 from windlass_lab.papers.ecn_proxy import iperf, topology
+from windlass_lab.papers.ecn_proxy.aside import Cell, Udp
+from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, Test
 from windlass_lab.papers.ecn_proxy.runs import Run, jain
 from windlass_lab.testbed.bed import Testbed, wait_until
@@ -22,6 +24,9 @@ from windlass_lab.testbed.bed import Testbed, wait_until
 _UDP_PORT, _TCP_PORT = 5301, 5201
 _UDP_PAYLOAD = 1470
 _IPV6_MORE = 20
+# Of IPv4 and UDP.
+_UDP_HEADERS = 28
+_AGREED_ROUND_TRIPS = 8
 _UDP_RATE = "10M"
 # Longer than any test.
 _UDP_S = 86_400
@@ -33,7 +38,7 @@ _SETTLE_S = 1.0
 _TICK_S = 0.02
 
 
-def measure(test: Test, scale: float, windlass: Path) -> Run:
+def measure(test: topology.OnKernels, scale: float, windlass: Path) -> Run:
     """Builds the network, transfers, removes it. Raises `RunError` where that fails."""
     found = topology.experiment(test)
     with (
@@ -43,8 +48,7 @@ def measure(test: Test, scale: float, windlass: Path) -> Run:
         proxies = [Proxy(windlass, topology.socket(out, node)) for node in topology.proxies(test)]
         for proxy in proxies:
             wait_until(partial(_serves, bed, proxy), f"{test.name}: no ECN proxy", _LOADED_S)
-        if test.cross:
-            _cross_traffic(bed, test)
+        _cross_traffic(bed, test)
         time.sleep(_SETTLE_S)
         run = _transfer(bed, test, scale)
         return replace(run, proxies=[proxy.ask("stats")["counters"] for proxy in proxies])
@@ -78,16 +82,35 @@ def _serves(bed: Testbed, proxy: Proxy) -> bool:
     return True
 
 
-def _cross_traffic(bed: Testbed, test: Test) -> None:
-    # As many bytes on the wire of either family.
-    payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
-    for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
-        _serve(bed, f"udp-server-{to}", to, ["iperf3", "--server", *_UDP_OPTIONS])
-        command = [
-            *("iperf3", "--client", topology.address(test, to), "--udp", "--bitrate", _UDP_RATE),
-            *("--length", str(payload), "--time", str(_UDP_S), *_UDP_OPTIONS),
-        ]
-        _start(bed, f"udp-{source}", source, command)
+def _cross_traffic(bed: Testbed, test: topology.OnKernels) -> None:
+    if isinstance(test, KernelCell):
+        if test.udp:
+            _cross_traffic_of_cell(bed, test, test.udp)
+    elif test.cross:
+        # As many bytes on the wire of either family.
+        payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
+        for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
+            _stream(bed, test, source, to, _UDP_RATE, payload)
+
+
+def _cross_traffic_of_cell(bed: Testbed, test: KernelCell, udp: Udp) -> None:
+    # iperf3's rate is that of the payload.
+    payload = udp.packet_bytes - _UDP_HEADERS
+    rate = round(udp.rate_mbit * 1e6 * payload / udp.packet_bytes)
+    _stream(bed, test, f"udp{udp.here[0]}", f"udp{udp.there[0]}", str(rate), payload)
+    # iperf3's ends agree on the stream over the same path before the first datagram.
+    time.sleep(_AGREED_ROUND_TRIPS * test.cell.rtt_ms / 1000)
+
+
+def _stream(
+    bed: Testbed, test: topology.OnKernels, source: str, to: str, rate: str, payload: int
+) -> None:
+    _serve(bed, f"udp-server-{to}", to, ["iperf3", "--server", *_UDP_OPTIONS])
+    command = [
+        *("iperf3", "--client", topology.address(test, to), "--udp", "--bitrate", rate),
+        *("--length", str(payload), "--time", str(_UDP_S), *_UDP_OPTIONS),
+    ]
+    _start(bed, f"udp-{source}", source, command)
 
 
 def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
@@ -105,7 +128,7 @@ def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
         raise RunError(f"{name}: {bed.complaint(name)}")
 
 
-def _transfer(bed: Testbed, test: Test, scale: float) -> Run:
+def _transfer(bed: Testbed, test: topology.OnKernels, scale: float) -> Run:
     source, to = ("client", "server") if test.direction == "upload" else ("server", "client")
     controller = topology.CONTROLLER
     if test.way == CLIENT_OPENS:
@@ -136,7 +159,9 @@ def result(rounds: Sequence[Sequence[iperf.Transfer]]) -> Run:
 
 
 def _obey(order: Mapping) -> Run:
-    return measure(Test(**order["test"]), order["scale"], Path(order["windlass"]))
+    ordered = order["test"]
+    test = KernelCell(Cell(**ordered["cell"])) if "cell" in ordered else Test(**ordered)
+    return measure(test, order["scale"], Path(order["windlass"]))
 
 
 if __name__ == "__main__":
