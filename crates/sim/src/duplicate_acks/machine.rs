@@ -15,7 +15,7 @@ mod tests;
 /// they count from zero and look at the counter before they add to it.
 const REPEATS: u8 = 3;
 
-/// A connection as the proxy sees it. Its ends are told apart by [`crate::packet::Packet::reverse`].
+/// A connection as the proxy sees it. Its ends are distinguished by [`crate::packet::Packet::reverse`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Connection {
     /// No SYN so far.

@@ -69,6 +69,11 @@ class Cell:
         path_bytes = self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1000
         return path_bytes / _PACKET_BYTES / self.connections
 
+    @property
+    def limit_s(self) -> None:
+        """None: it ends when all transfers are complete."""
+        return None
+
     def transfers(self, _scale: float) -> int:
         """One for each connection."""
         return 1
