@@ -264,7 +264,7 @@ def test_the_simulator_runs_each_kind_of_extra(repository):
     except LabError:
         pytest.skip("no binary windlass: not built")
     cells = [aside.Cell(20, 40, kind, 2, "upload", 0.5, False) for kind in aside.QUEUES]
-    uploads = [test for test in mechanisms.tests() if test.test.load == "3"]
+    uploads = [test for test in mechanisms.tests() if test.test.load == "3" and test.test.cross]
     strict = [test for test in at_bottleneck.tests() if test.test.load == "2" and test.test.cross]
     tests = [*cells, *uploads, *strict]
     wanted = [(test, seed) for test in tests for seed in (1, 2, 3)]

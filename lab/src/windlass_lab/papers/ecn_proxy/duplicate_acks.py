@@ -20,6 +20,7 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 
 # The slowest published uploads of as many bytes take 606 s (median, five connections, no ECN).
 LIMIT_S = 1000.0
+TRAFFIC = {True: "cross traffic", False: "no cross traffic"}
 # What a table says of a test's runs.
 Cell = Callable[[Variant, Sequence[Run]], str]
 
@@ -37,14 +38,14 @@ class Machine:
         """As figures and tables name it."""
         return f"{self.what}, {'SACK' if self.sack else 'no SACK'}"
 
-    def test(self, load: str) -> Variant:
-        """The upload with cross traffic by so many connections, with senders of Linux 3.19."""
+    def test(self, load: str, cross: bool = True) -> Variant:
+        """The upload by so many connections, with senders of Linux 3.19."""
         proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], "policy": self.policy}
         changed: dict[str, object] = {"defaults.rack": False, "middleboxes": [proxy]}
         if not self.sack:
             changed["defaults.sack"] = False
         name = f"{self.policy}{'' if self.sack else '-no-sack'}"
-        return Variant(Test("upload", load, True, PROXY), name, changed, LIMIT_S)
+        return Variant(Test("upload", load, cross, PROXY), name, changed, LIMIT_S)
 
 
 MACHINES = tuple(
@@ -59,60 +60,62 @@ MACHINES = tuple(
 
 
 def tests() -> Sequence[Variant]:
-    """Uploads with cross traffic by 1, 2, 3 and 5 connections, with every variant."""
-    return [machine.test(load) for load in COUNTS for machine in MACHINES]
+    """Uploads by 1, 2, 3 and 5 connections, with and without cross traffic, with every variant."""
+    return [
+        machine.test(load, cross) for load in COUNTS for cross in TRAFFIC for machine in MACHINES
+    ]
 
 
 def judge(load: str, runs: Runs) -> Iterator[Comparison]:
     """The share of the connections that were complete in time. The paper has no figure of it."""
-    for machine in MACHINES:
-        test = machine.test(load)
-        shares = [_complete(test, run) for run in runs.get(test.name, ())]
-        if not shares:
-            continue
-        spread = stdev(shares) if len(shares) > 1 else 0.0
-        quantity = f"Upload, {load} conn.: Connections complete after {LIMIT_S:g} s, "
-        yield informative(
-            Subject(
-                quantity + machine.label,
-                unit="%",
-                measured=Estimate(mean(shares), spread, len(shares)),
-                case=test.name,
+    for cross, traffic in TRAFFIC.items():
+        for machine in MACHINES:
+            test = machine.test(load, cross)
+            shares = _complete(test, runs)
+            if not shares:
+                continue
+            quantity = f"Connections complete after {LIMIT_S:g} s, {traffic}, {machine.label}"
+            spread = stdev(shares) if len(shares) > 1 else 0.0
+            yield informative(
+                Subject(
+                    f"Upload, {load} conn.: {quantity}",
+                    unit="%",
+                    measured=Estimate(mean(shares), spread, len(shares)),
+                    case=test.name,
+                )
             )
-        )
 
 
-def _complete(test: Variant, run: Run) -> float:
-    """The share of complete connections, in percent."""
-    return 100.0 * (1.0 - run.unfinished / test.connections)
+def _complete(test: Variant, runs: Runs) -> list[float]:
+    """The share of complete connections in each run, in percent."""
+    return [100.0 * (1.0 - run.unfinished / test.connections) for run in runs.get(test.name, ())]
 
 
 def draw(runs: Runs) -> list[Drawn]:
     """Bars: the share of the connections that were complete in time."""
-    groups = [
-        bars(machine.label, number, _shares(machine, runs))
-        for number, machine in enumerate(MACHINES)
-    ]
+    panels, rows = [], []
+    for number, (cross, traffic) in enumerate(TRAFFIC.items()):
+        groups = [
+            bars(machine.label, colour, _shares(machine, cross, runs))
+            for colour, machine in enumerate(MACHINES)
+        ]
+        panels.append(panel(f"duplicate-acks-{number}", traffic, groups, "complete (%)"))
+        rows += [row(f"{traffic}, {group['name']}", group) for group in groups if group["x"]]
     drawn = Drawn(
         id="duplicate-acks",
         figure="",
         title="The paper's duplicate ACKs: connections that were complete in time",
         note=f"In percent, after {LIMIT_S:g} s at full size; means of the runs.",
-        panels=[panel("duplicate-acks-0", "", groups, "complete (%)")],
+        panels=panels,
         headings=HEADINGS,
-        rows=[row(group["name"], group) for group in groups],
+        rows=rows,
     )
-    return [drawn] if any(group["x"] for group in groups) else []
+    return [drawn] if rows else []
 
 
-def _shares(machine: Machine, runs: Runs) -> dict[str, float]:
-    found = {}
-    for load in COUNTS:
-        test = machine.test(load)
-        shares = [_complete(test, run) for run in runs.get(test.name, ())]
-        if shares:
-            found[load] = round(mean(shares), 1)
-    return found
+def _shares(machine: Machine, cross: bool, runs: Runs) -> dict[str, float]:
+    found = {load: _complete(machine.test(load, cross), runs) for load in COUNTS}
+    return {load: round(mean(shares), 1) for load, shares in found.items() if shares}
 
 
 def tables(runs: Runs) -> list[dict]:
@@ -127,10 +130,11 @@ def tables(runs: Runs) -> list[dict]:
 
 def _table(caption: str, runs: Runs, cell: Cell) -> dict:
     rows = []
-    for machine in MACHINES:
-        tests_ = [machine.test(load) for load in COUNTS]
-        cells = [cell(test, runs.get(test.name, ())) for test in tests_]
-        rows.append((machine.label, *cells))
+    for cross, traffic in TRAFFIC.items():
+        for machine in MACHINES:
+            tests_ = [machine.test(load, cross) for load in COUNTS]
+            cells = [cell(test, runs.get(test.name, ())) for test in tests_]
+            rows.append((f"{traffic}, {machine.label}", *cells))
     return table(f"The paper's duplicate ACKs: {caption}", rows, opened=False)
 
 

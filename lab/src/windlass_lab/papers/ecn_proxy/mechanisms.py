@@ -88,7 +88,9 @@ _ALL = (
 
 
 def tests() -> Sequence[Variant]:
-    """Uploads with cross traffic by 1, 2, 3 and 5 connections, each with every mechanism."""
+    """Uploads by 1, 2, 3 and 5 connections, each with every mechanism, with cross traffic; and
+    without, those of the paper's state machine.
+    """
     own = [mechanism.test(load) for load in COUNTS for mechanism in _ALL]
     return [*own, *duplicate_acks.tests()]
 
