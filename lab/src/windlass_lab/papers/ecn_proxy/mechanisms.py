@@ -183,7 +183,7 @@ MECHANISMS = Extra(
         "senders, and its duplicates end with the repair. The paper's own state machine goes on: "
         "its figures say which connections are complete after 1,000 s.",
         quick=False,
-        seconds=200.0,
+        seconds=120.0,
         cases=[case(test, test.name) for test in tests()],
     ),
     tests=tests,
