@@ -2,24 +2,16 @@
 //! mark. It stands beside Windlass's own proxy for comparison only.
 
 mod machine;
+mod variant;
 
 use crate::middlebox::Middlebox;
+use crate::node_id::NodeId;
 use crate::packet::{Body, Packet};
-use crate::scenario::model::NodeId;
 use crate::summary::DuplicateAckCounters;
 use machine::Connection;
 use windlass_base::Time;
 
-/// Which reading of the paper a [`DuplicateAckProxy`] follows.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum DuplicateAcks {
-    /// The state machine of section 3.1.2, which never sets CWR: the far host's ECE does not end.
-    StateMachine,
-    /// The same, with the CWR that the text before the state machine speaks of.
-    WithCwr,
-    /// Listing D.1: as the state machine, but it mostly saves the ACK flag instead of the ACK number.
-    Printed,
-}
+pub use variant::DuplicateAcks;
 
 /// A proxy between some hosts and all others.
 #[derive(Debug)]

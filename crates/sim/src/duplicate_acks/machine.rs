@@ -1,7 +1,7 @@
 //! The two state machines of the paper: the handshake (section 3.1.1) and what follows it (section
 //! 3.1.2). The variant `Printed` is that of listing D.1.
 
-use super::DuplicateAcks;
+use super::variant::DuplicateAcks;
 use crate::summary::DuplicateAckCounters;
 use windlass_base::Ecn;
 use windlass_tcp::{Flags, Segment, SeqNumber};
