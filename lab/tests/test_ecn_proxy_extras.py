@@ -13,7 +13,14 @@ from plotly import graph_objects
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
-from windlass_lab.papers.ecn_proxy import aside, aside_figures, at_bottleneck, iperf, mechanisms
+from windlass_lab.papers.ecn_proxy import (
+    aside,
+    aside_figures,
+    at_bottleneck,
+    duplicate_acks,
+    iperf,
+    mechanisms,
+)
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extra import over
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
@@ -92,10 +99,12 @@ def test_the_worst_cells_come_first_in_the_table_and_in_the_csv():
 @pytest.mark.parametrize("name", EXTRAS)
 def test_plots_are_such_that_plotly_accepts_them(name):
     runs = measured(EXTRAS[name].tests(), lambda _: 50.0)
-    [drawn] = EXTRAS[name].draw(runs)
-    for panel in drawn.panels:
-        assert graph_objects.Figure(panel.spec).data
-    assert all(len(row) == len(drawn.headings) for row in drawn.rows)
+    plots = EXTRAS[name].draw(runs)
+    assert plots
+    for drawn in plots:
+        for panel in drawn.panels:
+            assert graph_objects.Figure(panel.spec).data
+        assert all(len(row) == len(drawn.headings) for row in drawn.rows)
     for table in EXTRAS[name].tables(runs):
         assert all(len(row) == len(table["headings"]) for row in table["rows"])
     assert not EXTRAS[name].draw({})
@@ -125,10 +134,45 @@ def test_each_mechanism_is_a_policy_of_the_proxy_and_senders_are_without_rack():
         "drop": "drop",
         "virtual-loss": "virtual-loss",
         "duplicates": "virtual-loss",
+        **{
+            f"{policy}{senders}": policy
+            for policy in (
+                "duplicate-acks",
+                "duplicate-acks-with-cwr",
+                "duplicate-acks-as-printed",
+            )
+            for senders in ("", "-no-sack")
+        },
     }
     assert proxies["duplicates"]["without_sack"]
-    assert [v for v, each in keys.items() if each.get("defaults.sack") is False] == ["duplicates"]
+    no_sack = {v for v, each in keys.items() if each.get("defaults.sack") is False}
+    assert no_sack == {"duplicates", *(v for v in keys if v.endswith("-no-sack"))}
     assert not any(test.keys(1.0)["defaults.rack"] for test in mechanisms.tests())
+
+
+def test_a_connection_that_the_duplicate_acks_broke_is_no_time():
+    test = duplicate_acks.MACHINES[0].test("3")
+    transfers = [{"completed": 1, "completion_s": [5.0]}, {"completed": 0, "completion_s": []}]
+    flows = [{"transfers": each, "timeouts": 4} for each in (*transfers, transfers[1])]
+    run = result(test, 0.1, {"duration_s": 101.0, "flows": flows})
+    assert (run.unfinished, run.seconds, run.senders["timeouts"]) == (2, 100.0, 12)
+    runs = {test.name: [run, Run(30.0)]}
+    [figure] = duplicate_acks.judge("3", runs)
+    assert figure.measured.mean == pytest.approx(100 * 2 / 3)
+    assert figure.verdict == "informative"
+    times, timeouts = (table["rows"][0] for table in duplicate_acks.tables(runs)[:2])
+    assert times[3] == "30.00 (1 of 2 runs)"
+    assert timeouts[3] == "2.000"
+
+
+def test_the_limit_is_longer_than_the_published_uploads_and_scales():
+    uploads = {t: s for t, s in published().items() if t.direction == "upload" and t.cross}
+    medians = [median(seconds) for test, seconds in uploads.items() if test.load != "files"]
+    assert max(medians) * 1.5 < duplicate_acks.LIMIT_S
+    assert duplicate_acks.MACHINES[0].test("1").keys(0.1)["duration"] == "101s"
+    [limited] = {test.limit_s for test in duplicate_acks.tests()}
+    assert limited == duplicate_acks.LIMIT_S
+    assert mechanisms.tests()[0].limit_s is None
 
 
 def test_the_stricter_network_has_no_device_and_asks_again_as_the_papers_hosts_did():
@@ -220,7 +264,7 @@ def test_the_simulator_runs_each_kind_of_extra(repository):
     except LabError:
         pytest.skip("no binary windlass: not built")
     cells = [aside.Cell(20, 40, kind, 2, "upload", 0.5, False) for kind in aside.QUEUES]
-    uploads = [test for test in mechanisms.tests() if test.test.load == "3"]
+    uploads = [test for test in mechanisms.tests() if test.test.load == "3" and test.test.cross]
     strict = [test for test in at_bottleneck.tests() if test.test.load == "2" and test.test.cross]
     tests = [*cells, *uploads, *strict]
     wanted = [(test, seed) for test in tests for seed in (1, 2, 3)]

@@ -36,6 +36,7 @@ mod apps;
 mod build_error;
 pub mod cycle_model;
 mod decimal;
+mod duplicate_acks;
 mod ecn_proxy;
 mod event;
 pub mod external;
@@ -58,6 +59,7 @@ pub mod summary;
 
 pub use aggregate::aggregate;
 pub use build_error::BuildError;
+pub use duplicate_acks::{DuplicateAckProxy, DuplicateAcks};
 pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};

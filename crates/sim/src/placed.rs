@@ -1,5 +1,6 @@
 //! The scenario's middleboxes on their nodes, to be read after the run.
 
+use crate::duplicate_acks::DuplicateAckProxy;
 use crate::ecn_proxy::EcnProxy;
 use crate::middlebox::Middlebox;
 use crate::network::Network;
@@ -16,6 +17,7 @@ pub(crate) struct Placed(Vec<One>);
 
 enum One {
     EcnProxy(Rc<RefCell<EcnProxy>>),
+    DuplicateAcks(Rc<RefCell<DuplicateAckProxy>>),
     Custom(&'static str, Rc<RefCell<Box<dyn Middlebox>>>),
 }
 
@@ -23,6 +25,7 @@ impl fmt::Debug for One {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             One::EcnProxy(proxy) => proxy.fmt(f),
+            One::DuplicateAcks(proxy) => proxy.fmt(f),
             One::Custom(name, _) => f.write_str(name),
         }
     }
@@ -36,6 +39,11 @@ impl Placed {
                 let proxy = Rc::new(RefCell::new(EcnProxy::new(*policy, served)));
                 network.add_middlebox(*node, Box::new(Rc::clone(&proxy)));
                 One::EcnProxy(proxy)
+            }
+            Device::DuplicateAcks { node, served, variant } => {
+                let proxy = Rc::new(RefCell::new(DuplicateAckProxy::new(*variant, served)));
+                network.add_middlebox(*node, Box::new(Rc::clone(&proxy)));
+                One::DuplicateAcks(proxy)
             }
             Device::Custom { node, factory } => {
                 let rng = random_stream::middlebox(seed, number);
@@ -54,6 +62,9 @@ impl Placed {
             did: match one {
                 One::EcnProxy(proxy) => {
                     MiddleboxCounters::EcnProxy(proxy.borrow().counters().clone())
+                }
+                One::DuplicateAcks(proxy) => {
+                    MiddleboxCounters::DuplicateAcks(*proxy.borrow().counters())
                 }
                 One::Custom(kind, middlebox) => MiddleboxCounters::Custom(CustomCounters {
                     kind,

@@ -3,7 +3,9 @@
 mod middlebox;
 mod text;
 
-pub use middlebox::{CustomCounters, EcnProxyCounters, MiddleboxCounters, MiddleboxSummary};
+pub use middlebox::{
+    CustomCounters, DuplicateAckCounters, EcnProxyCounters, MiddleboxCounters, MiddleboxSummary,
+};
 pub use text::{line, pretty};
 
 use crate::network::Network;

@@ -1,6 +1,7 @@
 //! A scenario, resolved and checked: plain data from which a network is built. The parser expands the
 //! shorthands of files.
 
+use crate::duplicate_acks::DuplicateAcks;
 use crate::middlebox::MiddleboxFactory;
 pub use crate::node_id::NodeId;
 use std::sync::Arc;
@@ -99,6 +100,15 @@ pub enum Middlebox {
         /// How it signals marks to their senders.
         policy: ecn_proxy_core::Policy,
     },
+    /// The proxy of Sprenger 2016: ECN between the hosts of its two sides.
+    DuplicateAcks {
+        /// The node that hosts it.
+        node: NodeId,
+        /// The hosts on one side.
+        served: Vec<NodeId>,
+        /// Which reading of the paper it follows.
+        variant: DuplicateAcks,
+    },
     /// A middlebox of another crate.
     Custom {
         /// The node that hosts it.
@@ -112,7 +122,9 @@ impl Middlebox {
     /// The node that hosts it.
     pub fn node(&self) -> NodeId {
         match self {
-            Middlebox::EcnProxy { node, .. } | Middlebox::Custom { node, .. } => *node,
+            Middlebox::EcnProxy { node, .. }
+            | Middlebox::DuplicateAcks { node, .. }
+            | Middlebox::Custom { node, .. } => *node,
         }
     }
 }

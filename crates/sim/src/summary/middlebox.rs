@@ -20,6 +20,8 @@ pub struct MiddleboxSummary {
 pub enum MiddleboxCounters {
     /// An ECN proxy.
     EcnProxy(EcnProxyCounters),
+    /// The proxy of Sprenger 2016.
+    DuplicateAcks(DuplicateAckCounters),
     /// A middlebox of another crate.
     #[serde(untagged)]
     Custom(CustomCounters),
@@ -33,6 +35,27 @@ pub struct CustomCounters {
     /// Its counters by their names.
     #[serde(flatten)]
     pub counters: BTreeMap<&'static str, u64>,
+}
+
+/// What the proxy of Sprenger 2016 counted.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DuplicateAckCounters {
+    /// SYNs that the proxy made ask for ECN.
+    pub upgraded: u64,
+    /// Connections with ECN at one end only.
+    pub proxied: u64,
+    /// Packets of the end with ECN that came with CE.
+    pub ce: u64,
+    /// Packets of the end without ECN that got ECE.
+    pub echoes: u64,
+    /// Packets of the end without ECN that got ECT(0).
+    pub ect: u64,
+    /// Packets of the end without ECN that got CWR.
+    pub cwr: u64,
+    /// Packets with ECE whose ACK number the next three were to repeat.
+    pub signals: u64,
+    /// Packets whose ACK number was replaced.
+    pub rewritten: u64,
 }
 
 /// Declares the counters, and which event each counts.

@@ -23,9 +23,9 @@ keys! {
         /// How the proxy signals marks to their senders. Default: virtual-loss.
         policy: Option<SenderPolicyKeys>,
         /// Use virtual losses and ECT for senders without SACK too. Default: false.
-        without_sack: Option<bool>,
+        without_sack: Option<At<bool>>,
         /// Do not request ECN on a retransmitted SYN (RFC 3168 section 6.1.1.1). Default: true.
-        fallback: Option<bool>,
+        fallback: Option<At<bool>>,
     }
 }
 
@@ -38,6 +38,12 @@ words! {
         Drop = "drop",
         /// Not: its packets stay Not-ECT.
         NoEct = "no-ect",
+        /// By three duplicate ACKs, with the state machine of Sprenger 2016, section 3.1.2.
+        DuplicateAcks = "duplicate-acks",
+        /// The same with CWR after the third, as the text of that section has it.
+        DuplicateAcksWithCwr = "duplicate-acks-with-cwr",
+        /// The same as printed in listing D.1: the ACK number is mostly a wrong one.
+        DuplicateAcksAsPrinted = "duplicate-acks-as-printed",
     }
 }
 

@@ -1,4 +1,5 @@
 use super::names::look_up;
+use crate::duplicate_acks::DuplicateAcks;
 use crate::scenario::decode::{At, Context};
 use crate::scenario::keys::{
     CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
@@ -47,19 +48,38 @@ fn ecn_proxy<T>(
         context.wrong_at(&keys.served[at].spot, message.into());
         return None;
     }
+    let sender = match mechanism(keys.policy.unwrap_or(SenderPolicyKeys::VirtualLoss)) {
+        Mechanism::Policy(sender) => sender,
+        Mechanism::Paper(variant) => {
+            for unknown in [&keys.without_sack, &keys.fallback].into_iter().flatten() {
+                context.wrong_at(&unknown.spot, "the paper's proxy has no such setting".into());
+            }
+            return Some(Middlebox::DuplicateAcks { node, served, variant });
+        }
+    };
+    let is_set = |key: &Option<At<bool>>| key.as_ref().map(|at| at.value);
     let policy = Policy {
-        sender: keys.policy.map_or(SenderPolicy::VirtualLoss, sender_policy),
-        without_sack: keys.without_sack.unwrap_or(false),
-        keeps_asking: !keys.fallback.unwrap_or(true),
+        sender,
+        without_sack: is_set(&keys.without_sack).unwrap_or(false),
+        keeps_asking: !is_set(&keys.fallback).unwrap_or(true),
         ..Policy::default()
     };
     Some(Middlebox::EcnProxy { node, served, policy })
 }
 
-fn sender_policy(keys: SenderPolicyKeys) -> SenderPolicy {
+/// What treats the connections: a policy of Windlass's own proxy, or the paper's state machine.
+enum Mechanism {
+    Policy(SenderPolicy),
+    Paper(DuplicateAcks),
+}
+
+fn mechanism(keys: SenderPolicyKeys) -> Mechanism {
     match keys {
-        SenderPolicyKeys::VirtualLoss => SenderPolicy::VirtualLoss,
-        SenderPolicyKeys::Drop => SenderPolicy::Drop,
-        SenderPolicyKeys::NoEct => SenderPolicy::NoEct,
+        SenderPolicyKeys::VirtualLoss => Mechanism::Policy(SenderPolicy::VirtualLoss),
+        SenderPolicyKeys::Drop => Mechanism::Policy(SenderPolicy::Drop),
+        SenderPolicyKeys::NoEct => Mechanism::Policy(SenderPolicy::NoEct),
+        SenderPolicyKeys::DuplicateAcks => Mechanism::Paper(DuplicateAcks::StateMachine),
+        SenderPolicyKeys::DuplicateAcksWithCwr => Mechanism::Paper(DuplicateAcks::WithCwr),
+        SenderPolicyKeys::DuplicateAcksAsPrinted => Mechanism::Paper(DuplicateAcks::Printed),
     }
 }

@@ -463,12 +463,18 @@ fn a_proxy_needs_a_node_and_other_hosts_to_serve() {
         let proxy = format!("[[middleboxes]]\nkind = \"ecn-proxy\"\n{keys}");
         from_toml("x.toml", &format!("{GOOD}\n{proxy}"), &[]).map_err(|p| p.to_string())
     };
-    let message = |keys| read(keys).map(|_| ()).expect_err("a fault");
+    let message = |keys: &str| read(keys).map(|_| ()).expect_err("a fault");
     assert!(message("node = \"nowhere\"\nserved = [\"s1\"]").contains("found \"nowhere\""));
     assert!(message("node = \"r1\"\nserved = []").contains("at least one host"));
     assert!(message("node = \"r1\"\nserved = [\"r1\"]").contains("behind the proxy"));
     let wrong = message("node = \"r1\"\nserved = [\"s1\"]\npolicy = \"no-etc\"");
     assert!(wrong.contains("did you mean \"no-ect\"?"), "{wrong}");
+    for key in ["without_sack", "fallback"] {
+        let paper =
+            format!("node = \"r1\"\nserved = [\"s1\"]\npolicy = \"duplicate-acks\"\n{key} = true");
+        let wrong = message(&paper);
+        assert!(wrong.contains(&format!("{key}: the paper's proxy has no such")), "{wrong}");
+    }
     let scenario = read("node = \"r1\"\nserved = [\"s1\"]").expect("no fault").scenario;
     assert_eq!(scenario.middleboxes.len(), 1);
 }

@@ -87,6 +87,11 @@ class Cell:
         sides = ("left", "right") if self.direction == "upload" else ("right", "left")
         return Udp(*sides, self.rate_mbit * self.cross) if self.cross else None
 
+    @property
+    def limit_s(self) -> None:
+        """None: it ends when all transfers are complete."""
+        return None
+
     def transfers(self, _scale: float) -> int:
         """One for each connection."""
         return 1

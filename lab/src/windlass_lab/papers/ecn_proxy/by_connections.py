@@ -38,12 +38,12 @@ def bars(name: str, colour: int | str, values: Mapping[str, float]) -> dict:
     }
 
 
-def panel(id_: str, label: str, groups: Sequence[dict]) -> Panel:
-    """Groups of bars over the number of connections."""
+def panel(id_: str, label: str, groups: Sequence[dict], title: str = "time over both ECN") -> Panel:
+    """Groups of bars over the number of connections; `title` is that of the values."""
     layout = {
         "barmode": "group",
         "xaxis": {"type": "category", "title": {"text": "connections"}},
-        "yaxis": {"title": {"text": "time over both ECN"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": title}, "rangemode": "tozero"},
         "showlegend": True,
     }
     return Panel(id_, label, {"data": list(groups), "layout": layout})

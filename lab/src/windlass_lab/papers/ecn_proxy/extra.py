@@ -15,7 +15,7 @@ from windlass_lab.core.verdict import (
     meets_paper,
     within,
 )
-from windlass_lab.papers.ecn_proxy.plan import Test
+from windlass_lab.papers.ecn_proxy.plan import START_S, Test
 from windlass_lab.papers.ecn_proxy.ratios import Ratio, ratio
 from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
@@ -47,11 +47,16 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A test of the paper with some keys of its scenario replaced, under a name of its own."""
+    """A test of the paper with some keys of its scenario replaced, under a name of its own.
+
+    `limit_s` is for connections that may never end: the seconds at full size after which the run
+    ends without them.
+    """
 
     test: Test
     variant: str
     changed: Mapping[str, object] = field(hash=False)
+    limit_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +75,10 @@ class Variant:
 
     def keys(self, scale: float) -> Mapping[str, object]:
         """The keys of the test, and those that it replaces itself."""
-        return {**self.test.keys(scale), **self.changed}
+        keys = {**self.test.keys(scale), **self.changed}
+        if self.limit_s is not None:
+            keys["duration"] = f"{START_S + self.limit_s * scale:g}s"
+        return keys
 
     def transfers(self, scale: float) -> int:
         """How many transfers each connection's place has."""

@@ -95,6 +95,11 @@ class Test:
         """The stem of its scenario file."""
         return self.direction
 
+    @property
+    def limit_s(self) -> None:
+        """None: it ends when all transfers are complete."""
+        return None
+
     def keys(self, scale: float) -> Mapping[str, object]:
         """The keys of its scenario that make it this test."""
         return overrides(self, scale)

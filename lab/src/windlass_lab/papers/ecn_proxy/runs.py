@@ -14,13 +14,16 @@ class Run:
 
     `seconds` is from the first connection's opening until the last one's end; `fairness` is Jain's
     index of the rates of connections that go at the same time; `proxies` holds what each proxy
-    counted, where it reports that.
+    counted, where it reports that, and `senders` what the senders did, in the simulator.
+    `unfinished` connections were not complete at the end of a run that has a limit.
     """
 
     seconds: float
     fairness: float = 1.0
     simulated_s: float = 0.0
     proxies: Sequence[Mapping] = field(default_factory=list)
+    unfinished: int = 0
+    senders: Mapping[str, int] = field(default_factory=dict)
 
 
 class Store(RunLines[Run]):

@@ -15,6 +15,8 @@ from windlass_lab.papers.ecn_proxy.runs import Run, Store, jain
 # Threads of a program do not open their connections at the very same time.
 JITTER_MS = 10
 _LINE_EVERY_S = 5.0
+# What is kept of the senders' own counters.
+_SENDERS_COUNT = ("marks", "drops", "fast_retransmits", "timeouts")
 
 Progress = Callable[[str], None]
 
@@ -34,6 +36,10 @@ class Simulated(Protocol):
     @property
     def connections(self) -> int:
         """Connections at a time."""
+
+    @property
+    def limit_s(self) -> float | None:
+        """The time after which a run ends without connections that are not complete, if any."""
 
     def keys(self, scale: float) -> Mapping[str, object]:
         """The keys that it replaces; `scale` is a factor of sizes, at most 1."""
@@ -116,7 +122,9 @@ def _summary(test: Simulated, line: str) -> Mapping:
 
 
 def result(test: Simulated, scale: float, summary: Mapping) -> Run:
-    """The figures of a summary. Raises `RunError` for a run with an unfinished transfer."""
+    """The figures of a summary. Raises `RunError` for a run with an unfinished transfer, unless the
+    test has a limit.
+    """
     try:
         transfers = [flow["transfers"] for flow in summary["flows"]]
         done = [transfer["completed"] for transfer in transfers]
@@ -124,14 +132,17 @@ def result(test: Simulated, scale: float, summary: Mapping) -> Run:
         simulated_s = float(summary["duration_s"])
     except (KeyError, TypeError) as error:
         raise RunError(f"{test.name}: the summary lacks {error}") from error
-    if done != [test.transfers(scale)] * test.connections:
+    unfinished = test.transfers(scale) * test.connections - sum(done)
+    if unfinished and test.limit_s is None:
         raise RunError(f"{test.name}: {sum(done)} transfers were completed")
-    together = [1 / time_s for time_s in times] if test.connections > 1 else [1.0]
+    together = [1 / time_s for time_s in times] if test.connections > 1 and times else [1.0]
     return Run(
         seconds=simulated_s - START_S,
         fairness=jain(together),
         simulated_s=simulated_s,
         proxies=summary.get("middleboxes", []),
+        unfinished=unfinished,
+        senders={key: sum(flow.get(key, 0) for flow in summary["flows"]) for key in _SENDERS_COUNT},
     )
 
 
