@@ -16,6 +16,11 @@ from windlass_lab.testbed.topology import Experiment
 _NEEDED = dict.fromkeys(("chrt", "nsenter", "setpriv", "unshare"), "util-linux")
 _USEFUL = {"iperf3": "iperf3", "iperf": "iperf", "nginx": "nginx-light", "curl": "curl"}
 _CONTROLLERS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+# What it means if `has_real_time` is false.
+LATE_LINKS = (
+    "packets of a link wait for other programs, as this process may not use SCHED_FIFO "
+    "(inside a cgroup of the cpu controller, for example)"
+)
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 
 
@@ -35,8 +40,15 @@ def missing() -> Iterator[tuple[bool, str]]:
             yield False, f"{program}: its flows cannot run (apt-get install {package})"
     if why := _no_samples():
         yield True, f"INET_DIAG: {why}"
-    if is_root() and (why := _no_trace()):
+    if is_root():
+        yield from _less_exact()
+
+
+def _less_exact() -> Iterator[tuple[bool, str]]:
+    if why := _no_trace():
         yield False, f"tcp_probe: {why}; the other series are written"
+    if not has_real_time():
+        yield False, f"real-time scheduling: {LATE_LINKS}"
 
 
 def controllers() -> list[str]:
@@ -79,6 +91,14 @@ def is_root() -> bool:
     effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
     bits = int(effective.split()[1], 16)
     return bool(bits >> _CAP_NET_ADMIN & 1 and bits >> _CAP_SYS_ADMIN & 1)
+
+
+def has_real_time() -> bool:
+    """Whether programs that this process starts may be scheduled before all others."""
+    if not shutil.which("chrt"):
+        return False
+    tried = subprocess.run(["chrt", "--fifo", "1", "true"], capture_output=True, check=False)
+    return tried.returncode == 0
 
 
 def _no_samples() -> str:

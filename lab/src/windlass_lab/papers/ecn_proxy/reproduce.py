@@ -25,6 +25,7 @@ from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
 from windlass_lab.papers.ecn_proxy.sch_red import ThroughSchRed
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
+from windlass_lab.testbed import check
 
 # Of each test, by default.
 RUNS = 10
@@ -169,6 +170,8 @@ def _run(
         )
     if options.real:
         on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
+        if not check.has_real_time():
+            progress(f"warning: {check.LATE_LINKS}")
         measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
         emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
         measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
