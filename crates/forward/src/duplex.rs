@@ -1,13 +1,15 @@
 //! Byte streams with two directions that end separately.
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::Interest;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 
 /// A future on the heap.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -111,6 +113,7 @@ impl Duplex for TcpStream {
     }
 }
 
+#[cfg(unix)]
 impl Duplex for UnixStream {
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
@@ -141,6 +144,6 @@ impl Duplex for UnixStream {
 
     fn failed(&self) -> BoxFuture<'_, ()> {
         // Without a reset there is nothing to notice before the next write.
-        Box::pin(pending())
+        Box::pin(std::future::pending())
     }
 }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[cfg(target_os = "linux")]
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::net::{TcpStream, lookup_host};
 #[cfg(target_os = "linux")]
 use windlass_capture::HostResolver;
 
@@ -217,7 +217,11 @@ impl Services {
 
 async fn connect_target(target: &Target) -> io::Result<Box<dyn Duplex>> {
     match target {
-        Target::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+        #[cfg(unix)]
+        Target::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
+        // Tokio does not have the Unix sockets of Windows.
+        #[cfg(not(unix))]
+        Target::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         Target::Tcp { host, port } => {
             let addresses: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
             connect_any(&addresses).await

@@ -1,4 +1,5 @@
 //! Key files: made once, private, refused when others have access.
+#![cfg(unix)]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

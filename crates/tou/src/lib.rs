@@ -59,6 +59,8 @@ pub mod endpoint;
 mod handle;
 mod info;
 mod listener;
+#[cfg(windows)]
+mod loopback;
 mod options;
 #[cfg(feature = "secure")]
 pub mod secure;

@@ -432,6 +432,7 @@ fn random_seed() -> io::Result<u64> {
 
 /// Each stream and each relayed address takes a file. The soft limit of 1024 is there for programs
 /// that use select(2).
+#[cfg(unix)]
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -439,3 +440,7 @@ fn raise_file_limit() {
     // With fewer files there are fewer streams.
     let _ = setrlimit(Resource::Nofile, raised);
 }
+
+/// Without such a limit.
+#[cfg(not(unix))]
+fn raise_file_limit() {}

@@ -69,8 +69,10 @@ impl Sockets {
         let Some(bound) = self.bound.get(socket) else { return false };
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let mut slices = slices(&mut self.buffers);
-        let received = bound.state.recv(UdpSockRef::from(&bound.socket), &mut slices, &mut metas);
-        let count = match received {
+        // In try_io, because on Windows mio waits for a socket again only after it has seen WouldBlock.
+        let socket_ref = UdpSockRef::from(&bound.socket);
+        let receive = || bound.state.recv(socket_ref, &mut slices, &mut metas);
+        let count = match bound.socket.try_io(receive) {
             Ok(count) => count,
             // An ICMP message about an earlier datagram, or an interrupted call: there may be more.
             Err(error) => return error.kind() != ErrorKind::WouldBlock,

@@ -1,16 +1,14 @@
 //! This host's addresses.
 
+use getifaddrs::getifaddrs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// The addresses of this host's interfaces that another host could reach: no loopback, and no
 /// link-local address, which needs an interface beside it.
 pub(super) fn local_addresses() -> Vec<IpAddr> {
-    let Ok(interfaces) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
-    let addresses = interfaces.filter_map(|one| {
-        let address = one.address?;
-        let v4 = address.as_sockaddr_in().map(|found| IpAddr::from(found.ip()));
-        v4.or_else(|| address.as_sockaddr_in6().map(|found| IpAddr::from(found.ip())))
-    });
+    let Ok(interfaces) = getifaddrs() else { return Vec::new() };
+    // Neither an IPv4 nor an IPv6 address: that of the hardware.
+    let addresses = interfaces.filter_map(|interface| interface.address.ip_addr());
     addresses.filter(is_reachable).collect()
 }
 

@@ -33,6 +33,7 @@ mod relay;
 mod rendezvous;
 mod server;
 mod stream;
+mod wake;
 
 pub use host::{
     Allow, CloseReason, Event, Host, HostConfig, Outgoing, Randomness, Route, SessionInfo,

@@ -2,6 +2,7 @@
 //! STUN messages, and datagrams through the relay (RFC 8656 §12.5).
 
 use super::rendezvous::RendezvousAddress;
+use super::wake::{self, Waker, Woken};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -9,9 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, Uni
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use windlass_identity::PublicKey;
 
@@ -26,7 +26,7 @@ const FRAME_MAX: usize = 20 + (1 << 16);
 /// The sending half of a stream. Dropping it ends the stream.
 pub(super) struct StreamSender {
     bytes: Sender<Vec<u8>>,
-    wake: Mutex<UnixStream>,
+    waker: Waker,
 }
 
 impl StreamSender {
@@ -35,13 +35,8 @@ impl StreamSender {
         // ChannelData is padded to a multiple of four bytes (RFC 8656 §12.5). STUN always is.
         message.resize(message.len().next_multiple_of(4), 0);
         if self.bytes.send(message).is_ok() {
-            self.wake();
+            self.waker.wake();
         }
-    }
-
-    fn wake(&self) {
-        // A full pipe means that the thread has a wake-up pending.
-        let _ = self.wake.lock().unwrap_or_else(PoisonError::into_inner).write(&[0]);
     }
 }
 
@@ -50,7 +45,7 @@ impl Drop for StreamSender {
         // The thread sees that the sender is gone only when it wakes up.
         let (sender, _) = channel();
         self.bytes = sender;
-        self.wake();
+        self.waker.wake();
     }
 }
 
@@ -59,7 +54,7 @@ pub(super) struct Stream {
     tcp: TcpStream,
     tls: ClientConnection,
     messages: Receiver<Vec<u8>>,
-    wake: UnixStream,
+    woken: Woken,
     inbox: Vec<u8>,
 }
 
@@ -84,11 +79,9 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     let tls =
         ClientConnection::new(Arc::new(config(address.key)), name).map_err(io::Error::other)?;
     let (bytes, messages) = channel();
-    let (wake, woken) = UnixStream::pair()?;
-    wake.set_nonblocking(true)?;
-    woken.set_nonblocking(true)?;
-    let sender = StreamSender { bytes, wake: Mutex::new(wake) };
-    Ok((sender, Stream { tcp, tls, messages, wake: woken, inbox: Vec::new() }))
+    let (waker, woken) = wake::pair()?;
+    let sender = StreamSender { bytes, waker };
+    Ok((sender, Stream { tcp, tls, messages, woken, inbox: Vec::new() }))
 }
 
 /// A NAT that has restarted breaks the connection without a word. Probes notice it within about 20 s,
@@ -172,13 +165,13 @@ impl Stream {
     fn wait(&mut self) -> io::Result<()> {
         let mut wanted = PollFlags::IN;
         wanted.set(PollFlags::OUT, self.tls.wants_write());
-        let mut fds = [PollFd::new(&self.tcp, wanted), PollFd::new(&self.wake, PollFlags::IN)];
+        let woken = PollFd::new(self.woken.pollable(), PollFlags::IN);
+        let mut fds = [PollFd::new(&self.tcp, wanted), woken];
         match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut bytes = [0; 256];
-        while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
+        self.woken.clear();
         Ok(())
     }
 

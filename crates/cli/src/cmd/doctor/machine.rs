@@ -5,7 +5,6 @@ use super::check::Finding::{self, Missing, Present};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,7 +32,11 @@ impl Machine {
     pub(super) fn program(&self, names: &[&str]) -> Option<PathBuf> {
         let folders: Vec<PathBuf> =
             env::split_paths(&self.path).filter(|folder| folder.is_absolute()).collect();
-        let places = names.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+        let places = names.iter().flat_map(|name| {
+            // On Windows with .exe.
+            let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+            folders.iter().map(move |folder| folder.join(&file))
+        });
         places.into_iter().find(|place| is_program(place))
     }
 
@@ -58,7 +61,9 @@ impl Machine {
 
     /// The lab in PATH, or in the .venv of this folder or one above.
     pub(super) fn lab(&self) -> Finding {
-        let in_venv = |folder: &Path| folder.join(".venv/bin/windlass-lab");
+        let programs = if cfg!(windows) { ".venv/Scripts" } else { ".venv/bin" };
+        let name = format!("windlass-lab{}", env::consts::EXE_SUFFIX);
+        let in_venv = |folder: &Path| folder.join(programs).join(&name);
         let above = self.folder.ancestors().map(in_venv).find(|place| is_program(place));
         match above.or_else(|| self.program(&["windlass-lab"])) {
             Some(path) => Present(path.display().to_string()),
@@ -81,8 +86,16 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(hex.trim(), 16).ok()
 }
 
+#[cfg(unix)]
 fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// By its name; the caller has added the extension.
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
 }
 
 fn python_version(python: &Path) -> Option<(u32, u32)> {

@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod check;
 mod kernel;
 mod machine;
+#[cfg_attr(not(target_os = "linux"), path = "no_namespaces.rs")]
 mod namespaces;
 mod print;
 mod tools;

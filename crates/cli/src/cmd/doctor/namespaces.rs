@@ -76,7 +76,6 @@ pub(crate) fn child() -> Option<Result<(), Failure>> {
 }
 
 /// The child's part.
-#[cfg(target_os = "linux")]
 fn attempt(attempt: Attempt) -> Result<(), Failure> {
     use nix::sched::{CloneFlags, unshare};
     let flags = match attempt {
@@ -84,10 +83,4 @@ fn attempt(attempt: Attempt) -> Result<(), Failure> {
         Attempt::UserNet => CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET,
     };
     unshare(flags).map_err(|error| Failure::Work(format!("unshare: {}", error.desc())))
-}
-
-/// The child's part, where there are no namespaces.
-#[cfg(not(target_os = "linux"))]
-fn attempt(_attempt: Attempt) -> Result<(), Failure> {
-    Err(Failure::Work("namespaces are a part of Linux".to_owned()))
 }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -25,12 +24,24 @@ pub(super) enum CopyError {
 
 /// Standard input itself, past the buffer of `std::io`.
 pub(super) fn standard_input() -> io::Result<File> {
-    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+    Ok(owned(&io::stdin())?.into())
 }
 
 /// Standard output itself: what `std::io` has is flushed at every line.
 pub(super) fn standard_output() -> io::Result<File> {
-    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+    Ok(owned(&io::stdout())?.into())
+}
+
+#[cfg(unix)]
+fn owned(stream: &impl std::os::fd::AsFd) -> io::Result<std::os::fd::OwnedFd> {
+    stream.as_fd().try_clone_to_owned()
+}
+
+#[cfg(windows)]
+fn owned(
+    stream: &impl std::os::windows::io::AsHandle,
+) -> io::Result<std::os::windows::io::OwnedHandle> {
+    stream.as_handle().try_clone_to_owned()
 }
 
 /// Writes received data to `output` until the peer ends its direction. `on_written` gets the number of

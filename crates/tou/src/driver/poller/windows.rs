@@ -2,8 +2,9 @@
 //! sockets there wants to own their reads and writes.
 
 use super::{Port, Readiness};
+use crate::loopback;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::UdpSocket;
 
 /// All ports.
 pub(in super::super) const POLLED_MAX: usize = usize::MAX;
@@ -14,14 +15,9 @@ pub(in super::super) struct Registry(UdpSocket);
 /// The thread's side of it.
 pub(in super::super) struct Rest(UdpSocket);
 
-/// Both sides: two sockets that receive from each other alone.
+/// Both sides.
 pub(in super::super) fn rest() -> io::Result<(Registry, Rest)> {
-    let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-    let (sender, receiver) = (bind()?, bind()?);
-    sender.connect(receiver.local_addr()?)?;
-    receiver.connect(sender.local_addr()?)?;
-    sender.set_nonblocking(true)?;
-    receiver.set_nonblocking(true)?;
+    let (sender, receiver) = loopback::pair()?;
     Ok((Registry(sender), Rest(receiver)))
 }
 

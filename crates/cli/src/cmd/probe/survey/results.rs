@@ -1,7 +1,6 @@
 //! The directory of a survey. Rows are written as they come; what a kill leaves is repaired.
 
 use crate::failure::Failure;
-use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -89,7 +88,7 @@ impl Manifest {
 /// The files of a survey.
 pub(super) struct Results {
     /// Locked: one survey at a time writes into a directory.
-    hosts: Option<Flock<File>>,
+    hosts: Option<File>,
     runs: Option<File>,
     done: Vec<HostRow>,
 }
@@ -203,7 +202,7 @@ fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
 }
 
-fn lock(file: File) -> io::Result<Flock<File>> {
-    Flock::lock(file, FlockArg::LockExclusiveNonblock)
-        .map_err(|_| io::Error::other("another survey is writing into it"))
+fn lock(file: File) -> io::Result<File> {
+    file.try_lock().map_err(|_| io::Error::other("another survey is writing into it"))?;
+    Ok(file)
 }

@@ -1,8 +1,5 @@
 //! CPU time of this process.
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
-
 /// Microseconds since the process began, by itself and in the kernel for it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct CpuTime {
@@ -12,11 +9,38 @@ pub(super) struct CpuTime {
 
 impl CpuTime {
     /// Until now.
+    #[cfg(unix)]
     pub(super) fn now() -> CpuTime {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::{TimeVal, TimeValLike};
         // It fails for bad arguments alone.
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return CpuTime::default() };
-        let us = |time: nix::sys::time::TimeVal| time.num_microseconds().unsigned_abs();
+        let us = |time: TimeVal| time.num_microseconds().unsigned_abs();
         CpuTime { user_us: us(usage.user_time()), system_us: us(usage.system_time()) }
+    }
+
+    /// Until now.
+    #[cfg(windows)]
+    #[expect(unsafe_code, reason = "the standard library has no call for it")]
+    pub(super) fn now() -> CpuTime {
+        use windows_sys::Win32::Foundation::FILETIME;
+        use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes};
+        let zero = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
+        let [mut began, mut ended, mut system, mut user] = [zero; 4];
+        // SAFETY: each pointer is to a FILETIME that outlives the call; a process's handle of itself is
+        // always valid.
+        let done = unsafe {
+            GetProcessTimes(GetCurrentProcess(), &mut began, &mut ended, &mut system, &mut user)
+        };
+        // It fails for bad arguments alone.
+        if done == 0 {
+            return CpuTime::default();
+        }
+        // In units of 100 ns.
+        let us = |time: FILETIME| {
+            (u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)) / 10
+        };
+        CpuTime { user_us: us(user), system_us: us(system) }
     }
 
     /// The time spent since `then`.

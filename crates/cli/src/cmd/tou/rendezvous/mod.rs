@@ -1,14 +1,15 @@
 //! `windlass tou rendezvous`.
 
 pub(crate) mod args;
+mod service_manager;
 
 use crate::envelope::Document;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::value::Local;
 use crate::{interrupt, stdout};
 use args::{LimitArgs, Relay, TouRendezvous};
-use sd_notify::NotifyState;
 use serde_json::json;
+use service_manager::{Notice, is_watching, notify};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -37,14 +38,14 @@ pub(crate) fn main(args: TouRendezvous) -> Result<(), Failure> {
     let handle = daemon.handle();
     interrupt::first(move || handle.stop());
     tell(&daemon, metrics, &args)?;
-    notify(&[NotifyState::Ready]);
-    let watched = sd_notify::watchdog_enabled().is_some();
+    notify(Notice::Ready);
+    let watched = is_watching();
     let run = daemon.run(|| {
         if watched {
-            notify(&[NotifyState::Watchdog]);
+            notify(Notice::Alive);
         }
     });
-    notify(&[NotifyState::Stopping]);
+    notify(Notice::Stopping);
     run.map_err(|error| Failure::io("serving", &error))
 }
 
@@ -165,11 +166,4 @@ fn tell(daemon: &Daemon, metrics: Option<SocketAddr>, args: &TouRendezvous) -> R
     }
     lines.push(format!("hosts use --via HOST#{key}"));
     stdout::line(&lines.join("\n"))
-}
-
-/// Tells the service manager, if there is one.
-fn notify(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        failure::error(format!("service manager: {error}"));
-    }
 }

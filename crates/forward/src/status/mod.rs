@@ -1,18 +1,23 @@
 //! What a running command tells about itself: it serves its [`Status`] at a socket in the file system,
-//! and [`query`] asks all commands of the user.
+//! and [`query`] asks all commands of the user. On Windows a file stands for the socket.
+
+#[cfg(any(windows, test))]
+mod loopback;
+#[cfg(unix)]
+mod unix;
 
 use crate::registry::Registry;
+#[cfg(windows)]
+use loopback as system;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, Permissions};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixListener;
+#[cfg(unix)]
+use unix as system;
 use windlass_identity::PublicKey;
 use windlass_tou::session::{Node, SessionInfo};
 
@@ -124,13 +129,10 @@ pub fn peers(
 }
 
 /// The folder of this user's sockets: `/run/windlass/tou` for root, else
-/// `$XDG_RUNTIME_DIR/windlass/tou`. `None` if that variable is not set.
+/// `$XDG_RUNTIME_DIR/windlass/tou`. `None` if that variable is not set. On Windows
+/// `%LOCALAPPDATA%\windlass\tou\running`.
 pub fn default_folder() -> Option<PathBuf> {
-    if rustix::process::geteuid().is_root() {
-        return Some("/run/windlass/tou".into());
-    }
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    runtime.filter(|path| path.is_absolute()).map(|path| path.join("windlass/tou"))
+    system::default_folder()
 }
 
 /// A socket at which a command tells its status. Dropping the value removes it.
@@ -152,27 +154,12 @@ pub fn serve(
     folder: &Path,
     status: Arc<dyn Fn() -> Status + Send + Sync>,
 ) -> io::Result<StatusSocket> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let owner = fs::metadata(folder)?.uid();
-    if owner != rustix::process::geteuid().as_raw() {
-        let text = format!("{} belongs to user {owner}", folder.display());
-        return Err(io::Error::new(ErrorKind::PermissionDenied, text));
-    }
-    // Made by another program, it could be open to others.
-    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    system::create_folder(folder)?;
     // In containers with a folder in common, process numbers are not unique.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("{}-{:x}.sock", std::process::id(), now.as_nanos());
     let path = folder.join(name);
-    let listener = UnixListener::bind(&path)?;
-    tokio::spawn(async move {
-        // Only a process without descriptors fails to accept; its status is then not to be had.
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let Ok(text) = serde_json::to_vec(&status()) else { continue };
-            let send = async move { stream.write_all(&text).await };
-            tokio::spawn(tokio::time::timeout(ANSWER_MAX, send));
-        }
-    });
+    system::serve(&path, move || serde_json::to_vec(&status()).ok())?;
     Ok(StatusSocket(path))
 }
 
@@ -194,16 +181,5 @@ pub fn query(folder: &Path) -> io::Result<Vec<Status>> {
 }
 
 fn ask(path: &Path) -> Option<Status> {
-    let stream = match UnixStream::connect(path) {
-        // No process listens: it was killed.
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            let _ = fs::remove_file(path);
-            return None;
-        }
-        stream => stream.ok()?,
-    };
-    stream.set_read_timeout(Some(ANSWER_MAX)).ok()?;
-    let mut text = Vec::new();
-    stream.take(ANSWER_LEN_MAX).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&system::ask(path, ANSWER_LEN_MAX)?).ok()
 }

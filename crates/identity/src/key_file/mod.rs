@@ -1,17 +1,19 @@
-//! Files with a secret key: PKCS#8 in PEM (RFC 7468), as OpenSSL reads it, of mode 0600.
+//! Files with a secret key: PKCS#8 in PEM (RFC 7468), as OpenSSL reads it, for their owner alone.
 
 use std::error::Error;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use rustix::fs::OFlags;
 use zeroize::Zeroizing;
 
 use crate::{NoRandomness, SecretKey};
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
 
 /// Longer files are not read: a key has about 120 bytes, and comments may precede it.
 const FILE_LEN_MAX: u64 = 16 * 1024;
@@ -20,20 +22,14 @@ const FILE_LEN_MAX: u64 = 16 * 1024;
 ///
 /// `$XDG_CONFIG_HOME/windlass/tou/key` if the variable is an absolute path; else for root
 /// `/etc/windlass/tou/key`; else `~/.config/windlass/tou/key`. `None` without a home directory.
+///
+/// On Windows `%LOCALAPPDATA%\windlass\tou\key`, by default in `AppData\Local` of the user's profile.
 pub fn default_path() -> Option<PathBuf> {
-    let absolute =
-        |name| env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
-    let is_root = rustix::process::geteuid().is_root();
-    path_for(absolute("XDG_CONFIG_HOME"), absolute("HOME"), is_root)
+    Some(system::config_folder()?.join("windlass").join("tou").join("key"))
 }
 
-fn path_for(config: Option<PathBuf>, home: Option<PathBuf>, is_root: bool) -> Option<PathBuf> {
-    let folder = match config {
-        Some(config) => config,
-        None if is_root => PathBuf::from("/etc"),
-        None => home?.join(".config"),
-    };
-    Some(folder.join("windlass/tou/key"))
+fn absolute_variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The secret key in the file `path`.
@@ -41,17 +37,15 @@ fn path_for(config: Option<PathBuf>, home: Option<PathBuf>, is_root: bool) -> Op
 /// # Errors
 ///
 /// [`KeyFileError`] if the file cannot be read, is a symbolic link or no regular file, can be
-/// read or written by its group or others, or contains no Ed25519 key in PEM.
+/// read or written by its group or others, or contains no Ed25519 key in PEM. On Windows access lists
+/// are not examined.
 pub fn load(path: &Path) -> Result<SecretKey, KeyFileError> {
-    // Without NONBLOCK, opening a FIFO would wait for its writer.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(
-        |error| match rustix::io::Errno::from_io_error(&error) {
-            Some(rustix::io::Errno::LOOP) => KeyFileError::NotRegular(path.into()),
-            _ => KeyFileError::io("read", path)(error),
-        },
-    )?;
-    check_access(path, &file)?;
+    let file = system::open(path)?;
+    let metadata = file.metadata().map_err(KeyFileError::io("read", path))?;
+    if !metadata.is_file() {
+        return Err(KeyFileError::NotRegular(path.into()));
+    }
+    system::check_access(path, &metadata)?;
     let mut pem = Zeroizing::new(Vec::with_capacity(FILE_LEN_MAX as usize));
     file.take(FILE_LEN_MAX).read_to_end(&mut pem).map_err(KeyFileError::io("read", path))?;
     SecretKey::from_pem(&pem).map_err(|_| KeyFileError::NoKey(path.into()))
@@ -60,8 +54,9 @@ pub fn load(path: &Path) -> Result<SecretKey, KeyFileError> {
 /// The secret key in the file `path`. Makes the file with a new key if there is none, and its
 /// folder.
 ///
-/// The new file has mode 0600 and a new folder 0700. The file appears complete or not at all. Of
-/// two processes that create it at once, both return the key of the one that was first.
+/// The new file has mode 0600 and a new folder 0700; on Windows both inherit the access list of the folder
+/// that they are in, which in a user's profile keeps other users away. The file appears complete or not at
+/// all. Of two processes that create it at once, both return the key of the one that was first.
 ///
 /// # Errors
 ///
@@ -74,23 +69,6 @@ pub fn load_or_create(path: &Path) -> Result<SecretKey, KeyFileError> {
         }
         loaded => loaded,
     }
-}
-
-fn check_access(path: &Path, file: &File) -> Result<(), KeyFileError> {
-    let metadata = file.metadata().map_err(KeyFileError::io("read", path))?;
-    if !metadata.is_file() {
-        return Err(KeyFileError::NotRegular(path.into()));
-    }
-    let mode = metadata.permissions().mode() & 0o7777;
-    if mode & 0o077 != 0 {
-        return Err(KeyFileError::Exposed { path: path.into(), mode });
-    }
-    // Root can read each user's file. Any other owner than the reader itself could exchange the key.
-    let user = rustix::process::geteuid();
-    if !user.is_root() && metadata.uid() != user.as_raw() {
-        return Err(KeyFileError::OtherOwner { path: path.into(), owner: metadata.uid() });
-    }
-    Ok(())
 }
 
 /// Writes a new key into a temporary file and links it to `path`, unless `path` exists by then.
@@ -109,7 +87,7 @@ fn create(path: &Path) -> Result<(), KeyFileError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error)),
         // The name too must survive a power cut.
-        Ok(()) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(&failed)?,
+        Ok(()) => system::sync_folder(folder).map_err(&failed)?,
     }
     removed.map_err(failed)
 }
@@ -124,16 +102,14 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
-    match DirBuilder::new().mode(0o700).create(folder) {
+    match system::create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         created => created,
     }
 }
 
 fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    // The umask can have taken even the owner's bits.
-    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    let mut file = system::create_file(path)?;
     file.write_all(contents)?;
     file.sync_all()
 }
@@ -210,22 +186,5 @@ impl Error for KeyFileError {
             Self::Io { source, .. } => Some(source),
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_path_follows_the_environment() {
-        let path = |config: Option<&str>, home: Option<&str>, is_root| {
-            path_for(config.map(Into::into), home.map(Into::into), is_root)
-        };
-        let config = Some("/c");
-        assert_eq!(path(config, Some("/h"), true), Some("/c/windlass/tou/key".into()));
-        assert_eq!(path(None, Some("/root"), true), Some("/etc/windlass/tou/key".into()));
-        assert_eq!(path(None, Some("/h"), false), Some("/h/.config/windlass/tou/key".into()));
-        assert_eq!(path(None, None, false), None);
     }
 }
