@@ -123,9 +123,12 @@ mod tests {
     #[test]
     fn the_file_of_a_killed_command_is_removed() {
         let path = std::env::temp_dir().join(format!("windlass-killed-{}", std::process::id()));
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let port = listener.local_addr().expect("bound").port();
-        drop(listener);
+        // Bound, so that no other program gets the port, but not listening.
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+        let socket = socket.expect("a socket");
+        socket.bind(&std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).expect("a port");
+        let bound = socket.local_addr().expect("bound").as_socket();
+        let port = bound.expect("an address of IPv4").port();
         fs::write(&path, [&port.to_be_bytes()[..], &[0; SECRET_LEN]].concat()).expect("written");
         assert_eq!(ask(&path, 100), None);
         assert!(!path.exists());
