@@ -27,7 +27,8 @@ _IPV6_MORE = 20
 # Of IPv4 and UDP.
 _UDP_HEADERS = 28
 _AGREED_ROUND_TRIPS = 8
-_UDP_RATE = "10M"
+# Of IPv4's payload, in bit/s.
+_UDP_RATE = 10_000_000
 # Longer than any test.
 _UDP_S = 86_400
 # The kernel's verifier takes seconds for the proxy's programs, and a minute beside builds.
@@ -87,10 +88,11 @@ def _cross_traffic(bed: Testbed, test: topology.OnKernels) -> None:
         if test.udp:
             _cross_traffic_of_cell(bed, test, test.udp)
     elif test.cross:
-        # As many bytes on the wire of either family.
+        # As many bytes on the wire of either family, in packets of the same size.
         payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
+        rate = str(_UDP_RATE * payload // _UDP_PAYLOAD)
         for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
-            _stream(bed, test, source, to, _UDP_RATE, payload)
+            _stream(bed, test, source, to, rate, payload)
 
 
 def _cross_traffic_of_cell(bed: Testbed, test: KernelCell, udp: Udp) -> None:
