@@ -170,7 +170,7 @@ def _run(
         )
     if options.real:
         on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
-        if not check.has_real_time():
+        if on_kernels and not check.has_real_time():
             progress(f"warning: {check.LATE_LINKS}")
         measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
         emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
