@@ -65,6 +65,9 @@ const DIP_BELOW: f64 = 1.0 / 6.0;
 const DIP_UNTIL: f64 = 0.5;
 /// Windows below this say nothing when they fall, in segments.
 const DIP_FROM: f64 = 64.0;
+/// A window that stays down for more rounds is no dip: BBR's lasts for 200 ms and a round trip. An application
+/// that has become slow sends less for good.
+const DIP_ROUNDS_MAX: usize = 4;
 
 impl Trace {
     /// The windows of the steady rounds of a stage; `None` for a round in a dip.
@@ -91,7 +94,10 @@ impl Trace {
             last = Some(round.window);
             before_dip.is_some()
         };
-        self.rounds.iter().map(in_dip).collect()
+        let mut dips: Vec<bool> = self.rounds.iter().map(in_dip).collect();
+        let is_long = |run: &&mut [bool]| run[0] && run.len() > DIP_ROUNDS_MAX;
+        dips.chunk_by_mut(|a, b| a == b).filter(is_long).for_each(|run| run.fill(false));
+        dips
     }
 }
 
@@ -117,6 +123,13 @@ mod tests {
         let steady = |window| (window, false);
         let found = windows(&[400.0, 4.0, 4.0, 90.0, 380.0, 190.0].map(steady));
         assert_eq!(found, [Some(400.0), None, None, None, Some(380.0), Some(190.0)]);
+    }
+
+    #[test]
+    fn a_window_that_stays_down_is_no_dip() {
+        let fallen = |rounds| [vec![(400.0, false)], vec![(4.0, false); rounds]].concat();
+        assert_eq!(windows(&fallen(4))[1..], [None; 4]);
+        assert_eq!(windows(&fallen(5))[1..], [Some(4.0); 5]);
     }
 
     #[test]
