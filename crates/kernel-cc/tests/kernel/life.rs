@@ -2,7 +2,7 @@
 
 use crate::skip;
 use crate::testbed::{Loaded, Testbed};
-use crate::window::{wait_for, while_sending};
+use crate::window::{mark_until_cut, wait_for, while_sending};
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
 use std::io;
 use windlass_kernel_cc::{Error, Name, Parameters, Pins, Status, flows, load, status, unload};
@@ -109,9 +109,8 @@ fn loading_and_unloading_under_traffic_leaves_nothing_behind() {
     for _ in 0..20 {
         let loaded = Loaded::new();
         let connection = bed.connect(false, Some(&loaded.0)).expect("connects");
-        bed.link.mark(3);
         while_sending(&connection, || {
-            wait_for(&connection, &loaded.0, |flow| flow.mark_cuts > 0);
+            mark_until_cut(&connection, &loaded.0, 1, || bed.link.mark(3));
             let own_ids = own_status(&loaded.0).expect("listed").program_ids;
             map_ids.extend(maps_of(&own_ids));
             program_ids.extend(own_ids);

@@ -5,6 +5,8 @@ use crate::impair::Impair;
 use rustix::net::sockopt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
 use windlass_kernel_cc::{Flow, Name, Parameters, flows, load, unload};
 use windlass_testbed::{Routed, SocketOptions, connect, unique};
 
@@ -16,6 +18,8 @@ const RECEIVE_BUFFER: usize = 96 << 10;
 /// Keeps TCP's timers from firing when the machine pauses: the default minimum RTO is 200 ms. Tail loss
 /// probes are off too (`tcp_early_retrans`).
 const TIMERS: &str = "rto_min 4s";
+/// Connections in a row that the kernel may leave out of the list.
+const UNLISTED_MAX: u32 = 20;
 
 /// A controller under a name of the test's own, for as long as this value lives.
 pub(crate) struct Loaded(pub Name);
@@ -77,6 +81,21 @@ impl Testbed {
     /// A connection from the sender to the receiver, over IPv6 or IPv4, controlled by `controller`
     /// or by default.
     pub(crate) fn connect(&self, ipv6: bool, controller: Option<&Name>) -> io::Result<Connection> {
+        let mut connection = self.connect_once(ipv6, controller)?;
+        let Some(name) = controller else { return Ok(connection) };
+        // A kernel that skips programs (docs/internals/kernel-cc.md) may skip the one that lists it.
+        for _ in 0..UNLISTED_MAX {
+            if connection.listed(name).is_some() {
+                break;
+            }
+            println!("{} is not listed", connection.peer);
+            thread::sleep(Duration::from_millis(50));
+            connection = self.connect_once(ipv6, controller)?;
+        }
+        Ok(connection)
+    }
+
+    fn connect_once(&self, ipv6: bool, controller: Option<&Name>) -> io::Result<Connection> {
         let own = SocketOptions { controller: controller.map(Name::as_str), receive_buffer: None };
         let others = SocketOptions { controller: None, receive_buffer: Some(RECEIVE_BUFFER) };
         let address = self.hosts.server_address(ipv6);
@@ -101,8 +120,11 @@ impl Connection {
 
     /// The kernel's account of it, while it uses `name`.
     pub(crate) fn flow(&self, name: &Name) -> Flow {
+        self.listed(name).expect("listed")
+    }
+
+    fn listed(&self, name: &Name) -> Option<Flow> {
         let flows = flows(name).unwrap_or_else(|error| panic!("{error}"));
-        let own = flows.into_iter().find(|flow| flow.peer == self.peer);
-        own.expect("listed")
+        flows.into_iter().find(|flow| flow.peer == self.peer)
     }
 }

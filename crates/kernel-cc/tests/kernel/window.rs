@@ -12,7 +12,11 @@ use windlass_kernel_cc::{Flow, Name};
 use windlass_testbed::{PATIENCE, eventually};
 
 /// The connection's state, once it is as `done` wants it.
-pub(crate) fn wait_for(connection: &Connection, name: &Name, done: impl Fn(&Flow) -> bool) -> Flow {
+pub(crate) fn wait_for(
+    connection: &Connection,
+    name: &Name,
+    mut done: impl FnMut(&Flow) -> bool,
+) -> Flow {
     let mut flow = connection.flow(name);
     let found = eventually(|| {
         flow = connection.flow(name);
@@ -38,6 +42,32 @@ fn unchanged<T: PartialEq>(
         }
         assert!(Instant::now() < deadline, "never settles: {after:?}");
     }
+}
+
+/// Marks whose echo is not counted after so many round trips have met a kernel that ran no program in them.
+const ECHO_WITHIN_ROUND_TRIPS: u32 = 20;
+
+/// Has packets marked by `mark`, and waits until marks have cut the connection `cuts` times. A kernel that skips
+/// programs (docs/internals/kernel-cc.md) may skip them for the whole round trip of the echo: then more are marked.
+pub(crate) fn mark_until_cut(
+    connection: &Connection,
+    name: &Name,
+    cuts: u32,
+    mark: impl Fn(),
+) -> Flow {
+    let echoes_before = connection.flow(name).echoes;
+    mark();
+    let mut marked_at = Instant::now();
+    wait_for(connection, name, |flow| {
+        let passed = marked_at.elapsed();
+        let long = Duration::from_micros(u64::from(flow.srtt_us * ECHO_WITHIN_ROUND_TRIPS));
+        if flow.echoes == echoes_before && passed > long.max(Duration::from_secs(1)) {
+            println!("no echo was counted in {passed:?}: {flow:?}");
+            mark();
+            marked_at = Instant::now();
+        }
+        flow.mark_cuts >= cuts
+    })
 }
 
 /// The state of the connection once the cut is in force.
@@ -109,8 +139,7 @@ fn a_mark_takes_a_tenth_off_the_window_and_ends_slow_start() {
     while_sending(&connection, || {
         let before = at_rest(&connection, &loaded.0);
         assert!(before.ecn && before.ssthresh.is_none() && before.mark_cuts == 0, "{before:?}");
-        bed.link.mark(1);
-        wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == 1);
+        mark_until_cut(&connection, &loaded.0, 1, || bed.link.mark(1));
         let after = after_the_cut(&connection, &loaded.0);
         let cut = tenth_off(before.cwnd);
         assert_eq!(after.ssthresh, Some(cut), "{before:?} {after:?}");
@@ -131,13 +160,11 @@ fn later_marks_cut_ssthresh_from_ssthresh_and_the_slope() {
     let connection = bed.connect(true, Some(&loaded.0)).expect("connects");
     while_sending(&connection, || {
         at_rest(&connection, &loaded.0);
-        bed.link.mark(1);
-        wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == 1);
+        mark_until_cut(&connection, &loaded.0, 1, || bed.link.mark(1));
         let mut ratios = Vec::new();
         for cuts in 2..5 {
             let before = at_rest(&connection, &loaded.0);
-            bed.link.mark(1);
-            let cut = wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == cuts);
+            let cut = mark_until_cut(&connection, &loaded.0, cuts, || bed.link.mark(1));
             ratios.push(cut.slope / before.slope);
             let after = after_the_cut(&connection, &loaded.0);
             assert_eq!(after.ssthresh, before.ssthresh.map(tenth_off), "{before:?} {after:?}");
@@ -163,8 +190,7 @@ fn the_slope_rises_while_the_window_limits_the_sender() {
         let mut cuts = 0;
         while connection.flow(&loaded.0).cwnd > 42 {
             cuts += 1;
-            bed.link.mark(1);
-            wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == cuts);
+            mark_until_cut(&connection, &loaded.0, cuts, || bed.link.mark(1));
         }
         after_the_cut(&connection, &loaded.0);
         let low = connection.flow(&loaded.0);
@@ -182,8 +208,8 @@ fn many_marks_in_one_window_are_one_cut() {
     let connection = bed.connect(false, Some(&loaded.0)).expect("connects");
     while_sending(&connection, || {
         wait_for(&connection, &loaded.0, |flow| flow.cwnd > 40 && flow.srtt_us > 20_000);
-        bed.link.mark(10);
-        wait_for(&connection, &loaded.0, |flow| flow.mark_cuts > 0 && bed.link.left() == (0, 0));
+        mark_until_cut(&connection, &loaded.0, 1, || bed.link.mark(10));
+        wait_for(&connection, &loaded.0, |_| bed.link.left() == (0, 0));
         let after = after_the_cut(&connection, &loaded.0);
         assert_eq!(after.mark_cuts, 1, "{after:?}");
     });
@@ -214,12 +240,19 @@ fn a_timeout_is_survived() {
     let (bed, loaded) = (Testbed::new(), Loaded::new());
     let connection = bed.connect(false, Some(&loaded.0)).expect("connects");
     while_sending(&connection, || {
-        wait_for(&connection, &loaded.0, |flow| flow.cwnd > 40 && flow.srtt_us > 20_000);
-        bed.link.drop(ALL);
-        let timed_out = |flow: &Flow| flow.timeouts > 0 && flow.cwnd <= 2;
-        let cut = wait_for(&connection, &loaded.0, timed_out);
-        assert!(cut.loss_cuts > 0 && cut.mark_cuts == 0, "{cut:?}");
-        bed.link.drop(0);
+        let time_out = || {
+            wait_for(&connection, &loaded.0, |flow| flow.cwnd > 40 && flow.srtt_us > 20_000);
+            bed.link.drop(ALL);
+            let cut = wait_for(&connection, &loaded.0, |flow| flow.cwnd <= 2);
+            bed.link.drop(0);
+            cut
+        };
+        let mut cut = time_out();
+        if cut.timeouts == 0 {
+            println!("a kernel that skips programs (docs/internals/kernel-cc.md): {cut:?}");
+            cut = time_out();
+        }
+        assert!(cut.timeouts > 0 && cut.loss_cuts > 0 && cut.mark_cuts == 0, "{cut:?}");
         wait_for(&connection, &loaded.0, |flow| flow.cwnd > 10);
     });
 }
@@ -254,9 +287,10 @@ fn an_application_limited_sender_gathers_no_slope() {
         (&connection.sender).write_all(&vec![0; bytes]).expect("connected");
         (&connection.receiver).read_exact(&mut vec![0; bytes]).expect("connected");
     };
-    bed.link.mark(1);
-    send(40_000);
-    let before = wait_for(&connection, &loaded.0, |flow| flow.mark_cuts == 1);
+    let before = mark_until_cut(&connection, &loaded.0, 1, || {
+        bed.link.mark(1);
+        send(40_000);
+    });
     (0..200).for_each(|_| send(1000));
     let after = connection.flow(&loaded.0);
     assert_eq!((after.slope, after.mark_cuts), (before.slope, 1), "{after:?}");
