@@ -7,6 +7,8 @@ use windlass_tcp::{Config, Connection, Flags, Segment, State};
 
 /// An ECN echo leaves at most this part of the window; New-ECN's factor is the largest.
 const ECN_CUT_LEAVES: f64 = 0.9;
+/// Duplicate ACKs that begin a repair (RFC 5681 section 3.2).
+const DUPLICATES_OF_A_LOSS: u32 = 3;
 /// Bytes by which a window may miss a bound: fractions of a byte are the controller's own.
 const SLACK: f64 = 1.0;
 
@@ -72,8 +74,20 @@ pub(crate) struct CongestionWatch {
     cut_until: u64,
     /// The last cut was by an ECN echo.
     cut_by_echo: bool,
+    /// The same position for a cut that a tail loss probe may have brought: the ACK that tells that the probe
+    /// has repaired a loss is a sign of congestion like any other (RFC 8985 section 7.4.2).
+    cut_by_probe_until: u64,
+    /// Tail loss probes whose answers have been waited for.
+    probes_answered: u64,
+    /// The position after the highest one sent when the last of them was.
+    probed_until: u64,
     /// Segments retransmitted before the last cut. A later repair ends the hold of the window.
     retransmitted: u64,
+    /// Duplicate ACKs since the last ACK of new data.
+    duplicates: u32,
+    /// So many duplicate ACKs came after the last cut that a repair has begun, although its
+    /// retransmission may still wait for the pacer.
+    repair_has_begun: bool,
     /// The window may be cut again, or need not be: a timeout or an undo came since the last cut.
     unsure: bool,
 }
@@ -88,7 +102,12 @@ impl CongestionWatch {
             cuts_are_known: known,
             cut_until: 0,
             cut_by_echo: false,
+            cut_by_probe_until: 0,
+            probes_answered: 0,
+            probed_until: 0,
             retransmitted: 0,
+            duplicates: 0,
+            repair_has_begun: false,
             unsure: false,
         }
     }
@@ -112,6 +131,8 @@ impl CongestionWatch {
         if !self.controlled || !is_open(before.state) || !is_open(after.state) {
             return Ok(());
         }
+        self.note_duplicates(before, &after, segment);
+        self.note_probes(before, &after, sent);
         let undone = after.stats.undone_cuts > before.stats.undone_cuts;
         if !undone {
             self.check_growth(before, &after, now)?;
@@ -124,6 +145,26 @@ impl CongestionWatch {
         Ok(())
     }
 
+    fn note_duplicates(&mut self, before: &Sender, after: &Sender, segment: &Segment) {
+        if after.una > before.una {
+            self.duplicates = 0;
+        } else if segment.flags.contains(Flags::ACK) && segment.payload_len == 0 {
+            self.duplicates += 1;
+        }
+        self.repair_has_begun |= self.duplicates >= DUPLICATES_OF_A_LOSS;
+    }
+
+    /// Each ACK may tell of a repair, up to the first one of data that was sent after the probe.
+    fn note_probes(&mut self, before: &Sender, after: &Sender, sent: u64) {
+        if before.stats.tail_probes > self.probes_answered {
+            self.probes_answered = before.stats.tail_probes;
+            self.probed_until = sent;
+        }
+        if before.una <= self.probed_until && after.una > before.una {
+            self.cut_by_probe_until = sent;
+        }
+    }
+
     fn note_cuts(&mut self, before: &Sender, after: &Sender, sent: u64) {
         let echo = after.stats.ecn_cuts > before.stats.ecn_cuts;
         let loss = after.stats.fast_retransmits > before.stats.fast_retransmits;
@@ -131,6 +172,7 @@ impl CongestionWatch {
             self.cut_until = sent;
             self.cut_by_echo = echo;
             self.retransmitted = after.stats.retransmitted_segments;
+            self.repair_has_begun = false;
             self.unsure = false;
         }
     }
@@ -156,7 +198,8 @@ impl CongestionWatch {
             !self.grows_by_acks || reduces_inflated_window(now) || grown <= most as f64 + SLACK,
             "cwnd grew by {grown:.0} for {acked} bytes acknowledged, {most} at most"
         );
-        let repaired = after.stats.retransmitted_segments > self.retransmitted;
+        let repaired =
+            self.repair_has_begun || after.stats.retransmitted_segments > self.retransmitted;
         let held = config.ecn.hold_after_cut && self.cut_by_echo && !self.unsure && !repaired;
         ensure!(
             !held || after.una > self.cut_until || grown <= SLACK,
@@ -181,8 +224,9 @@ impl CongestionWatch {
                 && !segment.flags.intersects(Flags::SYN | Flags::RST);
             let new = after.acked > before.acked && now.ecn_negotiated();
             let cut = after.stats.fast_retransmits > before.stats.fast_retransmits;
+            let after_probe = after.una <= self.cut_by_probe_until;
             ensure!(
-                !(echo && new && covered) || cut || exempt,
+                !(echo && new && covered) || cut || after_probe || exempt,
                 "an ECN echo for new data did not reduce the window"
             );
             return Ok(());

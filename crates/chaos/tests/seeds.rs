@@ -105,6 +105,19 @@ fn a_fin_alone_may_be_a_probe() {
     run_seed(12_974, MODERN).expect("the probe was the FIN");
 }
 
+/// Three duplicate ACKs begin a repair, which ends the hold of a window that an echo has cut, while the
+/// retransmission waits for the pacer.
+#[test]
+fn a_repair_may_begin_before_it_is_sent() {
+    run_seed(109_942, PROXIES).expect("the repair had begun");
+}
+
+/// The ACK after a tail loss probe cuts the window, so that the echo after it does not.
+#[test]
+fn the_answer_to_a_probe_may_cut_the_window() {
+    run_seed(391_018, PROXIES).expect("the probe had repaired a loss");
+}
+
 /// A reader that takes a byte a second from a buffer of one is slow, and no stall.
 #[test]
 fn a_small_buffer_makes_many_reads() {

@@ -75,7 +75,7 @@ fn a_namespace_may_make_it_its_default() {
     }
     let (bed, loaded) = (Testbed::new(), Loaded::new());
     bed.set_default_controller(&loaded.0);
-    let connection = bed.connect(false, None).expect("connects");
+    let connection = bed.connect_by_default(&loaded.0).expect("connects");
     assert_eq!(connection.controller(), loaded.0.as_str());
     assert!(connection.flow(&loaded.0).ecn);
 }

@@ -81,8 +81,22 @@ impl Testbed {
     /// A connection from the sender to the receiver, over IPv6 or IPv4, controlled by `controller`
     /// or by default.
     pub(crate) fn connect(&self, ipv6: bool, controller: Option<&Name>) -> io::Result<Connection> {
+        self.connect_listed(ipv6, controller, controller)
+    }
+
+    /// A connection of the sender, which `name` controls by default.
+    pub(crate) fn connect_by_default(&self, name: &Name) -> io::Result<Connection> {
+        self.connect_listed(false, None, Some(name))
+    }
+
+    fn connect_listed(
+        &self,
+        ipv6: bool,
+        controller: Option<&Name>,
+        listed_by: Option<&Name>,
+    ) -> io::Result<Connection> {
         let mut connection = self.connect_once(ipv6, controller)?;
-        let Some(name) = controller else { return Ok(connection) };
+        let Some(name) = listed_by else { return Ok(connection) };
         // A kernel that skips programs (docs/internals/kernel-cc.md) may skip the one that lists it.
         for _ in 0..UNLISTED_MAX {
             if connection.listed(name).is_some() {
