@@ -14,7 +14,9 @@ mod view;
 #[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
 pub(crate) use drive::watch;
 pub(crate) use drive::{Live, Panels};
-pub(crate) use screen::{Chart, Output, Row, Screen, Span, Table, Tone};
+#[cfg(target_os = "linux")]
+pub(crate) use screen::Output;
+pub(crate) use screen::{Chart, Row, Screen, Span, Table, Tone};
 pub(crate) use series::{KEPT, Series};
 pub(crate) use terminal::{check, restore};
 

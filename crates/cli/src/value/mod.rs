@@ -1,5 +1,10 @@
 //! Parsers of the values that arguments and files have: one for each kind of value, for all tools.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only the link, which needs Linux, uses some of what is read")
+)]
+
 mod host_port;
 mod loss;
 mod name;

@@ -1,5 +1,6 @@
 //! The bytes of outgoing datagrams, where they are.
 
+#[cfg(any(test, target_os = "linux"))]
 use std::io::IoSlice;
 
 /// What datagrams consist of: a header for each, and their payload, which may stand elsewhere.
@@ -36,6 +37,7 @@ impl<'a> Contents<'a> {
     }
 
     /// All bytes in their order: a header, its payload, the next header, and so on.
+    #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn pieces(&self) -> Vec<IoSlice<'a>> {
         let count = self.headers.len() / self.header_len.max(1);
         let mut pieces = Vec::with_capacity(2 * count + 1);
