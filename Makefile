@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground site test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ site: build ## Build the documentation site: out/site/index.html; minutes the fi
 demo: setup ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	cargo build --locked --profile demo
 	@scripts/demo
+
+probe-library: build ## Trace Linux's congestion controllers again for `windlass probe --cca`, in the emulated machine
+	@scripts/probe-library
 
 playground: setup ## Build the simulator as a web page: out/playground/index.html, for a web server
 	@scripts/build-playground out/playground

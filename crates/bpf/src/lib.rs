@@ -10,4 +10,4 @@ pub mod tc;
 
 pub use error::Error;
 pub use interface::{Changes, Interface};
-pub use object::{Aligned, older, release};
+pub use object::{Aligned, load, older, release};

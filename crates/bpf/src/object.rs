@@ -1,9 +1,36 @@
 //! The BPF object in the binary, and the release of the running kernel.
 
+use libbpf_rs::{ErrorKind, Object, OpenObject};
+use std::thread;
+use std::time::Duration;
+
 /// Aligns the bytes of a BPF object: libbpf reads the ELF structures in place.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub struct Aligned<Bytes: ?Sized>(pub Bytes);
+
+/// How often [`load`] tries, beyond the five times of libbpf.
+const ATTEMPTS: u32 = 20;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
+
+/// Loads what `open` opens. The verifier gives up with EAGAIN while a signal is pending for the thread, which on
+/// a busy machine has happened several times in a row; then all is opened and loaded again.
+///
+/// # Errors
+///
+/// As of opening and of loading.
+pub fn load(open: impl Fn() -> libbpf_rs::Result<OpenObject>) -> libbpf_rs::Result<Object> {
+    let mut attempts = 1;
+    loop {
+        match open()?.load() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && attempts < ATTEMPTS => {
+                attempts += 1;
+                thread::sleep(BETWEEN_ATTEMPTS);
+            }
+            result => return result,
+        }
+    }
+}
 
 /// The kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

@@ -45,15 +45,17 @@ pub fn load(name: &Name, parameters: &Parameters) -> Result<bool, Error> {
 /// Loads the programs. The second value says whether the kernel has links for struct_ops: Linux before
 /// 6.4 has none, and answers only that an argument is invalid.
 fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool), Error> {
-    let open = || prepare(name, parameters).map_err(doing("opening the program"));
     log::begin();
-    if let Ok(object) = open()?.load() {
+    if let Ok(object) = windlass_bpf::load(|| prepare(name, parameters)) {
         return Ok((object, true));
     }
     log::begin();
-    let mut opened = open()?;
-    registration::without_link(&mut opened).map_err(doing("preparing the program"))?;
-    match opened.load().map_err(doing("loading the program")) {
+    let without_link = || {
+        let mut opened = prepare(name, parameters)?;
+        registration::without_link(&mut opened)?;
+        Ok(opened)
+    };
+    match windlass_bpf::load(without_link).map_err(doing("loading the program")) {
         Ok(object) => Ok((object, false)),
         Err(Error::Kernel { .. }) if !tracing_is_permitted() => Err(Error::NoTracing),
         Err(error) => Err(error),
@@ -65,7 +67,7 @@ fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool),
 /// kernel where this process lacks CAP_BPF or CAP_PERFMON.
 pub fn tracing_is_permitted() -> bool {
     log::begin();
-    let permitted = list_alone().and_then(OpenObject::load).is_ok();
+    let permitted = windlass_bpf::load(list_alone).is_ok();
     log::take();
     permitted
 }

@@ -1,7 +1,9 @@
 //! The programs in the kernel, at the cgroup and at the interfaces.
 
 use crate::{Connection, Error, Transfer};
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, ProgramMut};
+use libbpf_rs::{
+    Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
+};
 use serde::Serialize;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -80,7 +82,8 @@ impl Splitter {
         let interfaces = choose(&settings.interfaces)?;
         let cgroup = cgroup.as_fd().as_raw_fd();
         log::begin();
-        let mut object = load(settings).map_err(doing("loading the programs"))?;
+        let mut object =
+            windlass_bpf::load(|| prepare(settings)).map_err(doing("loading the programs"))?;
         put(&mut object, cgroup).map_err(doing("naming the cgroup"))?;
         let counter = program(&mut object, "count_in")?
             .attach_cgroup(cgroup)
@@ -233,7 +236,7 @@ fn choose(names: &[String]) -> Result<Vec<Interface>, Error> {
     if all.is_empty() { Err(Error::NoneUp) } else { Ok(all) }
 }
 
-fn load(settings: &Settings) -> libbpf_rs::Result<Object> {
+fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {
     let mut object = ObjectBuilder::default().name("split_ack")?.open_memory(&OBJECT.0)?;
     for mut map in object.maps_mut() {
         if map.name() == ".rodata.settings" {
@@ -245,7 +248,7 @@ fn load(settings: &Settings) -> libbpf_rs::Result<Object> {
             map.set_max_entries(1)?;
         }
     }
-    object.load()
+    Ok(object)
 }
 
 /// Stores the cgroup by which the program identifies the command's sockets.

@@ -45,8 +45,7 @@ pub(super) fn load(settings: &Settings) -> Result<(Object, bool), Error> {
     if let Some(folder) = &settings.pin {
         make_folder(folder)?;
     }
-    let opened = prepare(settings).map_err(doing("opening the programs"))?;
-    let object = opened.load().map_err(explain)?;
+    let object = windlass_bpf::load(|| prepare(settings)).map_err(explain)?;
     Ok((object, reused))
 }
 
