@@ -59,13 +59,15 @@ ECN_INLINE void ecn_measure_flight(struct ecn_flow *flow)
 		flow->flight_max = segments;
 }
 
-/* Called for new data: a moving average with a weight of 1/8 for the new segment. */
+/*
+ * Called for new data: a moving average with a weight of 1/8 for the new segment. Rounded up, so that
+ * it reaches the size of equal segments: below it, a flight of four of them is more than four.
+ */
 ECN_INLINE void ecn_measure_segments(struct ecn_flow *flow, __u32 bytes)
 {
-	if (flow->average_segment_bytes)
-		flow->average_segment_bytes += bytes / 8 - flow->average_segment_bytes / 8;
-	else
-		flow->average_segment_bytes = bytes;
+	__u32 average = flow->average_segment_bytes;
+
+	flow->average_segment_bytes = average ? (7 * average + bytes + 7) / 8 : bytes;
 }
 
 /* Called for new data. A pause before sending makes a sample longer, never shorter. */

@@ -1,6 +1,7 @@
 //! The SACK block above a virtual loss for a sender with a small window.
 
 use crate::served::{MSS, Scene};
+use std::iter;
 use windlass_ecn_proxy_core::{Block, Flags, Packet, Side};
 
 /// Each SACKed segment lets the sender transmit another one before it reduces (RFC 3042).
@@ -24,6 +25,42 @@ fn three_segments_and_those_of_a_flight_of_more_than_five_are_all_sacked() {
         scene.all(0..flight);
         let (_, out) = scene.echo(acked);
         assert_eq!(out.forward[0].blocks()[0].end, Scene::at(sacked), "{flight} {acked}");
+    }
+}
+
+/// The average of segment sizes reaches that of equal segments after a short one, a request for instance,
+/// whatever the size is: TCP over IPv6 has 1428 bytes in a segment.
+#[test]
+fn after_a_short_segment_a_flight_of_five_is_known_for_one_of_any_segment_size() {
+    for size in (536..=1460).chain([8948, 8960, 8961]) {
+        let mut scene = Scene::default();
+        let mut sent = 0;
+        let mut send = |scene: &mut Scene, bytes: u32| {
+            scene.now += 1;
+            let seq = Scene::at(0).wrapping_add(sent);
+            let data =
+                Packet { seq, payload_bytes: bytes, segment_bytes: bytes, ..scene.data_packet(0) };
+            scene.watch.pass(&data, Side::Host);
+            sent += bytes;
+            Scene::at(0).wrapping_add(sent)
+        };
+        let ends: Vec<u32> = iter::once(100)
+            .chain(iter::repeat_n(size, 60))
+            .map(|bytes| {
+                let ack = send(&mut scene, bytes);
+                let all = Packet { ack, ..scene.ack_packet(0, Flags::empty()) };
+                scene.watch.pass(&all, Side::Far);
+                ack
+            })
+            .collect();
+        let start = ends[ends.len() - 1];
+        for _ in 0..5 {
+            send(&mut scene, size);
+        }
+        let echo = Packet { ack: start.wrapping_add(3 * size), ..scene.ack_packet(0, Flags::ECE) };
+        let (_, out) = scene.watch.pass(&echo, Side::Far);
+        let one = Block { start: start.wrapping_add(size), end: start.wrapping_add(2 * size) };
+        assert_eq!(out.forward[0].blocks(), [one], "{size}");
     }
 }
 
