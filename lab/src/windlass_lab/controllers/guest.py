@@ -16,6 +16,9 @@ from windlass_lab.emulated.server import Server
 
 # The name of the BPF program in `windlass cc`; the kernel's name has an underscore.
 NEW_ECN = "new-ecn"
+# The exit status of a probe that nobody answered. It happens right after the boot.
+_NO_ANSWER = 4
+_ATTEMPTS = 3
 
 
 def main(plan: dict) -> None:
@@ -40,12 +43,21 @@ def _trace(path: Path, pages: dict, plan: dict) -> None:
     shape("rate", rate, "delay", delay, "limit", str(path.limit_packets))
     for name, page in pages.items():
         command = inside(CLIENT, plan["windlass"], "probe", "--cca", "--json", page)
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = _probe(command)
         out = File(plan["out"]) / f"{path.name}-{name}.json"
         out.write_text(done.stdout)
         print(f"{path.name} {name}: status {done.returncode} {done.stderr.strip()}", flush=True)
         # The server's socket may still send.
         time.sleep(0.5)
+
+
+def _probe(command: list[str]) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True)
+    for _ in range(_ATTEMPTS - 1):
+        if done.returncode != _NO_ANSWER:
+            break
+        done = subprocess.run(command, capture_output=True, text=True)
+    return done
 
 
 if __name__ == "__main__":
