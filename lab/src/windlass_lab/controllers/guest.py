@@ -16,7 +16,7 @@ from windlass_lab.emulated.server import Server
 
 # The name of the BPF program in `windlass cc`; the kernel's name has an underscore.
 NEW_ECN = "new-ecn"
-# The exit status of a probe that nobody answered. It happens right after the boot.
+# The exit status of a probe without an answer. It happens right after the boot.
 _NO_ANSWER = 4
 _ATTEMPTS = 3
 
