@@ -114,6 +114,10 @@ fn ran_out(report: &Report) -> bool {
 /// the initial window: each acknowledged segment added at most one.
 fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> {
     let runs = reports.iter().flat_map(|report| &report.observation);
+    // Those that the window is of: a run that followed a silent one has a larger MSS, which another number of
+    // segments before the flight goes with.
+    let largest = runs.clone().map(|run| run.mss_offered).max()?;
+    let runs = runs.filter(|run| run.mss_offered == largest);
     let exchanged = runs.clone().flat_map(|run| &run.exchanged);
     let acked = |exchanged: &Exchanged| u64::from(exchanged.acked_segments);
     let acked_segments = median(exchanged.map(acked).collect())? as u32;
@@ -176,6 +180,18 @@ mod tests {
         assert_eq!(after, Some(WindowAfter { acked_segments: 2, packets: 12, exact: true }));
         let (initial, after) = window(Exchanged { acked_segments: 0, ..exchanged });
         assert_eq!((initial.packets, initial.exact, after), (12, true, None));
+    }
+
+    #[test]
+    fn a_run_with_another_mss_is_corrected_by_its_own_acks() {
+        let exchanged = |acked_segments| Exchanged { acked_segments, window_ended_flight: true };
+        let mut all = [0, 0, 0, 2].map(|acked| reports(exchanged(acked)).remove(0));
+        for observation in all[..3].iter_mut().flat_map(|report| &mut report.observation) {
+            observation.mss_offered /= 2;
+        }
+        let mut verdict = classify(&all, false);
+        let after = after_acks(&all, &mut verdict).map(|after| after.acked_segments);
+        assert_eq!((verdict.initial_window.map(|one| one.packets), after), (Some(10), Some(2)));
     }
 
     #[test]
