@@ -34,7 +34,7 @@ class Verdict:
 
 def read_verdicts(windlass: Path, folders: Sequence[Path], library: Path | None) -> list[Verdict]:
     """The verdicts on the runs of folders. Raises `LabError` where there is none."""
-    files = sorted(file for folder in folders for file in folder.glob("*-*.json"))
+    files = sorted(file for folder in folders for file in folder.glob("[!.]*-*.json"))
     if not files:
         raise LabError(f"{folders[0]}: no runs of `windlass-lab controllers trace`")
     kernels = {folder: kernel_of(folder) for folder in folders}
