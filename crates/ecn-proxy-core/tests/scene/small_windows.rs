@@ -31,7 +31,7 @@ fn three_segments_and_those_of_a_flight_of_more_than_five_are_all_sacked() {
 /// The average of segment sizes reaches that of equal segments after a short one, a request for instance,
 /// whatever the size is: TCP over IPv6 has 1428 bytes in a segment.
 #[test]
-fn after_a_short_segment_a_flight_of_five_is_known_for_one_of_any_segment_size() {
+fn a_flight_of_five_counts_as_five_whatever_the_size_of_a_segment() {
     for size in (536..=1460).chain([8948, 8960, 8961]) {
         let mut scene = Scene::default();
         let mut sent = 0;

@@ -46,6 +46,8 @@ fn unchanged<T: PartialEq>(
 
 /// Marks whose echo is not counted after so many round trips have met a kernel that ran no program in them.
 const ECHO_WITHIN_ROUND_TRIPS: u32 = 20;
+/// It skips one packet in thousands: a third echo in a row that is not counted has another cause.
+const SKIPPED_ECHOES_MAX: u32 = 2;
 
 /// Has packets marked by `mark`, and waits until marks have cut the connection `cuts` times. A kernel that skips
 /// programs (docs/internals/kernel-cc.md) may skip them for the whole round trip of the echo: then more are marked.
@@ -57,12 +59,14 @@ pub(crate) fn mark_until_cut(
 ) -> Flow {
     let echoes_before = connection.flow(name).echoes;
     mark();
-    let mut marked_at = Instant::now();
+    let (mut marked_at, mut skipped) = (Instant::now(), 0);
     wait_for(connection, name, |flow| {
         let passed = marked_at.elapsed();
         let long = Duration::from_micros(u64::from(flow.srtt_us * ECHO_WITHIN_ROUND_TRIPS));
         if flow.echoes == echoes_before && passed > long.max(Duration::from_secs(1)) {
             println!("no echo was counted in {passed:?}: {flow:?}");
+            skipped += 1;
+            assert!(skipped <= SKIPPED_ECHOES_MAX, "no echo of {skipped} marks: {flow:?}");
             mark();
             marked_at = Instant::now();
         }
