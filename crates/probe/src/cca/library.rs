@@ -2,7 +2,7 @@
 
 use super::signature::Signature;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Signatures that were measured, one JSON object a line.
 const MEASURED: &str = include_str!("library.jsonl");
@@ -25,9 +25,13 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     samples: Vec<Sample>,
-    /// How far a signature of each controller may be from its samples.
-    reach: BTreeMap<String, f64>,
+    /// How far a signature may be from a controller's samples of one script: their spread with the script of
+    /// 320 ms says nothing of that with 160 ms.
+    reach: BTreeMap<(String, ScriptMs), f64>,
 }
+
+/// A script, by its round-trip time in whole milliseconds.
+type ScriptMs = u64;
 
 /// What a signature says of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,15 +99,16 @@ impl Library {
             });
             let nearest = others.filter_map(|other| sample.signature.distance(&other.signature));
             let nearest = nearest.min_by(f64::total_cmp).unwrap_or(0.0) * REACH_FACTOR;
-            let widest = reach.entry(sample.controller.clone()).or_insert(REACH_MIN);
+            let key = (sample.controller.clone(), sample.rtt_ms.round() as ScriptMs);
+            let widest = reach.entry(key).or_insert(REACH_MIN);
             *widest = nearest.clamp(*widest, REACH_MAX);
         }
         Library { samples, reach }
     }
 
-    /// The controllers of the library.
-    pub fn controllers(&self) -> impl Iterator<Item = &str> {
-        self.reach.keys().map(String::as_str)
+    /// The controllers of the library, each once.
+    pub fn controllers(&self) -> BTreeSet<&str> {
+        self.samples.iter().map(|sample| sample.controller.as_str()).collect()
     }
 
     /// The controllers whose signatures are near this one; `rtt_ms` is the script's round-trip time.
@@ -115,7 +120,8 @@ impl Library {
             *best = best.min(distance);
         }
         let near = |(name, distance): (&str, f64)| {
-            let reach = self.reach.get(name).copied().unwrap_or(REACH_MIN);
+            let key = (name.to_owned(), rtt_ms.round() as ScriptMs);
+            let reach = self.reach.get(&key).copied().unwrap_or(REACH_MIN);
             Near { controller: name.to_owned(), distance, score: distance / reach }
         };
         let mut nearest: Vec<Near> = distances.into_iter().map(near).collect();
@@ -177,6 +183,14 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_another_script_widen_nothing() {
+        let far = |log| Sample { rtt_ms: 320.0, ..sample("a", log) };
+        let library = Library::of(vec![sample("a", -0.69), far(-0.69), far(-0.55)]);
+        let found = |rtt_ms| library.identify(&sample("", -0.8).signature, rtt_ms).controllers;
+        assert_eq!((found(160.0), found(320.0)), (vec![], vec!["a".to_owned()]));
+    }
+
+    #[test]
     fn all_controllers_that_coincide_are_named() {
         let names = ["a", "b", "c", "d", "e"];
         let library = Library::of(names.map(|name| sample(name, -0.69)).into());
@@ -220,6 +234,6 @@ mod tests {
     #[test]
     fn the_library_of_this_version_can_be_read() {
         let library = Library::measured().expect("sound");
-        assert!(library.controllers().count() >= 16);
+        assert!(library.controllers().len() >= 16);
     }
 }
