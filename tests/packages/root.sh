@@ -9,8 +9,8 @@ unpack_root() {
     if [ ! -f "$cache/root.tar" ]; then
         mkdir -p "$cache"
         say "making a Debian 12 root (some minutes)"
-        mmdebstrap --quiet --variant=minbase --include="$included" bookworm "$cache/root.tar.new" http://deb.debian.org/debian
-        mv "$cache/root.tar.new" "$cache/root.tar"
+        mmdebstrap --quiet --variant=minbase --include="$included" bookworm "$cache/root.new.tar" http://deb.debian.org/debian
+        mv "$cache/root.new.tar" "$cache/root.tar"
     fi
     rm -rf "$root"
     mkdir "$root"
