@@ -4,6 +4,12 @@
 # With systemd for units, Python for the wheel, a C compiler for libtou: all that comes from Debian.
 included=systemd,systemd-sysv,dbus,iproute2,procps,gcc,libc6-dev,pkg-config,python3-venv,ca-certificates
 
+# What is mounted in $root, the last first.
+unmount_root() {
+    local mounted
+    while read -r mounted; do umount "$mounted"; done < <(awk -v at="$root/" 'index($2, at) == 1 {print $2}' /proc/mounts | tac)
+}
+
 # A new $root. What was in it goes.
 unpack_root() {
     if [ ! -f "$cache/root.tar" ]; then
@@ -12,6 +18,7 @@ unpack_root() {
         mmdebstrap --quiet --variant=minbase --include="$included" bookworm "$cache/root.new.tar" http://deb.debian.org/debian
         mv "$cache/root.new.tar" "$cache/root.tar"
     fi
+    unmount_root
     rm -rf "$root"
     mkdir "$root"
     tar -xf "$cache/root.tar" -C "$root"
