@@ -202,7 +202,13 @@ impl Probe {
         let own = quiet.into_iter().chain(last_ack).chain([self.deadline()]);
         let shaper = self.shaper().and_then(Shaper::poll_timeout);
         let opens = self.shaper().map(Shaper::opens_at).filter(|_| !self.has_opened);
-        own.chain(shaper).chain(opens).chain(self.stream.connection().poll_timeout()).min()
+        // poll_transmit() has found that the script is over, for silence or too much data: advance() ends it.
+        let over = self.shaper().filter(|shaper| shaper.is_done()).map(|_| self.connected);
+        own.chain(shaper)
+            .chain(opens)
+            .chain(over)
+            .chain(self.stream.connection().poll_timeout())
+            .min()
     }
 
     fn handle_segment(&mut self, now: Time, received: &Received<'_>) {
