@@ -1,4 +1,4 @@
-//! Shared parts of the tools with BPF programs: an aligned object in the binary, programs at
+//! Shared parts of the tools with BPF programs: packed objects in the binary, programs at
 //! interfaces, checks of capabilities, and errors that contain libbpf's log.
 
 pub mod capabilities;
@@ -10,4 +10,4 @@ pub mod tc;
 
 pub use error::Error;
 pub use interface::{Changes, Interface};
-pub use object::{Aligned, load, older, release};
+pub use object::{Packed, load, older, release};

@@ -1,13 +1,29 @@
 //! The BPF object in the binary, and the release of the running kernel.
 
-use libbpf_rs::{ErrorKind, Object, OpenObject};
+use flate2::read::GzDecoder;
+use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject};
+use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
-/// Aligns the bytes of a BPF object: libbpf reads the ELF structures in place.
-#[derive(Debug)]
-#[repr(C, align(8))]
-pub struct Aligned<Bytes: ?Sized>(pub Bytes);
+/// A BPF object in the binary: the bytes of `NAME.o.gz` that windlass-bpf-build wrote.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed(pub &'static [u8]);
+
+impl Packed {
+    /// Opens the object under `name`, by which the kernel lists its tables.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no gzip or no BPF object, or `name` has a zero byte.
+    pub fn open(self, name: &str) -> libbpf_rs::Result<OpenObject> {
+        // libbpf copies what it needs. It reads the ELF structures in place, for which the allocator's
+        // alignment suffices.
+        let mut object = Vec::new();
+        GzDecoder::new(self.0).read_to_end(&mut object)?;
+        ObjectBuilder::default().name(name)?.open_memory(&object)
+    }
+}
 
 /// How often [`load`] tries, beyond the five times of libbpf.
 const ATTEMPTS: u32 = 20;

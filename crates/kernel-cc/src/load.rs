@@ -1,14 +1,13 @@
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
-use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, MapMut, Object, OpenObject};
 use std::io;
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_bpf::{Aligned, log};
+use windlass_bpf::{Packed, log};
 
-static OBJECT: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o")));
+const OBJECT: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/new_ecn.bpf.o.gz")));
 
 /// The program that lists the connections.
 const LIST: &str = "new_ecn_flows";
@@ -74,7 +73,7 @@ pub fn tracing_is_permitted() -> bool {
 
 /// The program that lists the connections, without the controller.
 fn list_alone() -> libbpf_rs::Result<OpenObject> {
-    let mut object = ObjectBuilder::default().name("new_ecn")?.open_memory(&OBJECT.0)?;
+    let mut object = OBJECT.open("new_ecn")?;
     for mut map in object.maps_mut() {
         if map.name() == "new_ecn" {
             map.set_autocreate(false)?;
@@ -100,7 +99,7 @@ fn taken_meanwhile(name: &Name, error: libbpf_rs::Error) -> Error {
 
 /// Writes the name and the parameters into the program.
 fn prepare(name: &Name, parameters: &Parameters) -> libbpf_rs::Result<OpenObject> {
-    let mut object = ObjectBuilder::default().name("new_ecn")?.open_memory(&OBJECT.0)?;
+    let mut object = OBJECT.open("new_ecn")?;
     for mut map in object.maps_mut() {
         let value: &[u8] = match map.name().to_str() {
             Some("new_ecn") => &name.to_bytes(),

@@ -1,18 +1,15 @@
 //! The programs in the kernel, at the cgroup and at the interfaces.
 
 use crate::{Connection, Error, Transfer};
-use libbpf_rs::{
-    Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
-};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, OpenObject, ProgramInput, ProgramMut};
 use serde::Serialize;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use windlass_bpf::capabilities::{self, BPF, NET_ADMIN};
 use windlass_bpf::tc::{self, Filter, FilterSlot};
-use windlass_bpf::{Aligned, Changes, Interface, log, older, release};
+use windlass_bpf::{Changes, Interface, Packed, log, older, release};
 
-static OBJECT: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o")));
+const OBJECT: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o.gz")));
 
 /// The largest split (Normann 2011, section 3.4.3).
 pub const SPLIT_MAX: u32 = 1024;
@@ -237,7 +234,7 @@ fn choose(names: &[String]) -> Result<Vec<Interface>, Error> {
 }
 
 fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {
-    let mut object = ObjectBuilder::default().name("split_ack")?.open_memory(&OBJECT.0)?;
+    let mut object = OBJECT.open("split_ack")?;
     for mut map in object.maps_mut() {
         if map.name() == ".rodata.settings" {
             let split = settings.split.clamp(1, SPLIT_MAX);

@@ -3,18 +3,17 @@
 use super::Error;
 use super::error::doing;
 use super::settings::Settings;
-use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenMapMut, OpenObject};
+use libbpf_rs::{MapCore, MapHandle, Object, OpenMapMut, OpenObject};
 use rustix::fs::statfs;
 use std::fs;
 use std::path::{Path, PathBuf};
-use windlass_bpf::{Aligned, log, older, release};
+use windlass_bpf::{Packed, log, older, release};
 
-static OBJECT: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o")));
+const OBJECT: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o.gz")));
 
 /// The same for kernels without [`KERNEL_TYPES`], which cannot tell lists of GRO.
-static OBJECT_WITHOUT_TYPES: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy_without_types.bpf.o")));
+const OBJECT_WITHOUT_TYPES: Packed =
+    Packed(include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy_without_types.bpf.o.gz")));
 /// Where a kernel with CONFIG_DEBUG_INFO_BTF tells its types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
@@ -93,8 +92,8 @@ pub(super) fn knows_types() -> bool {
 }
 
 fn prepare(settings: &Settings) -> libbpf_rs::Result<OpenObject> {
-    let bytes = if knows_types() { &OBJECT.0 } else { &OBJECT_WITHOUT_TYPES.0 };
-    let mut object = ObjectBuilder::default().name("ecn_proxy")?.open_memory(bytes)?;
+    let packed = if knows_types() { OBJECT } else { OBJECT_WITHOUT_TYPES };
+    let mut object = packed.open("ecn_proxy")?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         resize(&mut map, &name, settings)?;
