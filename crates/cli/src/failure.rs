@@ -30,6 +30,7 @@ impl Failure {
     }
 
     /// What is wrong, in words.
+    #[cfg_attr(not(feature = "live"), allow(dead_code, reason = "only live views ask"))]
     pub(crate) fn message(&self) -> &str {
         match self {
             Failure::Input(message) | Failure::Work(message) => message,

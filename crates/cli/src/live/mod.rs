@@ -4,13 +4,25 @@
 //! commands or terminals, and tests read what it drew. [`watch`] asks for samples again and again.
 //! [`Live`] takes samples from a thread that has other work.
 
+#[cfg(not(feature = "live"))]
+mod absent;
+#[cfg(feature = "live")]
 mod drive;
+#[cfg(feature = "live")]
 mod keys;
+#[cfg_attr(not(feature = "live"), allow(dead_code, reason = "nothing is drawn"))]
 mod screen;
+#[cfg_attr(not(feature = "live"), allow(dead_code, reason = "nothing is drawn"))]
 mod series;
+#[cfg(feature = "live")]
 mod terminal;
+#[cfg(feature = "live")]
 mod view;
 
+#[cfg(not(feature = "live"))]
+use absent as drive;
+#[cfg(not(feature = "live"))]
+use absent as terminal;
 #[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
 pub(crate) use drive::watch;
 pub(crate) use drive::{Live, Panels};

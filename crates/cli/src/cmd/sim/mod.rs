@@ -8,6 +8,9 @@ mod cycle_model;
 mod live;
 mod load;
 mod model_args;
+#[cfg(not(feature = "parquet"))]
+mod no_parquet;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod print;
 mod progress;
@@ -20,6 +23,8 @@ use crate::failure::Failure;
 use crate::registry::registry;
 use crate::stdout;
 use args::Sim;
+#[cfg(not(feature = "parquet"))]
+use no_parquet as parquet;
 use serde_json::json;
 
 /// Does what the arguments say.

@@ -24,6 +24,9 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     if args.live {
         crate::live::check()?;
     }
+    if args.parquet {
+        parquet::check()?;
+    }
     let mut document = load::file(&args.file, &args.changes.set).map_err(Failure::Input)?;
     document.seed = args.changes.seed.unwrap_or(document.seed);
     document.scenario.jitter = args.changes.jitter.unwrap_or(document.scenario.jitter);
