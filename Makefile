@@ -25,7 +25,8 @@ python: setup ## Build the native half of the lab's Python package, for use from
 site: build ## Build the documentation site: out/site/index.html; minutes the first time, for rustdoc
 	@scripts/build-site
 
-demo: setup ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
+demo: ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
+	@scripts/setup demo
 	cargo build --locked --profile demo --package windlass --no-default-features --features ecn-proxy,kernel-cc,split-ack
 	@scripts/demo
 
