@@ -111,6 +111,11 @@ static __always_inline void log_decision(struct run *run, const struct ecn_flow 
 	bpf_ringbuf_submit(decision, 0);
 }
 
+/*
+ * Errors of tables are read as int: Linux before 6.4 calls its functions directly, which return an int and
+ * leave the upper half of the register zero, so that as a long no error is negative.
+ */
+
 /* Returns 1 if the connection was in the table. */
 static __always_inline int remove_flow(struct run *run, const struct flow *flow,
 				       const struct flow_key *key)
@@ -119,8 +124,9 @@ static __always_inline int remove_flow(struct run *run, const struct flow *flow,
 	struct flow_sums sums = sums_of(flow);
 	__u32 zero = 0;
 	__u64 *held;
+	int error = bpf_map_delete_elem(&flows, key);
 
-	if (bpf_map_delete_elem(&flows, key) < 0)
+	if (error < 0)
 		return 0;
 	held = bpf_map_lookup_elem(&flow_count, &zero);
 	if (held)
@@ -355,7 +361,7 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 	struct work *work = run->work;
 	__u32 zero = 0;
 	__u64 *held = bpf_map_lookup_elem(&flow_count, &zero);
-	long error;
+	int error;
 
 	__builtin_memset(&work->fresh, 0, sizeof(work->fresh));
 	work->fresh.seen_ns = work->fresh.opened_ns = work->packet.now_ns;
