@@ -66,3 +66,10 @@ impl<S> Live<S> {
         match self.none {}
     }
 }
+
+/// As of a view that is there, which gives the terminal back.
+impl<S> Drop for Live<S> {
+    fn drop(&mut self) {
+        match self.none {}
+    }
+}
