@@ -1,6 +1,6 @@
 //! More connections than there is room for, as single frames.
 
-use crate::frames::{ACK, CWR, ECE, ON, PSH, SYN_ACK, Shape, Tcp, program, syn, timestamps};
+use crate::frames::{ACK, CWR, ECE, ON, PSH, RST, SYN_ACK, Shape, Tcp, program, syn, timestamps};
 use crate::skip;
 use windlass_ecn_proxy::datapath::{Datapath, Settings};
 
@@ -99,4 +99,30 @@ fn connections_beyond_the_table_pass_unchanged() {
     for network in 1..=30 {
         assert_eq!(run(&datapath, network, true, 0, &data()), (2, ACK), "connection {network}");
     }
+}
+
+/// Handshakes begin while there is room, and all are proven at once: some find the table full. No room is
+/// counted as taken by these.
+#[test]
+fn a_full_table_has_all_its_room_again_once_its_connections_have_ended() {
+    const ROOM: u32 = 32;
+    if skip() {
+        return;
+    }
+    let datapath = load(ROOM);
+    for network in 1..=40 {
+        run(&datapath, network, true, 0, &syn());
+        run(&datapath, network, false, 0, &syn_ack());
+    }
+    for network in 1..=40 {
+        run(&datapath, network, true, 0, &ack());
+    }
+    let counters = datapath.counters().expect("readable");
+    assert_eq!((counters.flows_added, counters.no_room), (u64::from(ROOM), 8), "{counters:?}");
+    assert_eq!(datapath.flow_count().expect("readable"), u64::from(ROOM));
+    for network in 1..=40 {
+        let reset = Tcp { flags: RST | ACK, ..ack() };
+        run(&datapath, network, true, 0, &reset);
+    }
+    assert_eq!(datapath.flow_count().expect("readable"), 0);
 }
