@@ -1,6 +1,5 @@
 //! Time series as Parquet.
 
-use crate::failure::Failure;
 use parquet::basic::{Compression, Repetition, Type as Physical};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;
@@ -10,12 +9,6 @@ use parquet::schema::types::{Type, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
 use windlass_sim::series::columns::{Column, Table};
-
-/// Whether this build writes Parquet.
-#[expect(clippy::unnecessary_wraps, reason = "a build without the feature refuses")]
-pub(super) fn check() -> Result<(), Failure> {
-    Ok(())
-}
 
 /// Writes a series as one row group of 64-bit floats, with nulls where a value is not known.
 pub(super) fn write(file: impl Write + Send, table: &Table) -> Result<(), ParquetError> {
