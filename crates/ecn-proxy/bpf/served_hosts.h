@@ -132,7 +132,7 @@ SPLIT int note_unserved(struct __sk_buff *skb, __u32 from_host)
 	in_force = bpf_map_lookup_elem(&settings, &zero);
 	if (!work || !counted || !in_force)
 		return 0;
-	work->packet.now_ns = bpf_ktime_get_coarse_ns();
+	work->packet.now_ns = coarse_ns(work);
 	if (from_host && (work->packet.flags & syn_ack) == syn_ack)
 		count_unserved(skb, in_force, work);
 	bytes = payload_of(&work->view);

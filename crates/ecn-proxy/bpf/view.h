@@ -54,6 +54,9 @@ struct work {
 	struct ecn_packet packet;
 	struct ecn_edit edit;
 	struct view view;
+	/* See coarse_ns(). */
+	__u64 clock_ns;
+	__u64 clock_tick;
 	struct ecn_flow flow;
 	struct handshake handshake;
 	struct flow fresh;
@@ -83,6 +86,21 @@ static __always_inline struct work *workspace(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&work, &zero);
+}
+
+/*
+ * The kernel's coarse clock, which is precise enough for expiry. It moves once in a tick of the timer,
+ * and so it is read once in a tick: reading the number of the tick costs no call. At most a tick late.
+ */
+static __always_inline __u64 coarse_ns(struct work *work)
+{
+	__u64 tick = bpf_jiffies64();
+
+	if (ECN_RARELY(work->clock_tick != tick)) {
+		work->clock_tick = tick;
+		work->clock_ns = bpf_ktime_get_coarse_ns();
+	}
+	return work->clock_ns;
 }
 
 /* Keeps the compiler from removing a bounds check that the verifier needs. */

@@ -502,12 +502,11 @@ SPLIT int handle_handshake_to_host(void)
 	return handle_handshake(0);
 }
 
-/* A coarse clock is precise enough for expiry and costs less. */
 static __always_inline int is_lease_over(struct run *run)
 {
 	__u64 until = run->settings->lease_until_ns;
 
-	run->work->packet.now_ns = bpf_ktime_get_coarse_ns();
+	run->work->packet.now_ns = coarse_ns(run->work);
 	if (!until || run->work->packet.now_ns <= until)
 		return 0;
 	count(run, COUNT_LEASE_OVER);

@@ -1,9 +1,12 @@
 //! What each way through the programs costs by itself, without a network: `paths [REPEATS]` runs
 //! single frames through the programs again and again (BPF_PROG_TEST_RUN) and prints the
-//! nanoseconds of one run, then packets that get an edit, and those of short connections, once each.
-//! Needs root.
+//! nanoseconds of one run, those of a program that does nothing first, then packets that get an edit,
+//! and those of short connections, once each. Needs root and clang.
 
+use libbpf_rs::{ObjectBuilder, ProgramInput};
 use std::error::Error;
+use std::io::Write;
+use std::process::{Command, Stdio};
 use windlass_ecn_proxy::datapath::{Datapath, Settings};
 
 const FROM_HOST: &str = "client_in";
@@ -12,6 +15,22 @@ const ACK: u8 = 0x10;
 /// MSS, SACK permitted, timestamps, window scale.
 const SYN_OPTIONS: &[u8] = &[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
 const TIMESTAMPS: &[u8] = &[1, 1, 8, 10, 0, 0, 0, 2, 0, 0, 0, 1];
+
+/// Nanoseconds of a program that does nothing: what the measurement itself costs.
+fn time_nothing(frame: &[u8], repeats: u32) -> Result<u128, Box<dyn Error>> {
+    const SOURCE: &str = r#"__attribute__((section("tc"))) int nothing(void *skb) { return -1; }"#;
+    let mut clang = Command::new("clang")
+        .args(["-target", "bpf", "-O2", "-x", "c", "-c", "-o", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    clang.stdin.take().ok_or("no pipe to clang")?.write_all(SOURCE.as_bytes())?;
+    let object =
+        ObjectBuilder::default().open_memory(&clang.wait_with_output()?.stdout)?.load()?;
+    let program = object.progs_mut().next().ok_or("no program")?;
+    let input = ProgramInput { data_in: Some(frame), repeat: repeats, ..ProgramInput::default() };
+    Ok(program.test_run(input)?.duration.as_nanos())
+}
 
 /// The first port of the short connections.
 const PORTS: u16 = 10_000;
@@ -121,6 +140,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(())
     };
     let data = frame(true, ACK, [1001, 5001], TIMESTAMPS, 1000);
+    println!("nothing: {} ns", time_nothing(&data, repeats)?);
     let mut other = data.clone();
     other[23] = 17;
     print("not TCP", FROM_HOST, &other)?;
