@@ -25,8 +25,7 @@ fn time_nothing(frame: &[u8], repeats: u32) -> Result<u128, Box<dyn Error>> {
         .stdout(Stdio::piped())
         .spawn()?;
     clang.stdin.take().ok_or("no pipe to clang")?.write_all(SOURCE.as_bytes())?;
-    let object =
-        ObjectBuilder::default().open_memory(&clang.wait_with_output()?.stdout)?.load()?;
+    let object = ObjectBuilder::default().open_memory(&clang.wait_with_output()?.stdout)?.load()?;
     let program = object.progs_mut().next().ok_or("no program")?;
     let input = ProgramInput { data_in: Some(frame), repeat: repeats, ..ProgramInput::default() };
     Ok(program.test_run(input)?.duration.as_nanos())

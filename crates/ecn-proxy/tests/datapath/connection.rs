@@ -62,7 +62,7 @@ impl Connection {
             scope.spawn(move || {
                 far.set_write_timeout(Some(PATIENCE)).expect("a socket");
                 // Until the reset arrives.
-                while far.write_all(&pattern(0)[..BLOCK]).is_ok() {}
+                while far.write_all(&pattern(0, BLOCK)).is_ok() {}
             });
             let mut block = vec![0; BLOCK];
             let mut got = 0;
@@ -93,11 +93,12 @@ impl Connection {
     }
 }
 
-/// [`BLOCK`] bytes of the stream, or up to 8 more, from `at` on; no two blocks are the same.
-fn pattern(at: u64) -> Vec<u8> {
+/// So many bytes of the stream from `at` on; no two blocks are the same. Not more than that: on an
+/// emulated machine the pattern would take longer than the write.
+fn pattern(at: u64, bytes: usize) -> Vec<u8> {
     let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
-    let words = at / 8..=(at + BLOCK as u64) / 8;
-    words.flat_map(word).skip((at % 8) as usize).collect()
+    let words = at / 8..=(at + bytes as u64) / 8;
+    words.flat_map(word).skip((at % 8) as usize).take(bytes).collect()
 }
 
 /// `more` says how many bytes are next after those sent, at most [`BLOCK`]; 0: no more.
@@ -110,7 +111,7 @@ fn write_all(mut stream: &TcpStream, more: impl Fn(u64) -> usize) -> u64 {
             stream.shutdown(Shutdown::Write).expect("closes");
             return sent;
         }
-        stream.write_all(&pattern(sent)[..next]).expect("sends");
+        stream.write_all(&pattern(sent, next)).expect("sends");
         sent += next as u64;
     }
 }
@@ -133,7 +134,7 @@ fn check_all(mut stream: &TcpStream, received: &AtomicU64) -> u64 {
                 }
             }
         }
-        assert!(block[..filled] == pattern(got)[..filled], "the stream differs after {got} bytes");
+        assert!(block[..filled] == pattern(got, filled), "the stream differs after {got} bytes");
         got += filled as u64;
         if filled < BLOCK {
             return got;
