@@ -64,7 +64,7 @@ pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};
 pub use record::Recorder;
-pub use run::{Simulation, run, run_dyn};
+pub use run::{Simulation, run};
 pub use scenario::Registry;
 pub use scenario::model::Scenario;
 pub use summary::{Summary, fairness_index};

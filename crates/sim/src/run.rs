@@ -29,24 +29,6 @@ pub fn run(
     Ok(Simulation::new(scenario, seed)?.run(recorder))
 }
 
-/// The same with a recorder that is known at run time, if any. Its code is compiled once, in this crate,
-/// while that of [`run`] is compiled where it is called, for each kind of recorder. So a caller with many
-/// kinds stays small; each event that is recorded costs an indirect call more.
-///
-/// # Errors
-///
-/// As [`run`].
-pub fn run_dyn(
-    scenario: &Scenario,
-    seed: u64,
-    recorder: Option<&mut dyn Recorder>,
-) -> Result<Summary, BuildError> {
-    match recorder {
-        None => run(scenario, seed, &mut ()),
-        Some(mut recorder) => run(scenario, seed, &mut recorder),
-    }
-}
-
 /// A scenario ready to run, or on its way. `S` borrows or shares the scenario: `&Scenario`,
 /// `Arc<Scenario>`. Middleboxes can be added to its nodes before it starts.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use windlass_aqm::{CoDelConfig, Config as Queue};
 use windlass_base::{Ecn, Span, Time};
 use windlass_sim::packet::{Body, Packet};
 use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
-use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run, run_dyn};
+use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
 use windlass_tcp::config::AckPolicy;
 
 #[test]
@@ -206,16 +206,6 @@ impl Recorder for Capture {
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
         self.0.push((now, direction, *packet));
     }
-}
-
-#[test]
-fn a_recorder_known_at_run_time_sees_the_same() {
-    let scenario = cbr(5.0, 10);
-    let (mut known, mut found) = (Capture::default(), Capture::default());
-    let summary = run(&scenario, 1, &mut known).expect("a sound scenario");
-    assert_eq!(run_dyn(&scenario, 1, Some(&mut found)).expect("a sound scenario"), summary);
-    assert!(!known.0.is_empty() && known.0 == found.0);
-    assert_eq!(run_dyn(&scenario, 1, None).expect("a sound scenario"), summary);
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub trait Recorder {
 impl Recorder for () {}
 
 /// Lets a caller keep its recorder.
-impl<R: Recorder + ?Sized> Recorder for &mut R {
+impl<R: Recorder> Recorder for &mut R {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         R::connection_started(self, now, flow, connection);
     }

@@ -94,8 +94,7 @@ fn summary_of(number: u64, value: &Value) -> Result<Summary, String> {
             load::buildable(&origin, document)?
         }
     };
-    windlass_sim::run_dyn(&document.scenario, document.seed, None)
-        .map_err(|error| error.to_string())
+    windlass_sim::run(&document.scenario, document.seed, &mut ()).map_err(|error| error.to_string())
 }
 
 /// The scenario of `{"file", "set", "seed", "jitter", "id"}`.

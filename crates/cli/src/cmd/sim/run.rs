@@ -17,7 +17,7 @@ use windlass_sim::pcapng::Captures;
 use windlass_sim::scenario::Document;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
-use windlass_sim::{BuildError, Recorder, Scenario, Summary};
+use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
 pub(super) fn main(args: &Run) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     });
     let result = match args.replicates {
         None if args.live => json!(simulate_live(&document, args.speed, written)?),
-        None => json!(simulate(&document.scenario, document.seed, written, None)?),
+        None => json!(simulate(&document.scenario, document.seed, written, &mut ())?),
         Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
     if let Some(Output { folder, .. }) = written {
@@ -100,10 +100,10 @@ fn replicate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return simulate(scenario, seed, None, None) };
+    let Some(output) = output else { return simulate(scenario, seed, None, &mut ()) };
     let folder = &output.folder.join(format!("seed-{seed}"));
     fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
-    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), None)?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), &mut ())?;
     write_summary(folder, &json!(summary))?;
     Ok(summary)
 }
@@ -127,19 +127,19 @@ fn simulate_live(
     let scenario = &document.scenario;
     let view = live::start(scenario, document.seed)?;
     let mut sampling = Sampling::new(scenario, speed, |sample| view.show(sample));
-    let summary = simulate(scenario, document.seed, output, Some(&mut sampling))?;
+    let summary = simulate(scenario, document.seed, output, &mut sampling)?;
     sampling.finish(scenario.until_done);
     view.stay();
     Ok(summary)
 }
 
-/// Runs once, with a recorder of the caller's if there is one; into the output's folder, if there is one,
-/// go time series and captures.
-fn simulate(
+/// Runs once with a recorder of the caller's; into the output's folder, if there is one, go time series
+/// and captures.
+fn simulate<R: Recorder>(
     scenario: &Scenario,
     seed: u64,
     output: Option<Output<'_>>,
-    recorder: Option<&mut dyn Recorder>,
+    recorder: &mut R,
 ) -> Result<Summary, Failure> {
     let Some(output) = output else { return call(scenario, seed, recorder) };
     let failure = |error: io::Error| Failure::io("writing the results", &error);
@@ -172,31 +172,22 @@ fn record<S: Recorder>(
 ) -> Result<(Summary, S), Failure> {
     let failure = |error: io::Error| Failure::io("writing the results", &error);
     if !pcap && !qlog {
-        return Ok((call(scenario, seed, Some(&mut series))?, series));
+        return Ok((call(scenario, seed, &mut series)?, series));
     }
     let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
     let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
     let open = |name: &str| create(folder, name, "sqlog");
     let logs = qlog.then(|| QlogFiles::new(scenario, open));
     let mut all = (series, (captures, logs));
-    // Not run_dyn(): with an indirect call for each packet, captures take a tenth longer.
-    let summary = windlass_sim::run(scenario, seed, &mut all).map_err(unbuilt)?;
+    let summary = call(scenario, seed, &mut all)?;
     let (series, (captures, logs)) = all;
     captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
     logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
     Ok((summary, series))
 }
 
-fn call(
-    scenario: &Scenario,
-    seed: u64,
-    recorder: Option<&mut dyn Recorder>,
-) -> Result<Summary, Failure> {
-    windlass_sim::run_dyn(scenario, seed, recorder).map_err(unbuilt)
-}
-
-fn unbuilt(error: BuildError) -> Failure {
-    Failure::Input(error.to_string())
+fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
+    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
 }
 
 fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
