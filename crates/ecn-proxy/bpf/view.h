@@ -90,7 +90,8 @@ static __always_inline struct work *workspace(void)
 
 /*
  * The kernel's coarse clock, which is precise enough for expiry. It moves once in a tick of the timer,
- * and so it is read once in a tick: reading the number of the tick costs no call. At most a tick late.
+ * and so it is read once in a tick: reading the number of the tick costs no call. The kernel counts the
+ * tick a moment before it moves the clock, so this may be a tick late, and another CPU's may not.
  */
 static __always_inline __u64 coarse_ns(struct work *work)
 {
@@ -101,6 +102,12 @@ static __always_inline __u64 coarse_ns(struct work *work)
 		work->clock_ns = bpf_ktime_get_coarse_ns();
 	}
 	return work->clock_ns;
+}
+
+/* The time since `then_ns`, which another CPU may have put a tick later than this one's `now_ns`. */
+static __always_inline __u64 elapsed_ns(__u64 now_ns, __u64 then_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
 /* Keeps the compiler from removing a bounds check that the verifier needs. */

@@ -195,7 +195,7 @@ static __always_inline void note_failure(struct run *run, struct host *host, __u
 static __always_inline int has_answered(struct run *run, const struct host *host)
 {
 	return (host->ecn == HOST_CAPABLE || host->ecn == HOST_WITHOUT) &&
-	       run->work->packet.now_ns - host->seen_ns < run->settings->fallback_ns;
+	       elapsed_ns(run->work->packet.now_ns, host->seen_ns) < run->settings->fallback_ns;
 }
 
 /* A closed port, or a device that resets SYNs with ECN: the next SYN to that port shows which. */
@@ -255,7 +255,7 @@ static __always_inline int destination_fails(struct run *run)
 	if (ECN_RARELY(host->refused_port) && host->refused_port == work->key.far_port)
 		return 1;
 	return host->ecn == HOST_FAILED &&
-	       work->packet.now_ns - host->failed_ns < run->settings->fallback_ns;
+	       elapsed_ns(work->packet.now_ns, host->failed_ns) < run->settings->fallback_ns;
 }
 
 /* A SYN on a served connection: a new connection, or a forgery. */
@@ -364,7 +364,11 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 	int error;
 
 	__builtin_memset(&work->fresh, 0, sizeof(work->fresh));
-	work->fresh.seen_ns = work->fresh.opened_ns = work->packet.now_ns;
+	work->fresh.seen_ns = work->packet.now_ns;
+	/* Not before the entry of its served host began, at a packet of the handshake: see elapsed_ns(). */
+	if (work->fresh.seen_ns < handshake->seen_ns)
+		work->fresh.seen_ns = handshake->seen_ns;
+	work->fresh.opened_ns = work->fresh.seen_ns;
 	work->fresh.machine = handshake->machine;
 	error = bpf_map_update_elem(&flows, &work->key, &work->fresh, BPF_NOEXIST);
 	/* A packet on another CPU proved the connection as well: the state is there, and in use. */
