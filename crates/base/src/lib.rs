@@ -1,5 +1,5 @@
-//! Types that the TCP engine, the queue disciplines and the simulator share: points and spans of
-//! time, rates, ECN codepoints, and the random stream.
+//! Types that the TCP engine, the queue disciplines, the simulator and the tools share: points and
+//! spans of time, rates, ECN codepoints, the random stream, and which IP addresses are special.
 //!
 //! Nothing in this crate reads a clock or gathers entropy: time and seeds are arguments.
 //!
@@ -35,6 +35,7 @@ extern crate std;
 mod ecn;
 mod rate;
 mod rng;
+pub mod special;
 #[cfg(feature = "suggest")]
 pub mod suggest;
 mod time;

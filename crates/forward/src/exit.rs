@@ -4,56 +4,18 @@ use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-
-/// Blocks of addresses that are not part of the public Internet, or that mean another address:
-/// the IANA special-purpose registries (RFC 6890), and multicast. The last ones embed IPv4 addresses
-/// (RFC 6052, RFC 8215, RFC 3056, RFC 4380), which could be any of the others.
-const SPECIAL: [&str; 32] = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.88.99.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "::/96",
-    "::ffff:0:0/96",
-    "100::/64",
-    "100:0:0:1::/64",
-    "2001:2::/48",
-    "2001:10::/28",
-    "2001:20::/28",
-    "2001:db8::/32",
-    "3fff::/20",
-    "5f00::/16",
-    "fc00::/7",
-    "fe80::/10",
-    "fec0::/10",
-    "ff00::/8",
-    "64:ff9b::/96",
-    "64:ff9b:1::/48",
-    "2001::/32",
-];
-/// 6to4 (RFC 3056).
-const SIX_TO_FOUR: &str = "2002::/16";
+use windlass_base::special::{self, Prefix};
+use windlass_rendezvous::own_addresses;
 
 /// Destinations that peers may reach through this host. By default none.
 ///
 /// A special address (loopback, private, link-local, multicast and the like) can be reached only
 /// through a network that lies in the same special block: `0.0.0.0/0` is the public Internet only,
-/// `192.168.1.0/24` is that network.
+/// `192.168.1.0/24` is that network. A public address of this host itself can be reached only if it
+/// is named alone.
 #[derive(Clone, Debug, Default)]
 pub struct ExitPolicy {
-    networks: Vec<IpNet>,
-    special: Vec<IpNet>,
+    networks: Vec<Prefix>,
 }
 
 /// What a user may write for networks: a CIDR, an address, or `internet`.
@@ -102,14 +64,14 @@ impl fmt::Display for ExitNetworks {
 impl ExitPolicy {
     /// The destinations of these networks.
     pub fn new(networks: impl IntoIterator<Item = ExitNetworks>) -> ExitPolicy {
-        let parse = |text: &str| text.parse::<IpNet>().ok();
-        let all = ["0.0.0.0/0", "::/0"];
+        let all = [IpAddr::from([0; 4]), IpAddr::from([0; 16])];
         let networks = networks.into_iter().flat_map(|one| match one {
-            ExitNetworks::Internet => all.iter().filter_map(|text| parse(text)).collect(),
-            ExitNetworks::One(network) => vec![network],
+            ExitNetworks::Internet => all.iter().filter_map(|ip| Prefix::new(*ip, 0)).collect(),
+            ExitNetworks::One(network) => {
+                Vec::from_iter(Prefix::new(network.addr(), network.prefix_len()))
+            }
         });
-        let special = SPECIAL.iter().chain([&SIX_TO_FOUR]).filter_map(|text| parse(text));
-        ExitPolicy { networks: networks.collect(), special: special.collect() }
+        ExitPolicy { networks: networks.collect() }
     }
 
     /// Whether any destination can be reached.
@@ -119,26 +81,40 @@ impl ExitPolicy {
 
     /// Whether peers may reach this address.
     pub fn allows(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        let block = self.special.iter().find(|block| block.contains(&address));
-        self.networks.iter().any(|network| {
-            network.contains(&address) && block.is_none_or(|block| block.contains(network))
-        })
+        self.allows_beside(address, &own_addresses())
+    }
+
+    /// Whether peers may reach this address, if `own` are those of this host.
+    fn allows_beside(&self, address: IpAddr, own: &[IpAddr]) -> bool {
+        let is_own = own.contains(&special::meant(address));
+        special::is_named(address, is_own, &self.networks)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     fn allows(networks: &[&str], address: &str) -> bool {
         let networks = networks.iter().map(|text| text.parse().expect("networks"));
-        ExitPolicy::new(networks).allows(address.parse().expect("an address"))
+        let policy = ExitPolicy::new(networks);
+        policy.allows_beside(address.parse().expect("an address"), &OWN)
     }
 
+    /// This host's addresses.
+    const OWN: [IpAddr; 2] =
+        [IpAddr::V4(Ipv4Addr::new(9, 9, 9, 10)), IpAddr::V4(Ipv4Addr::new(192, 168, 1, 1))];
+
+    /// Services of this host that a firewall keeps from others do not expect connections from its
+    /// own address.
     #[test]
-    fn every_special_block_is_read() {
-        assert_eq!(ExitPolicy::new([]).special.len(), SPECIAL.len() + 1);
+    fn this_hosts_own_public_address_is_reached_only_if_it_is_named() {
+        for own in ["9.9.9.10", "::ffff:9.9.9.10", "64:ff9b::9.9.9.10"] {
+            assert!(!allows(&["internet"], own) && !allows(&["9.9.9.0/24"], own), "{own}");
+            assert!(allows(&["internet", "9.9.9.10"], own), "{own}");
+        }
+        assert!(allows(&["192.168.1.0/24"], "192.168.1.1"), "its network is named");
     }
 
     #[test]
@@ -170,6 +146,11 @@ mod tests {
                 "::127.0.0.1",
                 "64:ff9b::7f00:1",
                 "2002:7f00:1::",
+                "192.0.0.8",
+                "198.18.0.1",
+                "240.0.0.1",
+                "64:ff9b:1::7f00:1",
+                "2001:0:7f00:1::",
             ] {
                 assert!(!allows(all, special), "{special}");
             }

@@ -15,8 +15,11 @@ pub mod behavior;
 pub mod client;
 #[cfg(feature = "daemon")]
 pub mod daemon;
+mod interfaces;
 pub mod message;
 pub mod server;
+
+pub use interfaces::own_addresses;
 
 /// The examples of the README as doc tests.
 #[doc = include_str!("../README.md")]
