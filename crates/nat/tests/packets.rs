@@ -53,6 +53,16 @@ proptest! {
     }
 }
 
+/// The sum of this datagram is zero, which is sent as all ones (RFC 768).
+#[test]
+fn a_datagram_whose_checksum_is_all_ones_passes() {
+    let unsummed = udp("10.0.0.2:5000", SERVER, &[0, 0]);
+    let rest = unsummed[26..28].to_owned();
+    let packet = udp("10.0.0.2:5000", SERVER, &rest);
+    assert_eq!(packet[26..28], [0xff, 0xff]);
+    exchange(udp, "10.0.0.2:5000", SERVER, &rest);
+}
+
 #[test]
 fn a_udp_checksum_of_zero_stays_zero() {
     let mut packet = udp("10.0.0.2:5000", SERVER, b"data");

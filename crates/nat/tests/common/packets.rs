@@ -38,7 +38,11 @@ pub(crate) fn ip(from: IpAddr, to: IpAddr, protocol: u8, payload: &[u8], sum_at:
         1 => vec![],
         _ => pseudo(&source, &destination, protocol, payload.len()),
     };
-    let sum = checksum(&[&covered, &payload]);
+    let sum = match checksum(&[&covered, &payload]) {
+        // Zero would say that the datagram has no checksum (RFC 768).
+        0 if protocol == UDP => 0xffff,
+        sum => sum,
+    };
     payload[sum_at..sum_at + 2].copy_from_slice(&sum.to_be_bytes());
     let mut header = match from {
         IpAddr::V4(_) => {
