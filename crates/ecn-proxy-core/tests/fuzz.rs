@@ -8,7 +8,7 @@ mod watch;
 
 use proptest::prelude::*;
 use windlass_ecn_proxy_core::Events;
-use windlass_testbed::replay;
+use windlass_testbed::{cases, replay};
 
 proptest! {
     #[test]
@@ -57,7 +57,7 @@ fn live(seed: u64, sequences: u64) -> (Events, u64) {
 
 #[test]
 fn random_lives_keep_the_promises_and_reach_every_event() {
-    let (events, _) = live(1, 20_000);
+    let (events, _) = live(1, cases(20_000).max(20_000).into());
     let rare = Events::BOTH | Events::FALLBACK | Events::DESTINATION_FAILED | Events::PLAIN_REFUSED;
     assert_eq!(events | rare, Events::all(), "never seen: {:?}", Events::all() - events);
 }

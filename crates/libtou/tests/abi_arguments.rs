@@ -175,7 +175,7 @@ impl Drop for WorkingDirectory {
 
 // The only test of this process, since it closes all sockets.
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: windlass_testbed::cases(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_arguments_are_taken_or_refused(calls in prop::collection::vec(call(), 1..60)) {

@@ -17,7 +17,7 @@ fn run(bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: windlass_testbed::cases(200), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn tou_c_abi_takes_any_calls(bytes in prop::collection::vec(any::<u8>(), 0..600)) {

@@ -1,5 +1,6 @@
 //! What Windlass's own tests share: network namespaces on the running kernel, polling with a
-//! deadline, the line that a skipped test prints, and the replay of fuzz inputs.
+//! deadline, the line that a skipped test prints, the number of cases of a property test, and the
+//! replay of fuzz inputs.
 //!
 //! The crate is a dev-dependency only. Its functions panic where a test would: a command that
 //! fails is a failed test, and the message names the command.
@@ -17,6 +18,7 @@
 //! left.run("ping", "-c 1 10.9.0.2");
 //! ```
 
+mod cases;
 mod fuzz;
 mod need;
 mod process;
@@ -33,6 +35,7 @@ mod routed;
 #[cfg(target_os = "linux")]
 mod socket;
 
+pub use cases::cases;
 pub use fuzz::replay;
 pub use need::{Need, skip, skip_unless};
 pub use process::{Background, is_gone, output, run, text};

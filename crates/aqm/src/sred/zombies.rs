@@ -77,7 +77,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(12)))]
 
         /// Ott, Lakshman, Wong 1999, section III: the inverse of the hit rate is the number of flows.
         #[test]

@@ -252,7 +252,7 @@ fn forged_and_foreign_datagrams_change_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(64)))]
 
     /// Loss may hide an answer, which makes a finding unknown or stricter, and never more open.
     #[test]

@@ -410,7 +410,7 @@ fn alerts_of_rustls_are_reported() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(64)))]
 
     /// Any pieces of writes, of arriving bytes and of reads give the same stream.
     #[test]

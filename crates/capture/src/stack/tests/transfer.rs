@@ -136,7 +136,7 @@ impl Pipe {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(48)))]
 
     #[test]
     fn all_bytes_arrive_in_both_directions(

@@ -160,7 +160,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(24)))]
 
     /// On lossy paths too: retransmissions read the page again.
     #[test]

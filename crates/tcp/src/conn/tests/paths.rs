@@ -223,7 +223,7 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(100)))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(

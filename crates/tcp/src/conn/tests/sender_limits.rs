@@ -126,7 +126,7 @@ fn wait(s: &mut Script, ms: u64) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(300)))]
 
     #[test]
     fn a_sender_stays_within_both_windows(

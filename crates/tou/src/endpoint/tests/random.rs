@@ -174,7 +174,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(64)))]
 
     #[test]
     fn received_bytes_are_those_sent_and_no_connection_is_left(seed: u64) {
