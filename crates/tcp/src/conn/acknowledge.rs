@@ -1,5 +1,6 @@
 //! The ACK of a segment: RFC 9293 §3.10.7.4 step 5, and RFC 5681 behind it.
 
+use super::emit::{milliseconds, timestamp};
 use super::{Connection, Event, State};
 use crate::cc::Ack;
 use crate::config::Growth;
@@ -159,6 +160,10 @@ impl Connection {
             self.note_dsack(dsack);
             self.find_losses(now, segment);
         }
+        // After RACK: of a lost retransmission and a mark in the same window, the loss counts.
+        if echo && has_blocks {
+            self.handle_ecn_echo_beyond_hole(now);
+        }
         if let Some(before) = before.filter(|_| self.recovery.reduction.is_some()) {
             self.reduce_by_ack(before);
         }
@@ -249,7 +254,7 @@ impl Connection {
         self.timers.retries = 0;
         let rtt = self.sample_rtt(now, segment, ack);
         if self.recovery.phase != Phase::Open {
-            self.judge_repair(segment);
+            self.judge_repair(now, segment);
         }
         if self.continue_repair(acked)
             && !held
@@ -296,14 +301,20 @@ impl Connection {
         Some(self.rtt.last_sample())
     }
 
+    /// When the segment was sent whose timestamp this one echoes, in milliseconds of the carrier's
+    /// clock; `None` without an echo.
+    pub(super) fn echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
+        milliseconds(now).checked_sub(self.age_echoed_ms(now, segment)?)
+    }
+
     /// The age of the timestamp that the segment echoes, in milliseconds; `None` without an echo.
-    pub(super) fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
+    fn age_echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
         let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps)?.echo_reply;
         // As in Linux, 0 is no echo: a peer without a timestamp to echo sends 0 (RFC 7323 §3.2).
         if echoed == 0 {
             return None;
         }
-        Some(u64::from(super::emit::timestamp(now).wrapping_sub(echoed)))
+        Some(u64::from(timestamp(now).wrapping_sub(echoed)))
     }
 
     fn time_echoed(&self, now: Time, segment: &Segment) -> Option<Time> {

@@ -69,7 +69,11 @@ impl Connection {
             smoothed_rtt: self.rtt.smoothed(),
         });
         self.end_reduction();
-        if cause == CongestionCause::FastRetransmit {
+        // Also after an echo during fast recovery, which must not wait for half a window before it
+        // retransmits.
+        let recovering = self.recovery.phase == Phase::FastRecovery;
+        if cause == CongestionCause::FastRetransmit || (recovering && cause == CongestionCause::Ecn)
+        {
             self.begin_reduction(prior);
         }
     }
@@ -90,11 +94,25 @@ impl Connection {
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
         let cut = ack > self.recovery.recover || after_timeout;
         if cut {
-            self.stats.ecn_cuts += 1;
-            self.signals |= Signals::ECN_CUT;
-            self.cut(now, CongestionCause::Ecn, false);
+            self.cut_by_ecn(now);
         }
         cut
+    }
+
+    /// As [`Connection::handle_ecn_echo`], for an echo while SND.UNA waits for a retransmission.
+    /// SACKed data beyond `recover` was sent after the last reduction, with CWR on its first
+    /// segment, and thus belongs to another window of data.
+    pub(super) fn handle_ecn_echo_beyond_hole(&mut self, now: Time) {
+        let sacked = self.recovery.scoreboard.sacked().end().unwrap_or(0);
+        if sacked > self.recovery.recover && !self.pending.cwr {
+            self.cut_by_ecn(now);
+        }
+    }
+
+    fn cut_by_ecn(&mut self, now: Time) {
+        self.stats.ecn_cuts += 1;
+        self.signals |= Signals::ECN_CUT;
+        self.cut(now, CongestionCause::Ecn, false);
     }
 
     /// True for an echo that reports no new mark: after a timeout, until all data sent before it is
@@ -166,6 +184,20 @@ impl Connection {
             self.go_back_to_una();
         } else {
             self.recovery.enter(self.tx.una, self.tx.max, self.agreed.mss, self.agreed.sack);
+        }
+    }
+
+    /// Reduces the window once more: the loss of a retransmission is a second sign of congestion
+    /// (RFC 5681 §4.3). The lost segment goes out again whatever the window, as the first time.
+    pub(super) fn retransmission_lost(&mut self, now: Time) {
+        self.stats.fast_retransmits += 1;
+        self.signals |= Signals::FAST_RETRANSMIT;
+        self.forget_undo();
+        self.cut(now, CongestionCause::FastRetransmit, false);
+        match self.recovery.phase {
+            Phase::FastRecovery => self.recovery.retransmit_una = true,
+            // After a timeout slow start repairs, from a window that is small already.
+            Phase::Open | Phase::Loss => self.end_reduction(),
         }
     }
 

@@ -9,7 +9,12 @@ use windlass_base::{Ecn, Time};
 
 /// The timestamp clock: milliseconds (RFC 7323 §5.4).
 pub(super) fn timestamp(now: Time) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32
+    milliseconds(now) as u32
+}
+
+/// The timestamp clock without its wrap.
+pub(super) fn milliseconds(now: Time) -> u64 {
+    now.as_nanos() / 1_000_000
 }
 
 impl Connection {

@@ -62,7 +62,7 @@ impl Connection {
         self.rx.isn = segment.seq;
         self.agree(segment);
         if let Some(timestamps) = segment.options.timestamps {
-            self.rx.ts_recent = Some(timestamps.value);
+            self.note_timestamp(now, timestamps);
         }
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.tx.set_window(1, u64::from(segment.window));

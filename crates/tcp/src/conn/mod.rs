@@ -243,6 +243,7 @@ impl Connection {
                 acks: AckSchedule::new(config.acks.policy),
                 echo: EcnEchoState::new(&config.ecn),
                 ts_recent: None,
+                ts_recent_at: Time::ZERO,
                 last_ack_sent: 0,
             },
             congestion: CachedController::new(config.congestion.build(&params)),

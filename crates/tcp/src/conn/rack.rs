@@ -50,14 +50,8 @@ impl Connection {
                 self.extend_retransmit_timer(now);
             }
         }
-        let now_ms = now.as_nanos() / 1_000_000;
-        let judge = Judge {
-            now,
-            min_rtt: self.rtt.min_rtt(),
-            echoed_ms: self
-                .age_echoed_ms(now, segment)
-                .and_then(|age_ms| now_ms.checked_sub(age_ms)),
-        };
+        let echoed_ms = self.echoed_ms(now, segment);
+        let judge = Judge { now, min_rtt: self.rtt.min_rtt(), echoed_ms };
         let sacked = self.recovery.scoreboard.sacked();
         self.recovery.rack.settle(self.tx.una, sacked, &judge);
         self.detect_losses(now);
@@ -76,6 +70,9 @@ impl Connection {
         }
         if recovery.phase == Phase::Open && recovery.rack.lost_bytes() > 0 {
             self.repair(now);
+        }
+        if self.recovery.rack.is_lost_again() {
+            self.retransmission_lost(now);
         }
     }
 

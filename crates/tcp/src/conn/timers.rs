@@ -118,9 +118,13 @@ impl Connection {
     fn enter_loss(&mut self, now: Time) {
         let repeated =
             self.timers.retries > 1 && self.config.recovery.hold_ssthresh_on_repeated_timeout;
-        let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
-            && (self.config.ecn.cut_after_timeout || self.tx.una < self.recovery.recover);
         let phase = self.recovery.phase;
+        // The loss of a retransmission is a second sign of congestion (RFC 5681 §4.3).
+        let lost_again =
+            phase == Phase::FastRecovery && self.recovery.scoreboard.high_rxt() > self.tx.una;
+        let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
+            && (self.config.ecn.cut_after_timeout
+                || (self.tx.una < self.recovery.recover && !lost_again));
         let frto = self.recovery.frto;
         self.recovery.leave();
         self.recovery.dup_acks = 0;

@@ -3,7 +3,7 @@
 //! RFC 4015 is more careful after a timeout.
 
 use super::Connection;
-use super::emit::timestamp;
+use super::emit::milliseconds;
 use super::trace::Signals;
 use crate::Segment;
 use crate::recovery::{BeforeCut, Frto, LostFlight, Phase, Undo};
@@ -54,13 +54,13 @@ impl Connection {
         if self.recovery.phase != Phase::Open
             && let Some(undo) = &mut self.recovery.undo
         {
-            undo.note_copy(range, timestamp(now));
+            undo.note_copy(range, milliseconds(now));
         }
     }
 
     /// Checks whether the repair was needless, after an ACK advanced SND.UNA during it.
-    pub(super) fn judge_repair(&mut self, segment: &Segment) {
-        if self.options.undo && self.is_of_original(segment) {
+    pub(super) fn judge_repair(&mut self, now: Time, segment: &Segment) {
+        if self.options.undo && self.is_of_original(now, segment) {
             self.undo();
         } else if self.recovery.frto != Frto::Off {
             self.judge_timeout(true);
@@ -70,14 +70,11 @@ impl Connection {
     /// True if the echoed timestamp shows that the ACK answers an original segment, sent before the
     /// first retransmission (RFC 3522 §3.2 step 5). In fast recovery a partial ACK proves nothing
     /// about the other retransmissions (Linux: `tcp_try_undo_partial`).
-    fn is_of_original(&self, segment: &Segment) -> bool {
+    fn is_of_original(&self, now: Time, segment: &Segment) -> bool {
         let Some(undo) = &self.recovery.undo else { return false };
-        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
         let complete = self.tx.una >= undo.copies_end();
         let conclusive = complete || self.recovery.phase == Phase::Loss;
-        // 0 is no echo.
-        let echoed = echoed.map(|echoed| echoed.echo_reply).filter(|&echoed| echoed != 0);
-        conclusive && echoed.is_some_and(|echoed| undo.is_before_copies(echoed))
+        conclusive && self.echoed_ms(now, segment).is_some_and(|sent| undo.is_before_copies(sent))
     }
 
     /// Records a DSACK: the peer received `range` twice.

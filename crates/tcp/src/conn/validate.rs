@@ -3,7 +3,11 @@
 
 use super::{Connection, Error, State};
 use crate::{Flags, Segment, Timestamps};
-use windlass_base::Time;
+use windlass_base::{Span, Time};
+
+/// TS.Recent is invalid once it is that old: from 2^31 ticks on, 24.8 days, later timestamps look
+/// older (RFC 7323 §5.5).
+const TS_RECENT_VALID: Span = Span::from_secs(24 * 24 * 3600);
 
 impl Connection {
     /// True if a listener may accept `syn` in place of this connection. The connection must be in
@@ -22,9 +26,9 @@ impl Connection {
     /// The position at which an acceptable segment begins; `None` if the segment needs no further
     /// handling.
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
-        if self.has_fast_paths() && self.is_predicted(segment) {
+        if self.has_fast_paths() && self.is_predicted(now, segment) {
             let nxt = self.rx.reassembly.nxt();
-            self.remember_timestamp(segment, nxt);
+            self.remember_timestamp(now, segment, nxt);
             return Some(nxt);
         }
         self.validate_closely(now, segment)
@@ -35,7 +39,7 @@ impl Connection {
         if self.is_repeated_syn(segment, start) {
             return None;
         }
-        if self.fails_paws(segment) {
+        if self.fails_paws(now, segment) {
             return None;
         }
         let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
@@ -52,13 +56,13 @@ impl Connection {
             self.challenge(now);
             return None;
         }
-        self.remember_timestamp(segment, start);
+        self.remember_timestamp(now, segment, start);
         segment.flags.contains(Flags::ACK).then_some(start)
     }
 
     /// True for a segment at RCV.NXT without special flags, which passes every test of
     /// [`Connection::validate_closely`]. Most segments of a connection are of that kind.
-    fn is_predicted(&self, segment: &Segment) -> bool {
+    fn is_predicted(&self, now: Time, segment: &Segment) -> bool {
         let nxt = self.rx.reassembly.nxt();
         let control = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK;
         segment.seq == self.rx.isn.at(nxt)
@@ -66,7 +70,7 @@ impl Connection {
             && nxt + u64::from(segment.payload_len) <= self.rx.window.edge()
             && match segment.options.timestamps {
                 None => !self.agreed.timestamps,
-                Some(timestamps) => self.agreed.timestamps && !self.is_older(timestamps),
+                Some(timestamps) => self.agreed.timestamps && !self.is_older(now, timestamps),
             }
     }
 
@@ -97,33 +101,39 @@ impl Connection {
         }
     }
 
-    fn fails_paws(&mut self, segment: &Segment) -> bool {
+    fn fails_paws(&mut self, now: Time, segment: &Segment) -> bool {
         if !self.agreed.timestamps || segment.flags.contains(Flags::RST) {
             return false;
         }
         // RFC 7323 §3.2: once agreed, every segment carries timestamps; others are dropped.
         let Some(timestamps) = segment.options.timestamps else { return true };
-        let old = self.is_older(timestamps);
+        let old = self.is_older(now, timestamps);
         if old {
             self.rx.acks.send_pure_ack_now();
         }
         old
     }
 
-    /// True if the timestamp is older than TS.Recent.
-    fn is_older(&self, timestamps: Timestamps) -> bool {
+    /// True if the timestamp is older than TS.Recent, and TS.Recent is valid.
+    fn is_older(&self, now: Time, timestamps: Timestamps) -> bool {
         let newest = self.rx.ts_recent.unwrap_or(timestamps.value);
         (timestamps.value.wrapping_sub(newest) as i32) < 0
+            && now.saturating_since(self.rx.ts_recent_at) < TS_RECENT_VALID
     }
 
     /// Updates TS.Recent (RFC 7323 §5.3 R3). Only segments in the window may do so: else an
     /// attacker could make PAWS drop the peer's segments.
-    fn remember_timestamp(&mut self, segment: &Segment, start: u64) {
+    fn remember_timestamp(&mut self, now: Time, segment: &Segment, start: u64) {
         if let Some(timestamps) = segment.options.timestamps
             && start <= self.rx.last_ack_sent
         {
-            self.rx.ts_recent = Some(timestamps.value);
+            self.note_timestamp(now, timestamps);
         }
+    }
+
+    pub(super) fn note_timestamp(&mut self, now: Time, timestamps: Timestamps) {
+        self.rx.ts_recent = Some(timestamps.value);
+        self.rx.ts_recent_at = now;
     }
 
     /// Answers an unacceptable segment by an ACK (RFC 9293 §3.10.7.4, first step). Some of its

@@ -11,6 +11,7 @@ pub(crate) use reassembly::{Arrival, Reassembly};
 pub(crate) use window::{ReceiveWindow, shift_for};
 
 use crate::SeqNumber;
+use windlass_base::Time;
 
 /// The variables of the receiving side (RFC 9293 §3.3.1). Positions: 0 is the peer's SYN, 1 the
 /// first byte of data.
@@ -23,6 +24,8 @@ pub(crate) struct Receiver {
     pub(crate) isn: SeqNumber,
     /// TS.Recent (RFC 7323 §4.3); `None` before the first timestamp.
     pub(crate) ts_recent: Option<u32>,
+    /// When TS.Recent was updated last.
+    pub(crate) ts_recent_at: Time,
     /// Whether ACKs carry the ECN echo.
     pub(crate) echo: EcnEchoState,
     /// The window that this end announces.

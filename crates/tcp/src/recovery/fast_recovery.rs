@@ -78,6 +78,7 @@ impl Recovery {
     /// Records a reduction of the window. `max` is SND.MAX.
     pub(crate) fn note_cut(&mut self, cause: CongestionCause, max: u64) {
         self.recover = max;
+        self.rack.note_reduction();
         self.last_cut = Some(cause);
     }
 

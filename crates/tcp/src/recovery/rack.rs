@@ -15,6 +15,10 @@ pub(crate) struct Rack {
     lost: RangeSet,
     /// The bytes in `lost`.
     lost_bytes: u64,
+    /// Reductions of the window so far.
+    reductions: u64,
+    /// A retransmission sent since the last reduction is lost.
+    lost_again: bool,
     /// The segment that was sent last among those delivered.
     newest: Option<Delivered>,
     /// The send time of the segment that the current ACK samples the RTT of.
@@ -26,6 +30,8 @@ pub(crate) struct Rack {
 struct Copy {
     range: Range<u64>,
     sent: Time,
+    /// [`Rack::reductions`] when it was sent.
+    reductions: u64,
 }
 
 /// RACK.xmit_ts, RACK.end_seq and RACK.rtt.
@@ -85,7 +91,19 @@ impl Rack {
     pub(crate) fn sent_again(&mut self, range: Range<u64>, now: Time) {
         self.found(range.clone());
         self.again.retain(|copy| copy.range.end <= range.start || range.end <= copy.range.start);
-        self.again.push_back(Copy { range, sent: now });
+        self.again.push_back(Copy { range, sent: now, reductions: self.reductions });
+    }
+
+    /// Records a reduction of the window.
+    pub(crate) fn note_reduction(&mut self) {
+        self.reductions += 1;
+        self.lost_again = false;
+    }
+
+    /// True if a retransmission is lost that was sent since the last reduction: a new sign of
+    /// congestion (RFC 5681 §4.3).
+    pub(crate) fn is_lost_again(&self) -> bool {
+        self.lost_again
     }
 
     /// Forgets losses and retransmissions: after a timeout, or if the receiver has discarded SACKed
@@ -94,6 +112,7 @@ impl Rack {
         self.again.clear();
         self.lost.clear();
         self.lost_bytes = 0;
+        self.lost_again = false;
     }
 
     /// The segment that was sent last among those delivered.
@@ -206,6 +225,7 @@ impl Rack {
             }
             let deadline = newest.deadline(copy.sent, window);
             if deadline <= now {
+                self.lost_again |= copy.reductions == self.reductions;
                 self.lose(copy.range.clone(), sacked);
             } else {
                 next = next.max(Some(deadline));

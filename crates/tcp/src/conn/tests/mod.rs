@@ -12,6 +12,7 @@ mod frto;
 mod handshake;
 mod keepalive;
 mod loss;
+mod lost_retransmission;
 mod no_control;
 mod pacing;
 mod paths;

@@ -278,3 +278,18 @@ fn every_controller_gets_its_window_back() {
         assert!((before.0..=before.0 + 988.0).contains(&after.0), "{name}: {after:?}");
     }
 }
+
+/// 25 days are more than 2^31 ms, so that the echo of the last retransmission looks older than the
+/// first one.
+#[test]
+fn rfc3522_an_outage_of_25_days_does_not_make_the_retransmission_an_original() {
+    let mut s = flight(eifel().with(|c| c.timers.max_retries = u32::MAX));
+    for _ in 0..25 * 24 {
+        s.advance_ms(3_600_000);
+        s.skip();
+    }
+    let echo = 10_200 + 25 * 24 * 3600 * 1000_u64;
+    s.advance_ms(10);
+    s.recv(&format!(". 1 ack 989 TS {}:{echo}", u32::MAX - 5));
+    assert_eq!(undone(&s), 0);
+}

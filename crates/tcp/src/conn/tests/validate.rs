@@ -176,6 +176,44 @@ fn rfc7323_paws_the_timestamp_clock_may_wrap() {
     assert_eq!(s.connection.readable(), 300);
 }
 
+const DAY_MS: u64 = 24 * 3600 * 1000;
+
+#[test]
+fn rfc7323_outdated_timestamps_are_invalid_after_24_idle_days() {
+    for (idle_days, valid) in [(23, true), (24, false), (25, false), (40, false)] {
+        let mut s = with_timestamps();
+        s.recv(". 1:101 ack 1 TS 1000000000:10000");
+        s.skip();
+        s.advance_ms(idle_days * DAY_MS);
+        let behind = 1_000_000_000 - 5;
+        s.recv(&alloc::format!(". 101:201 ack 1 TS {behind}:10000"));
+        let taken = if valid { 100 } else { 200 };
+        assert_eq!(s.connection.readable(), taken, "after {idle_days} days");
+    }
+}
+
+#[test]
+fn rfc7323_a_connection_goes_on_after_25_idle_days() {
+    let mut s = with_timestamps();
+    s.recv(". 1:101 ack 1 TS 500:10000");
+    s.skip();
+    s.advance_ms(25 * DAY_MS);
+    // 25 days are more than 2^31 ms: the peer's clock looks older than TS.Recent.
+    let later = 500 + 25 * DAY_MS;
+    s.recv(&alloc::format!(". 101:201 ack 1 TS {later}:10100"));
+    assert_eq!(s.connection.readable(), 200);
+    // From then on PAWS holds again.
+    s.recv(&alloc::format!(". 201:301 ack 1 TS {}:10100", later - 1));
+    assert_eq!(s.connection.readable(), 200);
+    s.skip();
+    s.write(100);
+    let sent = s.skip();
+    let echo = sent[0].first.options.timestamps.map(|timestamps| timestamps.echo_reply);
+    assert_eq!(echo, Some(later as u32));
+    s.recv(&alloc::format!(". 201 ack 101 TS {later}:{}", (10_100 + 25 * DAY_MS) as u32));
+    assert_eq!(s.connection.bytes_acked(), 100);
+}
+
 #[test]
 fn rfc7323_a_segment_without_the_agreed_timestamps_is_dropped_unless_it_is_a_reset() {
     let mut s = with_timestamps();
