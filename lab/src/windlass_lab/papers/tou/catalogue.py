@@ -1,6 +1,7 @@
 """The paper in the lab's catalogue: an experiment for each of its network environments."""
 
 from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.plan import CELLS, PAPER, Cell
 
 _CHAPTER = "5.2 Test results"
@@ -57,6 +58,7 @@ TOU = Paper(
             needs_root=True,
             short=True,
         ),
+        *beside.experiments(),
     ],
     against="what they must show",
     main_plots=("figure-18-time",),

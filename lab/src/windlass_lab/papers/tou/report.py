@@ -9,6 +9,7 @@ from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import Drawn, as_csv
 from windlass_lab.core.verdict import Comparison, failures
 from windlass_lab.papers.tou import figures
+from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
 from windlass_lab.papers.tou.plan import TOU_NONE, Cell, Test
@@ -34,6 +35,8 @@ def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
 
 def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     """Every file that is made from a result, by its path in the directory."""
+    if beside.is_asked([document["id"] for document in results["experiments"]]):
+        return beside.files(paper, results)
     runs = {
         name: {int(seed): read_run(**run) for seed, run in summary["runs"].items()}
         for name, summary in results["summaries"].items()

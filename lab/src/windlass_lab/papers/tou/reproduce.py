@@ -24,6 +24,7 @@ from windlass_lab.papers.tou import (
     topology,
     transfer,
 )
+from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.catalogue import SHORT, SHORT_SCALE, cells_of
 from windlass_lab.papers.tou.judge import SEEDS
 from windlass_lab.papers.tou.measure import measure, require
@@ -115,7 +116,10 @@ def reproduce_request(request: Request) -> tuple[dict, dict]:
         resume=request.resume,
         tests=request.tests,
     )
-    if [experiment.id for experiment in request.experiments] == [SHORT]:
+    ids = [experiment.id for experiment in request.experiments]
+    if beside.is_asked(ids):
+        return beside.reproduce(request), no_series(request.paper)
+    if ids == [SHORT]:
         options = for_short(options)
     results = reproduce(
         request.paper,

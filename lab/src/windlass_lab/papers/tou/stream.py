@@ -15,8 +15,8 @@ from windlass_lab.testbed.sample import Sample, of_socket
 _CHUNK = bytes(1 << 18)
 LISTENING = "listening"
 # asm-generic/socket.h. With a limit, however high, TCP paces by itself.
-_SO_MAX_PACING_RATE = 47
-_NO_LIMIT_BYTES_PER_S = 2**31 - 1
+SO_MAX_PACING_RATE = 47
+UNLIMITED_BYTES_PER_S = 2**31 - 1
 
 
 def receive(address: str, port: int) -> None:
@@ -35,7 +35,7 @@ def send(address: str, port: int, size: int, controller: str, sample_s: float, p
     with socket.socket() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
         if paced:
-            connection.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _NO_LIMIT_BYTES_PER_S)
+            connection.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, UNLIMITED_BYTES_PER_S)
         connection.connect((address, port))
         connection.setblocking(False)
         begin = time.monotonic()

@@ -1,0 +1,1 @@
+"""ToU and the kernel's TCP on one link: how they share it."""
