@@ -182,9 +182,11 @@ pub enum AckPolicy {
         /// The longest delay.
         max: Span,
     },
-    /// As Linux: like `Delayed`, with two exceptions. If a segment carries PSH or is less than full,
+    /// As Linux: like `Delayed`, with three exceptions. If a segment carries PSH or is less than full,
     /// the receiver acknowledges it once the application has read all data. The first segments of a
-    /// connection, and those after a duplicate, are acknowledged at once.
+    /// connection, and those after a duplicate, are acknowledged at once. Segments that the carrier
+    /// passes in together are acknowledged once, so the sender should
+    /// [count bytes](Growth::PerByte).
     Linux {
         /// The longest delay.
         max: Span,
@@ -194,6 +196,15 @@ pub enum AckPolicy {
         /// Number of ACKs for one segment.
         parts: u32,
     },
+}
+
+impl AckPolicy {
+    /// Whether the receiver acknowledges segments that arrive together one after the other, as if
+    /// the carrier polled after each. RFC 5681 §4.2: it should not leave more than two full segments
+    /// without an ACK. Linux acknowledges such a batch once, and its senders count bytes.
+    pub(crate) fn acknowledges_within_batches(self) -> bool {
+        !matches!(self, AckPolicy::Linux { .. })
+    }
 }
 
 /// Probes on an idle connection (RFC 9293 §3.8.4).

@@ -29,7 +29,7 @@ impl Stream {
         &self.connection
     }
 
-    /// The connection, for commands and polls without payload: close, abort, timeouts, events. Do
+    /// The connection, for commands and polls without payload: close, abort, timeouts, events, ACKs. Do
     /// not read, write, handle segments or poll for segments through it: bytes would be lost.
     /// Exception: a carrier that can produce outgoing bytes at any position always writes and polls
     /// for segments through it. The stream then stores incoming bytes only.

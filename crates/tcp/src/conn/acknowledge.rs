@@ -324,11 +324,20 @@ impl Connection {
         now.as_nanos().checked_sub(age.as_nanos()).map(Time::from_nanos)
     }
 
-    /// Validation of cwnd: it may grow only while it limits the sender (RFC 7661).
-    fn may_grow(&self, in_flight: u64) -> bool {
+    /// Validation of cwnd: it may grow only while it limits the sender (RFC 7661). A carrier may pass
+    /// in several ACKs before it polls, so the flight falls from one to the next although data waits:
+    /// the first ACK decides for all.
+    fn may_grow(&mut self, in_flight: u64) -> bool {
         if !self.options.cwnd_validation {
             return true;
         }
+        if !core::mem::replace(&mut self.tx.in_batch, true) {
+            self.tx.cwnd_limited = self.is_cwnd_limited(in_flight);
+        }
+        self.tx.cwnd_limited
+    }
+
+    fn is_cwnd_limited(&self, in_flight: u64) -> bool {
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice the data in flight, or it could not double.

@@ -546,6 +546,26 @@ impl Connection {
         self.poll_transmit_into(now, max, observer, &mut run).then_some(run)
     }
 
+    /// The ACK that is due for a segment of a batch. For carriers that pass in several segments before
+    /// they drain the connection: they call this after each segment until it returns `None`, and send
+    /// the ACKs before anything else.
+    ///
+    /// Without it the batch is acknowledged once. This always returns `None` with
+    /// [`AckPolicy::Linux`](crate::config::AckPolicy::Linux), which acknowledges so.
+    pub fn poll_ack(&mut self, now: Time, observer: &mut impl Observer) -> Option<Segment> {
+        let acknowledges = self.rx.acks.is_due_within_batch()
+            && self.state.is_synchronized()
+            && self.state != State::SynReceived
+            && self.pending.reset.is_none();
+        if !acknowledges {
+            return None;
+        }
+        let mut run = Run::default();
+        self.fill_ack(now, &mut run);
+        trace::publish_run(self, now, Some(&run), observer);
+        Some(run.first)
+    }
+
     /// As [`Connection::poll_transmit`], but writes the run to `run`, which saves a copy. Returns
     /// false if there is nothing to send; the contents of `run` are unspecified then.
     pub fn poll_transmit_into(
@@ -555,6 +575,7 @@ impl Connection {
         observer: &mut impl Observer,
         run: &mut Run,
     ) -> bool {
+        self.tx.in_batch = false;
         let any = self.fill_next(now, max.max(1), run);
         if !any {
             self.update_persist_timer(now);

@@ -32,6 +32,10 @@ pub(crate) struct Sender {
     pub(crate) write_blocked: bool,
     /// The connection writes by itself whenever there is room.
     pub(crate) endless: bool,
+    /// An ACK of new data has been handled since the last poll. Further ones are of the same batch.
+    pub(crate) in_batch: bool,
+    /// cwnd limited the sender when the batch began.
+    pub(crate) cwnd_limited: bool,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
 }
@@ -52,6 +56,8 @@ impl Sender {
             last_sent: Time::ZERO,
             write_blocked: false,
             endless: false,
+            in_batch: false,
+            cwnd_limited: false,
         }
     }
 

@@ -145,6 +145,11 @@ impl AckSchedule {
         matches!(self.due, Due::Now | Due::NowAlone)
     }
 
+    /// An ACK is due before the next segment of the same batch is handled.
+    pub(crate) fn is_due_within_batch(&self) -> bool {
+        self.is_due() && self.policy.acknowledges_within_batches()
+    }
+
     pub(crate) fn is_pure_ack_due(&self) -> bool {
         self.due == Due::NowAlone
     }

@@ -93,7 +93,24 @@ impl<Data: Default> Endpoint<Data> {
             if self.probes_paths || slot.path_mtu.is_some() {
                 slot.update_path_mtu(segment);
             }
+            self.acknowledge(now, key);
             self.touch(key);
+        }
+    }
+
+    /// Takes the ACKs that are due before the next datagram of the same batch is handled.
+    fn acknowledge(&mut self, now: Time, key: usize) {
+        loop {
+            let slot = &mut self.slots[key];
+            let connection = slot.stream.connection_mut();
+            let ack = match &mut slot.log {
+                None => connection.poll_ack(now, &mut ()),
+                Some(log) => connection.poll_ack(now, &mut **log),
+            };
+            let Some(ack) = ack else { return };
+            self.acks.push_back((slot.peer, ack));
+            // It advertises a window, which is counted before another connection's window.
+            self.account(key);
         }
     }
 

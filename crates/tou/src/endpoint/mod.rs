@@ -207,6 +207,8 @@ pub struct Endpoint<Data = ()> {
     next_serial: u64,
     /// Connections that may have something to send.
     ready: VecDeque<usize>,
+    /// ACKs of segments that arrived in one batch with others.
+    acks: VecDeque<(SocketAddr, Segment)>,
     /// Replies that belong to no connection.
     replies: VecDeque<(SocketAddr, Segment)>,
     deadlines: Deadlines<(usize, u64)>,
@@ -246,6 +248,7 @@ impl<Data: Default> Endpoint<Data> {
             recent: 0,
             next_serial: 0,
             ready: VecDeque::new(),
+            acks: VecDeque::new(),
             replies: VecDeque::new(),
             deadlines: Deadlines::default(),
             events: VecDeque::new(),

@@ -54,7 +54,8 @@ impl<Data: Default> Endpoint<Data> {
         headers: &mut Vec<u8>,
         send: impl FnOnce(&Datagrams, &Contents<'_>) -> R,
     ) -> Option<R> {
-        if let Some((peer, segment)) = self.replies.pop_front() {
+        let bare = self.acks.pop_front().or_else(|| self.replies.pop_front());
+        if let Some((peer, segment)) = bare {
             headers.resize(wire::MAX_SESSION_HEADER_LEN, 0);
             let len = wire::emit_to(&peer, &segment, headers);
             self.counters.sent += 1;
