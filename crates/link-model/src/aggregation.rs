@@ -142,6 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn a_release_takes_packets_until_it_is_exactly_full() {
+        let mut rng = Rng::new(1);
+        let bytes = Aggregation { packets: None, bytes: Some(3000), ..Aggregation::LTE };
+        let mut aggregator = Aggregator::new(bytes);
+        let mut release = |bytes| aggregator.release(ms(1), bytes, &mut rng);
+        assert_eq!([1500, 1500].map(&mut release), [ms(10), ms(10)], "3000 bytes fit");
+        assert_eq!([1500, 1499, 2].map(&mut release), [ms(20), ms(20), ms(30)], "3001 do not");
+    }
+
+    #[test]
     fn random_intervals_lie_between_their_bounds() {
         let mut rng = Rng::new(1);
         let mut aggregator = Aggregator::new(Aggregation::WIFI);

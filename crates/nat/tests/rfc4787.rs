@@ -118,6 +118,27 @@ fn incoming_packets_refresh_where_the_settings_say_so() {
     }
 }
 
+/// Packets of either direction keep a TCP connection alive (RFC 5382 section 5), though settings let
+/// UDP's be refreshed from inside only.
+#[test]
+fn incoming_segments_refresh_a_tcp_binding() {
+    let settings = Config { refresh_inbound: false, ..config() };
+    let mut nat = Nat::new(settings.behaving(Independent, AddressAndPort), 1);
+    let pass = |nat: &mut Nat, seconds, side, source, destination| {
+        let flow = Flow { protocol: Protocol::Tcp, source, destination };
+        nat.translate(at(seconds), side, flow)
+    };
+    let (inner, remote) = (endpoint(INNER), endpoint("198.51.100.1:80"));
+    let (_, out) = pass(&mut nat, 0, Side::Inside, inner, remote).expect("passes");
+    // RFC 5382 section 5, REQ-5: a binding lasts for at least 2 h 4 min without a packet.
+    for hours in [2, 4, 6] {
+        let back = pass(&mut nat, hours * 3600, Side::Outside, remote, out.source);
+        assert_eq!(back.map(|(_, flow)| flow.destination), Ok(inner), "after {hours} h");
+    }
+    let late = pass(&mut nat, 12 * 3600, Side::Outside, remote, out.source);
+    assert_eq!(late, Err(Dropped::NoBinding));
+}
+
 #[test]
 fn the_filter_forgets_an_endpoint_that_is_no_longer_sent_to() {
     let mut nat = Nat::new(config().behaving(Independent, AddressAndPort), 1);
@@ -188,6 +209,20 @@ fn paired_addresses_stay_with_a_host_until_a_reboot() {
     let before = address("10.0.0.2:1");
     nat.reboot();
     assert_ne!(out(&mut nat, at(0), "10.0.0.2:1", "198.51.100.1:1").ip(), before);
+}
+
+/// Hosts of one IPv6 network differ in the lower half of their addresses.
+#[test]
+fn paired_ipv6_addresses_are_spread_over_the_pool() {
+    let pool: Vec<IpAddr> =
+        ["2001:db8:1::1", "2001:db8:1::2"].map(|text| text.parse().expect("an address")).to_vec();
+    let mut nat = Nat::new(Config::new(pool.clone()), 1);
+    let mut external =
+        |host| out(&mut nat, at(0), &format!("[fd00::{host}]:5000"), "[2001:db8:9::1]:80").ip();
+    let (first, second) = (external(2), external(3));
+    assert_ne!(first, second, "neighbours share the pool");
+    assert_eq!([external(2), external(4)], [first, first]);
+    assert!(pool.contains(&first) && pool.contains(&second));
 }
 
 #[test]

@@ -106,6 +106,25 @@ fn dropping_resumes_at_its_former_rate() {
     assert!(gap(&later) > 99.0, "{}", gap(&later));
 }
 
+/// The RFC leaves open for how long the former rate counts; sixteen intervals, as Linux has it
+/// (`codel_dequeue` in include/net/codel_impl.h).
+#[test]
+fn the_former_rate_counts_for_sixteen_intervals() {
+    let gap_after = |pause: Span| {
+        let mut h = codel(CoDelConfig::default());
+        overload(&mut h, 900, Ecn::NotEct);
+        while h.leave().is_some() {}
+        // The next overload drops first after some 110 ms.
+        h.wait(pause);
+        let (drops, _) = overload(&mut h, 400, Ecn::NotEct);
+        (drops[1] - drops[0]).as_millis_f64()
+    };
+    for (pause_ms, resumes) in [(500, true), (1300, true), (1700, false), (4000, false)] {
+        let gap = gap_after(Span::from_millis(pause_ms));
+        assert_eq!(gap < 99.0, resumes, "{gap} ms between drops after a pause of {pause_ms} ms");
+    }
+}
+
 #[test]
 fn senders_that_back_off_wait_no_longer_than_about_the_target() {
     let config = Config::CoDel(CoDelConfig::default());

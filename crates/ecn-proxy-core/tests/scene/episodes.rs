@@ -165,3 +165,33 @@ fn stray_ecn_flags_of_the_host_are_cleared() {
     let data = Packet { flags, ..scene.data_packet(0) };
     assert_eq!(scene.watch.pass(&data, Side::Host).1.forward[0].flags, Flags::ACK);
 }
+
+/// A tail loss probe or an unnecessary retransmission is no reduction: the mark waits for its answer.
+#[test]
+fn a_retransmission_without_gaps_does_not_answer_a_mark() {
+    let mut scene = Scene::default();
+    scene.all(0..8);
+    scene.ack(1);
+    assert_eq!(echo_gap(&mut scene, 1, 3), Events::EPISODE);
+    // The gap closes before the sender retransmits.
+    scene.ack(4);
+    let (edit, _) = scene.data(7);
+    assert!(!edit.events.intersects(Events::ANSWERED_LOSS), "{:?}", edit.events);
+    assert_eq!(scene.watch.flow.answer(), Answer::Armed);
+}
+
+/// The sender detects a loss by a segment above it, so the virtual loss needs one there.
+#[test]
+fn with_sack_a_virtual_loss_has_a_segment_above_it() {
+    let mut scene = Scene::default();
+    scene.all(0..5);
+    let (edit, out) = scene.echo(5);
+    assert!(edit.events.contains(Events::EPISODE | Events::VIRTUAL_LOSS));
+    assert_eq!(out.forward[0].ack, Scene::at(0));
+    let mut scene = Scene::default();
+    scene.all(0..8);
+    scene.ack(7);
+    let (edit, out) = scene.echo(8);
+    assert!(edit.events.contains(Events::EPISODE) && !edit.events.contains(Events::VIRTUAL_LOSS));
+    assert_eq!(out.forward[0].ack, Scene::at(8), "one segment is in flight");
+}

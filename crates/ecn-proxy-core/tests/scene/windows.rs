@@ -65,3 +65,15 @@ fn without_sack_the_retransmission_reaches_the_far_host() {
     assert_eq!(edit.events, Events::ANSWERED_VIRTUAL_LOSS);
     assert_eq!((out.forward.len(), out.back), (1, None));
 }
+
+/// A window update of the far host may be a packet with data, or one of several ACKs of the same number.
+#[test]
+fn the_proxys_answer_has_the_window_of_the_latest_ack_of_the_same_number() {
+    let mut scene = Scene::default();
+    scene.all(0..5);
+    scene.echo(3);
+    let same = Packet { window: 700, ..scene.ack_packet(3, Flags::empty()) };
+    scene.watch.pass(&same, Side::Far);
+    let reply = scene.data(0).1.back.expect("a reply");
+    assert_eq!((reply.ack, reply.window), (Scene::at(3), 700));
+}

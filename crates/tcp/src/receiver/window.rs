@@ -144,6 +144,21 @@ mod tests {
         assert_eq!(window.field(full, 101, 100), 100);
     }
 
+    /// A window of less than a segment keeps most senders from sending (RFC 9293 section 3.8.6.2.1),
+    /// so it is worth an ACK to open it by a segment, though half the buffer is not free.
+    #[test]
+    fn a_window_below_a_segment_is_opened_as_soon_as_a_segment_fits() {
+        let mut window = ReceiveWindow::new(10_000);
+        assert_eq!(window.field(1, 1, 1000), 10_000);
+        assert_eq!(window.field(9501, 1, 1000), 500);
+        assert!(!window.update_due(9501, 600, 1000), "less than a segment more");
+        assert!(window.update_due(9501, 1001, 1000));
+        // With room for a segment the sender goes on, and half the buffer is waited for.
+        assert_eq!(window.field(9501, 1001, 1000), 1500);
+        assert!(!window.update_due(9501, 3001, 1000));
+        assert!(window.update_due(9501, 6001, 1000));
+    }
+
     #[test]
     fn half_of_a_buffer_smaller_than_two_segments_is_worth_announcing() {
         let mut window = ReceiveWindow::new(1000);

@@ -132,6 +132,27 @@ fn time_stands_still_while_the_sender_is_idle() {
     assert!(difference.abs() < 7.0, "{difference}");
 }
 
+/// A pause of more than two round trips is the application's (§5.8), and all but one round trip of it
+/// is no time of the cubic. A shorter one may be the path's, and counts whole.
+#[test]
+fn a_pause_of_more_than_two_round_trips_is_no_time_of_the_cubic() {
+    let grown_after = |pause_ms: u64| {
+        let mut cubic = cut_at(1000);
+        run(&mut *cubic, 0, 20);
+        let before = segments(&*cubic);
+        run(&mut *cubic, 20 * RTT_MS + pause_ms, 1);
+        segments(&*cubic) - before
+    };
+    let counted = grown_after(RTT_MS);
+    let more = grown_after(2 * RTT_MS - 10);
+    assert!(more > 1.2 * counted, "{more} segments after 1.9 round trips, {counted} after one");
+    for pause_ms in [2 * RTT_MS + 10, 4 * RTT_MS, 7 * RTT_MS, 9 * RTT_MS] {
+        let grown = grown_after(pause_ms);
+        let ratio = grown / counted;
+        assert!((0.99..1.01).contains(&ratio), "{grown} segments after {pause_ms} ms, {counted}");
+    }
+}
+
 #[test]
 fn an_idle_restart_begins_a_new_stage_below_the_same_plateau() {
     let mut cubic = cut_at(1000);
