@@ -106,7 +106,9 @@ fn start_rendezvous(crossing: &Crossing, keys: &Keys) -> Background {
     let mut command = crossing.rendezvous.command(env!("CARGO_BIN_EXE_windlass"));
     command.args(["tou", "rendezvous", "--key", &keys.file("rendezvous")]);
     command.args(["--listen", &with_port(address, 3478), "--tls", &with_port(address, 443)]);
-    command.args(["--relay-address", &address.to_string()]).stdout(Stdio::null());
+    // The network behind a firewall has addresses that the Internet has not.
+    command.args(["--relay-peer", "198.18.0.0/15", "--relay-address", &address.to_string()]);
+    command.stdout(Stdio::null());
     let rendezvous = Background::start(command);
     let listens = || {
         let connect = || TcpStream::connect(SocketAddr::new(address, 443));

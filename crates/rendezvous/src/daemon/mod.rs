@@ -18,9 +18,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use mio::{Events, Interest, Poll};
 use ring::digest;
+use windlass_base::special::Prefix;
 use windlass_base::{Rng, Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
 
+use crate::own_addresses;
 use crate::server::{Config, Limits, Path, PeerPolicy, RelayRequest, Server, Transmit};
 use clock::Clock;
 use handle::Requests;
@@ -63,6 +65,8 @@ pub struct Options {
     pub certificate: Option<Certificate>,
     /// The relay, if there is to be one, and the peers that it sends to.
     pub relay: Option<(RelayOptions, PeerPolicy)>,
+    /// Networks of special addresses, and own addresses, that the relay sends to as well.
+    pub relay_peers: Vec<Prefix>,
     /// The realm of the relay's credentials.
     pub realm: String,
     /// Bounds of the server's state.
@@ -82,6 +86,7 @@ impl Options {
             tls: Vec::new(),
             certificate: None,
             relay: Some((RelayOptions::default(), PeerPolicy::Public)),
+            relay_peers: Vec::new(),
             realm: "windlass".to_owned(),
             limits: Limits::default(),
             stream_limits: StreamLimits::default(),
@@ -183,12 +188,13 @@ impl Daemon {
         config.alternate =
             options.alternate.and_then(|_| sockets.addresses().first_chunk::<4>().copied());
         config.relay = options.relay.as_ref().map(|(_, policy)| *policy);
+        config.relay_peers = options.relay_peers;
         let relays = options
             .relay
             .map(|(relay, _)| Relays::new(relay, &options.listen, Rng::new(rng.bits())));
         register(&poll, &mut sockets, &mut streams).map_err(BindError::System)?;
         let clock = Clock::new();
-        Ok(Daemon {
+        let mut daemon = Daemon {
             key,
             poll,
             events: Events::with_capacity(EVENTS),
@@ -201,7 +207,19 @@ impl Daemon {
             pending: BTreeSet::new(),
             handle,
             requests,
-        })
+        };
+        daemon.note_own_addresses();
+        Ok(daemon)
+    }
+
+    /// The relay must not lead to this host. Its addresses may change while it serves; those that it
+    /// was given may be those of a NAT before it.
+    fn note_own_addresses(&mut self) {
+        let addresses = self.addresses();
+        let listening = [addresses.udp, addresses.tcp, addresses.tls].concat();
+        let listening = listening.iter().map(SocketAddr::ip).filter(|ip| !ip.is_unspecified());
+        self.server
+            .set_own_addresses(own_addresses().into_iter().chain(addresses.relay).chain(listening));
     }
 
     /// Where the daemon is.
@@ -242,6 +260,7 @@ impl Daemon {
             if self.next_sweep <= now {
                 self.next_sweep = now + SWEEP;
                 self.streams.expire(now);
+                self.note_own_addresses();
                 // Where connections wait because there were no more files.
                 let listeners = self.streams.sources().count();
                 self.pending.extend((0..listeners).map(Source::Listener));

@@ -1,6 +1,6 @@
 //! Streams of hosts, TCP or TLS, and the sockets that take them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use windlass_base::{Span, Time};
 use super::stream::Stream;
 use super::tls::{Progress, Security, Tls};
 use super::udp::canonical;
-use crate::server::{Buckets, Secret, network};
+use crate::server::{Buckets, Secret, Shares};
 
 /// New streams of one network a second, and at once: each costs a handshake.
 const OPENED_PER_S: u32 = 20;
@@ -29,7 +29,8 @@ const TURN: usize = 64;
 pub struct StreamLimits {
     /// At once.
     pub streams: usize,
-    /// At once of one network: an IPv4 address or an IPv6 /64.
+    /// At once of one network: an IPv4 address or an IPv6 /64. A /48 may have 16 times as many and at
+    /// most half of all, a /32 64 times as many and at most three quarters.
     pub per_network: usize,
 }
 
@@ -49,8 +50,10 @@ pub(super) struct Streams {
     listeners: Vec<Listener>,
     streams: Slab<Stream>,
     by_id: BTreeMap<u64, usize>,
-    per_network: BTreeMap<u64, usize>,
-    limits: StreamLimits,
+    /// Each with the time when it was last heard.
+    by_silence: BTreeSet<(Time, usize)>,
+    shares: Shares,
+    max: usize,
     opened: Buckets,
     secret: Secret,
     next_id: u64,
@@ -78,8 +81,9 @@ impl Streams {
             listeners: Vec::new(),
             streams: Slab::new(),
             by_id: BTreeMap::new(),
-            per_network: BTreeMap::new(),
-            limits,
+            by_silence: BTreeSet::new(),
+            shares: Shares::new(limits.streams, limits.per_network),
+            max: limits.streams,
             opened: Buckets::new(OPENED_PER_S, OPENED_BURST),
             secret: Secret::new(secret),
             next_id: 0,
@@ -149,20 +153,18 @@ impl Streams {
     }
 
     fn admits(&mut self, now: Time, address: SocketAddr) -> bool {
-        let share = self.per_network.get(&network(address)).copied().unwrap_or(0);
-        if share >= self.limits.per_network || !self.opened.take(&self.secret, now, address) {
+        if self.shares.full(address).is_some() || !self.opened.take(&self.secret, now, address) {
             return false;
         }
-        if self.streams.len() < self.limits.streams {
+        if self.streams.len() < self.max {
             return true;
         }
-        let silent = self.streams.iter().min_by_key(|(_, stream)| stream.last_heard);
-        match silent.filter(|(_, stream)| stream.last_heard + SILENT_FOR_LONG <= now) {
-            Some((number, _)) => {
+        match self.by_silence.first().copied() {
+            Some((heard, number)) if heard + SILENT_FOR_LONG <= now => {
                 self.close(number);
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
@@ -179,8 +181,9 @@ impl Streams {
         let id = self.next_id;
         self.next_id += 1;
         self.by_id.insert(id, entry.key());
+        self.by_silence.insert((now, entry.key()));
         entry.insert(Stream::new(now, id, (socket, address), security));
-        *self.per_network.entry(network(address)).or_default() += 1;
+        self.shares.add(address);
         self.counters.accepted += 1;
         Ok(())
     }
@@ -193,8 +196,12 @@ impl Streams {
         mut deliver: impl FnMut(u64, SocketAddr, &[u8]),
     ) -> bool {
         let Some(stream) = self.streams.get_mut(number) else { return false };
-        let (id, address) = (stream.id, stream.address);
+        let (id, address, heard) = (stream.id, stream.address, stream.last_heard);
         let received = stream.receive(now, |message| deliver(id, address, message));
+        if stream.last_heard != heard {
+            self.by_silence.remove(&(heard, number));
+            self.by_silence.insert((stream.last_heard, number));
+        }
         match received.and_then(|progress| stream.write().map(|()| progress)) {
             Ok(Progress::Ended) => {
                 self.close(number);
@@ -228,14 +235,9 @@ impl Streams {
         let mut stream = self.streams.remove(number);
         stream.close();
         self.by_id.remove(&stream.id);
+        self.by_silence.remove(&(stream.last_heard, number));
+        self.shares.remove(stream.address);
         self.closed.push(stream.id);
-        let source = network(stream.address);
-        if let Some(share) = self.per_network.get_mut(&source) {
-            *share -= 1;
-            if *share == 0 {
-                self.per_network.remove(&source);
-            }
-        }
     }
 
     /// Closes the streams that are silent for too long.

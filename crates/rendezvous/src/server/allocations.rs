@@ -1,6 +1,6 @@
 //! Relayed addresses and what they permit (RFC 8656, sections 3, 9 and 12).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use stun_types::message::MessageIntegrityCredentials;
@@ -9,6 +9,7 @@ use windlass_base::{Span, Time};
 use super::Path;
 use super::bucket::{Bucket, BucketSize};
 use super::relay::AllocationId;
+use super::shares::{Network, Shares, networks};
 
 /// RFC 8656, section 9.
 pub(super) const PERMISSION_LIFETIME: Span = Span::from_secs(300);
@@ -16,6 +17,9 @@ pub(super) const PERMISSION_LIFETIME: Span = Span::from_secs(300);
 pub(super) const CHANNEL_LIFETIME: Span = Span::from_secs(600);
 /// A host that relays sends its peer a check every second.
 const ABANDONED_AFTER: Span = Span::from_secs(15);
+/// An allocation that has carried nothing for longer makes room where there is none. A path of ICE is
+/// checked every few seconds, and ends after half a minute without an answer (RFC 7675, section 5.1).
+const UNUSED_AFTER: Span = Span::from_secs(30);
 /// Permissions and channels of one allocation.
 const ENTRIES_MAX: usize = 64;
 
@@ -32,6 +36,10 @@ pub(super) struct Allocation {
     pub(super) expires: Time,
     /// When the host last sent something on the path.
     heard: Time,
+    /// When it last carried a datagram, or began.
+    used: Time,
+    /// Its time in the order of use, `used` or earlier.
+    noted: Time,
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
     /// What it may carry now, in bytes, if that is limited.
@@ -55,6 +63,8 @@ impl Allocation {
             address: None,
             expires: Time::ZERO,
             heard: Time::ZERO,
+            used: Time::ZERO,
+            noted: Time::ZERO,
             permissions: BTreeMap::new(),
             channels: BTreeMap::new(),
             bytes: carries.map(|size| (size, Bucket::full(size))),
@@ -63,8 +73,13 @@ impl Allocation {
 
     /// Whether it may carry a datagram of `len` bytes now.
     pub(super) fn carries(&mut self, now: Time, len: usize) -> bool {
-        let Some((size, bucket)) = &mut self.bytes else { return true };
-        bucket.take(*size, now, u32::try_from(len).unwrap_or(u32::MAX))
+        let carries = self.bytes.as_mut().is_none_or(|(size, bucket)| {
+            bucket.take(*size, now, u32::try_from(len).unwrap_or(u32::MAX))
+        });
+        if carries {
+            self.used = now;
+        }
+        carries
     }
 
     /// The host has never let a peer through.
@@ -119,33 +134,72 @@ impl Allocation {
 }
 
 /// All allocations.
-#[derive(Default)]
 pub(super) struct Allocations {
     by_id: BTreeMap<AllocationId, Allocation>,
     by_path: BTreeMap<Path, AllocationId>,
+    by_address: BTreeMap<SocketAddr, AllocationId>,
+    by_user: BTreeMap<String, BTreeSet<AllocationId>>,
+    /// Each with a time that it was used last at, or earlier.
+    by_use: BTreeSet<(Time, AllocationId)>,
+    shares: Shares,
     next: u64,
 }
 
 impl Allocations {
+    pub(super) fn new(shares: Shares) -> Allocations {
+        Allocations {
+            by_id: BTreeMap::new(),
+            by_path: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            by_user: BTreeMap::new(),
+            by_use: BTreeSet::new(),
+            shares,
+            next: 0,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.by_id.len()
     }
 
     pub(super) fn of_user(&self, user: &str) -> usize {
-        self.by_id.values().filter(|one| one.user == user).count()
+        self.by_user.get(user).map_or(0, BTreeSet::len)
+    }
+
+    /// The narrowest network of a host whose share is used up.
+    pub(super) fn full_network(&self, host: SocketAddr) -> Option<Network> {
+        self.shares.full(host)
     }
 
     pub(super) fn insert(&mut self, now: Time, mut allocation: Allocation) -> AllocationId {
-        allocation.heard = now;
+        (allocation.heard, allocation.used, allocation.noted) = (now, now, now);
         let id = AllocationId(self.next);
         self.next += 1;
         self.by_path.insert(allocation.path, id);
+        self.by_user.entry(allocation.user.clone()).or_default().insert(id);
+        self.by_use.insert((now, id));
+        self.shares.add(allocation.path.address());
         self.by_id.insert(id, allocation);
         id
     }
 
     pub(super) fn get_mut(&mut self, id: AllocationId) -> Option<&mut Allocation> {
         self.by_id.get_mut(&id)
+    }
+
+    /// The socket of an allocation is open.
+    pub(super) fn set_address(&mut self, id: AllocationId, address: SocketAddr) {
+        if let Some(allocation) = self.by_id.get_mut(&id) {
+            allocation.address = Some(address);
+            self.by_address.insert(address, id);
+        }
+    }
+
+    /// Whether this is a relayed address. With port 0: whether one has this IP address.
+    pub(super) fn is_relayed(&self, address: SocketAddr) -> bool {
+        let last = if address.port() == 0 { u16::MAX } else { address.port() };
+        let ports = address..=SocketAddr::new(address.ip(), last);
+        self.by_address.range(ports).next().is_some()
     }
 
     /// The allocation of a host that sends something on this path.
@@ -156,21 +210,85 @@ impl Allocations {
         Some((id, allocation))
     }
 
+    /// The allocation of a stream.
+    pub(super) fn of_stream(&self, stream: u64) -> Option<AllocationId> {
+        let first = Path::Stream { id: stream, address: SocketAddr::from(([0; 4], 0)) };
+        let (path, id) = self.by_path.range(first..).next()?;
+        (path.stream() == Some(stream)).then_some(*id)
+    }
+
     /// The user's allocation whose host has been silent longest, if that is long enough.
     pub(super) fn abandoned(&self, now: Time, user: &str) -> Option<AllocationId> {
-        let of_user = self.by_id.iter().filter(|(_, one)| one.user == user);
-        let (id, oldest) = of_user.min_by_key(|(_, one)| one.heard)?;
-        (now.saturating_since(oldest.heard) >= ABANDONED_AFTER).then_some(*id)
+        let of_user = self.by_user.get(user)?.iter();
+        let heard = of_user.filter_map(|id| Some((self.by_id.get(id)?.heard, *id)));
+        let (heard, id) = heard.min()?;
+        (now.saturating_since(heard) >= ABANDONED_AFTER).then_some(id)
+    }
+
+    /// The allocation of a network, or of all, that has carried nothing for longest, if that is long
+    /// enough.
+    pub(super) fn unused(&mut self, now: Time, within: Option<Network>) -> Option<AllocationId> {
+        let in_scope = |one: &Allocation| {
+            within.is_none_or(|within| networks(one.path.address()).contains(&within))
+        };
+        let (mut stale, mut found) = (Vec::new(), None);
+        for (noted, id) in &self.by_use {
+            if now.saturating_since(*noted) < UNUSED_AFTER {
+                break;
+            }
+            let one = &self.by_id[id];
+            if one.used != *noted {
+                stale.push((*noted, *id));
+            } else if in_scope(one) {
+                found = Some(*id);
+                break;
+            }
+        }
+        // The order is corrected here, so that a datagram need not.
+        for (noted, id) in stale {
+            self.by_use.remove(&(noted, id));
+            if let Some(one) = self.by_id.get_mut(&id) {
+                one.noted = one.used;
+                self.by_use.insert((one.noted, id));
+            }
+        }
+        found
     }
 
     pub(super) fn remove(&mut self, id: AllocationId) -> Option<Allocation> {
         let allocation = self.by_id.remove(&id)?;
         self.by_path.remove(&allocation.path);
+        if let Some(address) = &allocation.address {
+            self.by_address.remove(address);
+        }
+        if let Some(ids) = self.by_user.get_mut(&allocation.user) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_user.remove(&allocation.user);
+            }
+        }
+        self.by_use.remove(&(allocation.noted, id));
+        self.shares.remove(allocation.path.address());
         Some(allocation)
     }
 
-    /// Those for which `over` holds.
-    pub(super) fn find(&self, over: impl Fn(&Allocation) -> bool) -> Vec<AllocationId> {
-        self.by_id.iter().filter(|(_, one)| over(one)).map(|(id, _)| *id).collect()
+    /// Those that have expired.
+    pub(super) fn expired(&self, now: Time) -> Vec<AllocationId> {
+        self.by_id.iter().filter(|(_, one)| one.expires <= now).map(|(id, _)| *id).collect()
+    }
+
+    /// Asserts that the indexes agree with the table.
+    pub(super) fn check(&self) {
+        self.shares.check(self.by_id.values().map(|one| one.path.address()));
+        assert_eq!(self.by_path, self.by_id.iter().map(|(id, one)| (one.path, *id)).collect());
+        let open = self.by_id.iter().filter_map(|(id, one)| Some((one.address?, *id)));
+        assert_eq!(self.by_address, open.collect());
+        assert_eq!(self.by_use, self.by_id.iter().map(|(id, one)| (one.noted, *id)).collect());
+        assert!(self.by_id.values().all(|one| one.used >= one.noted));
+        let of_users = self.by_user.values().flatten();
+        assert_eq!(of_users.collect::<BTreeSet<_>>(), self.by_id.keys().collect());
+        assert!(self.by_user.iter().all(|(user, ids)| {
+            !ids.is_empty() && ids.iter().all(|id| self.by_id[id].user == *user)
+        }));
     }
 }

@@ -1,11 +1,14 @@
 //! Introductions under way, and requests that wait for the answer of another host.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 
 use windlass_base::{Span, Time};
 use windlass_identity::PublicKey;
 
 use super::Path;
+use super::nonces::Serial;
+use super::shares::Shares;
 use crate::message::{IntroductionId, TransactionId};
 
 /// How long an introduction is kept after the last message of either host.
@@ -13,17 +16,57 @@ const INTRODUCTION_MAX: Span = Span::from_secs(60);
 /// How long an answer may take. Requests are repeated for less than half a minute.
 const ANSWER_MAX: Span = Span::from_secs(30);
 
+/// The part of the table that hosts of one network may have: one in so many.
+const SHARE: usize = 4;
+
 /// A host of an introduction and where it was last.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     key: PublicKey,
     path: Path,
+    /// The newest nonce with which it sent something.
+    serial: Option<Serial>,
+}
+
+impl Side {
+    /// The host sends something. False for a copy of an older message from where it was before.
+    fn moves(&mut self, path: Path, serial: Serial) -> bool {
+        if path != self.path && self.serial > Some(serial) {
+            return false;
+        }
+        (self.path, self.serial) = (path, self.serial.max(Some(serial)));
+        true
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Introduction {
     sides: [Side; 2],
     used: Time,
+    /// The asking host's address at the beginning, which counts.
+    counted: SocketAddr,
+}
+
+/// A host that sends something for an introduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender {
+    pub(super) key: PublicKey,
+    pub(super) path: Path,
+    /// Of the nonce of its message.
+    pub(super) serial: Serial,
+}
+
+/// Why an introduction does not begin or go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unintroduced {
+    /// Its name belongs to other hosts.
+    Conflict,
+    /// The share of the asking host's network is used up.
+    Full,
+    /// There is none.
+    Unknown,
+    /// The message is a copy of an older one.
+    Stale,
 }
 
 /// A request that was forwarded.
@@ -39,6 +82,8 @@ pub(super) struct Forwarded {
 /// Both tables are bounded: the oldest entries make room.
 pub(super) struct Introductions {
     known: BTreeMap<IntroductionId, Introduction>,
+    by_use: BTreeSet<(Time, IntroductionId)>,
+    shares: Shares,
     forwarded: BTreeMap<u128, Forwarded>,
     by_request: BTreeMap<(Path, u128), u128>,
     /// The forwarded requests, the oldest first.
@@ -50,6 +95,8 @@ impl Introductions {
     pub(super) fn new(max: usize) -> Introductions {
         Introductions {
             known: BTreeMap::new(),
+            by_use: BTreeSet::new(),
+            shares: Shares::new(max, (max / SHARE).max(1)),
             forwarded: BTreeMap::new(),
             by_request: BTreeMap::new(),
             order: VecDeque::new(),
@@ -61,29 +108,59 @@ impl Introductions {
         self.known.len()
     }
 
-    /// Begins or repeats an introduction. False if its name belongs to other hosts.
+    /// Begins or repeats an introduction of `asking` to the host `target`, which is at `to`.
     pub(super) fn begin(
         &mut self,
         now: Time,
         id: IntroductionId,
-        (asking, from): (PublicKey, Path),
+        asking: Sender,
         (target, to): (PublicKey, Path),
-    ) -> bool {
-        let sides = [Side { key: asking, path: from }, Side { key: target, path: to }];
-        if let Some(known) = self.known.get(&id) {
-            let same = known.sides[0].key == asking && known.sides[1].key == target;
-            if !same && now.saturating_since(known.used) <= INTRODUCTION_MAX {
-                return false;
+    ) -> Result<(), Unintroduced> {
+        self.expire(now);
+        if let Some(known) = self.known.get_mut(&id) {
+            if known.sides[0].key != asking.key || known.sides[1].key != target {
+                return Err(Unintroduced::Conflict);
             }
-        } else if self.known.len() >= self.max {
-            self.expire(now);
-            if self.known.len() >= self.max {
-                let oldest = self.known.iter().min_by_key(|(_, one)| one.used).map(|(id, _)| *id);
-                oldest.map(|id| self.known.remove(&id));
+            if !known.sides[0].moves(asking.path, asking.serial) {
+                return Err(Unintroduced::Stale);
             }
+            known.sides[1].path = to;
+            self.use_again(now, id);
+            return Ok(());
         }
-        self.known.insert(id, Introduction { sides, used: now });
-        true
+        let counted = asking.path.address();
+        if self.shares.full(counted).is_some() {
+            return Err(Unintroduced::Full);
+        }
+        while self.known.len() >= self.max
+            && let Some((_, oldest)) = self.by_use.first().copied()
+        {
+            self.remove(&oldest);
+        }
+        let Sender { key, path, serial } = asking;
+        let sides = [
+            Side { key, path, serial: Some(serial) },
+            Side { key: target, path: to, serial: None },
+        ];
+        self.shares.add(counted);
+        self.by_use.insert((now, id));
+        self.known.insert(id, Introduction { sides, used: now, counted });
+        Ok(())
+    }
+
+    fn use_again(&mut self, now: Time, id: IntroductionId) {
+        if let Some(known) = self.known.get_mut(&id) {
+            self.by_use.remove(&(known.used, id));
+            known.used = now;
+            self.by_use.insert((now, id));
+        }
+    }
+
+    fn remove(&mut self, id: &IntroductionId) {
+        if let Some(known) = self.known.remove(id) {
+            self.by_use.remove(&(known.used, *id));
+            self.shares.remove(known.counted);
+        }
     }
 
     /// The other host of an introduction, for a host that sends more: its key and its last place.
@@ -91,14 +168,17 @@ impl Introductions {
         &mut self,
         now: Time,
         id: &IntroductionId,
-        (key, path): (PublicKey, Path),
-    ) -> Option<(PublicKey, Path)> {
-        let known = self.known.get_mut(id)?;
-        let own = known.sides.iter().position(|side| side.key == key)?;
-        known.sides[own].path = path;
-        known.used = now;
-        let Side { key, path } = known.sides[1 - own];
-        Some((key, path))
+        from: Sender,
+    ) -> Result<(PublicKey, Path), Unintroduced> {
+        let known = self.known.get_mut(id).ok_or(Unintroduced::Unknown)?;
+        let own = known.sides.iter().position(|side| side.key == from.key);
+        let own = own.ok_or(Unintroduced::Unknown)?;
+        if !known.sides[own].moves(from.path, from.serial) {
+            return Err(Unintroduced::Stale);
+        }
+        let Side { key, path, .. } = known.sides[1 - own];
+        self.use_again(now, *id);
+        Ok((key, path))
     }
 
     /// Notes a request to forward and returns the transaction under which it goes on: the same for
@@ -148,9 +228,23 @@ impl Introductions {
 
     /// Removes what is over.
     pub(super) fn expire(&mut self, now: Time) {
-        self.known.retain(|_, one| now.saturating_since(one.used) <= INTRODUCTION_MAX);
+        while let Some((used, id)) = self.by_use.first().copied()
+            && now.saturating_since(used) > INTRODUCTION_MAX
+        {
+            self.remove(&id);
+        }
         while self.oldest().is_some_and(|at| now.saturating_since(at) > ANSWER_MAX) {
             self.forget_oldest();
         }
+    }
+
+    /// Asserts that the tables agree, and are within their bounds.
+    pub(super) fn check(&self) {
+        assert!(self.known.len() <= self.max && self.forwarded.len() <= self.max);
+        self.shares.check(self.known.values().map(|one| one.counted));
+        assert_eq!(self.by_use, self.known.iter().map(|(id, one)| (one.used, *id)).collect());
+        assert_eq!(self.order.len(), self.forwarded.len());
+        let requests = self.forwarded.iter().map(|(own, one)| (one.back, *own));
+        assert_eq!(self.by_request, requests.collect());
     }
 }

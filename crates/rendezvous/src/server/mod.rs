@@ -8,16 +8,20 @@
 mod allocations;
 mod binding;
 mod bucket;
+mod config;
 mod counters;
 mod introductions;
+mod nonces;
+mod peers;
 mod registrations;
 mod relay;
+mod shares;
 mod source;
 mod stun;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use stun_types::message::{BINDING, Message as Stun, MessageHeader};
 use windlass_base::{Rng, Span, Time};
@@ -26,15 +30,21 @@ use crate::message::{
     Content, INTRODUCE, Introduce, KeepAlive, Message, REGISTER, Refused, Register, Registered,
     Token, TransactionId, TurnCredentials,
 };
-use introductions::Introductions;
+use introductions::{Introductions, Sender, Unintroduced};
+use nonces::{Newest, Nonces, Serial};
+use peers::Peers;
 use registrations::{Registration, Registrations, Unregistered};
 use relay::Relay;
+#[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
+pub(crate) use shares::Shares;
 use source::Credits;
 #[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
-pub(crate) use source::{Buckets, Secret, network};
+pub(crate) use source::{Buckets, Secret};
 
+pub use config::{Config, Limits};
 pub use counters::Counters;
-pub use relay::{AllocationId, PeerPolicy, RelayRequest};
+pub use peers::PeerPolicy;
+pub use relay::{AllocationId, RelayRequest};
 
 /// How often expired entries are removed. Nothing expired is ever used.
 const SWEEP: Span = Span::from_secs(5);
@@ -98,85 +108,13 @@ pub enum Transmit {
     },
 }
 
-/// The bounds of the server's state and of what a source may ask for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Registered keys.
-    pub registrations: usize,
-    /// Registered keys of one network: an IPv4 address or an IPv6 /64.
-    pub registrations_per_network: usize,
-    /// Introductions under way.
-    pub introductions: usize,
-    /// Signed requests a second of one network.
-    pub requests_per_s: u32,
-    /// Signed requests of one network at once.
-    pub requests_burst: u32,
-    /// Relayed addresses.
-    pub allocations: usize,
-    /// Relayed addresses of one key.
-    pub allocations_per_key: usize,
-    /// Bytes a second that one relayed address carries, both ways together, with bursts of a quarter
-    /// of a second or 64 KiB, whichever is more. `None`: as many as come.
-    pub relayed_bytes_per_s: Option<u32>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            registrations: 100_000,
-            registrations_per_network: 1000,
-            introductions: 10_000,
-            requests_per_s: 50,
-            requests_burst: 500,
-            allocations: 1000,
-            allocations_per_key: 8,
-            relayed_bytes_per_s: None,
-        }
-    }
-}
-
-/// What a [`Server`] is made with. Start from [`Config::new`].
-#[derive(Clone)]
-pub struct Config {
-    /// Secret random bytes, from which nonces and passwords are derived.
-    pub secret: [u8; 16],
-    /// The realm of the relay's credentials (RFC 8489, section 9.2).
-    pub realm: String,
-    /// The addresses of four sockets for RFC 5780: the main one, one with another port, one with
-    /// another address, one with another address and another port.
-    pub alternate: Option<[SocketAddr; 4]>,
-    /// Whether there is a relay, and which peers it sends to.
-    pub relay: Option<PeerPolicy>,
-    /// The bounds of its state.
-    pub limits: Limits,
-}
-
-impl Config {
-    /// The default settings, with a relay to public addresses.
-    pub fn new(secret: [u8; 16]) -> Config {
-        Config {
-            secret,
-            realm: "windlass".to_owned(),
-            alternate: None,
-            relay: Some(PeerPolicy::Public),
-            limits: Limits::default(),
-        }
-    }
-}
-
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The secret stays out of logs.
-        f.debug_struct("Config").field("realm", &self.realm).field("relay", &self.relay).finish()
-    }
-}
-
 /// The server.
 pub struct Server {
     alternate: Option<[SocketAddr; 4]>,
     secret: Secret,
     rng: Rng,
+    nonces: Nonces,
+    newest: Newest,
     credits: Credits,
     buckets: Buckets,
     registrations: Registrations,
@@ -193,6 +131,12 @@ impl fmt::Debug for Server {
     }
 }
 
+/// A registration that its host learns of.
+struct Published {
+    token: Token,
+    lifetime_s: u32,
+}
+
 /// A message that arrived.
 #[derive(Clone, Copy)]
 struct Arrival {
@@ -204,27 +148,38 @@ struct Arrival {
 impl Server {
     /// A server. `rng` draws tokens and transaction ids: seed it from the system's random source.
     pub fn new(config: Config, rng: Rng) -> Server {
-        let Config { secret, realm, alternate, relay, limits } = config;
+        let Config { secret, realm, alternate, relay, relay_peers, limits } = config;
         let secret = Secret::new(secret);
         let per_network = limits.registrations_per_network;
         Server {
             alternate,
             secret,
             rng,
+            nonces: Nonces::new(secret),
+            newest: Newest::new(),
             credits: Credits::new(),
             buckets: Buckets::new(limits.requests_per_s, limits.requests_burst),
             registrations: Registrations::new(limits.registrations, per_network),
             introductions: Introductions::new(limits.introductions),
-            relay: relay.map(|policy| Relay::new(realm, policy, &limits)),
+            relay: relay.map(|policy| Relay::new(realm, Peers::new(policy, relay_peers), &limits)),
             transmits: VecDeque::new(),
             counters: Counters::default(),
             next_sweep: Time::ZERO,
         }
     }
 
+    /// The addresses of the server's host, and others that lead to it. The relay sends to them only if
+    /// [`Config::relay_peers`] names them, or if they are relayed ones.
+    pub fn set_own_addresses(&mut self, own: impl IntoIterator<Item = IpAddr>) {
+        if let Some(relay) = &mut self.relay {
+            relay.peers.set_own(own);
+        }
+    }
+
     /// Handles a message of a host: a datagram, or one message of a stream.
     pub fn handle(&mut self, now: Time, path: Path, bytes: &[u8]) {
         self.counters.received += 1;
+        self.newest.begin(now);
         if let Path::Udp { address, .. } = path {
             self.credits.received(&self.secret, address, bytes.len());
         }
@@ -243,10 +198,10 @@ impl Server {
     }
 
     /// A stream has ended: its registrations and allocations end too.
-    pub fn stream_closed(&mut self, now: Time, id: u64) {
+    pub fn stream_closed(&mut self, _now: Time, id: u64) {
         self.registrations.remove_stream(id);
         if let Some(relay) = &mut self.relay {
-            relay.close_stream(now, id);
+            relay.close_stream(id);
         }
     }
 
@@ -319,6 +274,20 @@ impl Server {
         }
     }
 
+    /// Asserts that the tables agree with each other and are within their bounds. For tests.
+    ///
+    /// # Panics
+    ///
+    /// If they do not.
+    #[doc(hidden)]
+    pub fn check(&self) {
+        self.registrations.check();
+        self.introductions.check();
+        if let Some(relay) = &self.relay {
+            relay.check();
+        }
+    }
+
     /// Sends a message to a host. An address that is not verified gets at most as many bytes as
     /// came from it.
     fn send(&mut self, path: Path, bytes: Vec<u8>) -> bool {
@@ -345,18 +314,19 @@ impl Server {
 
     fn challenge(&mut self, to: Arrival, method: stun_types::message::Method) {
         let address = to.path.address();
-        let nonce = self.secret.nonce(to.now, address);
+        let nonce = self.nonces.draw(to.now, address);
         self.reply(to, Content::Refused(Refused::challenge(method, nonce, address)));
     }
 
-    /// Whether the nonce proves that the host receives what is sent to its address.
-    fn verify(&mut self, at: Arrival, nonce: &str) -> bool {
+    /// The place of a nonce in their order, if it proves that the host receives what is sent to its
+    /// address.
+    fn verify(&mut self, at: Arrival, nonce: &str) -> Option<Serial> {
         let address = at.path.address();
-        let valid = self.secret.is_valid(at.now, address, nonce);
-        if valid && at.path.stream().is_none() {
+        let serial = self.nonces.verify(at.now, address, nonce)?;
+        if at.path.stream().is_none() {
             self.credits.verified(&self.secret, address);
         }
-        valid
+        Some(serial)
     }
 
     fn handle_own(&mut self, now: Time, path: Path, bytes: &[u8]) {
@@ -376,50 +346,80 @@ impl Server {
         }
     }
 
-    /// Nonce, rate and signature of a signed request.
+    /// Nonce, rate and signature of a signed request. Otherwise the host gets an answer.
     fn admit(
         &mut self,
         at: Arrival,
         method: stun_types::message::Method,
         nonce: &str,
         is_signed: impl FnOnce() -> bool,
-    ) -> bool {
-        if !self.verify(at, nonce) {
+    ) -> Option<Serial> {
+        let Some(serial) = self.verify(at, nonce) else {
             self.challenge(at, method);
-        } else if !self.buckets.take(&self.secret, at.now, at.path.address()) {
+            return None;
+        };
+        if !self.buckets.take(&self.secret, at.now, at.path.address()) {
             self.refuse(at, method, Refused::TOO_MANY);
         } else if !is_signed() {
             self.refuse(at, method, Refused::FORBIDDEN);
         } else {
-            return true;
+            return Some(serial);
         }
-        false
+        None
     }
 
     fn handle_register(&mut self, at: Arrival, register: &Register) {
         let nonce = register.nonce.as_str();
-        if !self.admit(at, REGISTER, nonce, || register.verify().is_ok()) {
+        let Some(serial) = self.admit(at, REGISTER, nonce, || register.verify().is_ok()) else {
             return;
-        }
-        let lifetime_s = register.lifetime_s.min(LIFETIME_MAX_S);
+        };
+        let mut lifetime_s = register.lifetime_s.min(LIFETIME_MAX_S);
         let mut token = None;
         if lifetime_s > 0 {
-            let new = Registration {
-                path: at.path,
-                instance: register.instance,
-                token: self.draw_token(),
-                expires: at.now + Span::from_secs(lifetime_s.into()),
-            };
-            token = Some(new.token);
-            if let Err(error) = self.registrations.insert(at.now, register.key, new) {
-                return self.refuse_registration(at, error);
+            match self.publish(at, register, serial, lifetime_s) {
+                Some(published) => {
+                    lifetime_s = published.lifetime_s;
+                    token = Some(published.token);
+                }
+                None => return,
             }
-            self.counters.registered += 1;
         }
         let turn = self.relay.as_ref().map(|_| relay::credentials(&self.secret, &register.key));
-        let nonce = Some(self.secret.nonce(at.now, at.path.address()));
+        let nonce = Some(self.nonces.draw(at.now, at.path.address()));
         let mapped = at.path.address();
         self.reply(at, Content::Registered(Registered { mapped, lifetime_s, nonce, token, turn }));
+    }
+
+    /// Enters a registration. `None` if the host gets another answer. A repeated message gets the same
+    /// answer again. A copy of an older one, whose source address may be forged, moves nothing.
+    fn publish(
+        &mut self,
+        at: Arrival,
+        register: &Register,
+        serial: Serial,
+        lifetime_s: u32,
+    ) -> Option<Published> {
+        let Register { key, instance, .. } = register;
+        if let Some(held) = self.registrations.get(at.now, key)
+            && (held.path, held.serial, held.instance) == (at.path, serial, *instance)
+        {
+            let left = held.expires.saturating_since(at.now).as_secs_f64().ceil();
+            return Some(Published { token: held.token, lifetime_s: left as u32 });
+        }
+        if !self.newest.admits(&self.secret, key.as_bytes(), serial) {
+            self.challenge(at, REGISTER);
+            return None;
+        }
+        let token = self.draw_token();
+        let expires = at.now + Span::from_secs(lifetime_s.into());
+        let new = Registration { path: at.path, instance: *instance, token, serial, expires };
+        if let Err(error) = self.registrations.insert(at.now, *key, new, &mut self.rng) {
+            self.refuse_registration(at, error);
+            return None;
+        }
+        self.newest.note(&self.secret, key.as_bytes(), serial);
+        self.counters.registered += 1;
+        Some(Published { token, lifetime_s })
     }
 
     fn refuse_registration(&mut self, at: Arrival, error: Unregistered) {
@@ -457,35 +457,47 @@ impl Server {
 
     fn handle_introduce(&mut self, at: Arrival, introduce: Introduce) {
         let nonce = introduce.nonce.as_str();
-        if !self.admit(at, INTRODUCE, nonce, || introduce.verify().is_ok()) {
+        let Some(serial) = self.admit(at, INTRODUCE, nonce, || introduce.verify().is_ok()) else {
             return;
-        }
-        let asking = (introduce.key, at.path);
-        let id = introduce.introduction;
-        let to = match introduce.target {
-            Some(target) => {
-                let Some(to) = self.registrations.get(at.now, &target).map(|one| one.path) else {
-                    return self.refuse(at, INTRODUCE, Refused::NOT_FOUND);
+        };
+        let from = Sender { key: introduce.key, path: at.path, serial };
+        let to = match self.other_host(at, &introduce, from) {
+            Ok(to) => to,
+            Err(Unintroduced::Stale) => return self.challenge(at, INTRODUCE),
+            Err(error) => {
+                let code = match error {
+                    Unintroduced::Conflict => Refused::CONFLICT,
+                    Unintroduced::Full => Refused::FULL,
+                    Unintroduced::Unknown | Unintroduced::Stale => Refused::NOT_FOUND,
                 };
-                if !self.introductions.begin(at.now, id, asking, (target, to)) {
-                    return self.refuse(at, INTRODUCE, Refused::CONFLICT);
-                }
-                self.counters.introduced += 1;
-                to
+                return self.refuse(at, INTRODUCE, code);
             }
-            None => match self.introductions.other(at.now, &id, asking) {
-                // A registered host may have moved since.
-                Some((key, last)) => {
-                    self.registrations.get(at.now, &key).map_or(last, |one| one.path)
-                }
-                None => return self.refuse(at, INTRODUCE, Refused::NOT_FOUND),
-            },
         };
         let fresh = u128::from(self.rng.bits()) << 64 | u128::from(self.rng.bits());
         let transaction = self.introductions.forward(at.now, (at.path, at.transaction), to, fresh);
         let seen = Some(at.path.address());
         let content = Content::Introduce(Introduce { seen, ..introduce });
         self.forward(to, Message { transaction, content });
+    }
+
+    /// Where the other host of an introduction is, which begins if a target is named.
+    fn other_host(
+        &mut self,
+        at: Arrival,
+        introduce: &Introduce,
+        from: Sender,
+    ) -> Result<Path, Unintroduced> {
+        let id = introduce.introduction;
+        let Some(target) = introduce.target else {
+            let (key, last) = self.introductions.other(at.now, &id, from)?;
+            // A registered host may have moved since.
+            return Ok(self.registrations.get(at.now, &key).map_or(last, |one| one.path));
+        };
+        let registered = self.registrations.get(at.now, &target);
+        let to = registered.map(|one| one.path).ok_or(Unintroduced::Unknown)?;
+        self.introductions.begin(at.now, id, from, (target, to))?;
+        self.counters.introduced += 1;
+        Ok(to)
     }
 
     fn handle_answer(&mut self, at: Arrival, content: Content) {
@@ -538,8 +550,8 @@ impl Server {
         let nonce = message.raw_attribute(stun::NONCE);
         let nonce = nonce.as_ref().and_then(|raw| std::str::from_utf8(&raw.value).ok());
         let at = Arrival { now, path, transaction: message.transaction_id() };
-        let verified = nonce.is_some_and(|nonce| self.verify(at, nonce));
-        let fresh = self.secret.nonce(now, address);
+        let verified = nonce.is_some_and(|nonce| self.verify(at, nonce).is_some());
+        let fresh = self.nonces.draw(now, address);
         let Some(relay) = &mut self.relay else { return };
         let proof = relay::Proof { secret: &self.secret, nonce: fresh, verified };
         match relay.handle(now, path, &message, &proof) {

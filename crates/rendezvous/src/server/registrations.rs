@@ -1,13 +1,17 @@
 //! The keys that are registered, and where their hosts are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_base::{Span, Time};
+use windlass_base::{Rng, Span, Time};
 use windlass_identity::PublicKey;
 
 use super::Path;
-use super::source::network;
+use super::nonces::Serial;
+use super::shares::Shares;
 use crate::message::{Instance, Token};
+
+/// Entries of a full table that are looked at to find one that makes room.
+const CANDIDATES: usize = 8;
 
 /// One registered key.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub(super) struct Registration {
     pub(super) path: Path,
     pub(super) instance: Instance,
     pub(super) token: Token,
+    /// Of the nonce of the request.
+    pub(super) serial: Serial,
     pub(super) expires: Time,
 }
 
@@ -30,9 +36,10 @@ pub(super) enum Unregistered {
 pub(super) struct Registrations {
     by_key: BTreeMap<PublicKey, Registration>,
     by_token: BTreeMap<Token, PublicKey>,
-    per_network: BTreeMap<u64, usize>,
+    by_stream: BTreeMap<u64, BTreeSet<PublicKey>>,
+    by_expiry: BTreeSet<(Time, PublicKey)>,
+    shares: Shares,
     max: usize,
-    max_per_network: usize,
 }
 
 impl Registrations {
@@ -40,9 +47,10 @@ impl Registrations {
         Registrations {
             by_key: BTreeMap::new(),
             by_token: BTreeMap::new(),
-            per_network: BTreeMap::new(),
+            by_stream: BTreeMap::new(),
+            by_expiry: BTreeSet::new(),
+            shares: Shares::new(max, max_per_network),
             max,
-            max_per_network,
         }
     }
 
@@ -55,37 +63,72 @@ impl Registrations {
         self.by_key.get(key).filter(|one| one.expires > now)
     }
 
-    /// Registers a key, or renews its registration at another place.
+    /// Registers a key, or renews its registration at another place. A full table makes room at the
+    /// cost of a network that has more of it.
     pub(super) fn insert(
         &mut self,
         now: Time,
         key: PublicKey,
         new: Registration,
+        rng: &mut Rng,
     ) -> Result<(), Unregistered> {
         if let Some(old) = self.get(now, &key).filter(|old| old.instance != new.instance) {
             return Err(Unregistered::Held(old.expires.saturating_since(now)));
         }
-        self.remove(&key);
-        let share = self.per_network.get(&network(new.path.address())).copied().unwrap_or(0);
-        if self.by_key.len() >= self.max {
-            self.expire(now);
+        self.expire(now);
+        let old = self.remove(&key);
+        if self.has_room(&new, rng) {
+            self.add(key, new);
+            return Ok(());
         }
-        if self.by_key.len() >= self.max || share >= self.max_per_network {
-            return Err(Unregistered::Full);
+        if let Some(old) = old {
+            self.add(key, old);
         }
-        *self.per_network.entry(network(new.path.address())).or_default() += 1;
+        Err(Unregistered::Full)
+    }
+
+    fn has_room(&mut self, new: &Registration, rng: &mut Rng) -> bool {
+        let address = new.path.address();
+        if self.shares.full(address).is_some() {
+            return false;
+        }
+        if self.by_key.len() < self.max {
+            return true;
+        }
+        // Tokens are random, so that no host can choose which entries are looked at.
+        for _ in 0..CANDIDATES {
+            let from = u128::from(rng.bits()) << 64 | u128::from(rng.bits());
+            let mut after = self.by_token.range(from.to_be_bytes()..);
+            let found = after.next().or_else(|| self.by_token.first_key_value());
+            let Some(key) = found.map(|(_, key)| *key) else { return false };
+            let held = self.by_key.get(&key).map(|held| held.path.address());
+            if held.is_some_and(|held| self.shares.yields(held, address)) {
+                self.remove(&key);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn add(&mut self, key: PublicKey, new: Registration) {
+        self.shares.add(new.path.address());
         self.by_token.insert(new.token, key);
+        self.by_expiry.insert((new.expires, key));
+        if let Some(stream) = new.path.stream() {
+            self.by_stream.entry(stream).or_default().insert(key);
+        }
         self.by_key.insert(key, new);
-        Ok(())
     }
 
     /// Keeps the registration with this token until `expires`. False if there is none, or it is at
     /// another place.
     pub(super) fn keep(&mut self, now: Time, token: &Token, path: Path, expires: Time) -> bool {
-        let key = self.by_token.get(token);
-        let held = key.and_then(|key| self.by_key.get_mut(key));
+        let Some(key) = self.by_token.get(token) else { return false };
+        let held = self.by_key.get_mut(key);
         match held.filter(|one| one.expires > now && one.path == path) {
             Some(registration) => {
+                self.by_expiry.remove(&(registration.expires, *key));
+                self.by_expiry.insert((expires, *key));
                 registration.expires = expires;
                 true
             }
@@ -100,33 +143,52 @@ impl Registrations {
         }
     }
 
-    fn remove(&mut self, key: &PublicKey) {
-        let Some(old) = self.by_key.remove(key) else { return };
+    fn remove(&mut self, key: &PublicKey) -> Option<Registration> {
+        let old = self.by_key.remove(key)?;
         self.by_token.remove(&old.token);
-        let source = network(old.path.address());
-        if let Some(share) = self.per_network.get_mut(&source) {
-            *share -= 1;
-            if *share == 0 {
-                self.per_network.remove(&source);
+        self.by_expiry.remove(&(old.expires, *key));
+        self.shares.remove(old.path.address());
+        if let Some(stream) = old.path.stream()
+            && let Some(keys) = self.by_stream.get_mut(&stream)
+        {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.by_stream.remove(&stream);
             }
         }
+        Some(old)
     }
 
     /// Removes what has expired.
     pub(super) fn expire(&mut self, now: Time) {
-        self.remove_if(|one| one.expires <= now);
+        while let Some((expires, key)) = self.by_expiry.first().copied()
+            && expires <= now
+        {
+            self.remove(&key);
+        }
     }
 
     /// Removes the registrations of a stream that has ended.
     pub(super) fn remove_stream(&mut self, stream: u64) {
-        self.remove_if(|one| one.path.stream() == Some(stream));
-    }
-
-    fn remove_if(&mut self, over: impl Fn(&Registration) -> bool) {
-        let keys: Vec<_> =
-            self.by_key.iter().filter(|(_, one)| over(one)).map(|(key, _)| *key).collect();
-        for key in keys {
+        for key in self.by_stream.remove(&stream).unwrap_or_default() {
             self.remove(&key);
         }
+    }
+
+    /// Asserts that the indexes agree with the table.
+    pub(super) fn check(&self) {
+        assert!(self.by_key.len() <= self.max);
+        self.shares.check(self.by_key.values().map(|one| one.path.address()));
+        let expiries = self.by_key.iter().map(|(key, one)| (one.expires, *key));
+        assert_eq!(self.by_expiry, expiries.collect());
+        let tokens = self.by_key.iter().map(|(key, one)| (one.token, *key));
+        assert_eq!(self.by_token, tokens.collect());
+        let mut streams: BTreeMap<u64, BTreeSet<PublicKey>> = BTreeMap::new();
+        for (key, one) in &self.by_key {
+            if let Some(stream) = one.path.stream() {
+                streams.entry(stream).or_default().insert(*key);
+            }
+        }
+        assert_eq!(self.by_stream, streams);
     }
 }

@@ -2,7 +2,7 @@
 //! names, and user names from keys, so that the relay keeps no table of users.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use stun_types::message::{
     IntegrityAlgorithm, LongTermKeyCredentials, Message, MessageClass, MessageIntegrityCredentials,
@@ -13,6 +13,8 @@ use windlass_identity::PublicKey;
 
 use super::allocations::{Allocation, Allocations};
 use super::bucket::BucketSize;
+use super::peers::Peers;
+use super::shares::Shares;
 use super::source::Secret;
 use super::stun::{self, add, add_address};
 use super::{Limits, Path, Transmit};
@@ -34,6 +36,7 @@ const STALE_NONCE: u16 = 438;
 const FAMILY_NOT_SUPPORTED: u16 = 440;
 const WRONG_CREDENTIALS: u16 = 441;
 const TRANSPORT_NOT_SUPPORTED: u16 = 442;
+const PEER_FAMILY_MISMATCH: u16 = 443;
 const QUOTA_REACHED: u16 = 486;
 const INSUFFICIENT_CAPACITY: u16 = 508;
 
@@ -53,44 +56,6 @@ const IPV6: u8 = 2;
 /// Identifies an allocation, and its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationId(pub(crate) u64);
-
-/// The peers that a relay sends to. Never to loopback, link-local, multicast and unspecified
-/// addresses, which only the relay's own host or its neighbours have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PeerPolicy {
-    /// Public addresses only: the relay does not let hosts into its own network.
-    Public,
-    /// Private addresses (RFC 1918, RFC 4193, RFC 6598) too.
-    PublicAndPrivate,
-}
-
-impl PeerPolicy {
-    pub(super) fn admits(self, peer: IpAddr) -> bool {
-        let (never, private) = match peer.to_canonical() {
-            IpAddr::V4(ip) => (is_local_v4(ip), is_private_v4(ip)),
-            IpAddr::V6(ip) => (is_local_v6(ip), ip.is_unique_local()),
-        };
-        !never && (!private || self == PeerPolicy::PublicAndPrivate)
-    }
-}
-
-fn is_local_v4(ip: Ipv4Addr) -> bool {
-    let is_of_this_network = ip.octets()[0] == 0;
-    is_of_this_network
-        || ip.is_loopback()
-        || ip.is_link_local()
-        || ip.is_multicast()
-        || ip.is_broadcast()
-}
-
-fn is_private_v4(ip: Ipv4Addr) -> bool {
-    let [first, second, ..] = ip.octets();
-    ip.is_private() || (first == 100 && second & 0xc0 == 64)
-}
-
-fn is_local_v6(ip: Ipv6Addr) -> bool {
-    ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() || ip.is_unicast_link_local()
-}
 
 /// What the caller does about the socket of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +107,7 @@ pub(super) enum Answer {
 
 pub(super) struct Relay {
     realm: String,
-    policy: PeerPolicy,
+    pub(super) peers: Peers,
     max: usize,
     max_per_user: usize,
     /// Of each allocation, in bytes.
@@ -186,17 +151,18 @@ fn signed(mut response: MessageWriteVec, credentials: &MessageIntegrityCredentia
 }
 
 impl Relay {
-    pub(super) fn new(realm: String, policy: PeerPolicy, limits: &Limits) -> Relay {
+    pub(super) fn new(realm: String, peers: Peers, limits: &Limits) -> Relay {
+        let shares = Shares::new(limits.allocations, limits.allocations_per_network);
         Relay {
             realm,
-            policy,
+            peers,
             max: limits.allocations,
             max_per_user: limits.allocations_per_key,
             carries: limits.relayed_bytes_per_s.map(|tokens_per_s| BucketSize {
                 tokens_per_s,
                 burst: (tokens_per_s / 4).max(BURST_BYTES_MIN),
             }),
-            allocations: Allocations::default(),
+            allocations: Allocations::new(shares),
             requests: VecDeque::new(),
         }
     }
@@ -311,18 +277,37 @@ impl Relay {
             None => BAD_REQUEST,
             Some(transport) if transport != Some(UDP) => TRANSPORT_NOT_SUPPORTED,
             _ if !matches!(family, None | Some(Some(1 | IPV6))) => FAMILY_NOT_SUPPORTED,
-            _ if self.allocations.len() >= self.max => INSUFFICIENT_CAPACITY,
             // The next port is not reserved for anyone.
             _ if first_byte(stun::EVEN_PORT).flatten().is_some_and(|flags| flags & 0x80 != 0) => {
                 INSUFFICIENT_CAPACITY
             }
-            _ if !self.has_room_for(request.now, &request.user) => QUOTA_REACHED,
-            _ => {
-                self.open(request, family == Some(Some(IPV6)));
-                return None;
-            }
+            _ => match self.make_room(request) {
+                Err(code) => code,
+                Ok(()) => {
+                    self.open(request, family == Some(Some(IPV6)));
+                    return None;
+                }
+            },
         };
         Some(request.error(code))
+    }
+
+    /// Makes room for one more allocation, at the cost of one that carries nothing if need be: of the
+    /// same user, of the same network, or of anyone. Otherwise returns the code of the error.
+    fn make_room(&mut self, request: &Request<'_>) -> Result<(), u16> {
+        let (now, host) = (request.now, request.path.address());
+        if !self.has_room_for(now, &request.user) {
+            return Err(QUOTA_REACHED);
+        }
+        while let Some(network) = self.allocations.full_network(host) {
+            let unused = self.allocations.unused(now, Some(network)).ok_or(QUOTA_REACHED)?;
+            self.close(unused);
+        }
+        if self.allocations.len() >= self.max {
+            let unused = self.allocations.unused(now, None).ok_or(INSUFFICIENT_CAPACITY)?;
+            self.close(unused);
+        }
+        Ok(())
     }
 
     /// Whether a user may have one more allocation. Ends an abandoned one if need be: after a NAT has
@@ -361,14 +346,14 @@ impl Relay {
             self.requests.push_back(RelayRequest::Close { allocation: id });
             address = None;
         }
-        allocation.address = address;
         let response = match address {
             Some(address) => granted(&request, allocation, address),
             None => stun::error(&request, INSUFFICIENT_CAPACITY),
         };
         let answer = (allocation.path, signed(response, &allocation.credentials));
-        if address.is_none() {
-            self.allocations.remove(id);
+        match address {
+            Some(address) => self.allocations.set_address(id, address),
+            None => drop(self.allocations.remove(id)),
         }
         Some(answer)
     }
@@ -389,20 +374,39 @@ impl Relay {
         response
     }
 
+    /// Whether datagrams pass between an allocation and this peer: one that the policy admits, or another
+    /// allocation, which two hosts need that both send to nothing but the relay. With port 0: whether
+    /// there is any such peer at this address.
+    fn reaches(&self, peer: SocketAddr) -> bool {
+        self.peers.admits(peer.ip()) || self.allocations.is_relayed(peer)
+    }
+
+    /// The code of the error for a peer of an allocation with this address. A permission is for all ports
+    /// (RFC 8656, section 9), so that each datagram is looked at again.
+    fn refusal(&self, relayed: Option<SocketAddr>, peer: SocketAddr) -> Option<u16> {
+        if relayed.is_some_and(|relayed| relayed.is_ipv4() != peer.is_ipv4()) {
+            return Some(PEER_FAMILY_MISMATCH);
+        }
+        (!self.reaches(peer)).then_some(FORBIDDEN)
+    }
+
     /// RFC 8656, section 10.2.
     fn create_permission(&mut self, request: &Request<'_>) -> MessageWriteVec {
         let peers = request.peers();
-        let policy = self.policy;
-        let Some((_, allocation)) = self.allocations.at(request.now, request.path) else {
+        let Some((id, allocation)) = self.allocations.at(request.now, request.path) else {
             return request.error(ALLOCATION_MISMATCH);
         };
+        let relayed = allocation.address;
         if peers.is_empty() {
             return request.error(BAD_REQUEST);
         }
-        if !peers.iter().all(|peer| policy.admits(peer.ip())) {
-            return request.error(FORBIDDEN);
+        if let Some(code) = peers.iter().find_map(|peer| self.refusal(relayed, *peer)) {
+            return request.error(code);
         }
-        match peers.iter().all(|peer| allocation.permit(request.now, peer.ip())) {
+        let allocation = self.allocations.get_mut(id);
+        let permit =
+            |one: &mut Allocation| peers.iter().all(|peer| one.permit(request.now, peer.ip()));
+        match allocation.is_some_and(permit) {
             true => request.success(),
             false => request.error(INSUFFICIENT_CAPACITY),
         }
@@ -410,23 +414,25 @@ impl Relay {
 
     /// RFC 8656, section 12.2.
     fn bind_channel(&mut self, request: &Request<'_>) -> MessageWriteVec {
-        let policy = self.policy;
         let number = stun::number(request.message, stun::CHANNEL_NUMBER);
         let number = number.map(|value| (value >> 16) as u16);
-        let Some((_, allocation)) = self.allocations.at(request.now, request.path) else {
+        let Some((id, allocation)) = self.allocations.at(request.now, request.path) else {
             return request.error(ALLOCATION_MISMATCH);
         };
-        match (number, request.peers().first()) {
-            (Some(number), Some(peer)) if CHANNELS.contains(&number) => {
-                if !policy.admits(peer.ip()) {
-                    request.error(FORBIDDEN)
-                } else if allocation.bind(request.now, number, *peer) {
-                    request.success()
-                } else {
-                    request.error(BAD_REQUEST)
-                }
-            }
-            _ => request.error(BAD_REQUEST),
+        let relayed = allocation.address;
+        let (Some(number), Some(peer)) = (number, request.peers().first().copied()) else {
+            return request.error(BAD_REQUEST);
+        };
+        if !CHANNELS.contains(&number) {
+            return request.error(BAD_REQUEST);
+        }
+        if let Some(code) = self.refusal(relayed, peer) {
+            return request.error(code);
+        }
+        let allocation = self.allocations.get_mut(id);
+        match allocation.is_some_and(|one| one.bind(request.now, number, peer)) {
+            true => request.success(),
+            false => request.error(BAD_REQUEST),
         }
     }
 
@@ -436,6 +442,9 @@ impl Relay {
         let peer = peer.and_then(|raw| stun::address(message, &raw));
         let data = stun::value(message, stun::DATA);
         let (Some(to), Some(bytes)) = (peer, data) else { return Answer::Nothing };
+        if !self.reaches(to) {
+            return Answer::Nothing;
+        }
         let Some((allocation, one)) = self.allocations.at(now, path) else {
             return Answer::Nothing;
         };
@@ -452,7 +461,10 @@ impl Relay {
         let data = data.get(..usize::from(u16::from_be_bytes([header[2], header[3]])))?;
         let (allocation, one) = self.allocations.at(now, path)?;
         let to = one.peer(now, number).filter(|peer| one.permits(now, peer.ip()))?;
-        one.carries(now, data.len()).then_some(())?;
+        if !self.reaches(to) {
+            return None;
+        }
+        self.allocations.get_mut(allocation)?.carries(now, data.len()).then_some(())?;
         Some(Transmit::Peer { allocation, to, bytes: data.to_vec() })
     }
 
@@ -464,6 +476,9 @@ impl Relay {
         from: SocketAddr,
         bytes: &[u8],
     ) -> Option<(Path, Vec<u8>)> {
+        if !self.reaches(from) {
+            return None;
+        }
         let one = self.allocations.get_mut(id).filter(|one| one.expires > now)?;
         let len = u16::try_from(bytes.len()).ok().filter(|_| one.permits(now, from.ip()))?;
         one.carries(now, bytes.len()).then_some(())?;
@@ -488,18 +503,24 @@ impl Relay {
         }
     }
 
-    /// Ends the allocations of a stream.
-    pub(super) fn close_stream(&mut self, _now: Time, stream: u64) {
-        for id in self.allocations.find(|one| one.path.stream() == Some(stream)) {
+    /// Ends the allocation of a stream.
+    pub(super) fn close_stream(&mut self, stream: u64) {
+        if let Some(id) = self.allocations.of_stream(stream) {
             self.close(id);
         }
     }
 
     /// Ends the allocations that were not refreshed.
     pub(super) fn expire(&mut self, now: Time) {
-        for id in self.allocations.find(|one| one.expires <= now) {
+        for id in self.allocations.expired(now) {
             self.close(id);
         }
+    }
+
+    /// Asserts that the tables agree, and are within their bounds.
+    pub(super) fn check(&self) {
+        assert!(self.allocations.len() <= self.max);
+        self.allocations.check();
     }
 }
 

@@ -2,19 +2,19 @@
 //! ask. The tables have a fixed size, whatever arrives.
 
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
-use windlass_base::{Span, Time};
+use windlass_base::Time;
 
 use super::bucket::{Bucket, BucketSize};
-use crate::message::Nonce;
+use super::shares::{LEVELS, limited, networks};
 
-/// Half of the time for which a nonce is valid.
-const NONCE_EPOCH: Span = Span::from_secs(120);
 /// Entries of each table. A source shares its place with few others, and an attacker cannot choose
 /// with whom, since the place is a keyed hash.
-const ENTRIES: usize = 1 << 15;
+pub(super) const ENTRIES: usize = 1 << 15;
+/// How many requests the wider networks of an IPv6 address may send, in shares of a /64: a /48, a /32.
+const WIDER: [u32; LEVELS] = [1, 8, 64];
 /// Addresses that have a credit at one place. With one only, two hosts at the same place would end
 /// each other's credit. The hosts of a session ask for a relay at the same times, and the challenge is
 /// longer than the first Allocate request (RFC 8489, section 9.2.3.1): neither would ever get it.
@@ -37,32 +37,6 @@ impl Secret {
         hasher.write_u8(purpose);
         value.hash(&mut hasher);
         hasher.finish128().as_u128()
-    }
-
-    /// The nonce for an address at a time.
-    pub(super) fn nonce(&self, now: Time, address: SocketAddr) -> Nonce {
-        self.nonce_of(now.as_nanos() / NONCE_EPOCH.as_nanos(), address)
-    }
-
-    fn nonce_of(&self, epoch: u64, address: SocketAddr) -> Nonce {
-        let hash = self.hash(1, (epoch, address)) as u64;
-        format!("{hash:016x}").parse().expect("16 digits are a nonce")
-    }
-
-    /// Whether the server gave this nonce to the address in the last two to four minutes.
-    pub(super) fn is_valid(&self, now: Time, address: SocketAddr, nonce: &str) -> bool {
-        let epoch = now.as_nanos() / NONCE_EPOCH.as_nanos();
-        let mut epochs = epoch.saturating_sub(1)..=epoch;
-        epochs.any(|epoch| self.nonce_of(epoch, address).as_str() == nonce)
-    }
-}
-
-/// The source that limits count: an IPv4 address or an IPv6 network of 64 bits, which is what one
-/// subscriber has.
-pub(crate) fn network(address: SocketAddr) -> u64 {
-    match address.ip().to_canonical() {
-        IpAddr::V4(ip) => ip.to_bits().into(),
-        IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
     }
 }
 
@@ -113,45 +87,44 @@ impl Credits {
     }
 }
 
-/// How many requests that cost work each network may send.
+/// How many requests that cost work each network may send. A subscriber of IPv6 has many networks of
+/// 64 bits: without limits of the wider ones, one could use up the buckets that all others share.
 pub(crate) struct Buckets {
-    size: BucketSize,
-    entries: Vec<Bucket>,
+    levels: [(BucketSize, Vec<Bucket>); LEVELS],
 }
 
 impl Buckets {
+    /// `per_s` requests of an IPv4 address or an IPv6 /64, `burst` at once.
     pub(crate) fn new(per_s: u32, burst: u32) -> Buckets {
-        let size = BucketSize { tokens_per_s: per_s, burst };
-        Buckets { size, entries: vec![Bucket::full(size); ENTRIES] }
+        let levels = WIDER.map(|times| {
+            let (tokens_per_s, burst) = (per_s.saturating_mul(times), burst.saturating_mul(times));
+            let size = BucketSize { tokens_per_s, burst };
+            (size, vec![Bucket::full(size); ENTRIES])
+        });
+        Buckets { levels }
     }
 
-    /// Takes a token of the network of `address`. False if none is left.
+    /// Takes a token of each network of `address`. False if one has none left.
     pub(crate) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
-        let at = secret.hash(3, network(address)) as usize % ENTRIES;
-        self.entries[at].take(self.size, now, 1)
+        let limited = networks(address).into_iter().zip(&mut self.levels).take(limited(address));
+        let mut widest_first = limited.collect::<Vec<_>>().into_iter().rev();
+        widest_first.all(|(network, (size, entries))| {
+            let at = secret.hash(3, network) as usize % ENTRIES;
+            entries[at].take(*size, now, 1)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_base::Span;
 
     fn address(text: &str) -> SocketAddr {
         text.parse().expect("an address")
     }
 
     const SECRET: Secret = Secret([7; 16]);
-
-    #[test]
-    fn a_nonce_is_valid_for_its_address_and_for_two_to_four_minutes() {
-        let (host, other) = (address("192.0.2.1:1"), address("192.0.2.1:2"));
-        let at = |s| Time::ZERO + Span::from_secs(s);
-        let nonce = SECRET.nonce(at(130), host);
-        assert!(SECRET.is_valid(at(131), host, nonce.as_str()));
-        assert!(SECRET.is_valid(at(130 + 120), host, nonce.as_str()));
-        assert!(!SECRET.is_valid(at(130 + 240), host, nonce.as_str()));
-        assert!(!SECRET.is_valid(at(131), other, nonce.as_str()));
-    }
 
     #[test]
     fn an_address_gets_at_most_what_came_from_it_until_it_is_verified() {
@@ -207,5 +180,17 @@ mod tests {
         assert!(take(host, 0) && take(neighbour, 0) && take(host, 0));
         assert!(!take(host, 99), "a tenth of a second for the next one");
         assert!(take(neighbour, 100) && !take(host, 100));
+    }
+
+    #[test]
+    fn all_networks_of_a_subscriber_together_may_ask_eight_times_as_often() {
+        let mut buckets = Buckets::new(10, 3);
+        let taken = (0..100).filter(|subnet| {
+            let host = address(&format!("[2a00:1:2:{subnet:x}::1]:1"));
+            (0..3).filter(|_| buckets.take(&SECRET, Time::ZERO, host)).count() == 3
+        });
+        assert_eq!(taken.count(), 8);
+        let ipv4 = (0..100).map(|last| address(&format!("9.9.9.{last}:1")));
+        assert!(ipv4.into_iter().all(|host| buckets.take(&SECRET, Time::ZERO, host)));
     }
 }

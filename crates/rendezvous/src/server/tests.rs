@@ -1,11 +1,13 @@
 use super::*;
 use crate::client::{Client, Config as ClientConfig, Event, Failure, Transport};
-use proptest::prelude::*;
 use stun_types::message::{MessageType, MessageWrite, MessageWriteVec};
 use windlass_base::Rng;
 use windlass_identity::{PublicKey, SecretKey};
 
+mod floods;
+mod replays;
 mod turn;
+mod unverified;
 
 fn secret(number: u8) -> SecretKey {
     SecretKey::from_seed([number; 32])
@@ -191,7 +193,7 @@ fn hosts_register_again_after_the_server_was_restarted() {
 fn a_replayed_registration_from_another_address_registers_nothing() {
     let mut world = World::new();
     let host = udp("192.0.2.1:1000");
-    let nonce = world.server.secret.nonce(world.now, host.address());
+    let nonce = world.server.nonces.draw(world.now, host.address());
     let register = Register::signed(&secret(1), nonce, [1; 16], 60);
     let content = Content::Register(register);
     let bytes = Message { transaction: 5.into(), content }.encode();
@@ -209,7 +211,7 @@ fn a_replayed_registration_from_another_address_registers_nothing() {
 fn a_forged_signature_registers_nothing() {
     let mut world = World::new();
     let host = udp("192.0.2.1:1000");
-    let nonce = world.server.secret.nonce(world.now, host.address());
+    let nonce = world.server.nonces.draw(world.now, host.address());
     let forged = Register { key: key(2), ..Register::signed(&secret(1), nonce, [1; 16], 60) };
     let bytes = Message { transaction: 5.into(), content: Content::Register(forged) }.encode();
     world.server.handle(world.now, host, &bytes);
@@ -226,7 +228,7 @@ fn a_network_that_registers_many_keys_reaches_its_share() {
     let now = Time::ZERO + Span::from_secs(1000);
     for number in 0..40_u8 {
         let path = udp(&format!("192.0.2.1:{}", 1000 + u16::from(number)));
-        let nonce = server.secret.nonce(now, path.address());
+        let nonce = server.nonces.draw(now, path.address());
         let register = Register::signed(&secret(number), nonce, [1; 16], 60);
         let content = Content::Register(register);
         server.handle(now, path, &Message { transaction: 5.into(), content }.encode());
@@ -240,7 +242,7 @@ fn too_many_signed_requests_are_refused_before_their_signature_is_verified() {
     let mut server = server();
     let now = Time::ZERO + Span::from_secs(1000);
     let host = udp("192.0.2.1:1000");
-    let nonce = server.secret.nonce(now, host.address());
+    let nonce = server.nonces.draw(now, host.address());
     let content = Content::Register(Register::signed(&secret(1), nonce, [1; 16], 60));
     let bytes = Message { transaction: 5.into(), content }.encode();
     for _ in 0..600 {
@@ -295,51 +297,4 @@ fn an_unknown_attribute_that_must_be_understood_is_refused() {
     assert_eq!(stun::value(&answer, stun::ERROR_CODE).as_deref(), Some(&[0, 0, 4, 20][..]));
     let unknown = stun::value(&answer, stun::UNKNOWN_ATTRIBUTES);
     assert_eq!(unknown.as_deref(), Some(&[0x77, 0x77][..]));
-}
-
-proptest! {
-    /// Whatever arrives from addresses that prove nothing: each gets at most what it sent.
-    #[test]
-    fn an_unverified_address_never_gets_more_than_it_sent(
-        messages in prop::collection::vec((0..3_u8, any::<u8>(), prop::collection::vec(any::<u8>(), 0..120)), 1..60),
-    ) {
-        let mut server = server();
-        let mut balance = [0_i64; 3];
-        for (from, kind, junk) in messages {
-            let path = udp(&format!("192.0.2.{from}:1000"));
-            let bytes = request_without_proof(kind, &junk);
-            balance[usize::from(from)] += bytes.len() as i64;
-            server.handle(Time::ZERO, path, &bytes);
-            while let Some(transmit) = server.poll_transmit() {
-                let Transmit::Host { path, bytes } = transmit else { panic!("no relay is open") };
-                prop_assert_eq!(path.address().ip().to_string(), format!("192.0.2.{from}"));
-                balance[usize::from(from)] -= bytes.len() as i64;
-            }
-            prop_assert!(balance[usize::from(from)] >= 0);
-        }
-    }
-}
-
-/// A request of every kind that the server answers, without a valid nonce.
-fn request_without_proof(kind: u8, junk: &[u8]) -> Vec<u8> {
-    let content = |content| Message { transaction: 3.into(), content }.encode();
-    let method = |number, junk: &[u8]| {
-        let class = stun_types::message::MessageClass::Request;
-        let kind = MessageType::from_class_method(class, stun_types::message::Method::new(number));
-        let mut message = Stun::builder(kind, 7.into(), MessageWriteVec::new());
-        stun::add(&mut message, stun_types::attribute::AttributeType::new(0xc0ff), junk);
-        message.finish()
-    };
-    let nonce = || "wrong".parse().expect("a nonce");
-    match kind % 9 {
-        0 => content(Content::Hello(REGISTER)),
-        1 => content(Content::Hello(INTRODUCE)),
-        2 => content(Content::Register(Register::signed(&secret(1), nonce(), [1; 16], 60))),
-        3 => content(Content::KeepAlive(KeepAlive { token: [1; 16], lifetime_s: 60 })),
-        4 => method(0x001, junk),
-        5 => method(0x003, junk),
-        6 => method(0x004, junk),
-        7 => method(0x7a1, junk),
-        _ => junk.to_vec(),
-    }
 }

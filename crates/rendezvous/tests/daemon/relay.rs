@@ -183,3 +183,31 @@ fn a_relayed_address_ends_with_its_stream() {
     crate::running::await_that("the allocation ends", || allocations() == 0);
     crate::running::await_that("the port is free", || UdpSocket::bind(relayed).is_ok());
 }
+
+/// Two hosts that can send to nothing but the relay meet at their relayed addresses, both of the relay's
+/// own host. Its other ports are behind its firewall, which does not see what it sends to itself.
+#[test]
+fn a_relay_leads_to_its_other_relayed_addresses_and_to_nothing_else_of_its_host() {
+    let Some(ip) = peer_address() else { return };
+    let service = UdpSocket::bind((ip, 0)).expect("a socket");
+    service.set_nonblocking(true).expect("an option");
+    let at = service.local_addr().expect("bound");
+    let running = Running::start(|options| {
+        relaying(options, ip);
+        options.relay_peers.clear();
+    });
+    let credentials = credentials(&running);
+    let mut users = [Way::Tls, Way::Udp].map(|way| User::start(&running, way, &credentials));
+    let relayed = users.each_mut().map(User::relayed_address);
+    users.iter_mut().for_each(|user| user.permit(at));
+    let [one, other] = &mut users;
+    one.send(at, b"to the service");
+    one.send(relayed[1], b"to the other host");
+    other.expect(relayed[0], b"to the other host");
+    let unreached = service.recv_from(&mut [0; 64]).expect_err("nothing arrived");
+    assert_eq!(unreached.kind(), std::io::ErrorKind::WouldBlock);
+    service.send_to(b"from the service", relayed[1]).expect("sent");
+    one.send(relayed[1], b"after it");
+    other.expect(relayed[0], b"after it");
+    assert!(other.received.iter().all(|(from, _)| *from == relayed[0]), "{:?}", other.received);
+}

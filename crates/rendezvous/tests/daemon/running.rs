@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use windlass_base::special::Prefix;
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_rendezvous::daemon::{Addresses, Certificate, Daemon, Handle, Options, RelayOptions};
 use windlass_rendezvous::server::PeerPolicy;
@@ -70,8 +71,9 @@ impl Drop for Running {
     }
 }
 
-/// Relays between addresses of this host.
+/// Relays between addresses of this host, which a relay does only if they are named.
 pub(crate) fn relaying(options: &mut Options, address: IpAddr) {
+    options.relay_peers = vec![Prefix::host(address)];
     let relay = RelayOptions { addresses: vec![address], ..RelayOptions::default() };
     options.relay = Some((relay, PeerPolicy::PublicAndPrivate));
 }

@@ -41,6 +41,8 @@ struct World<'a> {
     /// Requests that wait for a host's answer.
     asked: Vec<(u8, TransactionId)>,
     open: BTreeSet<AllocationId>,
+    /// The next port of a relayed address.
+    port: u16,
 }
 
 /// One input of the target `rendezvous_server`.
@@ -50,6 +52,8 @@ pub(crate) fn run(bytes: &[u8]) {
     config.limits.registrations = MAX;
     config.limits.introductions = MAX;
     config.limits.allocations = MAX;
+    config.limits.allocations_per_network = 2;
+    config.limits.registrations_per_network = 2;
     config.alternate = Some([1, 2, 3, 4].map(|last| ([203, 0, 113, last], 3478).into()));
     let mut world = World {
         bytes: bytes.iter(),
@@ -61,6 +65,7 @@ pub(crate) fn run(bytes: &[u8]) {
         users: vec![TurnCredentials { username: "unknown".into(), password: "none".into() }],
         asked: Vec::new(),
         open: BTreeSet::new(),
+        port: 50_000,
     };
     for _ in 0..STEPS_MAX {
         let Some(&kind) = world.bytes.next() else { break };
@@ -257,7 +262,8 @@ impl World<'_> {
                     if opened {
                         self.open.insert(allocation);
                     }
-                    let address = opened.then(|| ([203, 0, 113, 1], 50_000).into());
+                    self.port += 1;
+                    let address = opened.then(|| ([203, 0, 113, 1], self.port).into());
                     self.server.relay_opened(self.now, allocation, address);
                 }
                 RelayRequest::Close { allocation } => {
@@ -304,6 +310,7 @@ impl World<'_> {
     }
 
     fn check(&self) {
+        self.server.check();
         let counters = self.server.counters();
         let max = MAX as u64;
         assert!(counters.registrations <= max && counters.introductions <= max, "{counters:?}");

@@ -204,12 +204,12 @@ fn an_allocation_lives_while_it_is_refreshed() {
 }
 
 /// A request for a relayed address with an even port. With `both`, also for the next one.
-fn allocate_even(server: &Server, now: Time, path: Path, both: bool) -> Vec<u8> {
+fn allocate_even(server: &mut Server, now: Time, path: Path, both: bool) -> Vec<u8> {
     use stun_types::message::{IntegrityAlgorithm, LongTermKeyCredentials, MessageWriteExt};
     let class = stun_types::message::MessageClass::Request;
     let kind = MessageType::from_class_method(class, stun_types::message::Method::new(3));
     let mut message = Stun::builder(kind, 7.into(), MessageWriteVec::new());
-    let (user, nonce) = (user(server), server.secret.nonce(now, path.address()));
+    let (user, nonce) = (user(server), server.nonces.draw(now, path.address()));
     stun::add(&mut message, stun::REQUESTED_TRANSPORT, &[17, 0, 0, 0]);
     stun::add(&mut message, stun::EVEN_PORT, &[u8::from(both) << 7]);
     stun::add(&mut message, stun::USERNAME, user.username.as_bytes());
@@ -227,7 +227,7 @@ fn a_client_that_asks_for_an_even_port_gets_no_other() {
     let path = udp("192.0.2.1:1000");
     for (both, port, granted) in [(false, 50_000, true), (false, 50_001, false), (true, 0, false)] {
         let mut server = server();
-        let request = allocate_even(&server, now, path, both);
+        let request = allocate_even(&mut server, now, path, both);
         server.handle(now, path, &request);
         if let Some(RelayRequest::Open { allocation, .. }) = server.poll_relay() {
             server.relay_opened(now, allocation, Some(([203, 0, 113, 1], port).into()));
@@ -291,27 +291,4 @@ fn a_wrong_password_gets_no_relay() {
     let relayed = Relayed::new(&wrong);
     assert_eq!(relayed.allocated, None);
     assert!(relayed.socket.is_none());
-}
-
-#[test]
-fn a_relay_does_not_lead_into_its_own_network() {
-    let peers = [
-        ("127.0.0.1", false, false),
-        ("0.0.0.0", false, false),
-        ("169.254.1.1", false, false),
-        ("224.0.0.1", false, false),
-        ("::1", false, false),
-        ("::ffff:127.0.0.1", false, false),
-        ("fe80::1", false, false),
-        ("10.0.0.1", false, true),
-        ("100.64.0.1", false, true),
-        ("fd00::1", false, true),
-        ("198.51.100.1", true, true),
-        ("2001:db8::1", true, true),
-    ];
-    for (peer, public, private) in peers {
-        let ip: std::net::IpAddr = peer.parse().expect("an address");
-        assert_eq!(PeerPolicy::Public.admits(ip), public, "{peer}");
-        assert_eq!(PeerPolicy::PublicAndPrivate.admits(ip), private, "{peer}");
-    }
 }

@@ -2,10 +2,12 @@
 
 use crate::value::{Local, parse_rate, whole};
 use clap::Args;
+use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use windlass_base::BitRate;
+use windlass_base::special::Prefix;
 
 pub(crate) const RENDEZVOUS_HELP: &str = "\
 Examples:
@@ -71,8 +73,11 @@ pub(crate) struct Relay {
     /// Relay to private addresses too (RFC 1918, RFC 4193, RFC 6598)
     #[arg(long)]
     pub relay_private: bool,
+    /// Relay to this network of special addresses, or to this address of the server itself, too; several times
+    #[arg(long, value_name = "NETWORK", value_parser = parse_network)]
+    pub relay_peer: Vec<Prefix>,
     /// Have no relay
-    #[arg(long, conflicts_with_all = ["relay_address", "relay_private"])]
+    #[arg(long, conflicts_with_all = ["relay_address", "relay_private", "relay_peer"])]
     pub no_relay: bool,
 }
 
@@ -94,6 +99,9 @@ pub(crate) struct LimitArgs {
     /// Relayed addresses
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(1..=65_535))]
     pub allocations: u32,
+    /// Relayed addresses of one network
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u32>(1..=65_535))]
+    pub allocations_per_network: u32,
     /// Relayed addresses of one key
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=65_535))]
     pub allocations_per_key: u32,
@@ -119,6 +127,13 @@ fn parse_ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     Ok(first..=last)
 }
 
+/// A network or an address.
+fn parse_network(text: &str) -> Result<Prefix, String> {
+    let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    let network = network.ok().and_then(|net| Prefix::new(net.addr(), net.prefix_len()));
+    network.ok_or_else(|| "expected a network such as 198.18.0.0/15, or an address".to_owned())
+}
+
 /// A rate that the server can count in bytes a second.
 fn parse_relay_rate(text: &str) -> Result<BitRate, String> {
     let rate = parse_rate(text)?;
@@ -138,6 +153,16 @@ mod tests {
         assert_eq!(parse_ports("7-7"), Ok(7..=7));
         for text in ["", "7", "7-", "-7", "9-8", "0-9", "1-70000", "a-b"] {
             assert!(parse_ports(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_peer_of_the_relay_is_a_network_or_an_address() {
+        let net = |address: &str, len| Prefix::new(address.parse().expect("an address"), len);
+        assert_eq!(parse_network("198.18.0.0/15").ok(), net("198.18.0.0", 15));
+        assert_eq!(parse_network("2001:db8::7").ok(), net("2001:db8::7", 128));
+        for text in ["", "198.18", "198.18.0.0/33", "010.0.0.1", "host", "10.0.0.1-9"] {
+            assert!(parse_network(text).is_err(), "{text}");
         }
     }
 

@@ -60,6 +60,7 @@ fn options(args: &TouRendezvous) -> Result<Options, Failure> {
         _ => None,
     };
     options.relay = relay(&args.relay)?;
+    options.relay_peers = args.relay.relay_peer.clone();
     (options.limits, options.stream_limits) = limits(&args.limits);
     Ok(options)
 }
@@ -108,6 +109,7 @@ fn limits(args: &LimitArgs) -> (Limits, StreamLimits) {
     limits.requests_per_s = args.requests_per_second;
     limits.requests_burst = args.requests_per_second.saturating_mul(10);
     limits.allocations = args.allocations as usize;
+    limits.allocations_per_network = args.allocations_per_network as usize;
     limits.allocations_per_key = args.allocations_per_key as usize;
     // At most 32 Gbit/s, as the arguments say.
     let bytes = |rate: BitRate| (rate.bits_per_sec() / 8) as u32;
