@@ -24,15 +24,20 @@
 //!
 //! # Features
 //!
-//! `suggest`: suggestions for misspelt names (module `suggest`). It needs the standard library;
-//! without it the crate needs none.
+//! `suggest`: suggestions for misspelt names (module `suggest`). `dial`: in which order to try the
+//! addresses of a name (module `dial`). `paths`: paths in configuration files (module `paths`).
+//! These need the standard library; without them the crate needs none.
 
 #![no_std]
 
-#[cfg(feature = "suggest")]
+#[cfg(any(feature = "dial", feature = "paths", feature = "suggest"))]
 extern crate std;
 
+#[cfg(feature = "dial")]
+pub mod dial;
 mod ecn;
+#[cfg(feature = "paths")]
+pub mod paths;
 mod rate;
 mod rng;
 pub mod special;
