@@ -29,6 +29,7 @@
 //! ```
 
 mod copy;
+mod dial;
 #[cfg(target_os = "linux")]
 mod dialer;
 mod duplex;

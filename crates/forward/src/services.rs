@@ -1,5 +1,6 @@
 //! What this host offers to its peers, and how it reaches it.
 
+use crate::dial;
 use crate::duplex::Duplex;
 use crate::exit::ExitPolicy;
 use crate::keep_alive::keep_alive;
@@ -13,14 +14,14 @@ use std::str::FromStr;
 #[cfg(target_os = "linux")]
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::lookup_host;
+use tokio::time::{Instant, timeout_at};
+use tracing::info;
 #[cfg(target_os = "linux")]
 use windlass_capture::HostResolver;
 
-/// How long a destination may take to answer, all its addresses together.
+/// How long a destination may take to answer, its name resolved and all its addresses tried.
 const CONNECT_MAX: Duration = Duration::from_secs(30);
-/// Addresses of a name that are tried.
-const ADDRESSES_MAX: usize = 8;
 
 /// Where a service is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,14 +165,10 @@ impl Services {
     /// # Errors
     /// The answer for the peer. It names no address of this host's network.
     pub(crate) async fn connect(&self, request: &Request) -> Result<Box<dyn Duplex>, Answer> {
-        let connected = tokio::time::timeout(CONNECT_MAX, self.connect_to(request));
-        connected.await.unwrap_or_else(|_| {
-            Err(Answer::new(Status::TimedOut, format!("{request} does not answer")))
-        })
-    }
-
-    async fn connect_to(&self, request: &Request) -> Result<Box<dyn Duplex>, Answer> {
+        let deadline = Instant::now() + CONNECT_MAX;
         let failed = |error: io::Error| {
+            // It names every address that was tried. The answer does not.
+            info!(%request, "no connection: {error}");
             let status = Status::of_error(&error);
             Answer::new(status, format!("cannot connect to {request}: {}", error.kind()))
         };
@@ -179,11 +176,12 @@ impl Services {
             Request::Service(name) => {
                 let unknown =
                     || Answer::new(Status::UnknownService, format!("there is no service {name}"));
-                connect_target(self.named.get(name).ok_or_else(unknown)?).await.map_err(failed)
+                let target = self.named.get(name).ok_or_else(unknown)?;
+                connect_target(target, deadline).await.map_err(failed)
             }
             Request::Connect { host, port } => {
-                let addresses = self.resolve(host, *port).await?;
-                connect_any(&addresses).await.map_err(failed)
+                let addresses = self.resolve(host, *port, deadline).await?;
+                connect_tcp(addresses, deadline).await.map_err(failed)
             }
             Request::Resolve => {
                 Err(Answer::new(Status::NotAllowed, "this host resolves no names for its peers"))
@@ -192,7 +190,12 @@ impl Services {
     }
 
     /// The addresses of `host` that peers may reach.
-    async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Answer> {
+    async fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+        deadline: Instant,
+    ) -> Result<Vec<SocketAddr>, Answer> {
         let forbidden = || {
             let text = format!("peers may not reach {host} through this host");
             Answer::new(Status::NotAllowed, text)
@@ -203,19 +206,19 @@ impl Services {
         }
         let unknown =
             || Answer::new(Status::NameNotFound, format!("the name {host} cannot be resolved"));
-        let found: Vec<_> = lookup_host((host, port)).await.map_err(|_| unknown())?.collect();
+        let found = addresses_of(host, port, deadline).await.map_err(|_| unknown())?;
         if found.is_empty() {
             return Err(unknown());
         }
         // The addresses that were checked are those that are used: a name that changes meanwhile
         // opens nothing.
         let allowed = found.into_iter().filter(|address| self.exit.allows(address.ip()));
-        let allowed: Vec<_> = allowed.take(ADDRESSES_MAX).collect();
+        let allowed: Vec<_> = allowed.collect();
         if allowed.is_empty() { Err(forbidden()) } else { Ok(allowed) }
     }
 }
 
-async fn connect_target(target: &Target) -> io::Result<Box<dyn Duplex>> {
+async fn connect_target(target: &Target, deadline: Instant) -> io::Result<Box<dyn Duplex>> {
     match target {
         #[cfg(unix)]
         Target::Unix(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
@@ -223,28 +226,19 @@ async fn connect_target(target: &Target) -> io::Result<Box<dyn Duplex>> {
         #[cfg(not(unix))]
         Target::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         Target::Tcp { host, port } => {
-            let addresses: Vec<_> = lookup_host((host.as_str(), *port)).await?.collect();
-            connect_any(&addresses).await
+            connect_tcp(addresses_of(host, *port, deadline).await?, deadline).await
         }
     }
 }
 
-/// Connects to the first address that answers.
-async fn connect_any(addresses: &[SocketAddr]) -> io::Result<Box<dyn Duplex>> {
-    // Of several addresses, a silent one must leave time for the others.
-    let each = CONNECT_MAX / 2 / addresses.len().max(1) as u32 + CONNECT_MAX / 4;
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in addresses {
-        let connected = tokio::time::timeout(each, TcpStream::connect(address)).await;
-        match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(stream) => {
-                keep_alive(&stream);
-                return Ok(Box::new(stream));
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+async fn addresses_of(host: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketAddr>> {
+    Ok(timeout_at(deadline, lookup_host((host, port))).await??.collect())
+}
+
+async fn connect_tcp(addresses: Vec<SocketAddr>, deadline: Instant) -> io::Result<Box<dyn Duplex>> {
+    let stream = dial::connect(addresses, deadline).await?;
+    keep_alive(&stream);
+    Ok(Box::new(stream))
 }
 
 #[cfg(test)]
