@@ -62,10 +62,11 @@ def plain(hosts: TwoHosts) -> tuple[str, int]:
 def tou(hosts: TwoHosts) -> tuple[str, int]:
     """`windlass tou expose` and `forward`, with the rendezvous at the far host."""
     bed = hosts.bed
-    keys = {end: _make_key(bed.scratch / f"{end}.key") for end in ("near", "far")}
+    keys = {end: _make_key(bed.scratch / f"{end}.key") for end in ("near", "far", "rendezvous")}
     via = f"{hosts.far}:3478"
     words = [str(WINDLASS), "tou"]
-    serve = ["rendezvous", "--listen", via, "--no-relay", "--key", str(bed.scratch / "rendezvous")]
+    own_key = ["--key", str(bed.scratch / "rendezvous.key")]
+    serve = ["rendezvous", "--listen", via, "--no-relay", *own_key]
     bed.start("rendezvous", "far", [*words, *serve], stdout=NULL)
     wait_until("rendezvous", lambda: listens(bed, "far", 3478))
     far = ["--key", str(bed.scratch / "far.key"), "--via", via, "--allow", keys["near"]]

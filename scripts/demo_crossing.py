@@ -123,6 +123,7 @@ class Crossing:
 
     def tou(self, role: str, command: str, **how: object) -> subprocess.Popen:
         """Starts `windlass tou`; the host's key has its role's name."""
+        self.key(role)
         words = [str(self.windlass), "tou", *command.split(), "--key", str(self.folder / role)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return self.start(role, words, **{**quiet, **how})

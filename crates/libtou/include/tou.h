@@ -121,15 +121,15 @@ ssize_t tou_send_stun(int fd, const void *message, size_t len, const struct sock
                       socklen_t to_len);
 
 /* A host is known by its key, a text of 52 characters. Writes the key of this host, whose secret is in
- * key_file: a file of mode 0600, made on first use. Errors: EACCES if the file belongs to another user,
- * can be read by others, or is not a key; those of open(2). */
+ * key_file: a file of mode 0600, made on first use. No other call makes it. Errors: EACCES if the file
+ * belongs to another user, can be read by others, or is not a key; those of open(2). */
 #define TOU_KEY_SIZE 53 /* with the final zero */
 int tou_key(const char *key_file, char key[TOU_KEY_SIZE]);
 
 /* How a socket is secured. */
 struct tou_security {
     size_t size;              /* sizeof(struct tou_security) */
-    const char *key_file;     /* this host's secret key */
+    const char *key_file;     /* this host's secret key: a file that tou_key has made */
     const char *const *peers; /* the keys that the peer may have; of a client exactly one */
     size_t peer_count;
     int server;               /* 1 at the end that accepted, 0 at the one that connected */
@@ -140,13 +140,14 @@ struct tou_security {
  * most 30 seconds. With O_NONBLOCK it fails with EINPROGRESS; the descriptor is writable when the
  * outcome is known, which the same call returns then (EALREADY before). Close the socket after any
  * other error. Errors: EACCES if either end does not allow the other's key (a client may get it with
- * its first tou_recv); EPROTO if the peer does not speak TLS; ETIMEDOUT; ENOTCONN; EINVAL. */
+ * its first tou_recv); EPROTO if the peer does not speak TLS; ETIMEDOUT; ENOTCONN; EINVAL; ENOENT
+ * without the key file. */
 int tou_secure(int fd, const struct tou_security *security, char peer[TOU_KEY_SIZE]);
 
 /* A node: a UDP port over which this host has sessions with hosts behind NATs. */
 struct tou_session_options {
     size_t size;              /* sizeof(struct tou_session_options) */
-    const char *key_file;     /* this host's secret key */
+    const char *key_file;     /* this host's secret key: a file that tou_key has made */
     const char *const *via;   /* rendezvous servers: HOST, HOST:PORT, HOST#KEY */
     size_t via_count;
     const char *const *peers; /* the keys of the hosts that may connect; none by default */
@@ -157,7 +158,7 @@ struct tou_session_options {
 #define TOU_SESSION_ANYONE 2     /* any host may connect that knows this host's key */
 
 /* Makes a node and returns its descriptor, which is readable when a connection waits to be accepted.
- * tou_close ends the node, its sessions and their connections. */
+ * tou_close ends the node, its sessions and their connections. Errors: ENOENT without the key file. */
 int tou_session_node(const struct tou_session_options *options);
 
 /* Opens a connection with the host that has the key peer, and returns its descriptor: a socket as of

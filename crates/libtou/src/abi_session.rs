@@ -150,7 +150,7 @@ fn key_text(key: &PublicKey) -> [c_char; TOU_KEY_SIZE] {
 pub unsafe extern "C" fn tou_key(key_file: *const c_char, key: *mut c_char) -> c_int {
     guard(|| {
         // SAFETY: this function requires valid pointers of its caller.
-        let secret = security::load_key(unsafe { path(key_file) }?)?;
+        let secret = security::load_or_create_key(unsafe { path(key_file) }?)?;
         // SAFETY: as above.
         unsafe { write_key(&secret.public_key(), key) };
         Ok(0)

@@ -13,13 +13,22 @@ use windlass_tou::secure::{Allow, Identity, SecureStream};
 /// The longest handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(30);
 
-/// Reads the key from a file, which is made on first use.
+/// Reads the key from a file, which must exist.
 pub(crate) fn load_key(file: &Path) -> Result<SecretKey> {
-    windlass_identity::load_or_create(file).map_err(|error| match error {
+    windlass_identity::load(file).map_err(errno)
+}
+
+/// As [`load_key`], but makes the file if there is none.
+pub(crate) fn load_or_create_key(file: &Path) -> Result<SecretKey> {
+    windlass_identity::load_or_create(file).map_err(errno)
+}
+
+fn errno(error: KeyFileError) -> Errno {
+    match error {
         KeyFileError::Io { source, .. } => source.into(),
         // Open to others, or not a key.
         _ => Errno(libc::EACCES),
-    })
+    }
 }
 
 /// The end of a connection that secures it.

@@ -36,7 +36,7 @@ impl Keys {
         self.0.join(of).to_str().expect("UTF-8").to_owned()
     }
 
-    /// The public key.
+    /// The public key of a host, which is made on first use.
     fn public(&self, of: &str) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
         let printed = command.args(["tou", "key", "--file", &self.file(of)]).output();
@@ -104,6 +104,7 @@ fn serve_echo(host: &Namespace) {
 fn start_rendezvous(crossing: &Crossing, keys: &Keys) -> Background {
     let address = crossing.rendezvous_addresses()[0];
     let mut command = crossing.rendezvous.command(env!("CARGO_BIN_EXE_windlass"));
+    keys.public("rendezvous");
     command.args(["tou", "rendezvous", "--key", &keys.file("rendezvous")]);
     command.args(["--listen", &with_port(address, 3478), "--tls", &with_port(address, 443)]);
     // The network behind a firewall has addresses that the Internet has not.

@@ -26,6 +26,13 @@ impl Folder {
     fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("UTF-8").to_owned()
     }
+
+    /// A file with a secret key.
+    fn key(&self, name: &str) -> String {
+        let file = self.file(name);
+        assert!(run(&["key", "--file", &file]).status.success());
+        file
+    }
 }
 
 impl Drop for Folder {
@@ -85,7 +92,7 @@ fn local(key: &str) -> Command {
 #[test]
 fn it_says_where_it_is_serves_metrics_and_ends_in_order() {
     let folder = Folder::new();
-    let key = folder.file("key");
+    let key = folder.key("key");
     let first = Ready::start(local(&key));
     assert_eq!((&first.line["schema"], &first.line["kind"]), (&json!(1), &json!("tou.rendezvous")));
     assert_eq!(first.address("udp"), first.address("tcp"), "at one port");
@@ -108,7 +115,7 @@ fn it_tells_the_service_manager() {
     let manager = folder.file("notify");
     let socket = UnixDatagram::bind(&manager).expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
-    let mut command = local(&folder.file("key"));
+    let mut command = local(&folder.key("key"));
     let running = Ready::start({
         command.env("NOTIFY_SOCKET", &manager).env("WATCHDOG_USEC", "30000000");
         command
@@ -127,7 +134,7 @@ fn it_tells_the_service_manager() {
 #[test]
 fn impossible_addresses_are_refused() {
     let folder = Folder::new();
-    let key = folder.file("key");
+    let key = folder.key("key");
     let empty = folder.file("empty");
     std::fs::write(&empty, "").expect("a file");
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -168,7 +175,7 @@ fn hosts_meet_through_it_where_udp_is_blocked() {
         let mut command = crossing.rendezvous.command(env!("CARGO_BIN_EXE_windlass"));
         command.args(["tou", "rendezvous", "--json", "--listen", &format!("{main}:3478")]);
         command.args(["--alternate", &other, "--tls", &format!("{main}:443")]);
-        command.args(["--relay-address", &main, "--key", &folder.file("rendezvous")]);
+        command.args(["--relay-address", &main, "--key", &folder.key("rendezvous")]);
         command
     });
     let via = format!("{main}#{}", rendezvous.line["key"].as_str().expect("text"));
@@ -215,10 +222,10 @@ fn unknown_key(folder: &Folder) -> String {
 #[test]
 fn a_peer_that_is_not_registered_is_told_once() {
     let folder = Folder::new();
-    let rendezvous = Ready::start(local(&folder.file("key")));
+    let rendezvous = Ready::start(local(&folder.key("key")));
     let via = rendezvous.address("udp").to_string();
     let service = format!("ssh@{}", unknown_key(&folder));
-    let output = run(&["pipe", &service, "--via", &via, "--key", &folder.file("own")]);
+    let output = run(&["pipe", &service, "--via", &via, "--key", &folder.key("own")]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -232,7 +239,7 @@ fn run_ends_at_once_if_it_is_interrupted_while_it_looks_for_a_path() {
     // Nothing answers there, so that no path is found for a long time.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let via = silent.local_addr().expect("bound").to_string();
-    let key = folder.file("own");
+    let key = folder.key("own");
     let peer = unknown_key(&folder);
     let mut running = Running::start(&[
         "run", "--json", "--via", &via, "--key", &key, "--to", &peer, "--", "true",
@@ -243,4 +250,35 @@ fn run_ends_at_once_if_it_is_interrupted_while_it_looks_for_a_path() {
     running.terminate();
     assert_eq!(running.wait().code(), Some(130));
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// A mistyped name must not become a host that nobody knows.
+#[test]
+fn a_key_file_that_is_named_is_made_by_no_command_but_key() {
+    let folder = Folder::new();
+    let (missing, peer) = (folder.file("mistyped"), unknown_key(&folder));
+    let config = folder.file("tou.toml");
+    std::fs::write(&config, "via = [\"127.0.0.1:9\"]\nkey = \"mistyped\"\n").expect("written");
+    let service = format!("ssh@{peer}");
+    let named = ["--via", "127.0.0.1:9", "--key", &missing];
+    let configured = ["--config", &config];
+    for how in [&named[..], &configured] {
+        for command in [
+            &["expose", "ssh=22", "--allow", &peer][..],
+            &["pipe", &service],
+            &["socks", "0", "--to", &peer],
+        ] {
+            let output = run(&[command, how].concat());
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+            let expected = format!("there is no key file {missing}; to make it: ");
+            assert!(said.contains(&expected) && said.contains("tou key --file"), "{said}");
+        }
+    }
+    let output = run(&["rendezvous", "--listen", "127.0.0.1:0", "--key", &missing]);
+    assert!(text(&output.stderr).contains(&format!("there is no key file {missing}")));
+    assert!(!std::path::Path::new(&missing).exists());
+    // This one does, beside the configuration that names it.
+    assert!(run(&["key", "--config", &config]).status.success());
+    assert!(std::path::Path::new(&missing).exists());
 }

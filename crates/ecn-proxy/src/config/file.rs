@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use windlass_base::paths::in_folder;
 use windlass_base::suggest::did_you_mean;
 
 /// The version of the format.
@@ -93,6 +94,8 @@ pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
     };
     let table =
         DeTable::parse(text).map_err(|error| listed(vec![FieldError::of_syntax(&error)]))?;
+    // Relative paths begin where the file is.
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let mut settings = Settings::default();
     let mut faults = Vec::new();
     let mut schema = false;
@@ -100,7 +103,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
         schema |= key.get_ref() == "schema";
         let place = key.span();
         let key = key.into_inner();
-        if let Err(fault) = set(&mut settings, &key, place, value) {
+        if let Err(fault) = set(&mut settings, (&key, place), value, folder) {
             faults.push(FieldError { key: key.into_owned(), ..fault });
         }
     }
@@ -117,9 +120,9 @@ const KEYS: &str = "schema, client_side, network_side, policy, fallback, allow, 
 
 fn set(
     to: &mut Settings,
-    key: &str,
-    place: Range<usize>,
+    (key, place): (&str, Range<usize>),
     found: Found<'_>,
+    folder: &Path,
 ) -> Result<(), FieldError> {
     match key {
         "schema" => drop(number(found, |text| match text == SCHEMA_VERSION {
@@ -142,7 +145,7 @@ fn set(
         "mark_bit" => to.mark_bit = Some(number(found, value::parse_mark_bit)?),
         "metrics" => to.metrics = Some(text(found, value::parse_metrics)?),
         "pin" => to.pin = Some(pin(found)?),
-        "socket" => to.socket = Some(text(found, |text| Ok(text.into()))?),
+        "socket" => to.socket = Some(text(found, |text| in_folder(folder, text))?),
         "log" => to.log = Some(text(found, value::parse_log)?),
         "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
         _ => {

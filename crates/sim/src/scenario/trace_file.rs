@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use windlass_base::paths::in_folder;
 use windlass_link_model::DeliveryTrace;
 
 /// More than the longest trace needs: ten hours at 200 Mbit/s.
 const MAX_BYTES: u64 = 1 << 32;
 
-/// Reads a trace; a relative path begins in `directory`.
+/// Reads a trace; a relative path begins in `directory`, and `~/` is the home directory.
 pub(super) fn read(path: &str, directory: Option<&Path>) -> Result<DeliveryTrace, String> {
-    let found = directory.map_or_else(|| path.into(), |directory| directory.join(path));
+    let found = in_folder(directory.unwrap_or(Path::new("")), path)?;
     let shown = found.display();
     // A device or a pipe might never end.
     let metadata = fs::metadata(&found).map_err(|error| format!("{shown}: {error}"))?;

@@ -3,6 +3,7 @@
 mod address;
 pub(crate) mod args;
 mod copy;
+mod key_file;
 mod live;
 pub(crate) mod nat;
 mod perf;

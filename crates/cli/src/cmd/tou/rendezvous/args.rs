@@ -46,7 +46,7 @@ pub(crate) struct TouRendezvous {
     /// The private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// The file of the server's secret key [default: ~/.config/windlass/tou/rendezvous-key]
+    /// The file of the server's secret key, made by windlass tou key [default: ~/.config/windlass/tou/rendezvous-key, made on first use]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Serve metrics for Prometheus here, at /metrics

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod service_manager;
 
+use super::key_file;
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::value::Local;
@@ -67,11 +68,8 @@ fn options(args: &TouRendezvous) -> Result<Options, Failure> {
 
 fn key(file: Option<&Path>) -> Result<SecretKey, Failure> {
     let beside = |key: PathBuf| key.with_file_name(KEY_FILE);
-    let file = file.map(Path::to_owned).or_else(|| windlass_identity::default_path().map(beside));
-    let file = file.ok_or_else(|| {
-        Failure::Input("no home directory for the key: name a file with --key".to_owned())
-    })?;
-    windlass_identity::load_or_create(&file).map_err(|error| Failure::Work(error.to_string()))
+    let default = windlass_identity::default_path().map(beside);
+    Ok(key_file::load(file.map(Path::to_owned), default)?.1)
 }
 
 fn certificate(chain: &Path, key: &Path) -> Result<Certificate, Failure> {

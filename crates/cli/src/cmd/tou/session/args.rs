@@ -13,7 +13,7 @@ Examples:
 
 Prints the public key, by which other hosts know this one. The secret key is in ~/.config/windlass/tou/key \
 (of root: /etc/windlass/tou/key), readable by its owner only. A configuration that names another file with \
-key counts here too.
+key counts here too. A file that --file or the configuration names is made by this command alone.
 
 Exit status: 0 the key was printed; 1 the file cannot be made, or others can read it, or it has no key; 2 bad \
 arguments or configuration.";
@@ -100,7 +100,7 @@ pub(crate) struct SessionArgs {
     /// A rendezvous: HOST, HOST:PORT, HOST#KEY; several times for several
     #[arg(long, value_name = "RENDEZVOUS")]
     pub via: Vec<RendezvousAddress>,
-    /// The file of this host's secret key [default: ~/.config/windlass/tou/key]
+    /// The file of this host's secret key, made by windlass tou key [default: ~/.config/windlass/tou/key, made on first use]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// The configuration file [default: ~/.config/windlass/tou.toml]

@@ -1,8 +1,9 @@
 //! `windlass tou key`, `expose`, `forward`, `pipe` and `socks`.
 
+use super::super::key_file::no_home;
 use super::args::{TouExpose, TouForward, TouKey, TouPipe, TouSocks};
 use super::config;
-use super::setup::{Setup, key_failure, key_file};
+use super::setup::{Setup, named_key_file};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use std::collections::BTreeSet;
@@ -24,11 +25,13 @@ const FINISH_MAX: Duration = Duration::from_secs(5);
 /// The same after a signal.
 const INTERRUPTED_MAX: Duration = Duration::from_millis(500);
 
-/// Prints this host's public key.
+/// Prints this host's public key. This command alone makes the key in a file that the user names.
 pub(crate) fn key(args: &TouKey) -> Result<(), Failure> {
     let config = config::read(args.config.as_deref()).map_err(Failure::Input)?;
-    let file = key_file(args.file.as_deref(), &config)?;
-    let key = windlass_identity::load_or_create(&file).map_err(|error| key_failure(&error))?;
+    let named = named_key_file(args.file.as_deref(), &config);
+    let file = named.or_else(windlass_identity::default_path).ok_or_else(no_home)?;
+    let key = windlass_identity::load_or_create(&file);
+    let key = key.map_err(|error| Failure::Work(error.to_string()))?;
     stdout::line(&key.public_key().to_string())
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use windlass_base::paths::in_folder;
 use windlass_base::suggest::did_you_mean;
 use windlass_forward::protocol::is_service_name;
 use windlass_forward::{ExitNetworks, Service};
@@ -52,7 +53,7 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Config, String> {
         Ok(_) => {}
     }
     let text = fs::read_to_string(path).map_err(failed)?;
-    parse(&path.display().to_string(), &text)
+    parse(path, &text)
 }
 
 /// The key of a peer: a key, or a name among `peers`.
@@ -74,8 +75,11 @@ pub(crate) fn peer_key(
     })
 }
 
-/// Parses the text of a file; `name` is its name in messages. An error has a line for each mistake.
-pub(crate) fn parse(name: &str, text: &str) -> Result<Config, String> {
+/// Parses the text of the file `path`, in whose folder relative paths begin. An error has a line for
+/// each mistake.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, String> {
+    let name = &path.display().to_string();
+    let folder = path.parent().unwrap_or(Path::new(""));
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         Fault { span, key: String::new(), message: error.message().replace('\n', ", ") }
@@ -89,7 +93,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Config, String> {
         match key.get_ref().as_ref() {
             "via" => config.via = reader.list("via", value),
             "allow" => allow = reader.texts("allow", value),
-            "key" => config.key = reader.text("key", &value).map(PathBuf::from),
+            "key" => config.key = reader.path("key", &value, folder),
             "relay_only" => config.relay_only = reader.flag("relay_only", &value),
             "peers" => config.peers = reader.peers(value),
             "expose" => reader.expose(value, &mut config),
@@ -152,6 +156,11 @@ impl Reader {
         }
         self.fault(key, value.span(), "expected a text in quotes");
         None
+    }
+
+    fn path(&mut self, key: &str, value: &Found<'_>, folder: &Path) -> Option<PathBuf> {
+        let path = in_folder(folder, &self.text(key, value)?);
+        path.map_err(|message| self.fault(key, value.span(), message)).ok()
     }
 
     fn flag(&mut self, key: &str, value: &Found<'_>) -> bool {
@@ -260,7 +269,7 @@ mod tests {
              key = \"/etc/key\"\nrelay_only = true\n[peers]\nlaptop = \"{KEY}\"\n[expose]\n\
              services = {{ ssh = \"127.0.0.1:22\", web = \"80\" }}\nexit = [\"internet\"]\n"
         );
-        let config = parse("tou.toml", &text).expect("valid");
+        let config = parse(Path::new("tou.toml"), &text).expect("valid");
         assert_eq!(config.via.len(), 2);
         assert_eq!(config.allow, [KEY.parse().expect("a key")]);
         assert_eq!(config.services[1].to_string(), "web=127.0.0.1:80");
@@ -275,7 +284,7 @@ mod tests {
             "vai = []\nallow = [\"labtop\"]\nrelay_only = 1\n\n[peers]\nlaptop = \"{KEY}\"\n\
              desk = \"abc\"\n[expose]\nservices = {{ ssh = \"22x\" }}\nexits = []\n"
         );
-        let message = parse("tou.toml", &text).expect_err("mistakes");
+        let message = parse(Path::new("tou.toml"), &text).expect_err("mistakes");
         let lines: Vec<_> = message.lines().collect();
         assert_eq!(lines.len(), 6, "{message}");
         assert!(
@@ -287,8 +296,21 @@ mod tests {
         assert!(lines[3].starts_with("tou.toml:7: peers.desk: \"abc\": a public key has 52"));
         assert!(lines[4].starts_with("tou.toml:9: expose.services.ssh: \"22x\": expected"));
         assert!(lines[5].starts_with("tou.toml:10: exits: unknown key"));
-        let message = parse("tou.toml", "a = \n").expect_err("no TOML");
+        let message = parse(Path::new("tou.toml"), "a = \n").expect_err("no TOML");
         assert!(message.starts_with("tou.toml:1: "), "{message}");
+    }
+
+    #[test]
+    fn a_relative_key_file_stands_beside_the_configuration() {
+        let key = |text: &str| {
+            let config = parse(Path::new("/etc/windlass/tou.toml"), &format!("key = {text:?}\n"));
+            config.map(|config| config.key.expect("a key"))
+        };
+        assert_eq!(key("host.key"), Ok("/etc/windlass/host.key".into()));
+        let home = std::env::home_dir().expect("a home directory");
+        assert_eq!(key("~/host.key"), Ok(home.join("host.key")));
+        let error = key("~other/host.key").expect_err("another user's");
+        assert!(error.starts_with("/etc/windlass/tou.toml:1: key: ~other/host.key: "), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From arguments and configuration to a node with its peers.
 
-use super::super::settings;
+use super::super::{key_file, settings};
 use super::args::SessionArgs;
 use super::config::{self, Config};
 use super::log;
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use windlass_base::Span;
 use windlass_forward::status::{self, Status, StatusSocket};
 use windlass_forward::{Carrier, Peers, Registry};
-use windlass_identity::{KeyFileError, PublicKey, SecretKey};
+use windlass_identity::{PublicKey, SecretKey};
 use windlass_tcp::config::KeepAlive;
 use windlass_tou::Options;
 use windlass_tou::secure::Identity;
@@ -66,16 +66,9 @@ pub(super) struct Setup {
     quiet: bool,
 }
 
-/// The default file of the key, the configured one, or the one in the arguments.
-pub(super) fn key_file(argument: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
-    let chosen = argument.map(Path::to_owned).or_else(|| config.key.clone());
-    chosen.or_else(windlass_identity::default_path).ok_or_else(|| {
-        Failure::Input("no home directory for the key: name a file with --key".to_owned())
-    })
-}
-
-pub(super) fn key_failure(error: &KeyFileError) -> Failure {
-    Failure::Work(error.to_string())
+/// The file in the arguments, or the configured one.
+pub(super) fn named_key_file(argument: Option<&Path>, config: &Config) -> Option<PathBuf> {
+    argument.map(Path::to_owned).or_else(|| config.key.clone())
 }
 
 impl Setup {
@@ -97,8 +90,8 @@ impl Setup {
             let text = "no rendezvous: name one with --via, or with via = [\"HOST\"] in";
             return Err(Failure::Input(format!("{text} {}", file.display())));
         }
-        let key_file = key_file(args.key.as_deref(), &config)?;
-        let key = windlass_identity::load_or_create(&key_file).map_err(|e| key_failure(&e))?;
+        let named = named_key_file(args.key.as_deref(), &config);
+        let (key_file, key) = key_file::load(named, windlass_identity::default_path())?;
         log::begin(quiet, args.verbose, args.json);
         let names = Names::new(&config.peers);
         Ok(Setup { args: args.clone(), config, names, key_file, key, via, quiet })
