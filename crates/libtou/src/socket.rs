@@ -358,7 +358,9 @@ impl Socket {
         let chosen = peer
             .filter(|_| local.ip().is_unspecified())
             .and_then(|peer| route(self.family.unspecified().ip(), self.family.mapped(peer)).ok());
-        self.family.mapped(SocketAddr::new(chosen.unwrap_or(local.ip()), local.port()))
+        let mut address = chosen.unwrap_or(local);
+        address.set_port(local.port());
+        self.family.mapped(address)
     }
 
     pub(crate) fn peer(&self) -> Result<SocketAddr> {
@@ -476,7 +478,11 @@ impl Socket {
     fn begin(&self, peer: SocketAddr) -> Result<()> {
         let own = lock(&self.inner).port.as_ref().map(TouSocket::local_addr);
         // Fails at once if there is no route, like TCP.
-        route(own.unwrap_or(self.family.unspecified()).ip(), peer)?;
+        let source = route(own.unwrap_or(self.family.unspecified()).ip(), peer)?;
+        if own.is_none() {
+            // The connection keeps this address.
+            self.take_port(source, false)?;
+        }
         let stream = self.port(false)?.begin(peer)?;
         self.set_phase(Phase::Connecting(stream))
     }
@@ -541,10 +547,12 @@ impl Socket {
 }
 
 /// The local address from which the system would send to `peer`. Fails if there is no route.
-fn route(from: IpAddr, peer: SocketAddr) -> Result<IpAddr> {
+fn route(from: IpAddr, peer: SocketAddr) -> Result<SocketAddr> {
     let probe = UdpSocket::bind((from, 0))?;
     probe.connect(peer)?;
-    Ok(probe.local_addr()?.ip())
+    let mut source = probe.local_addr()?;
+    source.set_port(0);
+    Ok(source)
 }
 
 /// Maps the unspecified address to loopback, and rejects addresses of no host, like TCP.

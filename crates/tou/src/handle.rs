@@ -4,7 +4,8 @@ use crate::driver::{PortRef, PortState};
 use crate::endpoint::ConnectionId;
 use crate::{Info, Ready};
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr, SocketAddrV6};
+use std::sync::OnceLock;
 use std::task::{Poll, Waker};
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Error, State};
@@ -14,6 +15,8 @@ pub(crate) struct Handle {
     pub(crate) port: PortRef,
     id: ConnectionId,
     peer: SocketAddr,
+    /// The local address, once known.
+    local: OnceLock<IpAddr>,
 }
 
 /// What [`Handle::poll_room`] finds.
@@ -33,7 +36,34 @@ impl Drop for Handle {
 
 impl Handle {
     pub(crate) fn new(port: PortRef, id: ConnectionId, peer: SocketAddr) -> Handle {
-        Handle { port, id, peer }
+        Handle { port, id, peer, local: OnceLock::new() }
+    }
+
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        let bound = self.port.local_addr();
+        if !bound.ip().is_unspecified() {
+            return canonical(bound);
+        }
+        self.port.with(|state, _| self.note_local(state));
+        let Some(ip) = self.local.get() else { return bound };
+        let scope = match self.peer {
+            SocketAddr::V6(peer) => peer.scope_id(),
+            SocketAddr::V4(_) => 0,
+        };
+        match ip.to_canonical() {
+            // A link-local address is one of the interface that leads to the peer.
+            IpAddr::V6(ip) if ip.is_unicast_link_local() => {
+                SocketAddrV6::new(ip, bound.port(), 0, scope).into()
+            }
+            ip => (ip, bound.port()).into(),
+        }
+    }
+
+    /// Keeps the local address, which stays the connection's own when it has ended.
+    fn note_local(&self, state: &PortState) {
+        if let Some(local) = state.endpoint.local(self.id) {
+            self.local.get_or_init(|| local);
+        }
     }
 
     pub(crate) fn peer_addr(&self) -> SocketAddr {
@@ -49,7 +79,10 @@ impl Handle {
             match stream.connection().state() {
                 State::SynSent | State::SynReceived => self.wait(state, true, waker),
                 State::Closed => Poll::Ready(Err(self.take_error(state).unwrap_or_else(gone))),
-                _ => Poll::Ready(Ok(())),
+                _ => {
+                    self.note_local(state);
+                    Poll::Ready(Ok(()))
+                }
             }
         })
     }
@@ -225,11 +258,10 @@ impl Handle {
 
     fn take_error(&self, state: &mut PortState) -> Option<io::Error> {
         let error = state.endpoint.error(self.id)?;
-        let waiters = state.endpoint.data_mut(self.id)?;
-        if std::mem::replace(&mut waiters.error_reported, true) {
+        if state.endpoint.data_mut(self.id)?.error_reported {
             return None;
         }
-        Some(io_error(error, waiters.icmp_errno))
+        Some(self.report_error(state, error))
     }
 
     /// Converts the connection's error, whether or not it was reported before, and marks it reported.
@@ -239,7 +271,10 @@ impl Handle {
             waiters.error_reported = true;
             waiters.icmp_errno
         });
-        io_error(error, icmp_errno)
+        match state.endpoint.packet_too_large(self.id) {
+            Some(bytes) => path_too_small(bytes),
+            None => io_error(error, icmp_errno),
+        }
     }
 
     fn wait<T>(&self, state: &mut PortState, writing: bool, waker: Option<&Waker>) -> Poll<T> {
@@ -254,6 +289,12 @@ impl Handle {
 /// The error of operations on a connection that was removed.
 fn gone() -> io::Error {
     ErrorKind::NotConnected.into()
+}
+
+/// The path carries the handshake and no data.
+fn path_too_small(bytes: u32) -> io::Error {
+    let text = format!("the path carries no packets of {bytes} bytes, the least that ToU needs");
+    io::Error::new(ErrorKind::HostUnreachable, text)
 }
 
 /// Converts an error to the one that a TCP socket would report.
@@ -272,7 +313,10 @@ fn io_error(error: Error, icmp_errno: Option<i32>) -> io::Error {
     .into()
 }
 
-/// Converts an IPv4-mapped IPv6 address to the IPv4 address.
+/// Converts an IPv4-mapped IPv6 address to the IPv4 address. Others keep their scope.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    }
 }

@@ -54,6 +54,7 @@
 //! [`Options`] and [`Info`], in [`endpoint`] and [`wire`] those of these modules. The modules [`cc`]
 //! and [`config`] are those of the TCP engine, `windlass_tcp`.
 
+mod dialing;
 mod driver;
 pub mod endpoint;
 mod handle;

@@ -113,6 +113,8 @@ impl TouListener {
         });
         let Some((id, peer)) = accepted else { return Poll::Pending };
         let stream = TouStream::on(self.port.clone(), id, peer);
+        // Known from now on, even if the connection ends at once.
+        let _ = stream.local_addr();
         Poll::Ready((stream, canonical(peer)))
     }
 }

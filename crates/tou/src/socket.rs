@@ -50,6 +50,11 @@ impl TouSocket {
     /// # Errors
     /// If the socket cannot be bound, for example [`ErrorKind::AddrNotAvailable`].
     pub fn for_client(address: IpAddr, options: &Options) -> io::Result<TouSocket> {
+        TouSocket::for_client_at((address, 0).into(), options)
+    }
+
+    /// The same at an address that may have a scope.
+    pub(crate) fn for_client_at(address: SocketAddr, options: &Options) -> io::Result<TouSocket> {
         let port = Port::for_client(address, options.limits)?;
         Ok(TouSocket::over(port, options))
     }
@@ -100,7 +105,8 @@ impl TouSocket {
         self.port.with(|state, _| state.on_stun = Some(callback));
     }
 
-    /// Sends a STUN message from this port.
+    /// Sends a STUN message from this port. If the port is bound to all addresses of this host, the
+    /// message leaves from the one to which `peer` has sent its last one.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidInput`] if `message` is not a STUN message, or the error of sending.
@@ -122,7 +128,8 @@ impl TouSocket {
         Ok(stream)
     }
 
-    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`].
+    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`], which fails at
+    /// once if this host has no route.
     ///
     /// # Errors
     /// - [`ErrorKind::AddrInUse`] if the port has a connection to that peer;

@@ -1,9 +1,10 @@
-use crate::driver::{PortRef, block_on};
+use crate::dialing;
+use crate::driver::{PortRef, block_on, source_for};
 use crate::handle::Handle;
 use crate::{Info, Options, Ready, TouSocket};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
@@ -36,12 +37,14 @@ impl fmt::Debug for TouStream {
 /// Opening a connection.
 impl TouStream {
     /// Connects to the first of the addresses that answers, from a port that the system chooses.
+    /// The families alternate, and a further attempt begins after 250 ms (RFC 8305).
     ///
     /// # Errors
-    /// If the name cannot be resolved, or no address answers; then the error of the last one:
+    /// If the name cannot be resolved, or no address answers. Of several addresses the error names
+    /// each, and has the kind of the last that failed:
     /// - [`ErrorKind::ConnectionRefused`]: its port does not listen;
-    /// - [`ErrorKind::HostUnreachable`] or [`ErrorKind::NetworkUnreachable`]: the network reports
-    ///   that there is no path;
+    /// - [`ErrorKind::HostUnreachable`] or [`ErrorKind::NetworkUnreachable`]: this host has no route,
+    ///   or the network reports that there is no path;
     /// - [`ErrorKind::TimedOut`]: no answer within about two minutes.
     pub fn connect(address: impl ToSocketAddrs) -> io::Result<TouStream> {
         TouStream::connect_with(address, &Options::default())
@@ -52,14 +55,7 @@ impl TouStream {
     /// # Errors
     /// As [`TouStream::connect`].
     pub fn connect_with(address: impl ToSocketAddrs, options: &Options) -> io::Result<TouStream> {
-        let mut last = io::Error::new(ErrorKind::InvalidInput, "the name has no address");
-        for peer in address.to_socket_addrs()? {
-            match TouStream::connect_one(peer, options, None) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        dialing::connect(address.to_socket_addrs()?, options, None)
     }
 
     /// Connects to one address, and gives up after `timeout`.
@@ -71,29 +67,30 @@ impl TouStream {
         timeout: Duration,
         options: &Options,
     ) -> io::Result<TouStream> {
-        TouStream::connect_one(*peer, options, Some(Instant::now() + timeout))
+        TouStream::connect_any(&[*peer], Some(timeout), options)
     }
 
-    fn connect_one(
-        peer: SocketAddr,
-        options: &Options,
-        deadline: Option<Instant>,
-    ) -> io::Result<TouStream> {
-        let stream = TouStream::begin(peer, options)?;
-        stream.wait_connected(deadline)?;
-        Ok(stream)
-    }
-
-    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`].
+    /// As [`TouStream::connect_with`] with the addresses of one name, and gives up after `timeout`.
     ///
     /// # Errors
-    /// If the socket cannot be bound, for example because the process has no descriptor left.
+    /// As [`TouStream::connect`]; [`ErrorKind::TimedOut`] after `timeout`.
+    pub fn connect_any(
+        addresses: &[SocketAddr],
+        timeout: Option<Duration>,
+        options: &Options,
+    ) -> io::Result<TouStream> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        dialing::connect(addresses.iter().copied(), options, deadline)
+    }
+
+    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`]. The connection
+    /// keeps the local address that the system chooses for `peer`.
+    ///
+    /// # Errors
+    /// - The system's own if it has no route, such as [`ErrorKind::NetworkUnreachable`];
+    /// - if the socket cannot be bound, for example because the process has no descriptor left.
     pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
-        let any: IpAddr = match peer {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        TouSocket::for_client(any, options)?.begin(peer)
+        TouSocket::for_client_at(source_for(peer)?, options)?.begin(peer)
     }
 
     pub(crate) fn new(handle: Handle) -> TouStream {
@@ -126,12 +123,13 @@ impl TouStream {
         Ok(self.0.handle.peer_addr())
     }
 
-    /// The local address. Its IP address is unspecified unless the socket was bound to one.
+    /// The local address. On a port that is bound to all addresses it is the one that the peer uses;
+    /// the IP address is unspecified until the peer has answered.
     ///
     /// # Errors
     /// Never fails. It returns a `Result` like [`std::net::TcpStream::local_addr`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.0.handle.port.local_addr())
+        Ok(self.0.handle.local_addr())
     }
 
     /// State, windows, times and counters of the connection.

@@ -1,9 +1,10 @@
 //! Streams and listeners for tokio, like `tokio::net::TcpStream` and `TcpListener`. Requires the
 //! feature `tokio`.
 //!
-//! The I/O thread of the blocking sockets also serves these, and wakes their tasks. Only the
-//! resolution of names needs tokio's own runtime.
+//! The I/O thread of the blocking sockets also serves these, and wakes their tasks. Only names need
+//! tokio's own runtime: to be resolved, and its timers to try their addresses one after the other.
 
+use crate::dialing::Dialing;
 use crate::{Info, Options, TouSocket};
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -11,6 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{ToSocketAddrs, lookup_host};
+use tokio::time::timeout_at;
 
 /// A connection; see [`crate::TouStream`].
 #[derive(Clone, Debug)]
@@ -33,14 +35,18 @@ impl TouStream {
         address: impl ToSocketAddrs,
         options: &Options,
     ) -> io::Result<TouStream> {
-        let mut last = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
-        for peer in lookup_host(address).await? {
-            match TouStream::connected(crate::TouStream::begin(peer, options)?).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
+        let mut dialing = Dialing::new(lookup_host(address).await?, options);
+        loop {
+            let next = dialing.poll_at();
+            let connected = std::future::poll_fn(|cx| dialing.poll(cx.waker()));
+            let connected = match next {
+                Some(next) => timeout_at(next.into(), connected).await.ok(),
+                None => Some(connected.await),
+            };
+            if let Some(connected) = connected {
+                return connected.map(TouStream);
             }
         }
-        Err(last)
     }
 
     /// Connects from an existing port; see [`TouSocket::connect`].

@@ -122,6 +122,12 @@ impl Connection {
         self.tx.isn == seq
     }
 
+    /// True if a byte or control flag with the sequence number `seq` was sent and is not acknowledged.
+    pub fn is_unacknowledged(&self, seq: SeqNumber) -> bool {
+        let una = self.tx.isn.at(self.tx.una);
+        u64::from(seq.0.wrapping_sub(una.0)) < self.tx.max - self.tx.una
+    }
+
     /// Reports that the peer cannot be reached, as the carrier learnt by ICMP. A connection that is
     /// being opened fails with `error`; others ignore it as transient (RFC 9293 §3.9.2.2).
     pub fn fail_opening(&mut self, error: Error) {

@@ -1,7 +1,8 @@
 //! ICMP reports from the socket's error queue (IP_RECVERR in ip(7)). quinn-udp also reads them, but
 //! it keeps the reporter's address and not the datagram's destination.
 
-use std::net::{SocketAddr, UdpSocket};
+use crate::endpoint::Addresses;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use windlass_tcp::Error;
 
 /// Room for the control messages of a report, with some to spare.
@@ -11,12 +12,20 @@ const CONTROL_BYTES: usize = 256;
 /// A datagram that could not be delivered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Undelivered {
-    pub(super) peer: SocketAddr,
-    pub(super) error: Error,
-    /// The errno that a TCP socket would report.
-    pub(super) errno: i32,
+    pub(super) addresses: Addresses,
+    pub(super) cause: Cause,
     /// The part of the datagram that the report quotes, from ToU's header on.
     pub(super) quoted: Vec<u8>,
+}
+
+/// Why it could not be delivered.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no reports"))]
+pub(super) enum Cause {
+    /// The peer cannot be reached; with the errno that a TCP socket would report.
+    Unreachable(Error, i32),
+    /// A router forwards packets of this number of bytes at most.
+    TooBig(u32),
 }
 
 /// The next report. `Some(None)` for a report of another kind, `None` if the queue is empty.
@@ -26,7 +35,7 @@ pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     use std::io::IoSliceMut;
     use std::os::fd::AsRawFd;
 
-    let mut bytes = [0; crate::wire::MAX_HEADER_LEN];
+    let mut bytes = [0; crate::wire::MAX_SESSION_HEADER_LEN];
     // The error and its reporter, and the control messages that quinn-udp enables for each datagram.
     let mut control = nix::cmsg_space!([u8; CONTROL_BYTES]);
     let mut slices = [IoSliceMut::new(&mut bytes)];
@@ -35,28 +44,43 @@ pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     let message = recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags).ok()?;
     let len = message.bytes;
     let peer = message.address.as_ref().and_then(address);
-    let errno =
-        message.cmsgs().ok().and_then(|mut all| all.find_map(|one| unreachable_errno(&one)));
-    Some(peer.zip(errno).map(|(peer, errno)| {
-        let error = if errno == libc::ECONNREFUSED { Error::Refused } else { Error::Unreachable };
-        Undelivered { peer, error, errno, quoted: bytes[..len].to_vec() }
+    let (mut cause, mut local) = (None, None);
+    for control in message.cmsgs().into_iter().flatten() {
+        cause = cause.or_else(|| cause_of(&control));
+        local = local.or_else(|| destination(&control));
+    }
+    Some(peer.zip(cause).map(|(peer, cause)| {
+        let addresses = Addresses { local, peer };
+        Undelivered { addresses, cause, quoted: bytes[..len].to_vec() }
     }))
 }
 
-/// The errno of a "destination unreachable" message, except "packet too big" (RFC 792, RFC 4443
-/// §3.1).
+/// The address at which the report arrived: that from which the datagram was sent.
 #[cfg(target_os = "linux")]
-fn unreachable_errno(message: &nix::sys::socket::ControlMessageOwned) -> Option<i32> {
+fn destination(message: &nix::sys::socket::ControlMessageOwned) -> Option<IpAddr> {
+    use nix::sys::socket::ControlMessageOwned::{Ipv4PacketInfo, Ipv6PacketInfo};
+    match message {
+        Ipv4PacketInfo(info) => Some(IpAddr::from(info.ipi_addr.s_addr.to_ne_bytes())),
+        Ipv6PacketInfo(info) => Some(IpAddr::from(info.ipi6_addr.s6_addr)),
+        _ => None,
+    }
+}
+
+/// The cause that an ICMP error names. Linux ends the opening of a TCP connection with its errno
+/// (tcp_v4_err, tcp_v6_err), whether it is "destination unreachable", "time exceeded" or "parameter
+/// problem" (RFC 1122 §4.2.3.9).
+#[cfg(target_os = "linux")]
+fn cause_of(message: &nix::sys::socket::ControlMessageOwned) -> Option<Cause> {
     use nix::sys::socket::ControlMessageOwned::{Ipv4RecvErr, Ipv6RecvErr};
-    const UNREACHABLE: (u8, u8) = (3, 1);
     let (Ipv4RecvErr(error, _) | Ipv6RecvErr(error, _)) = message else { return None };
-    let unreachable = match error.ee_origin {
-        libc::SO_EE_ORIGIN_ICMP => error.ee_type == UNREACHABLE.0,
-        libc::SO_EE_ORIGIN_ICMP6 => error.ee_type == UNREACHABLE.1,
-        _ => false,
-    };
-    let errno = error.ee_errno.cast_signed();
-    (unreachable && errno != libc::EMSGSIZE).then_some(errno)
+    let icmp = matches!(error.ee_origin, libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6);
+    match error.ee_errno.cast_signed() {
+        _ if !icmp => None,
+        // A router older than RFC 1191 names no size.
+        libc::EMSGSIZE => Some(Cause::TooBig(error.ee_info)).filter(|_| error.ee_info > 0),
+        libc::ECONNREFUSED => Some(Cause::Unreachable(Error::Refused, libc::ECONNREFUSED)),
+        errno => Some(Cause::Unreachable(Error::Unreachable, errno)),
+    }
 }
 
 #[cfg(target_os = "linux")]

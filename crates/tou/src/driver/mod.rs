@@ -17,6 +17,7 @@ mod poller;
 mod port;
 mod reactor;
 mod reusable_ports;
+mod source;
 mod wait;
 mod wakes;
 
@@ -26,6 +27,8 @@ pub use drain::drain;
 pub(crate) use port::{Callback, Port, PortRef, PortState};
 #[cfg(feature = "session")]
 pub(crate) use port::{Waiters, register};
+pub(crate) use reactor::now;
+pub(crate) use source::source_for;
 pub(crate) use wait::block_on;
 #[cfg(feature = "secure")]
 pub(crate) use wakes::PostponeWakes;

@@ -30,7 +30,8 @@ pub(super) fn receive_payload(socket: &UdpSocket, udp: &UdpSocketState) -> io::R
 
 /// Turns off control messages that quinn-udp 0.6 enables and ToU does not read. Arrival timestamps
 /// leave no room for the ECN codepoint in the control messages of coalesced datagrams, so that CE
-/// marks would be missed. The destination address costs one more control message per datagram.
+/// marks would be missed. The destination address costs one more control message per datagram, and
+/// only a socket that is bound to all addresses needs it, to answer from the one that was asked.
 pub(super) fn disable_unused_control_messages(
     socket: &UdpSocket,
     local: SocketAddr,
@@ -39,6 +40,7 @@ pub(super) fn disable_unused_control_messages(
     {
         setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
         match local {
+            _ if local.ip().is_unspecified() => {}
             SocketAddr::V4(_) => setsockopt(socket, sockopt::Ipv4PacketInfo, &false)?,
             SocketAddr::V6(_) => setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &false)?,
         }

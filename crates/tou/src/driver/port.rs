@@ -1,6 +1,7 @@
 //! A UDP socket, and the connections over it.
 
 mod receive;
+mod refusals;
 mod sessions;
 
 use super::companion::Companion;
@@ -9,10 +10,12 @@ use super::options;
 use super::pieces;
 use super::reactor::{self, Reactor};
 use super::reusable_ports::Binding;
+use super::source::Asked;
 use super::wakes::wake;
-use crate::endpoint::{ConnectionId, Contents, Datagrams, Endpoint, Limits};
+use crate::endpoint::{Addresses, ConnectionId, Contents, Datagrams, Endpoint, Limits};
 use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
+use refusals::is_too_big;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +31,7 @@ pub(crate) struct Waiters {
     pub(crate) writing: Vec<Waker>,
     /// The application has received the connection's error.
     pub(crate) error_reported: bool,
-    /// Errno of the ICMP report that ended the opening of this connection.
+    /// Errno of the ICMP report, or of the call, that ended the opening of this connection.
     pub(crate) icmp_errno: Option<i32>,
     /// The application has shut down reading.
     pub(crate) reading_closed: bool,
@@ -60,6 +63,8 @@ pub(crate) struct PortState {
     pub(crate) endpoint: Endpoint<Waiters>,
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
+    /// Of a port at all addresses.
+    asked: Asked,
     companion: Option<Box<dyn Companion>>,
     /// The datagrams that the socket did not accept yet, and their bytes.
     blocked: Option<Datagrams>,
@@ -134,6 +139,7 @@ impl Port {
             endpoint,
             accepting: Vec::new(),
             on_stun: None,
+            asked: Asked::default(),
             companion: None,
             blocked: None,
             buffer: Vec::new(),
@@ -155,13 +161,13 @@ impl Port {
     }
 
     /// A port for one client connection, chosen by the system. It may be a reusable port whose
-    /// previous connection is in TIME-WAIT.
-    pub(crate) fn for_client(address: IpAddr, limits: Limits) -> io::Result<PortRef> {
+    /// previous connection is in TIME-WAIT. The port number of `address` is 0.
+    pub(crate) fn for_client(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let binding = Binding::of_this_thread(address, limits);
         if let Some(port) = Port::take_reusable(binding, false) {
             return Ok(port);
         }
-        match Port::bind((address, 0).into(), limits) {
+        match Port::bind(address, limits) {
             Ok(port) => {
                 port.lock().binding = Some(binding);
                 Ok(port)
@@ -273,8 +279,9 @@ impl Port {
     /// Sends a datagram of the application, such as a STUN message.
     pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let destination = self.mapped(peer);
+        let src_ip = self.lock().asked.by(&destination);
         let datagram =
-            Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip: None };
+            Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip };
         self.udp.try_send((&self.socket).into(), &datagram)
     }
 }
@@ -322,7 +329,10 @@ impl Port {
                     state.blocked = Some(datagrams);
                     break;
                 }
-                Err(_) => state.endpoint.count_unsent(&datagrams),
+                Err(error) => {
+                    state.endpoint.count_unsent(&datagrams);
+                    state.note_refusal(now, &datagrams, &error);
+                }
             }
         }
         self.notify(state);
@@ -379,11 +389,29 @@ impl Port {
     ) -> io::Result<()> {
         if contents.as_contiguous().is_none() {
             match pieces::send(&self.socket, datagrams, src_ip, contents) {
-                Err(error) if !is_blocked(&error) => {}
+                Err(error) if !is_blocked(&error) => {
+                    self.check_size(datagrams, src_ip, contents.joined(scratch))?;
+                }
                 result => return result,
             }
         }
         self.send_joined(datagrams, src_ip, contents.joined(scratch))
+    }
+
+    /// Whether the first datagram alone fits the link. If it does not, segmentation (GSO) is not the
+    /// cause of a refusal, and stays on for other peers.
+    fn check_size(
+        &self,
+        datagrams: &Datagrams,
+        src_ip: Option<IpAddr>,
+        contents: &[u8],
+    ) -> io::Result<()> {
+        let single = Datagrams { len: datagrams.size, ..*datagrams };
+        let first = Contents::contiguous(&contents[..datagrams.size.min(contents.len())]);
+        match pieces::send(&self.socket, &single, src_ip, &first) {
+            Err(error) if is_too_big(&error) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn send_joined(
@@ -443,7 +471,14 @@ impl Port {
 
     /// Takes the callback and its messages. The caller runs it unlocked, so that it may use the port.
     fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<Message>)> {
-        let messages: Vec<_> = std::iter::from_fn(|| state.endpoint.poll_stun()).collect();
+        let mut messages = Vec::new();
+        while let Some((addresses, message)) = state.endpoint.poll_stun_with_addresses() {
+            let Addresses { local, peer } = addresses;
+            if let Some(local) = local {
+                state.asked.note(peer, local);
+            }
+            messages.push((peer, message));
+        }
         if messages.is_empty() {
             return None;
         }

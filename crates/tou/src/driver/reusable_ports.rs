@@ -8,7 +8,7 @@
 
 use crate::endpoint::Limits;
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 
 /// Delay before a port is used again (Linux's tcp_tw_reuse_delay). An ICMP report about the previous
@@ -21,7 +21,7 @@ const REUSE_DELAY_MIN: Span = Span::from_millis(2);
 /// How a port was bound. A new connection may use it only if it would bind the same way.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Binding {
-    pub(super) address: IpAddr,
+    pub(super) address: SocketAddr,
     pub(super) limits: Limits,
     /// Network namespace of the thread that bound the socket: a socket never leaves its namespace.
     pub(super) namespace: u64,
@@ -29,7 +29,7 @@ pub(super) struct Binding {
 
 impl Binding {
     /// The binding that a socket of the calling thread would get.
-    pub(super) fn of_this_thread(address: IpAddr, limits: Limits) -> Binding {
+    pub(super) fn of_this_thread(address: SocketAddr, limits: Limits) -> Binding {
         Binding { address, limits, namespace: namespace() }
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_port_is_reused_after_its_delay_and_for_the_same_binding_only() {
         let binding = |address: &str| Binding {
-            address: address.parse().expect("an address"),
+            address: (address.parse::<std::net::IpAddr>().expect("an address"), 0).into(),
             limits: Limits::default(),
             namespace: 1,
         };

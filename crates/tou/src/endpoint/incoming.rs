@@ -1,9 +1,8 @@
 //! Incoming datagrams.
 
 use super::path_mtu::PathMtu;
-use super::{Endpoint, Slot};
+use super::{Addresses, Endpoint, Slot};
 use crate::wire::{self, Kind, SessionPeer};
-use std::net::SocketAddr;
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Flags, Options, Segment, State};
 
@@ -11,38 +10,42 @@ use windlass_tcp::{Flags, Options, Segment, State};
 const STUN_MAX: usize = 64;
 
 impl<Data: Default> Endpoint<Data> {
-    /// Handles datagrams from `peer`. They stand one after the other in `bytes`, each `size` bytes
-    /// long; the last one may be shorter. All have the ECN codepoint `ecn`.
+    /// Handles datagrams with these addresses. They stand one after the other in `bytes`, each `size`
+    /// bytes long; the last one may be shorter. All have the ECN codepoint `ecn`.
     pub fn handle_datagrams(
         &mut self,
         now: Time,
-        peer: &SocketAddr,
+        from: impl Into<Addresses>,
         ecn: Ecn,
         bytes: &[u8],
         size: usize,
     ) {
+        let addresses = from.into();
         for datagram in bytes.chunks(size.max(1)) {
-            self.handle_datagram(now, peer, ecn, datagram);
+            self.handle_datagram(now, addresses, ecn, datagram);
         }
     }
 
-    fn handle_datagram(&mut self, now: Time, peer: &SocketAddr, ecn: Ecn, datagram: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, addresses: Addresses, ecn: Ecn, datagram: &[u8]) {
         self.counters.received += 1;
         match wire::kind(datagram) {
             Kind::Segment => match wire::parse(datagram) {
-                Ok((segment, at)) => self.handle_segment(now, peer, ecn, &segment, &datagram[at..]),
+                Ok((segment, at)) => {
+                    self.handle_segment(now, addresses, ecn, &segment, &datagram[at..]);
+                }
                 Err(_) => self.counters.malformed += 1,
             },
             Kind::Session => match wire::parse_session(datagram) {
                 Ok((peer, segment, at)) => {
-                    self.handle_segment(now, &peer.address(), ecn, &segment, &datagram[at..]);
+                    let addresses = peer.address().into();
+                    self.handle_segment(now, addresses, ecn, &segment, &datagram[at..]);
                 }
                 Err(_) => self.counters.malformed += 1,
             },
             Kind::Stun => {
                 self.counters.stun += 1;
                 if self.stun.len() < STUN_MAX {
-                    self.stun.push_back((*peer, datagram.into()));
+                    self.stun.push_back((addresses, datagram.into()));
                 }
             }
             Kind::Unknown => self.counters.unknown += 1,
@@ -52,16 +55,16 @@ impl<Data: Default> Endpoint<Data> {
     fn handle_segment(
         &mut self,
         now: Time,
-        peer: &SocketAddr,
+        addresses: Addresses,
         ecn: Ecn,
         segment: &Segment,
         payload: &[u8],
     ) {
-        if !self.sessions.admits(peer) {
+        if !self.sessions.admits(&addresses.peer) {
             self.counters.outside += 1;
             return;
         }
-        let mut key = self.key_of(peer);
+        let mut key = self.key_of(addresses);
         if let Some(old) = key
             && self.listening.is_some()
             && self.slots[old].is_over()
@@ -70,7 +73,7 @@ impl<Data: Default> Endpoint<Data> {
             self.remove(old);
             key = None;
         }
-        let key = key.or_else(|| self.handle_unmatched(now, *peer, segment));
+        let key = key.or_else(|| self.handle_unmatched(now, addresses, segment));
         if let Some(key) = key {
             if self.is_own_syn(key, segment) {
                 self.counters.outside += 1;
@@ -108,7 +111,7 @@ impl<Data: Default> Endpoint<Data> {
                 Some(log) => connection.poll_ack(now, &mut **log),
             };
             let Some(ack) = ack else { return };
-            self.acks.push_back((slot.peer, ack));
+            self.acks.push_back((slot.addresses, ack));
             // It advertises a window, which is counted before another connection's window.
             self.account(key);
         }
@@ -122,15 +125,21 @@ impl<Data: Default> Endpoint<Data> {
         segment.flags.contains(Flags::SYN)
             && !segment.flags.contains(Flags::ACK)
             && slot.stream.connection().state() == State::SynSent
-            && SessionPeer::of(&slot.peer).is_some()
+            && SessionPeer::of(&slot.addresses.peer).is_some()
     }
 
-    /// The key of the connection with that peer. Consecutive datagrams often have the same peer.
-    fn key_of(&mut self, peer: &SocketAddr) -> Option<usize> {
-        if self.slots.get(self.recent).is_some_and(|slot| slot.peer == *peer) {
+    /// The key of the connection with these addresses. Consecutive datagrams often have the same ones.
+    fn key_of(&mut self, addresses: Addresses) -> Option<usize> {
+        if self.slots.get(self.recent).is_some_and(|slot| slot.addresses == addresses) {
             return Some(self.recent);
         }
-        let key = self.peers.get(peer).copied()?;
+        let key = self.key_to(addresses)?;
+        let slot = &mut self.slots[key];
+        if slot.addresses.local.is_none() && addresses.local.is_some() {
+            // From now on the connection keeps the address at which the peer has reached it.
+            slot.addresses = addresses;
+            self.peers.insert(addresses, key);
+        }
         self.recent = key;
         Some(key)
     }
@@ -147,9 +156,10 @@ impl<Data> Slot<Data> {
             None if state.is_synchronized() && state != State::SynReceived => {
                 let timestamps = segment.options.timestamps;
                 let every = Options { timestamps, ..Options::default() };
-                let prefix = wire::prefix_len(&self.peer);
+                let prefix = wire::prefix_len(&self.addresses.peer);
                 let header = prefix + wire::MIN_HEADER_LEN + every.wire_len();
-                self.path_mtu = Some(PathMtu::begin(connection, header as u32));
+                let peer = &self.addresses.peer;
+                self.path_mtu = Some(PathMtu::begin(connection, peer, header as u32));
             }
             None => {}
         }

@@ -1,6 +1,6 @@
 //! Passive opens, with a bounded backlog and SYN cookies beyond it.
 
-use super::{ConnectionId, Endpoint, Passive, cookie};
+use super::{Addresses, ConnectionId, Endpoint, Passive, cookie};
 use crate::options::longer_headers;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -108,14 +108,14 @@ impl<Data: Default> Endpoint<Data> {
     pub(super) fn handle_unmatched(
         &mut self,
         now: Time,
-        peer: SocketAddr,
+        addresses: Addresses,
         segment: &Segment,
     ) -> Option<usize> {
         let control = segment.flags & (Flags::SYN | Flags::ACK | Flags::RST);
         if control == Flags::SYN {
-            self.handle_syn(now, peer, segment)
+            self.handle_syn(now, addresses, segment)
         } else if control == Flags::ACK
-            && let Some(connection) = self.redeem_cookie(now, peer, segment)
+            && let Some(connection) = self.redeem_cookie(now, addresses.peer, segment)
         {
             // Without room the ACK is dropped. Data that follows it carries the cookie again.
             if !self.has_room() {
@@ -123,10 +123,10 @@ impl<Data: Default> Endpoint<Data> {
                 return None;
             }
             self.counters.cookies_redeemed += 1;
-            Some(self.insert_half_open(now, peer, connection))
+            Some(self.insert_half_open(now, addresses, connection))
         } else {
             self.counters.strays += 1;
-            self.answer_with_reset(now, peer, segment);
+            self.answer_with_reset(now, addresses, segment);
             None
         }
     }
@@ -137,11 +137,12 @@ impl<Data: Default> Endpoint<Data> {
         waits && self.slots.len() < self.limits.connections && !self.is_short_of_memory()
     }
 
-    fn handle_syn(&mut self, now: Time, peer: SocketAddr, syn: &Segment) -> Option<usize> {
+    fn handle_syn(&mut self, now: Time, addresses: Addresses, syn: &Segment) -> Option<usize> {
+        let peer = addresses.peer;
         let (has_room, may_reply) = (self.has_room(), self.replies.len() < REPLIES_MAX);
         let Some(listening) = self.listening.as_mut() else {
             self.counters.refused += 1;
-            self.answer_with_reset(now, peer, syn);
+            self.answer_with_reset(now, addresses, syn);
             return None;
         };
         if !has_room {
@@ -152,7 +153,7 @@ impl<Data: Default> Endpoint<Data> {
         if listening.half_open < listening.backlog {
             let isn = self.secret.initial_sequence_number(now, peer);
             let connection = Connection::listen(listening.config_for(peer), isn);
-            return Some(self.insert_half_open(now, peer, connection));
+            return Some(self.insert_half_open(now, addresses, connection));
         }
         if !may_reply || !self.budget.take(now) {
             self.counters.unanswered += 1;
@@ -161,16 +162,21 @@ impl<Data: Default> Endpoint<Data> {
         {
             listening.last_cookie = Some(now);
             self.counters.cookies_sent += 1;
-            self.replies.push_back((peer, answer));
+            self.replies.push_back((addresses, answer));
         }
         None
     }
 
-    fn insert_half_open(&mut self, now: Time, peer: SocketAddr, connection: Connection) -> usize {
+    fn insert_half_open(
+        &mut self,
+        now: Time,
+        addresses: Addresses,
+        connection: Connection,
+    ) -> usize {
         if let Some(listening) = &mut self.listening {
             listening.half_open += 1;
         }
-        self.insert(now, peer, connection, Some(Passive::HalfOpen))
+        self.insert(now, addresses, connection, Some(Passive::HalfOpen))
     }
 
     fn redeem_cookie(&self, now: Time, peer: SocketAddr, ack: &Segment) -> Option<Connection> {
@@ -183,11 +189,11 @@ impl<Data: Default> Endpoint<Data> {
         cookie::redeem(&self.secret, &listening.config_for(peer), now, peer, ack)
     }
 
-    fn answer_with_reset(&mut self, now: Time, peer: SocketAddr, segment: &Segment) {
+    fn answer_with_reset(&mut self, now: Time, addresses: Addresses, segment: &Segment) {
         let Some(reset) = segment.reset_reply() else { return };
         if self.replies.len() < REPLIES_MAX && self.budget.take(now) {
             self.counters.resets += 1;
-            self.replies.push_back((peer, reset));
+            self.replies.push_back((addresses, reset));
         } else {
             self.counters.unanswered += 1;
         }

@@ -9,6 +9,7 @@
 //!
 //! The same code runs over a socket and in virtual time.
 
+mod addresses;
 mod budget;
 mod contents;
 mod cookie;
@@ -20,11 +21,13 @@ mod outgoing;
 mod path_mtu;
 mod receive_buffer;
 mod released;
+mod reports;
 mod secret;
 mod sessions;
 #[cfg(test)]
 mod tests;
 
+pub use addresses::Addresses;
 pub(crate) use contents::Contents;
 pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
@@ -33,7 +36,6 @@ pub use windlass_base::{Ecn, Span, Time};
 pub use windlass_tcp::stream::Stream;
 pub use windlass_tcp::{Config, Connection, Error, Event, State};
 
-use crate::wire;
 use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
@@ -42,7 +44,7 @@ use secret::Secret;
 use sessions::Sessions;
 use slab::Slab;
 use std::collections::{HashMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};
 use std::{error, fmt};
 use windlass_qlog::{FileLog, Folder, Header, Vantage};
@@ -137,7 +139,7 @@ impl error::Error for ConnectError {}
 /// A connection and the endpoint's state for it.
 struct Slot<Data> {
     serial: u64,
-    peer: SocketAddr,
+    addresses: Addresses,
     stream: Stream,
     /// Path MTU discovery, which begins at the end of the handshake.
     path_mtu: Option<PathMtu>,
@@ -201,21 +203,22 @@ pub struct Endpoint<Data = ()> {
     receive_buffer: SharedReceiveBuffer,
     memory: u64,
     slots: Slab<Slot<Data>>,
-    peers: HashMap<SocketAddr, usize>,
+    /// Without a local address: any connection with the peer.
+    peers: HashMap<Addresses, usize>,
     /// The connection that the last segment was for.
     recent: usize,
     next_serial: u64,
     /// Connections that may have something to send.
     ready: VecDeque<usize>,
     /// ACKs of segments that arrived in one batch with others.
-    acks: VecDeque<(SocketAddr, Segment)>,
+    acks: VecDeque<(Addresses, Segment)>,
     /// Replies that belong to no connection.
-    replies: VecDeque<(SocketAddr, Segment)>,
+    replies: VecDeque<(Addresses, Segment)>,
     deadlines: Deadlines<(usize, u64)>,
     events: VecDeque<(ConnectionId, Event)>,
     listening: Option<Listening>,
     sessions: Sessions,
-    stun: VecDeque<(SocketAddr, Box<[u8]>)>,
+    stun: VecDeque<(Addresses, Box<[u8]>)>,
     counters: Counters,
     qlog: Option<Qlog>,
     /// Whether connections look for the path MTU.
@@ -306,6 +309,11 @@ impl<Data: Default> Endpoint<Data> {
 
     /// The next STUN message received, with its source. While 64 messages wait, others are dropped.
     pub fn poll_stun(&mut self) -> Option<(SocketAddr, Box<[u8]>)> {
+        self.poll_stun_with_addresses().map(|(addresses, message)| (addresses.peer, message))
+    }
+
+    /// The same with the address at which it arrived.
+    pub(crate) fn poll_stun_with_addresses(&mut self) -> Option<(Addresses, Box<[u8]>)> {
         self.stun.pop_front()
     }
 }
@@ -313,7 +321,8 @@ impl<Data: Default> Endpoint<Data> {
 /// Opening, use and release of connections, and their timers.
 impl<Data: Default> Endpoint<Data> {
     /// Begins a connection, whose SYN is the first datagram to transmit. If the peer connects at the
-    /// same time, both SYNs make one connection (RFC 9293 §3.5).
+    /// same time, both SYNs make one connection (RFC 9293 §3.5). Without a local address the connection
+    /// takes the one at which the peer's first segment arrives.
     ///
     /// # Errors
     /// - [`ConnectError::Exists`] if there is a connection with this peer that is not over;
@@ -321,10 +330,11 @@ impl<Data: Default> Endpoint<Data> {
     pub fn connect(
         &mut self,
         now: Time,
-        peer: SocketAddr,
+        to: impl Into<Addresses>,
         config: Config,
     ) -> Result<ConnectionId, ConnectError> {
-        if let Some(key) = self.peers.get(&peer) {
+        let addresses = to.into();
+        if let Some(key) = self.peers.get(&addresses) {
             if !self.slots[*key].is_over() {
                 return Err(ConnectError::Exists);
             }
@@ -334,9 +344,9 @@ impl<Data: Default> Endpoint<Data> {
         if self.slots.len() >= self.limits.connections || self.is_short_of_memory() {
             return Err(ConnectError::TooMany);
         }
-        let isn = self.secret.initial_sequence_number(now, peer);
+        let isn = self.secret.initial_sequence_number(now, addresses.peer);
         let connection = Connection::connect(config, now, isn);
-        let key = self.insert(now, peer, connection, None);
+        let key = self.insert(now, addresses, connection, None);
         self.touch(key);
         Ok(self.id_of(key))
     }
@@ -362,7 +372,12 @@ impl<Data: Default> Endpoint<Data> {
 
     /// The peer's address.
     pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
-        self.slot(id).map(|slot| slot.peer)
+        self.slot(id).map(|slot| slot.addresses.peer)
+    }
+
+    /// The address of this host that the connection uses; see [`Addresses::local`].
+    pub fn local(&self, id: ConnectionId) -> Option<IpAddr> {
+        self.slot(id)?.addresses.local
     }
 
     /// Why a connection failed; `None` if it did not.
@@ -386,37 +401,6 @@ impl<Data: Default> Endpoint<Data> {
             connection.close(now);
         }
         self.touch(id.key);
-    }
-
-    /// Handles an ICMP report that a datagram to `peer` was not delivered. `quoted` is the part of
-    /// the datagram that the report contains.
-    ///
-    /// A connection that is being opened fails (RFC 9293 §3.9.2.2); its id is returned. Other
-    /// connections continue. The exception is a released connection that waits only for the ACK of
-    /// its FIN: it ends if the port is closed at the peer.
-    pub fn handle_unreachable(
-        &mut self,
-        peer: SocketAddr,
-        error: Error,
-        quoted: &[u8],
-    ) -> Option<ConnectionId> {
-        let key = *self.peers.get(&peer)?;
-        let slot = &mut self.slots[key];
-        let connection = slot.stream.connection_mut();
-        // An attacker would have to know the SYN (RFC 5927 §4.1). Some routers quote nothing of it.
-        let quoted = wire::parse(quoted).ok();
-        let forged = quoted.is_some_and(|(segment, _)| !connection.began_with(segment.seq));
-        let fails = connection.state() == State::SynSent && !forged;
-        if fails {
-            connection.fail_opening(error);
-        }
-        let all_arrived = connection.bytes_acked() == connection.bytes_written();
-        let fin_only = slot.released && connection.peer_closed() && all_arrived;
-        if fin_only && error == Error::Refused {
-            connection.abort();
-        }
-        self.touch(key);
-        fails.then(|| self.id_of(key))
     }
 
     /// The next event of any connection. A released connection has no events.
@@ -468,17 +452,17 @@ impl<Data: Default> Endpoint<Data> {
     fn insert(
         &mut self,
         now: Time,
-        peer: SocketAddr,
+        addresses: Addresses,
         mut connection: Connection,
         passive: Option<Passive>,
     ) -> usize {
         self.receive_buffer.limit_initial_window(&mut connection);
         let serial = self.next_serial;
         self.next_serial += 1;
-        let log = self.begin_log(now, &peer, &connection, passive.is_some());
+        let log = self.begin_log(now, &addresses.peer, &connection, passive.is_some());
         let key = self.slots.insert(Slot {
             serial,
-            peer,
+            addresses,
             stream: Stream::new(connection),
             path_mtu: None,
             queued: false,
@@ -494,8 +478,19 @@ impl<Data: Default> Endpoint<Data> {
             error: None,
             data: Data::default(),
         });
-        self.peers.insert(peer, key);
+        self.peers.insert(addresses, key);
+        self.peers.entry(addresses.peer.into()).or_insert(key);
         key
+    }
+
+    /// The key of the connection with these addresses. One that does not know its local address yet
+    /// has any.
+    fn key_to(&self, addresses: Addresses) -> Option<usize> {
+        let begun = || {
+            let key = self.peers.get(&addresses.peer.into());
+            key.filter(|key| self.slots[**key].addresses.local.is_none())
+        };
+        self.peers.get(&addresses).or_else(begun).copied()
     }
 
     fn begin_log(
@@ -520,7 +515,10 @@ impl<Data: Default> Endpoint<Data> {
     fn remove(&mut self, key: usize) {
         let slot = self.slots.remove(key);
         self.memory -= slot.memory;
-        self.peers.remove(&slot.peer);
+        self.peers.remove(&slot.addresses);
+        if self.peers.get(&slot.addresses.peer.into()) == Some(&key) {
+            self.peers.remove(&slot.addresses.peer.into());
+        }
         if let Some(passive) = slot.passive
             && let Some(listening) = &mut self.listening
         {

@@ -1,8 +1,8 @@
 //! Outgoing datagrams.
 
-use super::{Contents, Endpoint, Slot};
+use super::{Addresses, Contents, Endpoint, Slot};
 use crate::wire;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Run, Segment};
 
@@ -13,6 +13,8 @@ const BYTES_MAX: usize = 65_000;
 /// one may be shorter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Datagrams {
+    /// The address of this host to send from; see [`Addresses::local`].
+    pub local: Option<IpAddr>,
     /// The destination.
     pub peer: SocketAddr,
     /// The ECN codepoint of each datagram.
@@ -55,11 +57,11 @@ impl<Data: Default> Endpoint<Data> {
         send: impl FnOnce(&Datagrams, &Contents<'_>) -> R,
     ) -> Option<R> {
         let bare = self.acks.pop_front().or_else(|| self.replies.pop_front());
-        if let Some((peer, segment)) = bare {
+        if let Some((addresses, segment)) = bare {
             headers.resize(wire::MAX_SESSION_HEADER_LEN, 0);
-            let len = wire::emit_to(&peer, &segment, headers);
+            let len = wire::emit_to(&addresses.peer, &segment, headers);
             self.counters.sent += 1;
-            let datagrams = Datagrams { peer, ecn: Ecn::NotEct, size: len, len };
+            let datagrams = single(addresses, len);
             return Some(send(&datagrams, &Contents::contiguous(&headers[..len])));
         }
         while let Some(key) = self.ready.pop_front() {
@@ -92,35 +94,37 @@ fn transmit<'a, Data>(
     headers: &'a mut Vec<u8>,
 ) -> Option<(Datagrams, Contents<'a>)> {
     headers.clear();
-    if let Some(probe) = slot.path_mtu.as_mut().and_then(|path| {
-        let connection = slot.stream.connection_mut();
-        path.poll_probe(now, connection)
-    }) {
-        let datagrams = write_probe(slot.peer, &probe, headers);
+    if let Some(probe) = slot.poll_path_probe(now) {
+        let datagrams = write_probe(slot.addresses, &probe, headers);
         return Some((datagrams, Contents::contiguous(headers)));
     }
-    let full = wire::prefix_len(&slot.peer)
-        + wire::MIN_HEADER_LEN
-        + slot.stream.connection().mss() as usize;
+    let Addresses { local, peer } = slot.addresses;
+    let full =
+        wire::prefix_len(&peer) + wire::MIN_HEADER_LEN + slot.stream.connection().mss() as usize;
     let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
     let (run, payload) = match &mut slot.log {
         None => slot.stream.poll_transmit(now, max, &mut ())?,
         Some(log) => slot.stream.poll_transmit(now, max, &mut **log)?,
     };
-    let header_len = write_headers(&slot.peer, &run, headers);
+    let header_len = write_headers(&peer, &run, headers);
     let payload_len = run.first.payload_len as usize;
     let size = header_len + payload_len;
     let len = size * run.count as usize;
-    let datagrams = Datagrams { peer: slot.peer, ecn: run.ecn, size, len };
+    let datagrams = Datagrams { local, peer, ecn: run.ecn, size, len };
     Some((datagrams, Contents::new(headers, header_len, payload, payload_len)))
 }
 
 /// Writes a path MTU probe. Its payload is arbitrary, since the peer has received those bytes.
-fn write_probe(peer: SocketAddr, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
-    let header_len = append_header(&peer, probe, out);
+fn write_probe(addresses: Addresses, probe: &Segment, out: &mut Vec<u8>) -> Datagrams {
+    let header_len = append_header(&addresses.peer, probe, out);
     let len = header_len + probe.payload_len as usize;
     out.resize(len, 0);
-    Datagrams { peer, ecn: Ecn::NotEct, size: len, len }
+    single(addresses, len)
+}
+
+/// One datagram of `len` bytes that no router may mark.
+fn single(Addresses { local, peer }: Addresses, len: usize) -> Datagrams {
+    Datagrams { local, peer, ecn: Ecn::NotEct, size: len, len }
 }
 
 /// Writes the headers of a run, all of the same length. Returns that length.

@@ -100,7 +100,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn keys_of(&self, tag: u32) -> Vec<usize> {
         let of_session = |slot: &Slot<Data>| {
-            SessionPeer::of(&slot.peer).is_some_and(|session| session.tag == tag)
+            SessionPeer::of(&slot.addresses.peer).is_some_and(|session| session.tag == tag)
         };
         self.slots.iter().filter(|(_, slot)| of_session(slot)).map(|(key, _)| key).collect()
     }
@@ -108,7 +108,7 @@ impl<Data: Default> Endpoint<Data> {
     /// The sessions' connections with their session and number, in the order of their slots.
     pub fn session_connections(&self) -> impl Iterator<Item = (SessionPeer, ConnectionId)> {
         self.slots.iter().filter_map(|(key, slot)| {
-            let peer = SessionPeer::of(&slot.peer)?;
+            let peer = SessionPeer::of(&slot.addresses.peer)?;
             Some((peer, ConnectionId { key, serial: slot.serial }))
         })
     }

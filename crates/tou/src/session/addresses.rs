@@ -1,7 +1,8 @@
 //! This host's addresses.
 
+use crate::driver;
 use getifaddrs::getifaddrs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 
 /// The addresses of this host's interfaces that another host could reach: no loopback, and no
 /// link-local address, which needs an interface beside it.
@@ -14,14 +15,9 @@ pub(super) fn local_addresses() -> Vec<IpAddr> {
 
 /// The address from which the system sends to `remote`; `None` without a route.
 pub(super) fn source_for(remote: IpAddr) -> Option<IpAddr> {
-    let any: IpAddr = match remote {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    // Sends nothing; the port is any but 0.
-    socket.connect(SocketAddr::new(remote, 9)).ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    // The port is any but 0.
+    let source = driver::source_for(SocketAddr::new(remote, 9)).ok()?;
+    Some(source.ip())
 }
 
 fn is_reachable(ip: &IpAddr) -> bool {

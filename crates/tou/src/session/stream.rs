@@ -3,16 +3,19 @@
 
 use super::rendezvous::RendezvousAddress;
 use super::wake::{self, Waker, Woken};
+use crate::driver::now;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 use std::time::Duration;
+use windlass_base::dial::Attempts;
 use windlass_identity::PublicKey;
 
 /// How long to wait for each address.
@@ -60,14 +63,38 @@ pub(super) struct Stream {
 
 /// Connects to a rendezvous by TCP and begins TLS.
 pub(super) fn open(address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
-    for target in (address.host.as_str(), address.tls_port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&target, CONNECT_TIMEOUT) {
-            Ok(tcp) => return begin(tcp, address),
-            Err(error) => last = error,
+    let targets = (address.host.as_str(), address.tls_port).to_socket_addrs()?;
+    begin(connect(targets)?, address)
+}
+
+/// Connects to the first address that answers (RFC 8305). An attempt that is late ends with its own
+/// timeout.
+fn connect(targets: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
+    let (reporter, reports) = channel();
+    let mut attempts = Attempts::new(targets);
+    loop {
+        let now = now();
+        while let Some(target) = attempts.poll_begin(now) {
+            let reporter = reporter.clone();
+            let attempt = move || {
+                // The receiver is gone if another attempt has won.
+                let connected = TcpStream::connect_timeout(&target, CONNECT_TIMEOUT);
+                let _ = reporter.send((target, connected));
+            };
+            if let Err(error) = thread::Builder::new().name("tou-connect".into()).spawn(attempt) {
+                attempts.fail(target, error);
+            }
+        }
+        if attempts.is_over() {
+            return Err(attempts.into_error());
+        }
+        let next = attempts.poll_timeout().map(|at| at.saturating_since(now).as_nanos());
+        match reports.recv_timeout(next.map_or(CONNECT_TIMEOUT, Duration::from_nanos)) {
+            Ok((_, Ok(tcp))) => return Ok(tcp),
+            Ok((target, Err(error))) => attempts.fail(target, error),
+            Err(_) => {}
         }
     }
-    Err(last)
 }
 
 fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {

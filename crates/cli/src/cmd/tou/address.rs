@@ -3,7 +3,7 @@
 use super::args::Family;
 use crate::failure::Failure;
 use crate::value::{HostPort, Local};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use windlass_base::Span;
@@ -62,18 +62,10 @@ pub(super) fn connect(
     options: &Options,
 ) -> Result<TouStream, Failure> {
     let timeout = timeout.map(|timeout| Duration::from_nanos(timeout.as_nanos()));
-    let to = |address: &SocketAddr| -> io::Result<TouStream> {
-        match timeout {
-            Some(timeout) => TouStream::connect_timeout(address, timeout, options),
-            None => TouStream::connect_with(address, options),
-        }
-    };
-    let mut last = Failure::Work("no address".to_owned());
-    for address in addresses {
-        match to(address) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Failure::io(address, &error),
-        }
-    }
-    Err(last)
+    let connected = TouStream::connect_any(addresses, timeout, options);
+    connected.map_err(|error| match addresses {
+        [address] => Failure::io(address, &error),
+        // The error names them.
+        _ => Failure::Work(error.to_string()),
+    })
 }

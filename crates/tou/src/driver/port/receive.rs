@@ -2,10 +2,11 @@
 
 use super::{Port, PortState};
 use crate::driver::buffers::{BATCH, Buffers};
-use crate::driver::icmp::{self, Undelivered};
+use crate::driver::icmp::{self, Cause, Undelivered};
 use crate::driver::options;
 use crate::driver::reactor::{self, Reactor};
 use crate::driver::wakes::wake;
+use crate::endpoint::Addresses;
 use quinn_udp::RecvMeta;
 use std::io::{ErrorKind, IoSliceMut};
 use std::task::Waker;
@@ -77,7 +78,8 @@ impl Port {
         for (bytes, meta) in slices.iter().zip(metas) {
             let ecn = Ecn::from_bits(meta.ecn.map_or(0, |ecn| ecn as u8));
             let bytes = &bytes[..meta.len];
-            state.handle_datagrams(now, (meta.dst_ip, meta.addr), ecn, bytes, meta.stride);
+            let from = Addresses { local: meta.dst_ip, peer: meta.addr };
+            state.handle_datagrams(now, from, ecn, bytes, meta.stride);
             unanswered += meta.len;
             if unanswered >= ANSWER_BYTES {
                 self.transmit(&mut state, now);
@@ -109,13 +111,12 @@ impl Port {
     /// Handles the pending ICMP reports.
     pub(in crate::driver) fn take_errors(&self) {
         while let Some(report) = icmp::receive(&self.socket) {
-            let Some(Undelivered { peer, error, errno, quoted }) = report else { continue };
-            self.with(|state, _| {
-                let endpoint = &mut state.endpoint;
-                let failed = endpoint.handle_unreachable(peer, error, &quoted);
-                if let Some(data) = failed.and_then(|id| endpoint.data_mut(id)) {
-                    data.icmp_errno = Some(errno);
+            let Some(Undelivered { addresses, cause, quoted }) = report else { continue };
+            self.with(|state, now| match cause {
+                Cause::Unreachable(error, errno) => {
+                    state.fail_opening(addresses, (error, errno), &quoted);
                 }
+                Cause::TooBig(mtu) => state.endpoint.handle_too_big(now, addresses, mtu, &quoted),
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};
-use crate::endpoint::{Contents, Datagrams};
+use crate::endpoint::{Addresses, Contents, Datagrams};
 use crate::wire::SessionPeer;
 use quinn_udp::Transmit;
 use std::io;
@@ -53,7 +53,7 @@ impl Port {
         scratch: &mut Vec<u8>,
     ) -> io::Result<()> {
         let Some(SessionPeer { tag, .. }) = SessionPeer::of(&datagrams.peer) else {
-            return self.send(datagrams, None, contents, scratch);
+            return self.send(datagrams, datagrams.local, contents, scratch);
         };
         let no_path = || io::Error::from(io::ErrorKind::HostUnreachable);
         let companion = companion.as_mut().ok_or_else(no_path)?;
@@ -90,20 +90,20 @@ impl PortState {
     pub(super) fn handle_datagrams(
         &mut self,
         now: Time,
-        (local, from): (Option<IpAddr>, std::net::SocketAddr),
+        from: Addresses,
         ecn: windlass_base::Ecn,
         bytes: &[u8],
         size: usize,
     ) {
         let PortState { companion, endpoint, to_wake, .. } = self;
         let Some(companion) = companion else {
-            return endpoint.handle_datagrams(now, &from, ecn, bytes, size);
+            return endpoint.handle_datagrams(now, from, ecn, bytes, size);
         };
         for datagram in bytes.chunks(size.max(1)) {
-            if companion.takes(&from, datagram) {
-                companion.handle(now, endpoint, (local, from), datagram, to_wake);
+            if companion.takes(&from.peer, datagram) {
+                companion.handle(now, endpoint, (from.local, from.peer), datagram, to_wake);
             } else {
-                endpoint.handle_datagrams(now, &from, ecn, datagram, datagram.len());
+                endpoint.handle_datagrams(now, from, ecn, datagram, datagram.len());
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::endpoint::ConnectionId;
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::Span;
-use windlass_tcp::{Config, State};
+use windlass_tcp::{Config, Error, State};
 
 /// Two connected hosts, and the largest UDP payload that passes the path.
 fn connected(with: &Config) -> (Network, [ConnectionId; 2], Rc<Cell<usize>>) {
@@ -91,6 +91,138 @@ fn a_path_that_shrinks_is_detected_after_two_timeouts() {
     assert!((1284..=1300).contains(&found), "{found}");
     let stats = *network.host(1).stream(ends[0]).expect("there").connection().stats();
     assert!(stats.timeouts <= 4, "{stats:?}");
+}
+
+/// Sends `data` from the client to the server for at most `seconds`. Returns the bytes that arrived.
+fn arrived_within(
+    network: &mut Network,
+    [client, server]: [ConnectionId; 2],
+    data: &[u8],
+    seconds: u64,
+) -> usize {
+    let (mut written, mut arrived) = (0, 0);
+    for _ in 0..10 * seconds {
+        if let Some(stream) = network.host(1).stream_mut(client) {
+            written += stream.write(&data[written..]).unwrap_or(0);
+        }
+        network.run(Span::from_millis(100));
+        arrived += network.read(2, server).map_or(0, |bytes| bytes.len());
+    }
+    arrived
+}
+
+/// RFC 8899 §5.2: in the state "error" the search begins at the least size, here below that of the
+/// base. The bytes are those of UDP's payload over IPv4.
+#[test]
+fn paths_smaller_than_the_first_segments_carry_data() {
+    let data = pattern(100_000);
+    for packet in [1227, 1000, 577, 576, 575, 300, 296] {
+        let (mut network, ends, limit) = connected(&config());
+        limit.set(packet - 28);
+        assert_eq!(arrived_within(&mut network, ends, &data, 20), data.len(), "{packet}");
+        let found = mss(&mut network, ends[0]) as usize + 56;
+        assert!(found <= packet && found + 17 > packet, "{packet}: {found}");
+    }
+}
+
+#[test]
+fn a_path_that_shrinks_below_the_first_segments_goes_on() {
+    let data = pattern(300_000);
+    for packet in [1000, 576, 300] {
+        let (mut network, ends, limit) = connected(&config());
+        send(&mut network, ends, 100_000);
+        limit.set(packet - 28);
+        assert_eq!(arrived_within(&mut network, ends, &data, 60), data.len(), "{packet}");
+    }
+}
+
+#[test]
+fn a_path_below_the_least_size_ends_the_connection_with_its_reason() {
+    let data = pattern(20_000);
+    for packet in [295, 128] {
+        let (mut network, ends, limit) = connected(&config());
+        limit.set(packet - 28);
+        let arrived = arrived_within(&mut network, ends, &data, 30);
+        assert!(arrived < 1000, "{arrived}");
+        let host = network.host(1);
+        assert_eq!(host.error(ends[0]), Some(Error::Unreachable), "{packet}");
+        assert_eq!(host.packet_too_large(ends[0]), Some(296));
+    }
+}
+
+/// A path that carries nothing for a while must not be taken for a small one.
+#[test]
+fn a_blackout_is_no_small_path() {
+    let data = pattern(2_000_000);
+    let (mut network, ends, limit) = connected(&config());
+    for pause in [5, 20, 60] {
+        send(&mut network, ends, 100_000);
+        limit.set(0);
+        assert!(arrived_within(&mut network, ends, &data[..50_000], pause) < 50_000);
+        limit.set(1472);
+        network.run(Span::from_secs(130));
+        while network.read(2, ends[1]).is_ok_and(|bytes| !bytes.is_empty()) {}
+        send(&mut network, ends, 100_000);
+        assert_eq!(mss(&mut network, ends[0]), 1444, "after {pause} s");
+    }
+}
+
+#[test]
+fn sessions_need_packets_of_576_bytes() {
+    let data = pattern(50_000);
+    for (packet, works) in [(1000, true), (576, true), (560, false)] {
+        let mut network = Network::new(2);
+        network.open_session(7);
+        network.host(2).listen(config(), 1).expect("free");
+        // The packet's header and, where a relay is used, that of ChannelData.
+        network.passes = Box::new(move |sent| sent.bytes.len() + 32 <= packet);
+        let client = network.connect_in_session(1, 7, 1);
+        network.run(Span::from_millis(100));
+        let server = network.host(2).accept().expect("complete");
+        let arrived = arrived_within(&mut network, [client, server], &data, 30);
+        let error = network.host(1).packet_too_large(client);
+        match works {
+            true => assert_eq!((arrived, error), (data.len(), None), "{packet}"),
+            false => assert_eq!(error, Some(576), "{packet}"),
+        }
+    }
+}
+
+/// RFC 8899 §4.6: what routers report is used, if it quotes a segment under way.
+#[test]
+fn a_routers_report_shrinks_segments_at_once_and_a_forged_one_never() {
+    let data = pattern(200_000);
+    for (forged, wait_ms) in [(false, 150), (true, 400)] {
+        let (mut network, ends, limit) = connected(&config());
+        send(&mut network, ends, 100_000);
+        limit.set(972);
+        let lost = Rc::new(Cell::new(None));
+        let (takes, seen) = (Rc::clone(&limit), Rc::clone(&lost));
+        network.passes = Box::new(move |packet| {
+            let passes = packet.bytes.len() <= takes.get();
+            if !passes {
+                seen.set(Some(packet.segment()));
+            }
+            passes
+        });
+        assert!(
+            network.host(1).stream_mut(ends[0]).expect("there").write(&data).expect("open") > 0
+        );
+        network.run(Span::from_millis(1));
+        let mut quoted = lost.take().expect("too large");
+        if forged {
+            quoted.seq.0 = quoted.seq.0.wrapping_add(1 << 30);
+        }
+        let mut bytes = [0; crate::wire::MAX_HEADER_LEN];
+        let len = crate::wire::emit(&quoted, &mut bytes);
+        let now = network.now;
+        network.host(1).handle_too_big(now, address(2), 1000, &bytes[..len]);
+        let before = mss(&mut network, ends[0]);
+        assert_eq!(before, if forged { 1444 } else { 944 });
+        network.run(Span::from_millis(wait_ms));
+        let arrived = network.read(2, ends[1]).map_or(0, |bytes| bytes.len());
+        assert_eq!(arrived > 0, !forged, "{arrived}");
+    }
 }
 
 #[test]
