@@ -133,8 +133,17 @@ impl TouSocket {
     ///
     /// # Errors
     /// - [`ErrorKind::AddrInUse`] if the port has a connection to that peer;
+    /// - [`ErrorKind::InvalidInput`] for a link-local address without a scope;
     /// - [`ErrorKind::QuotaExceeded`] if one of [`Options::limits`] is reached.
     pub fn begin(&self, peer: SocketAddr) -> io::Result<TouStream> {
+        if let SocketAddr::V6(v6) = peer
+            && v6.ip().is_unicast_link_local()
+            && v6.scope_id() == 0
+        {
+            // connect(2) refuses it; sendmsg would take any interface.
+            let text = "a link-local address needs its zone, such as fe80::1%eth0";
+            return Err(io::Error::new(ErrorKind::InvalidInput, text));
+        }
         let config = self.options.config_for(&peer);
         let peer = self.port.mapped(peer);
         let begun = self.port.with(|state, now| state.endpoint.connect(now, peer, config));
