@@ -73,7 +73,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     target = tmp_path / "file"
     target.write_text("old")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(LabError, match="file: cannot write: disk full"):
         output.write_atomically(target, "new")
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]

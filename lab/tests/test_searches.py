@@ -150,6 +150,53 @@ def test_values_that_the_scenario_refuses_are_told_and_not_best(write):
         wl.search(write(hopeless)).collect()
 
 
+TRANSFERS = """
+schema = 1
+scenario = "transfer.toml"
+seeds = 2
+[axes]
+"dumbbell.bottleneck.loss" = { from = 0.001, to = 0.9 }
+[search]
+trials = 16
+sampler = "random"
+[search.objectives]
+"flows.0.transfers.mean_completion_s" = "min"
+"""
+
+
+def test_a_figure_that_is_null_costs_a_trial_and_not_the_search(write, tmp_path):
+    """With many losses no transfer ends, and none has a mean duration."""
+    app = 'app = { kind = "transfer", size = "100kB" }'
+    (tmp_path / "transfer.toml").write_text(
+        SCENARIO.replace('controller = "newreno"', f'{app}, controller = "newreno"')
+    )
+    for sampler in ("random", "tpe"):
+        study = write(TRANSFERS.replace("random", sampler))
+        trials = wl.search(study, out=tmp_path / sampler).collect().trials
+        null = trials.filter(pl.col("flows.0.transfers.mean_completion_s").is_null())
+        assert 0 < len(null) < 16 and not null["best"].any()
+        assert null["refused"].unique().to_list() == [
+            "no figure: flows.0.transfers.mean_completion_s is null"
+        ]
+        assert trials["best"].sum() == 1
+    hopeless = TRANSFERS.replace("from = 0.001", "from = 0.89")
+    with pytest.raises(LabError, match="mean_completion_s is null"):
+        wl.search(write(hopeless), out=tmp_path / "hopeless").collect()
+    assert not (tmp_path / "hopeless").exists()
+
+
+def test_choices_of_any_kind_are_tried_and_written(write):
+    """Unseen paths judge them with the values of the study, not the texts of the table."""
+    choices = '["newreno", { kind = "new-ecn", beta = 8 }]'
+    lines = STUDY.replace('["newreno", "cubic"]', choices).replace("trials = 24", "trials = 8")
+    unseen = '[search.unseen]\nnear = { "dumbbell.bottleneck.delay" = "2ms" }\n'
+    trials = wl.search(write(lines + unseen)).collect().trials
+    texts = {"newreno", '{"kind" = "new-ecn", "beta" = 8}'}
+    assert set(trials["flows.0.controller"]) == texts
+    best = trials.filter("best")
+    assert best["unseen.total_packets_per_s.steady"].is_not_null().all()
+
+
 @pytest.mark.parametrize(
     ("rows", "signs", "best"),
     [

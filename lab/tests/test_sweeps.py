@@ -1,6 +1,9 @@
 """Sweeps: what a study runs, and that its rows do not depend on how it ran."""
 
 import json
+import subprocess
+import sys
+import tomllib
 
 import pytest
 
@@ -8,7 +11,7 @@ import windlass_lab as wl
 from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
 from windlass_lab.sweeps import study as studies
-from windlass_lab.sweeps.rows import Runner, kept
+from windlass_lab.sweeps.rows import Runner
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-native")
@@ -108,8 +111,139 @@ def test_what_is_kept_can_be_chosen(write):
     keep = 'keep = ["fairness_index.steady", "flows.1.marks", "flows.1.controller"]\n'
     frame = wl.sweep(write(STUDY.replace("[axes]", keep + "[axes]"))).collect()
     assert frame.columns[-3:] == ["fairness_index.steady", "flows.1.marks", "flows.1.controller"]
-    with pytest.raises(LabError, match=r"the summary has no flows\.7"):
-        kept({"flows": []}, ["flows.7.marks"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[axes]", 'keep = ["flows.7.marks"]\n[axes]'), r"the summary has no flows\.7"),
+        (("[axes]", 'keep = ["flows.0.mraks"]\n[axes]'), r"the summary has no flows\.0\.mraks"),
+        (("[axes]", 'keep = ["flows.0"]\n[axes]'), "neither a number nor a text"),
+        (('"cubic"', '"cubik"'), r"run 6 .*cubik"),
+        (('"cubic"', "2026-11-28"), "not a value of a scenario"),
+        (('"cubic"', "nan"), "nan is not a value of a scenario"),
+        (("flows.0.controller", "seed"), "another column of this name"),
+        (("to = 100", "to = inf"), "expected a number"),
+    ],
+)
+def test_a_study_that_is_refused_leaves_nothing_behind(write, tmp_path, change, message):
+    out = tmp_path / "new/out"
+    with pytest.raises(LabError, match=message):
+        wl.sweep(write(STUDY.replace(*change)), out=out).collect()
+    assert not out.parent.exists()
+
+
+MIXED = {
+    "text beside table": (
+        '"flows.0.controller" = ["reno", { kind = "new-ecn", beta = 8 }]',
+        ["reno", '{"kind" = "new-ecn", "beta" = 8}'],
+    ),
+    "number beside table": (
+        '"dumbbell.bottleneck.loss" = [0.0, { packets = [3] }]',
+        ["0.0", '{"packets" = [3]}'],
+    ),
+    "tables of different keys": (
+        '"dumbbell.bottleneck.queue" = [{ kind = "red", min = "5 packets", max = "9 packets" }, '
+        '{ kind = "droptail", limit = "50 packets" }]',
+        [
+            '{"kind" = "red", "min" = "5 packets", "max" = "9 packets"}',
+            '{"kind" = "droptail", "limit" = "50 packets"}',
+        ],
+    ),
+    "table beside list": (
+        '"dumbbell.bottleneck.loss" = [{ packets = [] }, { packets = [1, 2] }]',
+        ['{"packets" = []}', '{"packets" = [1, 2]}'],
+    ),
+    "whole number beside fraction": ('"dumbbell.bottleneck.loss" = [0, 0.5]', [0.0, 0.5]),
+    "truth values": ('"flows.0.ecn" = [true, false]', [True, False]),
+    "truth value beside text": ('"flows.0.ecn" = [true, "copied"]', None),
+}
+
+
+@pytest.mark.parametrize("axis", MIXED)
+def test_values_of_any_kind_are_written_or_refused_before_the_first_run(write, tmp_path, axis):
+    """The table has one type in a column; rows.jsonl has the values as they are."""
+    line, expected = MIXED[axis]
+    study = write(f'schema = 1\nscenario = "two.toml"\n[axes]\n{line}\n')
+    out = tmp_path / "out"
+    if expected is None:
+        with pytest.raises(LabError):
+            wl.sweep(study, out=out).collect()
+        assert not out.exists()
+        return
+    frame = wl.sweep(study, out=out).collect()
+    key = next(iter(studies.read(study).axes))
+    assert frame[key].to_list() == expected
+    assert pl.read_parquet(out / "rows.parquet").equals(frame)
+    rows = [json.loads(line) for line in (out / "rows.jsonl").read_text().splitlines()[1:]]
+    assert [row[key] for row in rows] == list(studies.read(study).axes[key])
+    assert wl.sweep(study, out=out, resume=True).collect().equals(frame)
+
+
+def test_a_text_of_the_table_is_what_set_takes(write):
+    study = write(f"schema = 1\nscenario = 'two.toml'\n[axes]\n{MIXED['text beside table'][0]}\n")
+    frame = wl.sweep(study).collect()
+    text = frame["flows.0.controller"][1]
+    (value,) = tomllib.loads(f"x = {text}").values()
+    run = wl.simulate(study.with_name("two.toml"), seed=1, set={"flows.0.controller": value})
+    assert (
+        frame["total_packets_per_s.whole_run"][1]
+        == (run.summary["total_packets_per_s"]["whole_run"])
+    )
+
+
+def test_a_figure_that_some_runs_lack_is_null_there(write):
+    """A slope for New-ECN alone, a policer's drops where there is one, a third flow's rate."""
+    keep = ["flows.0.slope.time_mean", "queues.0.policed", "flows.2.packets_per_s.steady"]
+    text = f"""
+schema = 1
+scenario = "two.toml"
+keep = {json.dumps(keep)}
+[axes]
+"flows.0.controller" = ["reno", "new-ecn"]
+"dumbbell.access.0.count" = [2, 3]
+"dumbbell.bottleneck.policer" = [
+  {{ rate = "1Mbit/s", burst = "15kB" }}, {{ rate = "9Mbit/s", burst = "15kB" }},
+]
+"""
+    frame = wl.sweep(write(text)).collect()
+    slope, policed, third = (frame[key].is_null().to_list() for key in keep)
+    assert slope == [True] * 4 + [False] * 4
+    assert not any(policed)
+    assert third == [True, True, False, False] * 2
+
+
+def test_a_seed_beyond_signed_numbers_has_its_column(write):
+    study = write(STUDY.replace("seeds = 2", f"seeds = [1, {2**64 - 1}]"))
+    assert wl.sweep(study).collect()["seed"].to_list()[:2] == [1, 2**64 - 1]
+
+
+FULL = """
+import resource, sys
+from windlass_lab.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("room", [100, 4500, 6500])
+def test_a_full_disk_is_one_error_and_nothing_is_half_written(write, tmp_path, room):
+    """A limit on the size of files stands for the disk: writes fail in the same places. There is
+    room for no line, for some rows, for all of them without the table.
+    """
+    study, out = write(), tmp_path / "new/out"
+    command = [sys.executable, "-c", FULL, str(room), "sweep", str(study), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    assert "cannot write" in done.stderr
+    if room == 100:
+        assert not out.parent.exists()
+        return
+    assert [file.name for file in out.iterdir()] == ["rows.jsonl"]
+    lines = (out / "rows.jsonl").read_text().splitlines(keepends=True)
+    assert all(line.endswith("\n") and json.loads(line) for line in lines)
+    assert wl.sweep(study, out=out, resume=True).collect().equals(wl.sweep(study).collect())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 //! Many simulations of one scenario in step, for `windlass_lab.environments`.
 
+use crate::interrupt::Watch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -50,9 +51,18 @@ struct Member {
     external: External,
     control: Control,
     simulation: Option<Simulation<Arc<Scenario>>>,
+    /// What the run came from, so that another process can repeat it.
+    origin: Origin,
     /// When the last step ended.
     at: Time,
     last: Counts,
+}
+
+/// The seed of a run, and the windows or pacing rates of its steps.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    seed: u64,
+    controls: Vec<f64>,
 }
 
 /// Counters of a connection when the last step ended.
@@ -77,7 +87,7 @@ impl Environments {
         control: &str,
     ) -> PyResult<Environments> {
         let fault = PyValueError::new_err::<String>;
-        let mut scenario = crate::read(origin, text, &overrides).map_err(fault)?.scenario;
+        let mut scenario = crate::read(origin, text, &overrides, None).map_err(fault)?.scenario;
         let names: Vec<&str> = scenario.flows.iter().map(|flow| &*flow.name).collect();
         let index = names.iter().position(|name| *name == flow).ok_or_else(|| {
             fault(format!("flow: {origin} has no flow {flow:?}, but {}", names.join(", ")))
@@ -108,6 +118,7 @@ impl Environments {
                 external,
                 control,
                 simulation: None,
+                origin: Origin::default(),
                 at: Time::ZERO,
                 last: Counts::default(),
             }
@@ -122,15 +133,28 @@ impl Environments {
 
     /// Begins a member's run anew. Nothing has been sent after it.
     fn reset(&mut self, member: usize, seed: u64) -> PyResult<()> {
-        let member =
-            self.members.get_mut(member).ok_or_else(|| PyValueError::new_err(NO_MEMBER))?;
-        member.external.reset();
-        let simulation = Simulation::new(Arc::clone(&member.scenario), seed);
-        member.simulation =
-            Some(simulation.map_err(|error| PyValueError::new_err(error.to_string()))?);
-        member.at = Time::ZERO;
-        member.last = Counts::default();
-        Ok(())
+        self.member(member)?.reset(seed)
+    }
+
+    /// The seed of a member's run and the windows or pacing rates of its steps so far; `None` without a
+    /// run.
+    fn state(&mut self, member: usize) -> PyResult<Option<(u64, Vec<f64>)>> {
+        let member = self.member(member)?;
+        let Origin { seed, controls } = member.origin.clone();
+        Ok(member.simulation.is_some().then_some((seed, controls)))
+    }
+
+    /// Runs a member again up to the step of a [`Environments::state`].
+    fn restore(
+        &mut self,
+        py: Python<'_>,
+        member: usize,
+        seed: u64,
+        controls: Vec<f64>,
+    ) -> PyResult<()> {
+        self.member(member)?.reset(seed)?;
+        let members = vec![member; controls.len()];
+        self.step(py, members, controls).map(drop)
     }
 
     /// The window of each member in segments, or its pacing rate in segments per second: what was set
@@ -150,18 +174,15 @@ impl Environments {
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         // The simulations stay on this thread, and hold nothing of Python.
         let own = SendWrapper::new(self);
-        let stepped = py.detach(move || own.take().advance(&members, &controls));
-        let (bytes, over) = stepped.map_err(PyValueError::new_err)?;
+        let (bytes, over) = py.detach(move || own.take().advance(&members, &controls))?;
         Ok((PyBytes::new(py, &bytes), PyBytes::new(py, &over)))
     }
 
     /// The summary of a member's run so far as JSON, which ends it.
     fn finish(&mut self, member: usize) -> PyResult<String> {
-        let fault = PyValueError::new_err::<&str>;
-        let member = self.members.get_mut(member).ok_or_else(|| fault(NO_MEMBER))?;
-        let simulation = member.simulation.take().ok_or_else(|| fault(NO_RUN))?;
-        serde_json::to_string(&simulation.finish(&mut ()))
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+        let run = self.member(member)?.simulation.take();
+        let simulation = run.ok_or_else(|| PyValueError::new_err(NO_RUN))?;
+        crate::json(&simulation.finish(&mut ()))
     }
 }
 
@@ -169,17 +190,18 @@ const NO_MEMBER: &str = "there is no such environment";
 const NO_RUN: &str = "reset the environment first";
 
 impl Environments {
+    fn member(&mut self, number: usize) -> PyResult<&mut Member> {
+        self.members.get_mut(number).ok_or_else(|| PyValueError::new_err(NO_MEMBER))
+    }
+
     /// The observations as bytes, and how each member goes on.
-    fn advance(
-        &mut self,
-        members: &[usize],
-        controls: &[f64],
-    ) -> Result<(Vec<u8>, Vec<u8>), &'static str> {
+    fn advance(&mut self, members: &[usize], controls: &[f64]) -> PyResult<(Vec<u8>, Vec<u8>)> {
+        let (flow, step) = (self.flow, self.step);
         let mut bytes = Vec::with_capacity(members.len() * OBSERVATION * 8);
         let mut over = Vec::with_capacity(members.len());
         for (number, control) in members.iter().zip(controls) {
-            let member = self.members.get_mut(*number).ok_or(NO_MEMBER)?;
-            let observation = member.advance(self.flow, self.step, *control).ok_or(NO_RUN)?;
+            let member = self.member(*number)?;
+            let observation = member.advance(flow, step, *control)?;
             bytes.extend(observation.iter().flat_map(|number| number.to_ne_bytes()));
             over.push(member.ending());
         }
@@ -188,6 +210,17 @@ impl Environments {
 }
 
 impl Member {
+    fn reset(&mut self, seed: u64) -> PyResult<()> {
+        self.external.reset();
+        let simulation = Simulation::new(Arc::clone(&self.scenario), seed);
+        self.simulation =
+            Some(simulation.map_err(|error| PyValueError::new_err(error.to_string()))?);
+        self.origin = Origin { seed, controls: Vec::new() };
+        self.at = Time::ZERO;
+        self.last = Counts::default();
+        Ok(())
+    }
+
     fn control(&self, flow: usize) -> f64 {
         let sender = self.simulation.as_ref().and_then(|simulation| simulation.sender(flow));
         let initial = f64::from(self.scenario.flows[flow].sender.window.initial);
@@ -210,17 +243,12 @@ impl Member {
         }
     }
 
-    /// Runs for a step with this window or pacing rate; `None` if no run has begun.
-    fn advance(&mut self, flow: usize, step: Step, control: f64) -> Option<[f64; OBSERVATION]> {
-        match self.control {
-            Control::Window => self.external.set_window(control),
-            Control::Own => {}
-            Control::PacingRate => {
-                self.external.set_window(WINDOW_OF_PACED);
-                self.external.set_pacing_rate(control);
-            }
-        }
-        let simulation = self.simulation.as_mut()?;
+    /// Runs for a step with this window or pacing rate. An interruption ends the run.
+    fn advance(&mut self, flow: usize, step: Step, control: f64) -> PyResult<[f64; OBSERVATION]> {
+        self.set(control);
+        let no_run = || PyValueError::new_err(NO_RUN);
+        let mut simulation = self.simulation.take().ok_or_else(no_run)?;
+        let mut watch = Watch::new(None);
         let until = match step {
             Step::Time(span) => self.at + span,
             Step::RoundTrip => {
@@ -229,21 +257,33 @@ impl Member {
             }
             Step::Acks(_) => Time::MAX,
         };
+        let enough = match step {
+            Step::Acks(acks) => self.external.acks() + acks,
+            _ => u64::MAX,
+        };
         let external = &self.external;
-        match step {
-            Step::Acks(acks) => {
-                let enough = external.acks() + acks;
-                simulation.advance(until, &mut (), || external.acks() >= enough);
-            }
-            _ => simulation.advance(until, &mut (), || false),
-        }
+        simulation.advance(until, &mut (), || external.acks() >= enough || watch.ends());
+        watch.into_result()?;
         let now = match step {
             _ if simulation.is_over() => simulation.end(),
             Step::Acks(_) => simulation.now(),
             _ => until,
         };
+        self.simulation = Some(simulation);
+        self.origin.controls.push(control);
         let began = std::mem::replace(&mut self.at, now);
-        Some(self.observe(flow, (now - began).as_secs_f64()))
+        Ok(self.observe(flow, (now - began).as_secs_f64()))
+    }
+
+    fn set(&self, control: f64) {
+        match self.control {
+            Control::Window => self.external.set_window(control),
+            Control::Own => {}
+            Control::PacingRate => {
+                self.external.set_window(WINDOW_OF_PACED);
+                self.external.set_pacing_rate(control);
+            }
+        }
     }
 
     fn observe(&mut self, flow: usize, seconds: f64) -> [f64; OBSERVATION] {

@@ -3,19 +3,26 @@
 //! The Python half documents these functions and gives their types (`lab/src/windlass_lab/_native.pyi`).
 
 mod environments;
+mod interrupt;
 mod table;
 
+use interrupt::{Stop, Watch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use table::Table;
+use windlass_base::Time;
 use windlass_sim::scenario::{self, Document};
 use windlass_sim::series::columns::ColumnSeries;
-use windlass_sim::{Recorder, Simulation};
+use windlass_sim::{Recorder, Scenario, Simulation, Summary};
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::check;
+    #[pymodule_export]
     use super::environments::Environments;
+    #[pymodule_export]
+    use super::interrupt::{Stop, Stopped};
     #[pymodule_export]
     use super::simulate;
     #[pymodule_export]
@@ -25,6 +32,7 @@ mod _native {
 /// Runs a scenario and returns its summary as JSON, and its time series: those of flows first, with
 /// `series` "flows" these alone, with "none" no series.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 fn simulate(
     py: Python<'_>,
     origin: &str,
@@ -33,6 +41,7 @@ fn simulate(
     seed: Option<u64>,
     jitter: Option<&str>,
     series: &str,
+    stop: Option<&Stop>,
 ) -> PyResult<(String, Vec<Table>)> {
     let queues = match series {
         "none" => None,
@@ -43,25 +52,44 @@ fn simulate(
             return Err(PyValueError::new_err(format!("series={series:?}: {expected}")));
         }
     };
-    let mut document = read(origin, text, &overrides).map_err(PyValueError::new_err)?;
+    let mut document = read(origin, text, &overrides, jitter).map_err(PyValueError::new_err)?;
     document.seed = seed.unwrap_or(document.seed);
-    if let Some(jitter) = jitter {
-        document.scenario.jitter = scenario::parse_time(jitter)
-            .map_err(|error| PyValueError::new_err(format!("jitter: {error}")))?;
-    }
+    let watch = Watch::new(stop);
     // Other threads of Python run meanwhile.
-    py.detach(|| run(origin, &document, queues)).map_err(PyValueError::new_err)
+    py.detach(|| run(origin, &document, queues, watch))
 }
 
-/// Reads TOML, or JSON if the text begins with a brace.
-fn read(origin: &str, text: &str, overrides: &[String]) -> Result<Document, String> {
+/// Builds the network of a scenario, and returns the summary of a run that ends before it begins.
+#[pyfunction]
+fn check(
+    origin: &str,
+    text: &str,
+    overrides: Vec<String>,
+    jitter: Option<&str>,
+) -> PyResult<String> {
+    let document = read(origin, text, &overrides, jitter).map_err(PyValueError::new_err)?;
+    json(&build(origin, &document)?.finish(&mut ()))
+}
+
+/// Reads TOML, or JSON if the text begins with a brace. A jitter replaces that of the scenario.
+fn read(
+    origin: &str,
+    text: &str,
+    overrides: &[String],
+    jitter: Option<&str>,
+) -> Result<Document, String> {
     let document = if text.trim_start().starts_with('{') {
         let json = serde_json::from_str(text).map_err(|error| format!("{origin}: {error}"))?;
         scenario::from_json(origin, &json, overrides)
     } else {
         scenario::from_toml(origin, text, overrides)
     };
-    document.map_err(|problems| problems.to_string())
+    let mut document = document.map_err(|problems| problems.to_string())?;
+    if let Some(jitter) = jitter {
+        document.scenario.jitter =
+            scenario::parse_time(jitter).map_err(|error| format!("jitter: {error}"))?;
+    }
+    Ok(document)
 }
 
 /// Runs once, with the series of flows, of `queues` too, or without any.
@@ -69,12 +97,13 @@ fn run(
     origin: &str,
     document: &Document,
     queues: Option<bool>,
-) -> Result<(String, Vec<Table>), String> {
+    watch: Watch,
+) -> PyResult<(String, Vec<Table>)> {
     let Some(queues) = queues else {
-        return Ok((summary(origin, document, &mut ())?, Vec::new()));
+        return Ok((summary(origin, document, &mut (), watch)?, Vec::new()));
     };
     let mut series = ColumnSeries::in_memory(&document.scenario, queues);
-    let summary = summary(origin, document, &mut series)?;
+    let summary = summary(origin, document, &mut series, watch)?;
     Ok((summary, series.into_tables().into_iter().map(Table::new).collect()))
 }
 
@@ -82,9 +111,19 @@ fn summary(
     origin: &str,
     document: &Document,
     recorder: &mut impl Recorder,
-) -> Result<String, String> {
-    let simulation = Simulation::new(&document.scenario, document.seed)
-        .map_err(|error| format!("{origin}: {error}"))?;
-    let summary = simulation.run(recorder);
-    serde_json::to_string(&summary).map_err(|error| error.to_string())
+    mut watch: Watch,
+) -> PyResult<String> {
+    let mut simulation = build(origin, document)?;
+    simulation.advance(Time::MAX, recorder, || watch.ends());
+    watch.into_result()?;
+    json(&simulation.finish(recorder))
+}
+
+fn build<'a>(origin: &str, document: &'a Document) -> PyResult<Simulation<&'a Scenario>> {
+    Simulation::new(&document.scenario, document.seed)
+        .map_err(|error| PyValueError::new_err(format!("{origin}: {error}")))
+}
+
+fn json(summary: &Summary) -> PyResult<String> {
+    serde_json::to_string(summary).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -15,10 +15,26 @@ def simulate(
     seed: int | None,
     jitter: str | None,
     series: str,
+    stop: Stop | None,
 ) -> tuple[str, list[Table]]:
     """The summary as JSON, and the time series. Raises `ValueError` with all problems of the
-    scenario, one per line.
+    scenario, one per line; `Stopped` once `stop` is set, or without it what handlers of signals
+    raise.
     """
+
+def check(origin: str, text: str, overrides: list[str], jitter: str | None) -> str:
+    """The summary of a run that ends before it begins. Raises `ValueError` with all problems of the
+    scenario.
+    """
+
+class Stop:
+    """Ends the simulations that have it."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+
+class Stopped(Exception):  # noqa: N818
+    """Another thread has stopped the simulation."""
 
 class Environments:
     """Simulations of one scenario. `control` is what the flow `flow` has from outside: "window",
@@ -40,6 +56,14 @@ class Environments:
 
     def reset(self, member: int, seed: int) -> None:
         """Begins a member's run anew."""
+
+    def state(self, member: int) -> tuple[int, list[float]] | None:
+        """The seed of a member's run, and the windows or pacing rates of its steps; None without a
+        run.
+        """
+
+    def restore(self, member: int, seed: int, controls: list[float]) -> None:
+        """Runs a member again up to the step of a `state`."""
 
     def controls(self) -> list[float]:
         """The window of each member in segments, or its pacing rate in segments per second."""

@@ -72,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        return options.run(options)
+        status = options.run(options)
+        # What standard output cannot take is an error of the command, not of the interpreter's end.
+        sys.stdout.flush()
+        return status
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_status
@@ -81,8 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; there is no output left to write.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         return 1
+    except OSError as error:
+        # A full disk, for one. Whatever is written whole or not at all has been taken away.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+        _close_stdout()
+        return LabError.exit_status
+
+
+def _close_stdout() -> None:
+    """Keeps the interpreter from writing at its end what could not be written before."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _terminate(number: int, _frame: object) -> None:

@@ -7,6 +7,10 @@ class LabError(Exception):
     exit_status = 2
 
 
+class ArgumentError(LabError, ValueError):
+    """An argument of a function is not one that it takes."""
+
+
 class RunError(LabError):
     """The binary failed, or its output is not in the format that the lab reads."""
 

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
@@ -37,7 +37,7 @@ class OutputDirectory:
         the `kind`.
         """
         self.path = path
-        self._made = _make(path)
+        self._made = make_folder(path)
         _refuse_foreign(path, kind)
         _refuse_unwritable(path)
 
@@ -47,11 +47,7 @@ class OutputDirectory:
 
     def __exit__(self, *_: object) -> None:
         """Removes what was made for nothing."""
-        for folder in self._made:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
+        remove_empty(self._made)
 
     def write(self, name: str, text: str) -> None:
         """Writes a file whole, or leaves the one that was there."""
@@ -62,13 +58,25 @@ class OutputDirectory:
         write_all(self.path, files)
 
 
-def _make(path: Path) -> list[Path]:
+def make_folder(path: Path) -> list[Path]:
+    """Makes a folder and those above it. Returns those that were not there, the innermost first.
+    Raises `LabError`.
+    """
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LabError(f"cannot make the directory {path}: {error.strerror}") from error
     return missing
+
+
+def remove_empty(folders: Sequence[Path]) -> None:
+    """Removes folders, the innermost first, up to the first that holds something."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
 
 
 def _refuse_foreign(path: Path, kind: str) -> None:
@@ -168,27 +176,31 @@ def write_all(folder: Path, files: Mapping[str, str]) -> None:
     a former result had and this one has not.
     """
     data = folder / DATA
-    data.mkdir(exist_ok=True)
+    make_folder(data)
     for name, text in files.items():
         write_atomically(folder / name, text)
     for stale in set(data.glob("*.csv")) - {folder / name for name in files}:
         stale.unlink()
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Writes to a temporary file beside `path` and renames it."""
-    file, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    temporary = Path(name)
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Writes to a temporary file beside `path` and renames it. Raises `LabError`."""
+    data = content.encode() if isinstance(content, str) else content
     try:
-        with os.fdopen(file, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        file, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        temporary = Path(name)
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise LabError(f"{path}: cannot write: {error.strerror or error}") from None
 
 
 def _umask() -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.estimate import CaseResult, FlowResult
+from windlass_lab.core.text_file import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,7 @@ def _lookup(table: Mapping, key: str) -> object:
 def load_published(scenario: Path) -> Published:
     """The published figures of a scenario file. Raises `LabError` when it cannot be read."""
     try:
-        table = tomllib.loads(scenario.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"cannot read the scenario {scenario}: {error.strerror}") from error
+        table = tomllib.loads(read_text(scenario))
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{scenario}: {error}") from error
     published = table.get("published", {})

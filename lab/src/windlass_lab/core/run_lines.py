@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-from windlass_lab.core.errors import LabError
+from windlass_lab.core.line_file import LineFile
+from windlass_lab.core.output import write_atomically
 
 R = TypeVar("R", bound="DataclassInstance")
 Key = tuple[str, int]
@@ -32,26 +32,23 @@ class RunLines(Generic[R]):
     """
 
     def __init__(self, path: Path, made_by: object, resume: bool, read: Callable[..., R]) -> None:
-        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written."""
+        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written, as the
+        other methods do.
+        """
         self._digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
         self._read = read
         self.runs: dict[Key, R] = dict(self._known(path)) if resume else {}
-        try:
-            # Drops a line that an interruption cut short.
-            path.write_text("".join(map(self._line, self.runs.items())), encoding="utf-8")
-            self._file = path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise LabError(f"cannot write {path}: {error.strerror}") from error
+        # Drops a line that an interruption cut short.
+        write_atomically(path, "".join(map(self._line, self.runs.items())))
+        self._file = LineFile(path)
 
     def add(self, test: Named, number: int, run: R) -> None:
         """Keeps a run, at once."""
         self.runs[test.name, number] = run
-        self._file.write(self._line(((test.name, number), run)))
-        self._file.flush()
+        self._file.append(self._line(((test.name, number), run)))
 
     def close(self) -> None:
-        """Sees to it that all is on the disk."""
-        os.fsync(self._file.fileno())
+        """Sees to it that all is on the disk. Raises `LabError`."""
         self._file.close()
 
     def of(self, test: Named) -> list[R]:

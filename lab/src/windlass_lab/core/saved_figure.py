@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.output import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -35,10 +36,7 @@ class SavedFigure(ABC):
         if kind != ".html" and kind not in _PICTURES:
             raise LabError(f"{path}: expected a name that ends in .html, {', '.join(_PICTURES)}")
         content = self.html().encode() if kind == ".html" else self._picture(kind[1:])
-        try:
-            path.write_bytes(content)
-        except OSError as error:
-            raise LabError(f"{path}: cannot write: {error.strerror}") from None
+        write_atomically(path, content)
         return path
 
     def _picture(self, kind: str) -> bytes:

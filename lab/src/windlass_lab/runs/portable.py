@@ -4,12 +4,15 @@ import json
 import tomllib
 from pathlib import Path
 
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.text_file import read_text
+
 
 def portable_text(path: Path) -> str:
     """The text of a scenario for other machines: the traces that it names stand in it. A scenario
-    without traces, or one that is not TOML, is returned as it is. Raises `OSError`.
+    without traces, or one that is not TOML, is returned as it is. Raises `LabError`.
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     try:
         keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -36,7 +39,7 @@ def _embed(value: object, folder: Path) -> bool:
 
 def _times(path: Path) -> list[int] | None:
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [line.strip() for line in read_text(path).splitlines()]
         return [int(line) for line in lines if line and not line.startswith("#")]
-    except (OSError, ValueError):
+    except (LabError, ValueError):
         return None

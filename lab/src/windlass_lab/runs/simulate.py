@@ -11,8 +11,12 @@ from typing import Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.scalars import plain, whole
+from windlass_lab.core.text_file import read_text
 from windlass_lab.core.toml_value import toml_value
 from windlass_lab.runs.run import Run
+
+SEED_MAX = 2**64 - 1
 
 
 class ScenarioError(LabError, ValueError):
@@ -36,15 +40,18 @@ def simulate(
     or two for each packet.
 
     The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
-    meanwhile. Raises `ScenarioError`.
+    meanwhile. Ctrl-C ends the run with `KeyboardInterrupt`. Numbers of NumPy and of the standard
+    library are taken like Python's own. Raises `ScenarioError`, or `ArgumentError` for a seed that
+    is none.
     """
     native = load_native()
     origin, text = _text(scenario)
     overrides = [override(key, value) for key, value in (set or {}).items()]
-    if isinstance(jitter, timedelta):
-        jitter = f"{jitter // timedelta(microseconds=1)}us"
+    chosen = None if seed is None else whole("seed", seed, 0, SEED_MAX)
     try:
-        summary, tables = native.simulate(origin, text, overrides, seed, jitter, series)
+        summary, tables = native.simulate(
+            origin, text, overrides, chosen, _time("jitter", jitter), series, None
+        )
     except ValueError as error:
         raise ScenarioError(str(error)) from None
     return Run(json.loads(summary), {table.name: pl.DataFrame(table) for table in tables})
@@ -63,13 +70,22 @@ def load_native() -> ModuleType:
 
 def _text(scenario: str | Path | Mapping) -> tuple[str, str]:
     if isinstance(scenario, Mapping):
-        return "scenario", json.dumps(scenario)
+        try:
+            return "scenario", json.dumps(plain(scenario), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"scenario: {error}") from None
     path = Path(scenario)
     try:
-        return str(path), path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
-        raise ScenarioError(f"{path}: cannot read: {reason}") from None
+        return str(path), read_text(path)
+    except LabError as error:
+        raise ScenarioError(str(error)) from None
+
+
+def _time(name: str, value: object) -> str | None:
+    text = plain(value)
+    if text is None or isinstance(text, str):
+        return text
+    raise ScenarioError(f'{name}: expected a time such as "100ms", found {value!r}')
 
 
 def override(key: str, value: object) -> str:

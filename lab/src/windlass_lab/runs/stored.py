@@ -27,7 +27,7 @@ def read(folder: str | Path) -> Run:
 def _summary(folder: Path) -> dict:
     path = folder / SUMMARY
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         if any(folder.glob(f"seed-*/{SUMMARY}")):
             raise LabError(

@@ -26,8 +26,8 @@ a study (docs/reference/studies.md):
 
 exit status:
   0    done
-  2    wrong arguments, or a fault in the study or its scenario
-  130  interrupted
+  2    wrong arguments, a fault in the study or its scenario, or DIR cannot be written
+  130  interrupted; nothing is written (143: terminated)
 """
 
 

@@ -43,8 +43,8 @@ class FrontFigure(SavedFigure):
         goals = ", ".join(f"{key} ({goal})" for key, goal in self.objectives.items())
         refused = self.trials["refused"].count()
         facts = [
-            f"{len(self.trials)} trials, {len(front)} of them best, {refused} refused by the "
-            f"scenario. Objectives: {goals}"
+            f"{len(self.trials)} trials, {len(front)} of them best, {refused} that do not count "
+            f"(refused by the scenario, or without a figure). Objectives: {goals}"
         ]
         return render_panels("Search", facts, rows, Table("The best trials", columns, cells))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
@@ -12,13 +13,17 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.output import make_folder, remove_empty
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError
 from windlass_lab.searches.figure import FrontFigure
 from windlass_lab.searches.study import Range, SearchStudy, read
+from windlass_lab.sweeps.keep import MISSING, find
+from windlass_lab.sweeps.pool import run_points
 from windlass_lab.sweeps.rows import Runner
 from windlass_lab.sweeps.study import Point, with_unit
-from windlass_lab.sweeps.sweep import cores, run_points, write_parquet
+from windlass_lab.sweeps.sweep import jobs_of
+from windlass_lab.sweeps.table import frame_of, write_parquet
 
 if TYPE_CHECKING:
     import optuna
@@ -42,9 +47,10 @@ class SearchResult:
 
     trials: pl.DataFrame
     """A row per trial: `trial`, a column per axis, a column per objective (a mean over paths and
-    seeds), `refused`, what the scenario has against the values, if anything, and `best`, whether no
-    other trial is better in one objective and as good in all others. Of the best ones and the
-    first ones `unseen.` and each objective, on the paths that took no part.
+    seeds), `refused`, why the trial does not count, if it does not: what the scenario has against
+    the values, or which objective is null; and `best`, whether no other trial is better in one
+    objective and as good in all others. Of the best ones and the first ones `unseen.` and each
+    objective, on the paths that took no part.
     """
     objectives: Mapping[str, str]
 
@@ -78,11 +84,14 @@ class Search:
                 f"{self.out / TRIALS}: exists already: remove it, or choose another --out"
             )
         trials: list[dict] = []
+        tried: list[dict] = []
         proposals = _Proposals(self.study)
+        _check_objectives(self.study)
         while len(trials) < self.study.trials:
             batch = proposals.next(min(_BATCH, self.study.trials - len(trials)))
             measured = _measure(self.study, self.study.paths, batch, self.jobs)
             proposals.answer(measured)
+            tried += batch
             trials += [
                 {"trial": number} | set_ | row
                 for number, (set_, row) in enumerate(zip(batch, measured, strict=True), len(trials))
@@ -91,20 +100,23 @@ class Search:
                 progress(len(trials), self.study.trials)
         if all(trial["refused"] for trial in trials):
             raise LabError(trials[0]["refused"])
-        frame = pl.DataFrame(trials, infer_schema_length=None, strict=False)
+        frame = frame_of(trials, order="trial")
         values = [
             None if row["refused"] else [row[key] for key in self.study.objectives]
             for row in trials
         ]
         best = best_of(values, self._signs)
         frame = frame.with_columns(pl.Series("best", best))
-        result = SearchResult(self._judged(frame), self.study.objectives)
+        result = SearchResult(self._judged(frame, tried), self.study.objectives)
         if self.out:
-            self.out.mkdir(parents=True, exist_ok=True)
-            write_parquet(result.trials, self.out / TRIALS)
+            made = make_folder(self.out)
+            try:
+                write_parquet(result.trials, self.out / TRIALS)
+            finally:
+                remove_empty(made)
         return result
 
-    def _judged(self, trials: pl.DataFrame) -> pl.DataFrame:
+    def _judged(self, trials: pl.DataFrame, tried: Sequence[Mapping]) -> pl.DataFrame:
         """With the objectives of the best trials, and of those that were asked for first, on the
         paths that took no part in the search.
         """
@@ -112,11 +124,15 @@ class Search:
             return trials
         asked = pl.col("trial") < len(self.study.first)
         judged = trials.filter((pl.col("best") | asked) & pl.col("refused").is_null())
-        batch = judged.select(self.study.axes.keys()).to_dicts()
+        batch = [tried[trial] for trial in judged["trial"]]
         rows = _measure(self.study, self.study.unseen, batch, self.jobs)
-        found = pl.DataFrame(
-            [{f"unseen.{key}": row[key] for key in self.study.objectives} for row in rows]
-        ).with_columns(judged["trial"])
+        found = frame_of(
+            [
+                {"trial": trial} | {f"unseen.{key}": row[key] for key in self.study.objectives}
+                for trial, row in zip(judged["trial"], rows, strict=True)
+            ],
+            order="trial",
+        )
         return trials.join(found, on="trial", how="left", maintain_order="left")
 
     @property
@@ -128,7 +144,7 @@ def search(path: str | Path, *, out: str | Path | None = None, jobs: int | None 
     """The search of a study file (docs/reference/studies.md). `jobs` are runs at the same time; the
     default is the number of cores. Raises `LabError` for a study that cannot be run.
     """
-    return Search(read(path), Path(out) if out else None, jobs or cores())
+    return Search(read(path), Path(out) if out else None, jobs_of(jobs))
 
 
 def best_of(rows: Sequence[Sequence[float] | None], signs: Sequence[int]) -> list[bool]:
@@ -149,9 +165,9 @@ def best_of(rows: Sequence[Sequence[float] | None], signs: Sequence[int]) -> lis
 class _Runner(Runner):
     """A runner for which values that the scenario refuses are a result."""
 
-    def run(self, point: Point) -> dict:
+    def run(self, point: Point, stop: object | None = None) -> dict:
         try:
-            return super().run(point)
+            return super().run(point, stop)
         except ScenarioError as error:
             return {"run": point.run, "refused": str(error)}
 
@@ -168,22 +184,43 @@ def _measure(
     each = len(paths) * len(study.seeds)
     sets = ((seed, {**path, **set_}) for set_ in batch for path in paths for seed in study.seeds)
     points = (Point(number, seed, set_) for number, (seed, set_) in enumerate(sets))
-    rows = [row for rows in run_points(runner, points, jobs) for row in rows]
+    rows: list[dict] = []
+    run_points(runner, points, jobs, rows.extend)
     rows.sort(key=lambda row: row["run"])
     return [_trial(study, rows[first : first + each]) for first in range(0, len(rows), each)]
+
+
+def _check_objectives(study: SearchStudy) -> None:
+    """Raises `LabError` for an objective that the summary does not have on any of the paths. Paths
+    that the scenario refuses without the values of the axes say nothing.
+    """
+    text = portable_text(study.scenario)
+    runner = Runner(str(study.scenario), text, study.jitter, list(study.objectives))
+    summaries = []
+    for path in study.paths:
+        try:
+            summaries.append(runner.check(Point(0, study.seeds[0], path)))
+        except ScenarioError:
+            continue
+    for key in study.objectives:
+        if summaries and all(find(summary, key) is MISSING for summary in summaries):
+            raise LabError(f"{study.path}: search.objectives: the summary has no {key}")
 
 
 def _trial(study: SearchStudy, rows: Sequence[Mapping]) -> dict:
     if refused := next((row["refused"] for row in rows if "refused" in row), None):
         return dict.fromkeys(study.objectives) | {"refused": refused}
-    return {key: _mean(key, rows) for key in study.objectives} | {"refused": None}
+    means = {key: _mean([row[key] for row in rows]) for key in study.objectives}
+    null = next((key for key, mean in means.items() if mean is None), None)
+    return means | {"refused": f"no figure: {null} is null" if null else None}
 
 
-def _mean(key: str, rows: Sequence[Mapping]) -> float:
-    values = [row[key] for row in rows]
-    if not all(isinstance(value, float) for value in values):
-        raise LabError(f"search.objectives: {key} is not a number in every run")
-    return fmean(values)
+def _mean(values: Sequence[object]) -> float | None:
+    """The mean; None if one of the values is no finite number, such as that of a run in which no
+    transfer ended.
+    """
+    numbers = [value for value in values if isinstance(value, float) and isfinite(value)]
+    return fmean(numbers) if len(numbers) == len(values) else None
 
 
 @dataclass

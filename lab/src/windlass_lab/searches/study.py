@@ -11,12 +11,16 @@ from windlass_lab.sweeps.study import (
     number,
     read_as,
     require_known,
+    require_own_columns,
+    require_value,
     unit_of,
 )
 
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "search")
 _SEARCH_KEYS = ("objectives", "trials", "sampler", "seed", "paths", "unseen", "first")
 _RANGE_KEYS = ("from", "to", "scale", "whole", "unit")
+# The table has them beside those of the axes and of the objectives.
+_COLUMNS = ("run", "seed", "trial", "refused", "best")
 SAMPLERS = ("tpe", "nsga2", "random")
 GOALS = ("min", "max")
 
@@ -74,13 +78,16 @@ def _study(path: Path, keys: dict) -> SearchStudy:
     sampler = search.get("sampler", "tpe")
     if sampler not in SAMPLERS:
         raise FaultError(f"search.sampler: expected {', '.join(SAMPLERS)}")
+    objectives = _objectives(search.get("objectives"))
+    unseen = [f"unseen.{key}" for key in objectives]
+    require_own_columns(axes, (*_COLUMNS, *objectives, *unseen))
     return SearchStudy(
         path=path,
         scenario=common.scenario,
         seeds=common.seeds,
         jitter=common.jitter,
         axes=axes,
-        objectives=_objectives(search.get("objectives")),
+        objectives=objectives,
         trials=_whole("search.trials", search.get("trials", 100), 1),
         sampler=sampler,
         seed=_whole("search.seed", search.get("seed", 1), 0),
@@ -103,6 +110,8 @@ def _paths(where: str, value: object) -> list[Mapping[str, object]]:
     if value is None:
         return []
     if isinstance(value, dict) and value and all(isinstance(path, dict) for path in value.values()):
+        for name, path in value.items():
+            require_value(f"{where}.{name}", path)
         return list(value.values())
     raise FaultError(f"{where}: expected tables of keys of the scenario, one for each path")
 
@@ -137,9 +146,9 @@ def _whole(where: str, value: object, least: int) -> int:
 
 def _axis(where: str, value: object) -> Range | Sequence[object]:
     if isinstance(value, list) and value:
-        if all(isinstance(choice, str | int | float) for choice in value):
-            return value
-        raise FaultError(f"{where}: expected numbers or texts to choose from")
+        for choice in value:
+            require_value(where, choice)
+        return value
     if not isinstance(value, dict):
         raise FaultError(f"{where}: expected a list, or a range (from, to)")
     require_known(value, _RANGE_KEYS, f"{where}.")

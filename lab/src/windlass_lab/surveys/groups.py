@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.text_file import read_text
 from windlass_lab.papers.split_ack.summary import MEASURED
 from windlass_lab.surveys.stored import NOT_MEASURED, Address, Host
 
@@ -82,14 +83,8 @@ def read_pairs(path: Path, what: str) -> list[tuple[int, tuple[str, str]]]:
     """The lines of a CSV file of two columns, with their numbers; empty lines and those that begin
     with # are left out. Raises `LabError` for other lines, which are to be `what`.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise LabError(f"{path}: cannot read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise LabError(f"{path}: not text: {error.reason}") from None
     found = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in next(csv.reader([line]))]

@@ -21,8 +21,9 @@ a study (docs/reference/studies.md):
 
 exit status:
   0    done
-  2    wrong arguments, a fault in the study or its scenario, or rows of another study in DIR
-  130  interrupted; the rows so far are kept
+  2    wrong arguments, a fault in the study or its scenario, rows of another study in DIR, or DIR
+       cannot be written
+  130  interrupted; the rows so far are kept (143: terminated)
 """
 
 

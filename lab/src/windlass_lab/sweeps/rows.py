@@ -8,14 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.line_file import LineFile
+from windlass_lab.core.output import make_folder, remove_empty
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError, load_native, override
+from windlass_lab.sweeps.keep import kept
 from windlass_lab.sweeps.study import Point, Study
 
 KIND = "lab.sweep"
 SCHEMA = 1
-# Not measurements: versions of formats.
-_NO_FIGURES = ("schema", "series_schema", "seed")
 
 
 @dataclass(frozen=True)
@@ -33,56 +34,33 @@ class Runner:
         text = portable_text(study.scenario)
         return Runner(str(study.scenario), text, study.jitter, study.keep)
 
-    def run(self, point: Point) -> dict:
+    def run(self, point: Point, stop: object | None = None) -> dict:
         """The row: `run`, `seed`, the values of the axes, and what is kept. Raises
-        `ScenarioError` that names the run.
+        `ScenarioError` that names the run, and `Stopped` once `stop` is set.
         """
         overrides = [override(key, value) for key, value in point.set.items()]
         try:
             summary, _ = load_native().simulate(
-                self.origin, self.text, overrides, point.seed, self.jitter, "none"
+                self.origin, self.text, overrides, point.seed, self.jitter, "none", stop
             )
         except ValueError as error:
-            raise ScenarioError(f"run {point.run} {dict(point.set)}: {error}") from None
-        return {"run": point.run, "seed": point.seed, **point.set} | kept(
-            json.loads(summary), self.keep
-        )
+            raise self._refused(point, error) from None
+        row = {"run": point.run, "seed": point.seed, **point.set}
+        # The value of an axis stands before a figure of the same name.
+        return row | kept(json.loads(summary), self.keep) | row
 
-
-def kept(summary: Mapping, keys: Sequence[str] | None) -> dict:
-    """The figures of a summary under these dotted keys; without keys, all numbers that are in no
-    list. Raises `LabError` for a key that the summary lacks.
-    """
-    if keys is None:
-        return _numbers(summary, "")
-    return {key: _value(summary, key) for key in keys}
-
-
-def _numbers(keys: Mapping, prefix: str) -> dict:
-    found: dict = {}
-    for key, value in keys.items():
-        if isinstance(value, Mapping):
-            found |= _numbers(value, f"{prefix}{key}.")
-        elif _is_number(value) and key not in _NO_FIGURES:
-            # One type in a column.
-            found[prefix + key] = float(value)
-    return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _value(summary: Mapping, dotted: str) -> object:
-    value: object = summary
-    for part in dotted.split("."):
+    def check(self, point: Point) -> Mapping:
+        """The summary of a run that ends before it begins. Raises `ScenarioError` that names the
+        run.
+        """
+        overrides = [override(key, value) for key, value in point.set.items()]
         try:
-            value = value[int(part)] if isinstance(value, list) else value[part]  # type: ignore[index]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise LabError(f"keep: the summary has no {dotted}") from None
-    if value is not None and not _is_number(value) and not isinstance(value, str):
-        raise LabError(f"keep: {dotted} is neither a number nor a text")
-    return float(value) if _is_number(value) else value  # type: ignore[arg-type]
+            return json.loads(load_native().check(self.origin, self.text, overrides, self.jitter))
+        except ValueError as error:
+            raise self._refused(point, error) from None
+
+    def _refused(self, point: Point, error: ValueError) -> ScenarioError:
+        return ScenarioError(f"run {point.run} {dict(point.set)}: {error}")
 
 
 @lru_cache(maxsize=1)
@@ -94,15 +72,16 @@ def program() -> str:
 
 class RowFile:
     """Rows in a file, a line each, appended as they come. The first line says of what study they
-    are, so that a sweep goes on where it ended.
+    are, so that a sweep goes on where it ended. A file without rows is taken away in the end.
     """
 
     def __init__(self, path: Path, study: Study, resume: bool) -> None:
         """Opens the file. Raises `LabError` if it has rows and `resume` is false, or rows of
-        another study.
+        another study, or cannot be written.
         """
         self.path = path
         self.rows: list[dict] = []
+        self._made: Sequence[Path] = ()
         head = {
             "schema": SCHEMA,
             "kind": KIND,
@@ -113,36 +92,52 @@ class RowFile:
             if not resume:
                 raise LabError(f"{path}: holds rows already: go on with --resume, or remove it")
             self._load(head)
+            self._file = LineFile(path)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-        self._file = path.open("a", encoding="utf-8")
+            self._begin(head)
 
-    def _load(self, head: dict) -> None:
-        data = self.path.read_bytes()
+    def _begin(self, head: Mapping) -> None:
+        self._made = make_folder(self.path.parent)
+        try:
+            self._file = LineFile(self.path)
+            self._file.append(json.dumps(head) + "\n")
+        except LabError:
+            self._remove()
+            raise
+
+    def _load(self, head: Mapping) -> None:
+        try:
+            data = self.path.read_bytes()
+        except OSError as error:
+            raise LabError(f"{self.path}: cannot read: {error.strerror}") from None
         # A killed writer may have left the beginning of a line.
         whole = data[: data.rfind(b"\n") + 1]
-        lines = whole.decode().splitlines()
         try:
-            found = json.loads(lines[0]) if lines else None
-            self.rows = [json.loads(line) for line in lines[1:]]
+            lines = [json.loads(line) for line in whole.decode().splitlines()]
         except ValueError:
             raise LabError(f"{self.path}: not the rows of a sweep") from None
-        if found != head:
+        if lines[:1] != [head]:
             raise LabError(
                 f"{self.path}: the rows are of another study, scenario or simulator; "
                 "remove the file to begin anew"
             )
+        self.rows = lines[1:]
         if len(whole) < len(data):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
 
     def append(self, rows: Sequence[dict]) -> None:
-        """Adds rows; they are in the file when this returns."""
+        """Adds rows; they are in the file when this returns. Raises `LabError`."""
+        self._file.append("".join(json.dumps(row) + "\n" for row in rows))
         self.rows += rows
-        self._file.write("".join(json.dumps(row) + "\n" for row in rows))
-        self._file.flush()
 
     def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+        """Closes the file. Raises `LabError`."""
+        if self.rows:
+            self._file.close()
+        else:
+            self._remove()
+
+    def _remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+        remove_empty(self._made)

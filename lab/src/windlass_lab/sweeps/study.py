@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.scalars import is_finite
+from windlass_lab.core.text_file import read_text
+from windlass_lab.core.toml_value import toml_value
 from windlass_lab.runs.portable import portable_text
 
 _Made = TypeVar("_Made")
 SCHEMA = 1
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "keep")
 _RANGE_KEYS = ("from", "to", "count", "scale", "unit")
+# The table has them beside those of the axes and of what is kept.
+_COLUMNS = ("run", "seed")
 _DRAW_KEYS = ("distribution", "low", "high", "mean", "sd", "count", "seed", "unit")
 # Decimals down to a nanosecond.
 _DECIMALS = {"ns": 0, "us": 3}
@@ -81,10 +86,8 @@ def read_as(path: str | Path, make: Callable[[Path, dict], _Made]) -> _Made:
     """What `make` makes of a study file. Raises `LabError` that says what is wrong and where."""
     path = Path(path)
     try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"{path}: cannot read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        keys = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise LabError(f"{path}: not TOML: {error}") from None
     try:
         return make(path, keys)
@@ -134,14 +137,24 @@ def _study(path: Path, keys: dict) -> Study:
         raise FaultError("search: this is a study for windlass-lab search")
     require_known(keys, _KEYS, "")
     common = head(path, keys)
+    axes = {key: _values(f"axes.{key}", value) for key, value in axes_of(keys).items()}
+    keep = _keep(keys.get("keep"))
+    require_own_columns(axes, (*_COLUMNS, *(keep or ())))
     return Study(
         path=path,
         scenario=common.scenario,
-        axes={key: _values(f"axes.{key}", value) for key, value in axes_of(keys).items()},
+        axes=axes,
         seeds=common.seeds,
         jitter=common.jitter,
-        keep=_keep(keys.get("keep")),
+        keep=keep,
     )
+
+
+def require_own_columns(axes: Mapping, taken: Sequence[str]) -> None:
+    """Raises `FaultError` for an axis whose column another one of the table has the name of."""
+    for key in axes:
+        if key in taken:
+            raise FaultError(f"axes.{key}: the table has another column of this name")
 
 
 def require_known(keys: Mapping, known: Sequence[str], where: str) -> None:
@@ -179,10 +192,20 @@ def _values(where: str, value: object) -> Sequence[object]:
     if isinstance(value, list):
         if not value:
             raise FaultError(f"{where}: expected at least one value")
+        for choice in value:
+            require_value(where, choice)
         return value
     if isinstance(value, dict):
         return _drawn(where, value) if "distribution" in value else _range(where, value)
     raise FaultError(f"{where}: expected a list, a range (from, to, count) or a distribution")
+
+
+def require_value(where: str, value: object) -> None:
+    """Raises `FaultError` for what no key of a scenario takes: a date, infinity, NaN."""
+    try:
+        toml_value(value)
+    except TypeError as error:
+        raise FaultError(f"{where}: {error}") from None
 
 
 def _range(where: str, keys: dict) -> list[object]:
@@ -233,9 +256,9 @@ def _drawn(where: str, keys: dict) -> list[object]:
 def number(where: str, keys: Mapping, name: str) -> float:
     """The number under a key. Raises `FaultError` if there is none."""
     value = keys.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_finite(value):
         raise FaultError(f"{where}.{name}: expected a number; its unit is the key unit")
-    return value
+    return value  # type: ignore[return-value]
 
 
 def _count(where: str, keys: Mapping) -> int:
@@ -248,6 +271,8 @@ def _count(where: str, keys: Mapping) -> int:
 def all_with_unit(where: str, keys: Mapping, values: Sequence[float]) -> list[object]:
     """Numbers, or texts such as `5.5ms`: scenarios write quantities with their unit."""
     unit = unit_of(where, keys)
+    if not all(is_finite(value) for value in values):
+        raise FaultError(f"{where}: the values are too large")
     return [with_unit(value, unit) for value in values]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.text_file import read_text
 from windlass_lab.testbed import units
 from windlass_lab.testbed.topology import (
     End,
@@ -35,10 +36,8 @@ def load(path: Path, time_s: float | None = None) -> Experiment:
     that cannot be.
     """
     try:
-        experiment = parse(path.read_text(encoding="utf-8"))
+        experiment = parse(read_text(path))
         return experiment if time_s is None else _lasting(experiment, time_s)
-    except OSError as error:
-        raise LabError(f"{path}: cannot read: {error.strerror}") from error
     except ValueError as error:
         raise LabError(f"{path}: {error}") from error
 
