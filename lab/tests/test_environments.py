@@ -1,6 +1,10 @@
 """Environments: Gymnasium's own checks, and that an agent's window is what the flow has."""
 
+import copy
+import pickle
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -200,6 +204,82 @@ def test_a_wrong_option_is_named(path, options, message):
 def test_a_step_before_the_reset_is_refused(path):
     with pytest.raises(ValueError, match="reset the environment first"):
         wl.make_env(path, flow="long").step(np.zeros(1, dtype=np.float32))
+
+
+def make(path, many, **options):
+    if many:
+        return wl.make_vec_env(path, flow="long", n=3, **options)
+    return wl.make_env(path, flow="long", **options)
+
+
+def again(env):
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("duplicate", [again, copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("action", ["factor", "pacing_rate"])
+def test_a_copy_goes_on_like_the_original(path, many, action, duplicate):
+    """Before the first episode, in one, and in the next one; vectors of processes pickle."""
+    env = make(path, many, action=action, set={"jitter": "100ms"})
+    env.action_space.seed(1)
+    twin = duplicate(env)
+    for seed in (5, None):
+        assert np.array_equal(env.reset(seed=seed)[0], twin.reset(seed=seed)[0])
+        for _ in range(30):
+            action = env.action_space.sample()
+            for one, other in zip(env.step(action)[:4], twin.step(action)[:4], strict=True):
+                assert np.array_equal(one, other)
+        twin = duplicate(env)
+
+
+def test_a_copy_needs_no_file(path):
+    env = wl.make_env(path, flow="long")
+    data = pickle.dumps(env)
+    path.unlink()
+    assert np.array_equal(pickle.loads(data).reset(seed=1)[0], env.reset(seed=1)[0])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("many", [False, True])
+def test_an_action_that_the_space_has_not_is_refused_and_nothing_runs(path, many, action):
+    env = make(path, many, action=action, step="50ms")
+    env.reset(seed=1)
+    space = env.action_space
+    high = float(space.high.flat[0])
+    wrong = [
+        np.full(space.shape, np.nan),
+        np.full(space.shape, np.inf),
+        np.full(space.shape, high * 1.001),
+        np.full(space.shape, float(space.low.flat[0]) - 0.001),
+        np.zeros((7,)),
+        None,
+        "fast",
+        {},
+    ]
+    for one in wrong:
+        with pytest.raises(ValueError, match=r"^action: expected "):
+            env.step(one)
+    right = np.full(space.shape, high)
+    fresh = make(path, many, action=action, step="50ms")
+    fresh.reset(seed=1)
+    assert np.array_equal(env.step(right)[0], fresh.step(right)[0])
+
+
+def test_numbers_of_other_types_are_actions_and_seeds(path):
+    env = wl.make_env(path, flow="long", step="50ms")
+    for half in (0.5, np.float32(0.5), np.array(0.5), [0.5], Decimal("0.5"), Fraction(1, 2)):
+        env.reset(seed=np.int64(3))
+        first = env.step(half)[0]
+        env.reset(seed=3)
+        assert np.array_equal(first, env.step(np.array([0.5], dtype=np.float32))[0])
+    for seed in (1.5, -1, "3", np.nan):
+        with pytest.raises(ValueError, match=r"^seed: expected a whole number"):
+            env.reset(seed=seed)
+    assert wl.make_vec_env(path, flow="long", n=np.int64(2)).num_envs == 2
+    for n in (0, 2.5, True):
+        with pytest.raises(ValueError, match=r"^n: expected a whole number of at least 1"):
+            wl.make_vec_env(path, flow="long", n=n)
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):

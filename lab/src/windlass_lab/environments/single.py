@@ -8,14 +8,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, power
+from windlass_lab.core.scalars import whole
+from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
 
 
-class CongestionEnv(gymnasium.Env):
+class CongestionEnv(Restorable, gymnasium.Env):
     """A scenario in which an agent sets window or pacing rate of one flow (Gymnasium's API).
 
     An episode is a run of the scenario. It is truncated at the end of the scenario's duration, and
-    terminated where `until_done` ends it before.
+    terminated where `until_done` ends it before. It can be pickled and copied at any step.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  Gymnasium's own type
@@ -31,15 +32,20 @@ class CongestionEnv(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Mapping | None = None
     ) -> tuple[np.ndarray, dict]:
-        """Begins a run anew. A seed makes all later runs the same."""
-        super().reset(seed=seed)
+        """Begins a run anew. A seed makes all later runs the same. Raises `ArgumentError` for one
+        that is none.
+        """
+        super().reset(seed=None if seed is None else whole("seed", seed, 0))
         self._native.reset(0, int(self.np_random.integers(2**32)))
         return self._spec.first_observations(np.array(self._native.controls()))[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
-        """Sets the window or the pacing rate, and runs on for a step."""
+        """Sets the window or the pacing rate, and runs on for a step. Raises `ArgumentError` for an
+        action that the space does not have; nothing has run then. Ctrl-C ends the episode.
+        """
+        (number,) = self._spec.numbers_of(action, 1)
         control, *_ = self._native.controls()
-        wanted = self._spec.next_controls(control, float(action[0]))
+        wanted = self._spec.next_controls(control, float(number))
         data, endings = self._native.step([0], [float(wanted)])
         observation = np.frombuffer(data, dtype=np.float64, count=len(OBSERVATION))
         reward = float(self._spec.reward(observation))
@@ -67,4 +73,4 @@ def make_env(
     "pacing_factor", or "watch" (none: the flow keeps its controller). `set` replaces keys of the
     scenario. Raises `LabError` for a scenario or an option that cannot be.
     """
-    return CongestionEnv(Spec(Path(path), flow, step, action, reward, set or {}))
+    return CongestionEnv(Spec.of(path, flow, step, action, reward, set))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from windlass_lab.core.errors import LabError
+from windlass_lab.core.errors import ArgumentError, LabError
+from windlass_lab.core.scalars import plain
+from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import load_native, override
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gymnasium.spaces import Box
 
     from windlass_lab._native import Environments
@@ -36,6 +41,15 @@ WINDOW_MAX = 10_000.0
 RATE_MAX = 10_000_000.0
 """The largest pacing rate in packets per second."""
 _INCREMENT_MAX = 32.0
+_BOUNDS = {
+    "cwnd": (1.0, WINDOW_MAX),
+    "factor": (-1.0, 1.0),
+    "increment": (-_INCREMENT_MAX, _INCREMENT_MAX),
+    "pacing_rate": (1.0, RATE_MAX),
+    "pacing_factor": (-1.0, 1.0),
+    "watch": (-1.0, 1.0),
+}
+"""The least and the largest number of each kind of action."""
 
 Number = TypeVar("Number", float, np.ndarray)
 Reward = Callable[[np.ndarray], np.ndarray]
@@ -58,24 +72,36 @@ class Spec:
     """An environment's options."""
 
     path: Path
+    text: str
+    """The scenario's, which no longer needs the file."""
     flow: str
     step: str
     action: str
     reward: Reward
     set: Mapping[str, object]
 
+    @staticmethod
+    def of(
+        path: str | Path,
+        flow: str,
+        step: str,
+        action: str,
+        reward: Reward,
+        set_: Mapping[str, object] | None,
+    ) -> Spec:
+        """The options of a scenario's file. Raises `LabError` if it cannot be read."""
+        values = {key: plain(value) for key, value in (set_ or {}).items()}
+        text = portable_text(Path(path))
+        return Spec(Path(path), text, flow, str(plain(step)), action, reward, values)
+
     def native(self, count: int) -> Environments:
         """So many simulations. Raises `LabError` for a scenario or an option that cannot be."""
         if self.action not in ACTIONS:
             raise LabError(f"action={self.action!r}: expected {', '.join(ACTIONS)}")
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise LabError(f"{self.path}: cannot read: {error.strerror}") from None
         overrides = [override(key, value) for key, value in self.set.items()]
         try:
             return load_native().Environments(
-                str(self.path), text, overrides, self.flow, count, self.step, self.control
+                str(self.path), self.text, overrides, self.flow, count, self.step, self.control
             )
         except ValueError as error:
             raise LabError(str(error)) from None
@@ -87,15 +113,31 @@ class Spec:
         """
         from gymnasium.spaces import Box
 
-        low, high = {
-            "cwnd": (1.0, WINDOW_MAX),
-            "factor": (-1.0, 1.0),
-            "increment": (-_INCREMENT_MAX, _INCREMENT_MAX),
-            "pacing_rate": (1.0, RATE_MAX),
-            "pacing_factor": (-1.0, 1.0),
-            "watch": (-1.0, 1.0),
-        }[self.action]
+        low, high = _BOUNDS[self.action]
         return Box(low, high, shape=(1,), dtype=np.float32)
+
+    def numbers_of(self, actions: object, count: int) -> np.ndarray:
+        """The numbers of `count` actions, each of which may stand in a list of its own. Raises
+        `ArgumentError` for other shapes, NaN, and numbers outside the space.
+        """
+        low, high = _BOUNDS[self.action]
+        expected = (
+            f"expected {count} of {low:g} to {high:g}"
+            if count > 1
+            else (f"expected a number from {low:g} to {high:g}")
+        )
+        try:
+            numbers = np.asarray(actions, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"action: {expected}, found {actions!r}") from None
+        if numbers.size != count or numbers.shape[:1] not in ((), (1,), (count,)):
+            raise ArgumentError(f"action: {expected}, found the shape {numbers.shape}")
+        numbers = numbers.reshape(count)
+        # NaN is within no bounds.
+        outside = numbers[~((numbers >= low) & (numbers <= high))]
+        if outside.size:
+            raise ArgumentError(f"action: {expected}, found {outside[0]:g}")
+        return numbers
 
     def observation_space(self) -> Box:
         """`OBSERVATION`, none below 0."""
@@ -130,3 +172,31 @@ class Spec:
         observations = np.zeros((len(controls), len(OBSERVATION)), dtype=np.float32)
         observations[:, 0] = 0.0 if self.control == "pacing_rate" else controls
         return observations
+
+
+class Restorable:
+    """An environment that can be copied and pickled, in an episode too: the copy simulates it again
+    up to the same step. Its attribute `_native` has the simulations.
+    """
+
+    _spec: Spec
+    _native: Environments
+
+    def __copy__(self) -> Self:
+        """Has random numbers of its own, as a deep copy has."""
+        return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict:
+        """Its attributes, and what its runs came from."""
+        members = len(self._native.controls())
+        runs = [self._native.state(member) for member in range(members)]
+        return {**self.__dict__, "_native": runs}
+
+    def __setstate__(self, state: dict) -> None:
+        """Simulates its runs again."""
+        runs = state["_native"]
+        self.__dict__.update(state)
+        self._native = self._spec.native(len(runs))
+        for member, run in enumerate(runs):
+            if run:
+                self._native.restore(member, *run)

@@ -9,12 +9,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from windlass_lab.environments.spec import OBSERVATION, Reward, Spec, power
+from windlass_lab.core.scalars import whole
+from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
 
 
-class CongestionVectorEnv(gymnasium.vector.VectorEnv):
+class CongestionVectorEnv(Restorable, gymnasium.vector.VectorEnv):
     """Runs of one scenario with different seeds (Gymnasium's vector API). A run that is over begins
-    anew at the next step, whose action it ignores.
+    anew at the next step, whose action it ignores. They can be pickled and copied at any step.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -34,8 +35,10 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: Mapping | None = None
     ) -> tuple[np.ndarray, dict]:
-        """Begins all runs anew. A seed makes all later runs the same."""
-        super().reset(seed=seed)
+        """Begins all runs anew. A seed makes all later runs the same. Raises `ArgumentError` for
+        one that is none.
+        """
+        super().reset(seed=None if seed is None else whole("seed", seed, 0))
         for member in range(self.num_envs):
             self._native.reset(member, self._draw())
         self._over[:] = False
@@ -44,7 +47,10 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        """Sets the windows or pacing rates, and runs all on for a step."""
+        """Sets the windows or pacing rates, and runs all on for a step. Raises `ArgumentError` for
+        actions that the space does not have; nothing has run then. Ctrl-C ends all episodes.
+        """
+        flat = self._spec.numbers_of(actions, self.num_envs)
         for member in np.flatnonzero(self._over):
             self._native.reset(int(member), self._draw())
         controls = np.array(self._native.controls())
@@ -52,7 +58,6 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv):
         rewards = np.zeros(self.num_envs)
         endings = np.zeros(self.num_envs, dtype=np.uint8)
         running = np.flatnonzero(~self._over)
-        flat = np.asarray(actions, dtype=np.float64).reshape(self.num_envs)
         wanted = self._spec.next_controls(controls[running], flat[running])
         data, found = self._native.step(running.tolist(), wanted.tolist())
         seen = np.frombuffer(data, dtype=np.float64).reshape(len(running), len(OBSERVATION))
@@ -79,4 +84,5 @@ def make_vec_env(
     """`n` environments of a scenario that step together; the options are those of `make_env`.
     Raises `LabError` for a scenario or an option that cannot be.
     """
-    return CongestionVectorEnv(Spec(Path(path), flow, step, action, reward, set or {}), n)
+    spec = Spec.of(path, flow, step, action, reward, set)
+    return CongestionVectorEnv(spec, whole("n", n, 1))
