@@ -40,6 +40,15 @@ fn steps(setup: &Setup, sender: usize) -> u64 {
     2 * (app.total / unit(&configs, sender) + app.total / app.write.0) + 20
 }
 
+/// The longest that a packet and its answer may take, ACK delays included.
+pub(crate) fn longest_round_trip(setup: &Setup) -> Span {
+    let path = setup.paths().fold(Span::ZERO, |sum, path| sum + path.longest_delay());
+    let ends = setup.ends.iter().fold(Span::ZERO, |sum, end| {
+        sum + ack_delay(&end.config) + end.coalesce.unwrap_or_default()
+    });
+    path + ends
+}
+
 fn round_trip(setup: &Setup) -> Span {
     let path = setup.paths().fold(Span::ZERO, |sum, path| sum + path.delay_at(setup.calm));
     let ends = setup.ends.iter().fold(Span::ZERO, |sum, end| {

@@ -35,6 +35,7 @@ fn append(last: &mut Packet, next: Packet) {
     last.segment.payload_len += next.segment.payload_len;
     last.segment.flags |= next.segment.flags;
     last.payload.extend_from_slice(&next.payload);
+    last.again |= next.again;
     last.ask = last.ask.max(next.ask);
     last.answers = last.answers.max(next.answers);
 }

@@ -47,6 +47,15 @@ impl Sender {
     }
 }
 
+/// How far an end has got when a segment arrives.
+#[derive(Copy, Clone)]
+pub(crate) struct Positions {
+    /// After the highest position sent.
+    pub(crate) sent: u64,
+    /// After the highest position that the segment SACKs; 0 without any.
+    pub(crate) reported: u64,
+}
+
 /// A state in which data may be sent or acknowledged.
 fn is_open(state: State) -> bool {
     !matches!(
@@ -57,7 +66,7 @@ fn is_open(state: State) -> bool {
 
 /// A reduction starts from a window that duplicate ACKs have inflated (ns-2): it may leave a larger
 /// cwnd than before.
-fn reduces_inflated_window(connection: &Connection) -> bool {
+pub(crate) fn reduces_inflated_window(connection: &Connection) -> bool {
     connection.config().window.reduction_base == ReductionBase::Window
         && !connection.sack_negotiated()
 }
@@ -119,14 +128,15 @@ impl CongestionWatch {
         self.note_cuts(before, &after, sent);
     }
 
-    /// A segment arrived; `sent` is the position after the highest one sent so far.
+    /// A segment arrived.
     pub(crate) fn arrived(
         &mut self,
         before: &Sender,
         segment: &Segment,
         now: &Connection,
-        sent: u64,
+        positions: Positions,
     ) -> Result<(), String> {
+        let sent = positions.sent;
         let after = Sender::of(now);
         if !self.controlled || !is_open(before.state) || !is_open(after.state) {
             return Ok(());
@@ -136,7 +146,7 @@ impl CongestionWatch {
         let undone = after.stats.undone_cuts > before.stats.undone_cuts;
         if !undone {
             self.check_growth(before, &after, now)?;
-            self.check_echo(before, &after, segment, now)?;
+            self.check_echo(before, &after, segment, now, positions)?;
         }
         if undone || after.stats.timeouts > before.stats.timeouts {
             self.unsure = true;
@@ -208,21 +218,28 @@ impl CongestionWatch {
         Ok(())
     }
 
-    /// RFC 3168 §6.1.2: one reduction for a window of data with an echo, not none and not two.
+    /// RFC 3168 §6.1.2: one reduction for a window of data with an echo, not none and not two. Data
+    /// that was sent after the last reduction and is SACKed belongs to another window, whatever
+    /// SND.UNA waits for.
     fn check_echo(
         &self,
         before: &Sender,
         after: &Sender,
         segment: &Segment,
         now: &Connection,
+        positions: Positions,
     ) -> Result<(), String> {
         let cuts = after.stats.ecn_cuts - before.stats.ecn_cuts;
-        let covered = after.una > self.cut_until;
+        let covered = after.una > self.cut_until || positions.reported > self.cut_until;
         let exempt = self.unsure || now.config().ecn.cut_after_timeout;
         if cuts == 0 {
             let echo = segment.flags.contains(Flags::ACK | Flags::ECE)
                 && !segment.flags.intersects(Flags::SYN | Flags::RST);
-            let new = after.acked > before.acked && now.ecn_negotiated();
+            // The FIN alone carries no CWR, which must have been sent before the echo.
+            let reports = positions.reported > self.cut_until + 1
+                && after.stats.ece_received > before.stats.ece_received;
+            let covered = after.una > self.cut_until || reports;
+            let new = (after.acked > before.acked || reports) && now.ecn_negotiated();
             let cut = after.stats.fast_retransmits > before.stats.fast_retransmits;
             let after_probe = after.una <= self.cut_by_probe_until;
             ensure!(

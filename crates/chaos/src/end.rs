@@ -1,13 +1,15 @@
 //! One end with its application, its watch and its side of the carrier.
 
 use crate::app::App;
-use crate::congestion::{CongestionWatch, Sender};
+use crate::bound;
+use crate::congestion::{CongestionWatch, Positions, Sender};
+use crate::repair::RepairWatch;
 use crate::setup::{Opening, Setup};
 use crate::watch::Watch;
 use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_tcp::conn::Established;
 use windlass_tcp::stream::Stream;
-use windlass_tcp::{Connection, Error, Flags, Segment, State};
+use windlass_tcp::{Connection, Error, Flags, Segment, SeqNumber, State};
 
 /// A segment on its way.
 #[derive(Clone)]
@@ -15,6 +17,8 @@ pub(crate) struct Packet {
     pub(crate) segment: Segment,
     pub(crate) payload: Vec<u8>,
     pub(crate) ecn: Ecn,
+    /// Some of the payload was sent before.
+    pub(crate) again: bool,
     /// How many segments that the peer must answer its sender had sent, if this is one; else 0.
     pub(crate) ask: u64,
     /// The latest of the other end's asks that had arrived when this was sent.
@@ -26,6 +30,7 @@ pub(crate) struct End {
     pub(crate) app: App,
     pub(crate) watch: Watch,
     pub(crate) congestion: CongestionWatch,
+    pub(crate) repair: RepairWatch,
     pub(crate) run_max: u32,
     pub(crate) coalesce: Option<Span>,
     pub(crate) early_timeouts: f64,
@@ -66,6 +71,7 @@ impl End {
             app,
             watch: Watch::new(own, peer, established),
             congestion: CongestionWatch::new(&own.config),
+            repair: RepairWatch::new(own, bound::longest_round_trip(setup)),
             run_max: own.run_max,
             coalesce: own.coalesce,
             early_timeouts: own.early_timeouts,
@@ -103,6 +109,17 @@ impl End {
         }
     }
 
+    fn positions(&self, segment: &Segment) -> Positions {
+        let agreed = self.connection().sack_negotiated();
+        let (una, sent) = (self.una(), self.watch.sent());
+        let position = |number: &SeqNumber| self.watch.position(*number);
+        let blocks = segment.options.sack.as_slice().iter().filter(|_| agreed);
+        // Of an old ACK the blocks are acknowledged.
+        let news = blocks.filter(|(left, _)| position(left).is_some_and(|left| left > una));
+        let ends = news.filter_map(|(_, right)| position(right).filter(|end| *end <= sent));
+        Positions { sent, reported: ends.max().unwrap_or(0) }
+    }
+
     /// `segment` as it leaves.
     pub(crate) fn packet(&mut self, segment: Segment, payload: Vec<u8>, ecn: Ecn) -> Packet {
         let una = self.una();
@@ -116,7 +133,7 @@ impl End {
         let asks = (position..position + u64::from(segment.sequence_len())).contains(&una);
         self.asks += u64::from(asks);
         let ask = if asks { self.asks } else { 0 };
-        Packet { segment, payload, ecn, ask, answers: self.heard }
+        Packet { segment, payload, ecn, again: false, ask, answers: self.heard }
     }
 
     /// `packet` arrives.
@@ -141,6 +158,9 @@ impl End {
         self.stream.handle_segment(now, &packet.segment, &packet.payload, packet.ecn, &mut ());
         let taken = self.connection().bytes_received() > before;
         self.watch.arrived(&packet.segment, packet.ecn, taken);
+        if packet.again && taken {
+            self.repair.filled(now, self.connection().bytes_received());
+        }
         if nothing_in_flight {
             // Whatever it probes may go on for as long as the peer is heard.
             self.forgiven = self.asks;
@@ -148,8 +168,8 @@ impl End {
         if (self.answered, self.forgiven) != silent_since {
             self.timeouts_then = self.connection().stats().timeouts;
         }
-        let (connection, sent) = (self.stream.connection(), self.watch.sent());
-        self.congestion.arrived(&sender, &packet.segment, connection, sent)
+        let (connection, positions) = (self.stream.connection(), self.positions(&packet.segment));
+        self.congestion.arrived(&sender, &packet.segment, connection, positions)
     }
 
     /// Enough of what it sent went unanswered, or moved nothing though the peer was heard of (what is

@@ -11,6 +11,9 @@
 //! ECN that it did not ask for, and no ACK, SACK block or window that the other has not sent; data are
 //! dropped only by the policy that says so; what is not for the proxy is not touched.
 //!
+//! Without a proxy a lost retransmission must reduce the window within two round trips or an RTO, and
+//! SND.UNA must follow one that arrives within two.
+//!
 //! After a time the path is calm: it only delays. From there on a connection has a stated bound to
 //! come to its end, so that a stall is found as well.
 //!
@@ -40,6 +43,7 @@ mod network;
 mod path;
 mod proxy;
 mod range;
+mod repair;
 mod report;
 mod setup;
 mod traversal;

@@ -207,6 +207,7 @@ fn made_of(came: &Packet, to: usize, passed: &packet::Packet, segment: Segment) 
         segment,
         payload,
         ecn: passed.ecn,
+        again: itself && came.again,
         ask: if itself { came.ask } else { 0 },
         answers: if answer { came.ask } else { came.answers },
     }

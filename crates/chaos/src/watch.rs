@@ -99,6 +99,11 @@ impl Watch {
         self.max
     }
 
+    /// The data that the peer has SACKed and not acknowledged.
+    pub(crate) fn sacked(&self) -> &RangeSet {
+        &self.sacked
+    }
+
     /// Its position in the stream of this end.
     pub(crate) fn position(&self, seq: SeqNumber) -> Option<u64> {
         seq.unwrap_near(self.isn, self.max)

@@ -8,6 +8,7 @@ use crate::log::{Log, describe, describe_fate, describe_run};
 use crate::network::{Due, Hop, Network};
 use crate::path::Fate;
 use crate::proxy::{Proxy, gained_ect};
+use crate::repair::is_open;
 use crate::report::{Ending, Report};
 use crate::setup::{Opening, Setup};
 use crate::watch::{Before, check_awake, check_state};
@@ -208,7 +209,21 @@ impl<'a> World<'a> {
                 format!("{} application: wrote {written}, read {read}", name(index))
             });
         }
-        self.check(index).map_err(fail)
+        self.check(index).map_err(fail)?;
+        self.check_repair(index).map_err(fail)
+    }
+
+    /// Lost retransmissions of this end, and those that have arrived at its peer.
+    fn check_repair(&mut self, index: usize) -> Result<(), String> {
+        let end = &mut self.ends[index];
+        end.repair.check(self.now, end.stream.connection(), end.watch.sacked())?;
+        let (acked, open) = (end.connection().bytes_acked(), is_open(end.connection()));
+        let peer = &mut self.ends[1 - index];
+        let overdue = peer.repair.is_overdue(self.now, acked);
+        if overdue && open && is_open(peer.connection()) && self.proxies.is_empty() {
+            return Err(format!("{acked} bytes acknowledged, a retransmission has arrived since"));
+        }
+        Ok(())
     }
 
     fn check(&self, index: usize) -> Result<(), String> {
@@ -316,17 +331,28 @@ impl<'a> World<'a> {
             let (head, tail) = rest.split_at(segment.payload_len as usize);
             rest = tail;
             let packet = self.ends[index].packet(segment, head.to_vec(), run.ecn);
-            self.send(index, packet);
+            self.send(index, Packet { again: run.retransmission, ..packet });
         }
     }
 
     fn send(&mut self, index: usize, packet: Packet) {
         self.sent += 1;
-        self.carry([0, self.proxies.len() + 1][index], 1 - index, packet);
+        let segment = packet.again.then_some(packet.segment).filter(|sent| sent.payload_len > 0);
+        let fate = self.carry([0, self.proxies.len() + 1][index], 1 - index, packet);
+        // Beyond a proxy it is not visible here what becomes of a packet.
+        let lost = !matches!(fate, Fate::Arrives { corrupt: false, .. });
+        if lost && self.proxies.is_empty() {
+            let end = &mut self.ends[index];
+            let range = segment.and_then(|sent| {
+                let from = end.watch.position(sent.seq)?;
+                Some(from..from + u64::from(sent.payload_len))
+            });
+            end.repair.lost(self.now, range, end.stream.connection());
+        }
     }
 
     /// Onto the leg from `node` towards the end `to`.
-    fn carry(&mut self, node: usize, to: usize, packet: Packet) {
+    fn carry(&mut self, node: usize, to: usize, packet: Packet) -> Fate {
         let (now, segment, ecn) = (self.now, packet.segment, packet.ecn);
         let fate = self.network.carry(now, node, to, packet);
         self.log.line(now, || {
@@ -335,6 +361,7 @@ impl<'a> World<'a> {
             format!("{from} > {} {}", describe(&segment, ecn), describe_fate(fate))
         });
         self.fold(&segment, fate);
+        fate
     }
 
     fn fold(&mut self, segment: &Segment, fate: Fate) {

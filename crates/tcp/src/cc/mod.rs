@@ -60,7 +60,8 @@ pub trait Controller: fmt::Debug + Send {
     fn on_ack(&mut self, ack: &Ack);
 
     /// The network is congested. Called at most once per window of data for ECN and fast
-    /// retransmit together, and at every timeout.
+    /// retransmit together, and at every timeout. A retransmission that is lost and an echo for data
+    /// sent since the last call count as another window.
     fn on_congestion(&mut self, congestion: &Congestion);
 
     /// The connection was idle for longer than an RTO and starts again with at most `restart`
@@ -268,7 +269,8 @@ impl Congestion {
 /// The signal by which the sender detected congestion.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
-    /// Three duplicate ACKs, or the loss detection of SACK (RFC 6675) or RACK (RFC 8985).
+    /// Three duplicate ACKs, or the loss detection of SACK (RFC 6675) or RACK (RFC 8985). With RACK
+    /// also the loss of a retransmission (RFC 5681 §4.3).
     FastRetransmit,
     /// The retransmission timer expired.
     Timeout,

@@ -82,7 +82,8 @@ pub struct RecoveryConfig {
     /// so that the ACK reveals losses before it (TLP, RFC 8985 §7).
     pub tail_loss_probe: bool,
     /// With SACK: reduce the window over a round trip in fast recovery, segment by segment, instead
-    /// of at once (PRR, RFC 9937). Linux does this after an ECN echo as well.
+    /// of at once (PRR, RFC 9937). Linux does this after every ECN echo as well, the engine after
+    /// one during fast recovery.
     pub prr: bool,
     /// Take a reduction back if the retransmitted data had not been lost. Timestamps (Eifel,
     /// RFC 3522) or DSACK (RFC 3708) show it.

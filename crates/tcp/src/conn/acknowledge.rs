@@ -11,6 +11,19 @@ use alloc::boxed::Box;
 use core::ops::Range;
 use windlass_base::{Span, Time};
 
+/// The SACK blocks of an ACK.
+#[derive(Copy, Clone)]
+struct Sacked {
+    /// Bytes that were not SACKed before.
+    news: u64,
+    /// The end of the highest block; 0 without any.
+    end: u64,
+}
+
+impl Sacked {
+    const NONE: Sacked = Sacked { news: 0, end: 0 };
+}
+
 impl Connection {
     /// Takes the ACK of an acceptable segment that begins at `start`. False if the segment is to
     /// be dropped with it.
@@ -136,8 +149,8 @@ impl Connection {
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let highest = self.recovery.scoreboard.sacked().end().unwrap_or(0);
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
-        let newly_sacked =
-            if has_blocks { self.take_sack_blocks(now, segment, highest) } else { 0 };
+        let Sacked { news: newly_sacked, end: sacked_end } =
+            if has_blocks { self.take_sack_blocks(now, segment, highest) } else { Sacked::NONE };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
         // An ACK whose echo reduced the window does not open it (RFC 3168 §6.1.2).
         let held = echo && {
@@ -160,9 +173,11 @@ impl Connection {
             self.note_dsack(dsack);
             self.find_losses(now, segment);
         }
-        // After RACK: of a lost retransmission and a mark in the same window, the loss counts.
-        if echo && has_blocks {
-            self.handle_ecn_echo_beyond_hole(now);
+        // SACKed data beyond `recover` was sent after the last reduction, with CWR on its first
+        // segment: the echo is of another window of data, whatever SND.UNA waits for. If RACK finds
+        // a lost retransmission in that window, the loss counts.
+        if echo && !self.pending.cwr && sacked_end > self.recovery.recover {
+            self.cut_by_ecn(now);
         }
         if let Some(before) = before.filter(|_| self.recovery.reduction.is_some()) {
             self.reduce_by_ack(before);
@@ -182,10 +197,10 @@ impl Connection {
         }
     }
 
-    /// Records the SACK blocks; returns the number of bytes that were not SACKed before.
-    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, highest: u64) -> u64 {
+    /// Records the SACK blocks.
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, highest: u64) -> Sacked {
         let (isn, una, max) = (self.tx.isn, self.tx.una, self.tx.max);
-        let mut news = 0;
+        let mut sacked = Sacked::NONE;
         for (left, right) in segment.options.sack.as_slice() {
             let range = (left.unwrap_near(isn, una), right.unwrap_near(isn, una));
             // A DSACK below SND.UNA, and a block of data never sent, say nothing about holes.
@@ -197,10 +212,11 @@ impl Connection {
                 if self.has_rack() {
                     self.note_delivered(now, left..right, highest);
                 }
-                news += self.recovery.scoreboard.sack(left..right);
+                sacked.news += self.recovery.scoreboard.sack(left..right);
+                sacked.end = sacked.end.max(right);
             }
         }
-        news
+        sacked
     }
 
     /// Records the duplicate that the ACK reports (DSACK); returns its end.

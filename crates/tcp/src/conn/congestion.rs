@@ -99,17 +99,7 @@ impl Connection {
         cut
     }
 
-    /// As [`Connection::handle_ecn_echo`], for an echo while SND.UNA waits for a retransmission.
-    /// SACKed data beyond `recover` was sent after the last reduction, with CWR on its first
-    /// segment, and thus belongs to another window of data.
-    pub(super) fn handle_ecn_echo_beyond_hole(&mut self, now: Time) {
-        let sacked = self.recovery.scoreboard.sacked().end().unwrap_or(0);
-        if sacked > self.recovery.recover && !self.pending.cwr {
-            self.cut_by_ecn(now);
-        }
-    }
-
-    fn cut_by_ecn(&mut self, now: Time) {
+    pub(super) fn cut_by_ecn(&mut self, now: Time) {
         self.stats.ecn_cuts += 1;
         self.signals |= Signals::ECN_CUT;
         self.cut(now, CongestionCause::Ecn, false);

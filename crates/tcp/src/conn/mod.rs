@@ -194,7 +194,7 @@ pub struct Stats {
     pub segments_received: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Fast retransmits.
+    /// Fast retransmits, and retransmissions that were lost and reduced the window again.
     pub fast_retransmits: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_probes: u64,

@@ -116,12 +116,13 @@ impl Connection {
     /// Begins the repair after a timeout: one segment, then slow start over all missing data (RFC
     /// 5681 §3.1, RFC 6675 §5.1).
     fn enter_loss(&mut self, now: Time) {
-        let repeated =
-            self.timers.retries > 1 && self.config.recovery.hold_ssthresh_on_repeated_timeout;
         let phase = self.recovery.phase;
+        // Probes of a closed window count as retries, too.
+        let repeated = self.timers.retries > 1
+            && phase == Phase::Loss
+            && self.config.recovery.hold_ssthresh_on_repeated_timeout;
         // The loss of a retransmission is a second sign of congestion (RFC 5681 §4.3).
-        let lost_again =
-            phase == Phase::FastRecovery && self.recovery.scoreboard.high_rxt() > self.tx.una;
+        let lost_again = phase != Phase::Open || self.recovery.rack.has_copy_since_reduction();
         let cut_by_ecn = self.recovery.last_cut == Some(CongestionCause::Ecn)
             && (self.config.ecn.cut_after_timeout
                 || (self.tx.una < self.recovery.recover && !lost_again));

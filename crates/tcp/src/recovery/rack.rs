@@ -100,6 +100,11 @@ impl Rack {
         self.lost_again = false;
     }
 
+    /// True if a retransmission is outstanding that was sent since the last reduction.
+    pub(crate) fn has_copy_since_reduction(&self) -> bool {
+        self.again.iter().any(|copy| copy.reductions == self.reductions)
+    }
+
     /// True if a retransmission is lost that was sent since the last reduction: a new sign of
     /// congestion (RFC 5681 §4.3).
     pub(crate) fn is_lost_again(&self) -> bool {
