@@ -7,7 +7,7 @@ from itertools import product
 # Bytes of an IP packet with a full segment.
 PACKET_BYTES = 1500
 # The shares are of all runs but their first seconds, in which flows begin.
-OMIT_S, LASTS_S = 5, 15
+OMIT_S, LASTS_S = 4, 10
 # One side begins that much before the other, in every second run the other one.
 LEAD_S = 0.1
 # Runs of a cell, of which the median is judged.
@@ -101,8 +101,8 @@ def neighbours(cell: Cell) -> Side:
 
 # The cells by which the default is judged, and others, by which it is chosen.
 JUDGED_PATHS = ((20, 40),)
-PILOT_PATHS = ((10, 20), (50, 30))
-PILOT_FLOWS = (2, 4)
+PILOT_PATHS = ((10, 20), (30, 60))
+PILOT_FLOWS = (2,)
 
 
 def judged_cells() -> Sequence[Cell]:
