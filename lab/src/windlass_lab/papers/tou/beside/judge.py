@@ -1,6 +1,7 @@
 """The shares of a link, and the verdict on ToU as it is."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
 from statistics import median, stdev
 
 from windlass_lab.core.estimate import Estimate
@@ -76,9 +77,17 @@ def over_the_kernel(cell: Cell, side: Side, runs: Runs) -> Estimate | None:
     ours, theirs = (runs.get(Test(cell, each).name, ()) for each in (side, neighbours(cell)))
     if not ours or not theirs:
         return None
-    middle = median(run.share for run in theirs)
+    middle = middle_share(theirs)
     shares = [run.share / middle for run in ours]
-    return Estimate(median(shares), stdev(shares) if len(shares) > 1 else 0.0, len(shares))
+    spread = stdev(shares) if len(shares) > 1 else 0.0
+    return Estimate(middle_share(ours) / middle, spread, len(shares))
+
+
+def middle_share(runs: Sequence[Run]) -> float:
+    """The median share; of an even number the geometric mean of the two in the middle, so that it
+    is the same seen from either side.
+    """
+    return exp(median(log(run.share) for run in runs))
 
 
 def table(cells: Sequence[Cell], runs: Runs) -> dict:
