@@ -58,7 +58,9 @@ pub struct Options {
     /// How the receiver echoes CE marks. A peer with New-ECN needs
     /// [`OncePerCe`](EcnEcho::OncePerCe). Default: [`UntilCwr`](EcnEcho::UntilCwr).
     pub ecn_echo: EcnEcho,
-    /// Spread data over the round trip, with bursts of at most one millisecond's data. Default: on.
+    /// Spread data over the round trip, with bursts of at most one millisecond's data. It takes more
+    /// than its share beside a kernel's TCP that does not pace. Default: off, as in Linux without the
+    /// queue discipline fq.
     pub pacing: bool,
     /// Probes on an idle connection, which also keep a NAT's binding alive. Default: none.
     pub keep_alive: Option<KeepAlive>,
@@ -95,7 +97,7 @@ impl Default for Options {
             nodelay: false,
             ecn: false,
             ecn_echo: EcnEcho::UntilCwr,
-            pacing: true,
+            pacing: false,
             keep_alive: None,
             rto_min: None,
             rto_max: None,

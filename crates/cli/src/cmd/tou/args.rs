@@ -313,8 +313,11 @@ pub(crate) struct PathOptions {
     /// experiments
     #[arg(long, value_name = "NAME", default_value = "rfc6298", value_parser = parse_rto_rule)]
     pub rto_rule: RtoRule,
-    /// Send what the window allows at once, not over the round trip
-    #[arg(long)]
+    /// Spread the window over the round trip, instead of sending at once what it allows
+    #[arg(long, overrides_with = "no_pacing")]
+    pub pacing: bool,
+    /// Send at once what the window allows, which is the default
+    #[arg(long, overrides_with = "pacing")]
     pub no_pacing: bool,
     /// Bytes that may be under way
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = parse_buffer)]

@@ -34,7 +34,7 @@ pub(super) fn path_options(path: &PathOptions) -> Result<Options, Failure> {
     Ok(Options {
         profile: path.profile,
         ecn_echo: path.ecn_echo,
-        pacing: !path.no_pacing,
+        pacing: path.pacing,
         rto_min: path.min_rto.map(|min| Duration::from_nanos(min.as_nanos())),
         rto_rule: path.rto_rule,
         mss: path.mss,

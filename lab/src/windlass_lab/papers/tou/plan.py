@@ -50,8 +50,8 @@ CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
 @dataclass(frozen=True, slots=True)
 class Contender:
     """A sender and its receiver. `profile` is ToU's; a kernel's is empty, `tuned` says whether it
-    has the paper's settings, `paced` whether it spreads its window over the round trip: a kernel
-    does not of itself, ToU does. With `paper_rto` the retransmission timeout is that of the paper's
+    has the paper's settings, `paced` whether it spreads its window over the round trip, which
+    neither does of itself. With `paper_rto` the retransmission timeout is that of the paper's
     footnotes.
     """
 
@@ -74,8 +74,8 @@ KERNEL_CUBIC = Contender("kernel-cubic", "kernel cubic", "cubic")
 TUNED_RENO = Contender("tuned-reno", "kernel reno, Figure 12", "reno", tuned=True)
 TUNED_CUBIC = Contender("tuned-cubic", "kernel cubic, Figure 12", "cubic", tuned=True)
 PACED_CUBIC = Contender("paced-cubic", "kernel cubic, paced", "cubic", paced=True)
-TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux")
-TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux")
+TOU_NEWRENO = Contender("tou-newreno", "ToU newreno", "newreno", "linux", paced=True)
+TOU_CUBIC = Contender("tou-cubic", "ToU cubic", "cubic", "linux", paced=True)
 UNPACED_TOU = Contender("tou-unpaced", "ToU cubic, not paced", "cubic", "linux", paced=False)
 # The paper's TCP sends what its window allows at once.
 PAPER_PROFILE = "rfc2581"
@@ -88,7 +88,7 @@ PAPER_RTO_RULE = "lee2009"
 # The paper's timer looks for expired packets ten times a second (its section 4.2.3.2).
 PAPER_MIN_RTO = "100ms"
 # Figure 19: the receiver's window is the only one.
-TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux")
+TOU_NONE = Contender("tou-none", "ToU without congestion control", "none", "linux", paced=True)
 CONTENDERS = (
     KERNEL_RENO,
     TOU_NEWRENO,

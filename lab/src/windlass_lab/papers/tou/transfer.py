@@ -118,8 +118,8 @@ def _by_kernel(bed: Testbed, test: Test, size: int, _windlass: Path, _out: Path)
 def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> Transfer:
     address = topology.ADDRESSES[topology.SERVER]
     perf, how = [str(windlass), "tou", "perf"], ["--profile", test.contender.profile]
-    if test.contender.paced is False:
-        how.append("--no-pacing")
+    if test.contender.paced:
+        how.append("--pacing")
     if test.contender.profile == PAPER_PROFILE:
         # Without SACK a connection cannot probe the path, and would keep segments of 1184 bytes.
         how.append("--no-path-probes")

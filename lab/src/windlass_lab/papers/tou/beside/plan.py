@@ -61,8 +61,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The flows of one side, all CUBIC. `pace` is None for a stack as it is: a kernel without the
-    queue discipline fq does not pace.
+    """The flows of one side, all CUBIC. `pace` is None for ToU as it is, which does not pace, as a
+    kernel without the queue discipline fq.
     """
 
     name: str
@@ -74,8 +74,8 @@ class Side:
 KERNEL = Side("kernel", "kernel, not paced", is_tou=False, pace=False)
 PACED_KERNEL = Side("kernel-paced", "kernel, paced", is_tou=False, pace=True)
 TOU = Side("tou", "ToU as it is", is_tou=True)
-UNPACED_TOU = Side("tou-unpaced", "ToU, not paced", is_tou=True, pace=False)
-SIDES = (KERNEL, PACED_KERNEL, TOU, UNPACED_TOU)
+PACED_TOU = Side("tou-paced", "ToU, paced", is_tou=True, pace=True)
+SIDES = (KERNEL, PACED_KERNEL, TOU, PACED_TOU)
 
 
 @dataclass(frozen=True, slots=True)

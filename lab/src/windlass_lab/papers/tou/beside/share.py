@@ -128,7 +128,7 @@ def _start(bed: Testbed, name: str, side: Side, streams: int) -> tuple[str, subp
 
 
 def _pacing(side: Side) -> Sequence[str]:
-    return ("--no-pacing",) if side.pace is False else ()
+    return ("--pacing",) if side.pace else ()
 
 
 def _report(bed: Testbed, name: str) -> Path:
