@@ -151,10 +151,11 @@ def _run(waiting: list[Wanted], request: Request, store: RunLines[Run]) -> None:
                 running[each] = _start(each, request.windlass.path)
             time.sleep(_POLL_S)
             for each in [e for e, process in running.items() if process.poll() is not None]:
+                process = running.pop(each)
                 made = total - len(waiting) - len(running)
                 what = f"[{made}/{total}] {each[0].name}, run {each[1]}"
                 try:
-                    run = Run(**child.result(each[0].name, running.pop(each)))
+                    run = Run(**child.result(each[0].name, process))
                 except RunError as error:
                     failed.append(error)
                     request.progress(f"{what}: {error}")
