@@ -36,7 +36,7 @@ pub(crate) struct Setup {
 /// What is not left to the seed.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
-    /// Both ends have all of today's recovery and pacing, as ToU turns them on.
+    /// Both ends have all of today's recovery and pacing, which ToU can turn on.
     pub modern: bool,
     /// An ECN proxy stands before an end, or one before each.
     pub ecn_proxy: bool,

@@ -92,7 +92,7 @@ accumulate: each packet finds what the one before it left.";
 const CHAOS_HELP: &str = "\
 Examples:
   windlass sim chaos --seeds 0..2000
-  windlass sim chaos --seeds 0..2000 --modern            # as ToU sets them
+  windlass sim chaos --seeds 0..2000 --modern            # as ToU can set them
   windlass sim chaos --seeds 0..2000 --ecn-proxy         # an ECN proxy before an end, or before each
   windlass sim chaos --replay 1234      # everything that happened, line by line
 
@@ -278,7 +278,7 @@ pub(crate) struct Chaos {
     /// Seeds at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub jobs: Option<NonZeroUsize>,
-    /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs, as ToU
+    /// Both ends with all of RACK-TLP, PRR, HyStart++, F-RTO, undo, pacing and Linux's ACKs
     #[arg(long)]
     pub modern: bool,
     /// An ECN proxy before one end or before each, and marks on the way
