@@ -21,6 +21,16 @@ fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
+/// `[ADDRESS%ZONE]:PORT` without its zone (RFC 4007 section 11), and whether it had one.
+fn without_zone(text: &str) -> (String, bool) {
+    let split = text.split_once('%').and_then(|(address, rest)| {
+        let (_, port) = rest.split_once(']')?;
+        Some(format!("{address}]{port}"))
+    });
+    let zone = split.is_some();
+    (split.unwrap_or_else(|| text.to_owned()), zone)
+}
+
 /// A port from `least` on. Digits that are no port are named in the error; other text has none.
 fn port_number(text: &str, least: u16) -> Result<u16, Option<String>> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -61,10 +71,15 @@ impl Local {
             Err(Some(why)) => return Err(why),
             Err(None) => {}
         }
-        let address: Result<SocketAddr, _> = text.parse();
-        address
-            .map(|address| Local { address: Some(address.ip()), port: address.port() })
-            .map_err(|_| "expected PORT or ADDRESS:PORT, such as 7000 or [::1]:7000".to_owned())
+        let expected = |_| "expected PORT or ADDRESS:PORT, such as 7000 or [::1]:7000".to_owned();
+        let (zoneless, zone) = without_zone(text);
+        let address: SocketAddr = zoneless.parse().map_err(expected)?;
+        let link_local = matches!(address.ip(), IpAddr::V6(ip) if ip.is_unicast_link_local());
+        if zone || link_local {
+            let instead = "listen at all addresses of this host by the port alone";
+            return Err(format!("{text}: a link-local address is one of a single link; {instead}"));
+        }
+        Ok(Local { address: Some(address.ip()), port: address.port() })
     }
 }
 
@@ -95,8 +110,11 @@ mod tests {
         assert_eq!(parsed("0"), Ok((None, 0)));
         assert_eq!(parsed("127.0.0.1:7"), Ok((Some(Ipv4Addr::LOCALHOST.into()), 7)));
         assert_eq!(parsed("[::1]:7"), Ok((Some(Ipv6Addr::LOCALHOST.into()), 7)));
-        for text in ["", "host:7", "70000", "::1"] {
+        for text in ["", "host:7", "70000", "::1", "[%eth0]:7", "[::1%]"] {
             assert!(parsed(text).is_err(), "{text}");
+        }
+        for text in ["[fe80::1]:7", "[fe80::1%eth0]:7", "[fe80::1%3]:7"] {
+            assert!(parsed(text).is_err_and(|why| why.contains("by the port alone")), "{text}");
         }
     }
 }
