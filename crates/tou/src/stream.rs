@@ -1,5 +1,5 @@
 use crate::dialing;
-use crate::driver::{PortRef, block_on, source_for};
+use crate::driver::{PortRef, block_on, client_source_for};
 use crate::handle::Handle;
 use crate::{Info, Options, Ready, TouSocket};
 use std::fmt;
@@ -90,7 +90,7 @@ impl TouStream {
     /// - The system's own if it has no route, such as [`ErrorKind::NetworkUnreachable`];
     /// - if the socket cannot be bound, for example because the process has no descriptor left.
     pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
-        TouSocket::for_client_at(source_for(peer)?, options)?.begin(peer)
+        TouSocket::for_client_at(client_source_for(peer)?, options)?.begin(peer)
     }
 
     pub(crate) fn new(handle: Handle) -> TouStream {

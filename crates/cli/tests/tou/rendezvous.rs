@@ -252,7 +252,7 @@ fn run_ends_at_once_if_it_is_interrupted_while_it_looks_for_a_path() {
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
-/// A mistyped name must not become a host that nobody knows.
+/// A mistyped name must not become a host with a new key.
 #[test]
 fn a_key_file_that_is_named_is_made_by_no_command_but_key() {
     let folder = Folder::new();

@@ -28,6 +28,8 @@ pub(crate) use port::{Callback, Port, PortRef, PortState};
 #[cfg(feature = "session")]
 pub(crate) use port::{Waiters, register};
 pub(crate) use reactor::now;
+pub(crate) use source::client_source_for;
+#[cfg(feature = "session")]
 pub(crate) use source::source_for;
 pub(crate) use wait::block_on;
 #[cfg(feature = "secure")]

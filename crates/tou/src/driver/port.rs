@@ -10,7 +10,7 @@ use super::options;
 use super::pieces;
 use super::reactor::{self, Reactor};
 use super::reusable_ports::Binding;
-use super::source::Asked;
+use super::source::Recent;
 use super::wakes::wake;
 use crate::endpoint::{Addresses, ConnectionId, Contents, Datagrams, Endpoint, Limits};
 use crate::qlog;
@@ -63,8 +63,8 @@ pub(crate) struct PortState {
     pub(crate) endpoint: Endpoint<Waiters>,
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
-    /// Of a port at all addresses.
-    asked: Asked,
+    /// Of a port at all addresses: the one at which each source's last STUN message arrived.
+    asked: Recent<SocketAddr, IpAddr>,
     companion: Option<Box<dyn Companion>>,
     /// The datagrams that the socket did not accept yet, and their bytes.
     blocked: Option<Datagrams>,
@@ -139,7 +139,7 @@ impl Port {
             endpoint,
             accepting: Vec::new(),
             on_stun: None,
-            asked: Asked::default(),
+            asked: Recent::default(),
             companion: None,
             blocked: None,
             buffer: Vec::new(),
@@ -279,7 +279,7 @@ impl Port {
     /// Sends a datagram of the application, such as a STUN message.
     pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let destination = self.mapped(peer);
-        let src_ip = self.lock().asked.by(&destination);
+        let src_ip = self.lock().asked.get(&destination);
         let datagram =
             Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip };
         self.udp.try_send((&self.socket).into(), &datagram)
