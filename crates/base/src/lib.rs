@@ -24,15 +24,18 @@
 //!
 //! # Features
 //!
-//! `suggest`: suggestions for misspelt names (module `suggest`). `dial`: in which order to try the
-//! addresses of a name (module `dial`). `paths`: paths in configuration files (module `paths`).
+//! `suggest`: suggestions for misspelt names (module `suggest`). `address`: addresses, networks and host
+//! names, read strictly (module `address`). `dial`: in which order to try the addresses of a name
+//! (module `dial`). `paths`: paths in configuration files (module `paths`).
 //! These need the standard library; without them the crate needs none.
 
 #![no_std]
 
-#[cfg(any(feature = "dial", feature = "paths", feature = "suggest"))]
+#[cfg(any(feature = "address", feature = "dial", feature = "paths", feature = "suggest"))]
 extern crate std;
 
+#[cfg(feature = "address")]
+pub mod address;
 #[cfg(feature = "dial")]
 pub mod dial;
 mod ecn;
