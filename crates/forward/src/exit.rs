@@ -4,6 +4,7 @@ use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
+use windlass_base::address::{self, AddressError};
 use windlass_base::special::{self, Prefix};
 use windlass_rendezvous::own_addresses;
 
@@ -29,11 +30,15 @@ pub enum ExitNetworks {
 
 /// A text names no networks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseExitError(String);
+pub struct ParseExitError {
+    text: String,
+    why: AddressError,
+}
 
 impl fmt::Display for ParseExitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: expected a network such as 192.168.1.0/24, or internet", self.0)
+        let (text, why) = (&self.text, self.why.why());
+        write!(f, "{text:?}: expected a network such as 192.168.1.0/24, or internet; {why}")
     }
 }
 
@@ -46,9 +51,9 @@ impl FromStr for ExitNetworks {
         if text == "internet" {
             return Ok(ExitNetworks::Internet);
         }
-        let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-        let network = network.map_err(|_| ParseExitError(text.to_owned()))?;
-        Ok(ExitNetworks::One(network.trunc()))
+        let network = address::parse_network(text)
+            .map_err(|why| ParseExitError { text: text.to_owned(), why })?;
+        Ok(ExitNetworks::One(network))
     }
 }
 
@@ -169,6 +174,15 @@ mod tests {
         assert!(!allows(&["10.0.0.0/7"], "10.0.0.1"));
         assert!(allows(&["10.0.0.0/7"], "11.0.0.1"));
         assert!(!allows(&["0.0.0.0/1", "128.0.0.0/1"], "127.0.0.1"));
+    }
+
+    #[test]
+    fn networks_are_read_strictly() {
+        for text in ["010.0.0.0/8", "10.1", "0x7f.1", "2130706433", "10.0.0.0/08", "fe80::1%lo"] {
+            assert!(text.parse::<ExitNetworks>().is_err(), "{text}");
+        }
+        let mapped = "::ffff:192.168.1.0/120".parse::<ExitNetworks>().map(|one| one.to_string());
+        assert_eq!(mapped.as_deref(), Ok("192.168.1.0/24"));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind};
+use windlass_base::address::parse_host;
 
 /// The version of the protocol.
 pub const VERSION: u8 = 1;
@@ -111,7 +112,9 @@ pub fn is_service_name(name: &str) -> bool {
 fn is_host(host: &str) -> bool {
     // RFC 1035 section 2.3.4 allows 255 bytes on the wire, which are 253 in text.
     let len_ok = (1..=253).contains(&host.len());
-    len_ok && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"[]/@".contains(&byte))
+    let plain = host.bytes().all(|byte| byte.is_ascii_graphic() && !b"[]/@".contains(&byte));
+    // The resolver would read 0x7f.1 as 127.0.0.1.
+    len_ok && plain && parse_host(host).is_ok()
 }
 
 impl Request {

@@ -1,6 +1,7 @@
 //! Where to listen, and to whom to connect.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use windlass_base::address::parse_host;
 
 /// A peer, by its name or address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +51,21 @@ impl HostPort {
             return Err(expected());
         }
         let port = port_number(port, 1).map_err(|why| why.unwrap_or_else(expected))?;
-        Ok(HostPort { host: bare(host).to_owned(), port })
+        HostPort::of(bare(host), port)
     }
 
     /// The same, where the port need not be said.
     pub(crate) fn parse_or(text: &str, port: u16) -> Result<HostPort, String> {
         let whole = bare(text);
         if whole.parse::<Ipv6Addr>().is_ok() || !text.is_empty() && !text.contains(':') {
-            return Ok(HostPort { host: whole.to_owned(), port });
+            return HostPort::of(whole, port);
         }
         HostPort::parse(text)
+    }
+
+    fn of(host: &str, port: u16) -> Result<HostPort, String> {
+        parse_host(host)?;
+        Ok(HostPort { host: host.to_owned(), port })
     }
 }
 
@@ -102,6 +108,11 @@ mod tests {
         assert_eq!(or("[::1]"), Ok(("::1".to_owned(), 7000)));
         assert_eq!(or("[::1]:8"), Ok(("::1".to_owned(), 8)));
         assert!(or("").is_err() && or("host:x").is_err());
+        assert_eq!(or("[fe80::1%eth0]:8"), Ok(("fe80::1%eth0".to_owned(), 8)));
+        for text in ["0x7f.1:7", "2130706433:7", "010.0.0.1:7", "10.1:7"] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+        assert!(or("010.0.0.1").is_err() && or("127.1").is_err());
     }
 
     #[test]

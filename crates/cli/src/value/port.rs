@@ -1,6 +1,7 @@
 //! The ports of a link.
 
 use ipnet::IpNet;
+use windlass_base::address::parse_interface;
 
 /// A value of `--port`: the device, its namespace and address.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,11 +14,7 @@ pub(crate) struct PortArg {
 /// `NAME[@NAMESPACE][=ADDRESS/PREFIX]`.
 pub(crate) fn parse_port(text: &str) -> Result<PortArg, String> {
     let (place, address) = match text.split_once('=') {
-        Some((place, address)) => {
-            let expected =
-                |_| format!("expected an address such as 10.0.0.1/24, found {address:?}");
-            (place, Some(address.parse().map_err(expected)?))
-        }
+        Some((place, address)) => (place, Some(parse_interface(address)?)),
         None => (text, None),
     };
     let (name, namespace) = match place.split_once('@') {
@@ -40,6 +37,7 @@ mod tests {
         let address = "10.0.0.1/24".parse().ok();
         assert_eq!(port, PortArg { name: "a".into(), namespace: Some("left".into()), address });
         assert!(parse_port("a=10.0.0.1").is_err(), "no prefix");
+        assert!(parse_port("a=010.0.0.1/24").is_err_and(|why| why.contains("octal")));
         assert!(parse_port("@left").is_err(), "no name");
     }
 }

@@ -87,6 +87,7 @@ fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
         (6, "false", "1", "fallback: expected true or false, found a whole"),
         (7, "fd00::/8", "fd00::/129", "allow: expected a prefix such as 192.168.0.0/16 or fd00:"),
         (8, "192.168.9.9", "example.org", "deny: expected a prefix"),
+        (8, "192.168.9.9", "010.0.0.0/8", "deny: expected a prefix"),
         (9, "8000-8999", "8999-8000", "ports: expected a port such as 443, or a range"),
         (9, "443", "70000", "ports: expected a port"),
         (9, "443", "0", "ports: expected a port"),

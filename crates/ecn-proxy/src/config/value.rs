@@ -4,9 +4,10 @@
 use super::{LogFormat, Ports};
 use crate::datapath::Policy;
 use ipnet::IpNet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
+use windlass_base::address;
 use windlass_base::suggest::did_you_mean;
 
 /// The longest name of an interface (IFNAMSIZ less the zero at its end).
@@ -92,16 +93,15 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
     }
 }
 
-/// An address or a prefix, whose host bits are cleared.
+/// An address or a prefix, as [`windlass_base::address::parse_network`] reads it.
 ///
 /// # Errors
 ///
 /// What was expected.
 pub fn parse_prefix(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-    let prefix = text.parse::<IpNet>().ok().or_else(address).map(|prefix| prefix.trunc());
-    prefix.ok_or_else(|| {
-        format!("expected a prefix such as 192.168.0.0/16 or fd00::/8, found {text:?}")
+    address::parse_network(text).map_err(|error| {
+        let why = error.why();
+        format!("expected a prefix such as 192.168.0.0/16 or fd00::/8, found {text:?}: {why}")
     })
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use windlass_base::address::{AddressError, parse_host};
 use windlass_identity::{ParseKeyError, PublicKey};
 
 /// The UDP port of STUN (RFC 8489 §18.6), and of a rendezvous.
@@ -32,6 +33,8 @@ pub struct RendezvousAddress {
 pub enum ParseRendezvousError {
     /// There is no host name or address.
     Host,
+    /// The host is neither an address nor a name.
+    Address(AddressError),
     /// This is no port.
     Port(String),
     /// The key is not one.
@@ -44,6 +47,7 @@ impl fmt::Display for ParseRendezvousError {
             ParseRendezvousError::Host => {
                 f.write_str("no host; expected HOST[:PORT][/TLS-PORT][#KEY]")
             }
+            ParseRendezvousError::Address(error) => error.fmt(f),
             ParseRendezvousError::Port(text) => {
                 write!(f, "{text}: not a port, expected a number from 1 to 65535")
             }
@@ -90,6 +94,7 @@ impl FromStr for RendezvousAddress {
         if host.is_empty() {
             return Err(ParseRendezvousError::Host);
         }
+        parse_host(host).map_err(ParseRendezvousError::Address)?;
         Ok(RendezvousAddress { host: host.to_owned(), port, tls_port, key })
     }
 }

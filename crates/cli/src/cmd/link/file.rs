@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use windlass_aqm::Config as Queue;
 use windlass_base::Span;
+use windlass_base::address::{AddressError, parse_interface, parse_network};
 use windlass_base::suggest::did_you_mean;
 use windlass_link::{LinkConfig, Loss, PathConfig, PortConfig};
 use windlass_sim::scenario;
@@ -51,11 +52,11 @@ struct FileKeys {
 struct PortKeys {
     name: String,
     namespace: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "interfaces")]
     addresses: Vec<IpNet>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "networks")]
     routes: Vec<IpNet>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "networks")]
     networks: Vec<IpNet>,
     #[serde(default)]
     up: PathKeys,
@@ -183,6 +184,23 @@ fn queue(
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
     scenario::parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+/// Addresses of a device, each with the length of its network.
+fn interfaces<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    each(deserializer, parse_interface)
+}
+
+fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    each(deserializer, parse_network)
+}
+
+fn each<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    parse: fn(&str) -> Result<IpNet, AddressError>,
+) -> Result<Vec<IpNet>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| parse(text).map_err(de::Error::custom)).collect()
 }
 
 #[cfg(test)]
